@@ -1,0 +1,236 @@
+"""A prepared corpus on disk: token ids of whole books in memory-mapped shards.
+
+A prepared folder holds
+
+    index.json          books, shards, hashes, skipped files, totals
+    shard_00000.bin ... ids, little-endian, one book after the other
+    tokenizer/          the tokenizer that made the ids
+
+Every shard but the last has `shard_tokens` ids, so a book's place in the
+corpus tells its shard; a long book runs on into the next shard.
+"""
+
+import json
+import pathlib
+
+import numpy as np
+
+from gpt1_keras import files
+from gpt1_keras.errors import InputError
+
+FORMAT = 1
+INDEX = "index.json"
+TOKENIZER = "tokenizer"
+_VERIFIED = ".verified.json"
+_ALWAYS_HASHED_BYTES = 512 << 20
+
+
+def token_dtype(vocabulary_size):
+    """Return "uint16" where every id of the vocabulary fits, else "uint32"."""
+    return "uint16" if vocabulary_size <= 1 << 16 else "uint32"
+
+
+def shard_name(number):
+    """Return the file name of shard `number`."""
+    return f"shard_{number:05d}.bin"
+
+
+def is_prepared(directory):
+    """Whether `directory` holds a complete prepared corpus."""
+    return (pathlib.Path(directory) / INDEX).is_file()
+
+
+class Shards:
+    """A prepared corpus, opened with `Shards.open`.
+
+    Attributes:
+        directory: pathlib.Path of the folder.
+        index: dict, the content of `index.json`.
+        vocabulary_size: int.
+        tokenizer_sha256: str, `Tokenizer.sha256` of the tokenizer used.
+    """
+
+    def __init__(self, directory, index):
+        self.directory = pathlib.Path(directory)
+        self.index = index
+        self.vocabulary_size = index["vocabulary_size"]
+        self.tokenizer_sha256 = index["tokenizer"]["sha256"]
+
+    @classmethod
+    def open(cls, directory, *, tokenizer_sha256=None):
+        """Open a prepared folder and verify it.
+
+        Shards of together less than 512 MiB are hashed on every opening;
+        larger ones when size or time of a shard has changed since the last
+        verification.
+
+        Args:
+            directory: path of the prepared folder.
+            tokenizer_sha256: str or None. The tokenizer that is to be used.
+
+        Raises:
+            InputError: no or a broken index, a missing or changed shard, or
+                another tokenizer.
+        """
+        directory = pathlib.Path(directory)
+        index = _read_index(directory)
+        used = index["tokenizer"]["sha256"]
+        if tokenizer_sha256 not in (None, used):
+            raise InputError(
+                f"{directory} was prepared with another tokenizer "
+                f"({used[:12]}, given {tokenizer_sha256[:12]}): give that "
+                "VOCABULARY and MERGES or prepare the books again"
+            )
+        _verify(directory, index)
+        return cls(directory, index)
+
+    def split(self, name):
+        """Return the books of split "train" or "held_out" as a `Split`."""
+        if name not in ("train", "held_out"):
+            raise ValueError(f"split is train or held_out, not {name!r}")
+        books = [b for b in self.index["books"] if b["split"] == name]
+        return Split(self.directory, self.index, books)
+
+
+class Split:
+    """The books of one split; N is their number.
+
+    Attributes:
+        names: list of N str.
+        lengths: int64 `[N]`, tokens of each book.
+        words: int64 `[N]`, whitespace-separated words of its clean text.
+    """
+
+    def __init__(self, directory, index, books):
+        self.names = [book["name"] for book in books]
+        self.lengths = np.array([b["tokens"] for b in books], np.int64)
+        self.words = np.array([b["words"] for b in books], np.int64)
+        self._shard_tokens = index["shard_tokens"]
+        self._dtype = np.dtype(index["dtype"]).newbyteorder("<")
+        self._paths = [directory / shard["file"] for shard in index["shards"]]
+        self._maps = {}
+        offsets = [b["shard"] * self._shard_tokens + b["offset"] for b in books]
+        self._offsets = np.array(offsets, np.int64)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_maps": {}}
+
+    def gather(self, book, start, length):
+        """Read windows of equal length.
+
+        Args:
+            book: int `[B]`, indices into `names`.
+            start: int `[B]`, first token of each window inside its book.
+            length: int, T.
+
+        Returns:
+            int32 `[B, T]`.
+
+        Raises:
+            ValueError: a window does not lie inside its book.
+        """
+        book, start = np.asarray(book), np.asarray(start)
+        inside = (start >= 0) & (start + length <= self.lengths[book])
+        if not inside.all():
+            raise ValueError("a window reaches over the border of its book")
+        ids = np.empty((len(book), length), np.int32)
+        for row, offset in enumerate((self._offsets[book] + start).tolist()):
+            self._read_into(ids[row], offset)
+        return ids
+
+    def read(self, book, start, end):
+        """Return tokens `start` to `end` of one book as int32 `[end - start]`.
+
+        `end` may lie behind the book's end; what is there is returned.
+        """
+        end = min(int(end), int(self.lengths[book]))
+        ids = np.empty(max(end - int(start), 0), np.int32)
+        self._read_into(ids, int(self._offsets[book]) + int(start))
+        return ids
+
+    def _read_into(self, ids, offset):
+        done = 0
+        while done < len(ids):
+            number, inside = divmod(offset + done, self._shard_tokens)
+            count = min(len(ids) - done, self._shard_tokens - inside)
+            shard = self._shard(number)
+            ids[done : done + count] = shard[inside : inside + count]
+            done += count
+
+    def _shard(self, number):
+        if number not in self._maps:
+            shard = np.memmap(self._paths[number], self._dtype, mode="r")
+            self._maps[number] = np.asarray(shard)
+        return self._maps[number]
+
+
+def _read_index(directory):
+    path = directory / INDEX
+    if not path.is_file():
+        raise InputError(f"{directory} holds no {INDEX}: prepare books first")
+    try:
+        index = json.loads(path.read_text("utf-8"))
+        if index["format"] != FORMAT:
+            raise InputError(
+                f"{path} has format {index['format']}, this program reads "
+                f"{FORMAT}: prepare the books again"
+            )
+        held = sum(book["tokens"] for book in index["books"])
+        stored = sum(shard["tokens"] for shard in index["shards"])
+        if not held == stored == index["total"]["tokens"]:
+            raise ValueError("its numbers of tokens disagree")
+        index["tokenizer"]["sha256"]
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(
+            f"{path} is damaged ({type(error).__name__}: {error}): "
+            "prepare the books again"
+        ) from error
+    return index
+
+
+def _verify(directory, index):
+    states, total = {}, 0
+    item_bytes = np.dtype(index["dtype"]).itemsize
+    for shard in index["shards"]:
+        path = directory / shard["file"]
+        if not path.is_file():
+            raise InputError(f"{path} is missing: prepare the books again")
+        state = path.stat()
+        if state.st_size != shard["tokens"] * item_bytes:
+            raise InputError(
+                f"{path} has {state.st_size} bytes instead of "
+                f"{shard['tokens'] * item_bytes}: prepare the books again"
+            )
+        total += state.st_size
+        states[shard["file"]] = [
+            state.st_size,
+            state.st_mtime_ns,
+            shard["sha256"],
+        ]
+    if total >= _ALWAYS_HASHED_BYTES and _was_verified(directory, states):
+        return
+    for shard in index["shards"]:
+        path = directory / shard["file"]
+        if files.sha256(path) != shard["sha256"]:
+            raise InputError(
+                f"{path} is damaged, its sha256 is not that of {INDEX}: "
+                "prepare the books again"
+            )
+    if total >= _ALWAYS_HASHED_BYTES:
+        _remember_verified(directory, states)
+
+
+def _was_verified(directory, states):
+    try:
+        return json.loads((directory / _VERIFIED).read_text()) == states
+    except (OSError, ValueError):
+        return False
+
+
+def _remember_verified(directory, states):
+    try:
+        files.write_atomic(directory / _VERIFIED, json.dumps(states))
+    except OSError:  # a folder that may only be read is hashed each time
+        pass

@@ -1,0 +1,198 @@
+"""Where the windows of T tokens lie in the books, in pure numpy.
+
+Training windows are a function of (seed, step); held-out windows slide over
+each book such that every token but the book's first is scored once.
+"""
+
+import dataclasses
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras.data import permutation
+from gpt1_keras.errors import InputError
+
+
+class TrainingWindows:
+    """Random contiguous windows of T tokens, epoch after epoch.
+
+    In each epoch a book of n tokens has n // T + 1 windows, all different.
+    With a new random r in 1 .. T they start at
+
+        clip(r + (i - 1) * T, 0, n - T)     for i = 0 .. n // T
+
+    so that they tile the book from a random place, and its first tokens are
+    seen once more. Where that would leave many tokens of the end unseen
+    (2 * r < n % T), i runs from 1 instead and leaves out the first r tokens.
+    So every token is seen once an epoch, those within T of a book's ends
+    between half and twice as often. A keyed permutation orders the windows.
+
+    Args:
+        lengths: int `[N]`, tokens of each book; shorter books than T are not
+            used.
+        sequence_length: int, T, at least 2.
+        seed: int.
+
+    Attributes:
+        num_windows: int, windows of one epoch.
+
+    Raises:
+        InputError: no book has T tokens.
+    """
+
+    def __init__(self, lengths, *, sequence_length, seed):
+        lengths = np.asarray(lengths, np.int64)
+        if sequence_length < 2:
+            raise InputError("a training window needs 2 tokens or more")
+        self._books = np.flatnonzero(lengths >= sequence_length)
+        if not len(self._books):
+            longest = int(lengths.max(initial=0))
+            raise InputError(
+                f"no training book has {sequence_length} tokens (the longest "
+                f"has {longest}): give longer books or a shorter sequence"
+            )
+        if num_short := len(lengths) - len(self._books):
+            logging.info(
+                "%d of %d training books are shorter than %d tokens: not used",
+                num_short,
+                len(lengths),
+                sequence_length,
+            )
+        self._sequence_length = sequence_length
+        self._seed = seed
+        self._lengths = lengths[self._books]
+        counts = self._lengths // sequence_length + 1
+        counts[self._lengths == sequence_length] = 1
+        self._ends = np.cumsum(counts)
+        self._firsts = self._ends - counts
+        self.num_windows = int(self._ends[-1])
+
+    def batch(self, step, batch_size):
+        """Return the windows of one step.
+
+        Args:
+            step: int, from 0.
+            batch_size: int, B.
+
+        Returns:
+            (book int64 `[B]`, start int64 `[B]`).
+        """
+        numbers = step * batch_size + np.arange(batch_size, dtype=np.int64)
+        return self.at(numbers)
+
+    def at(self, numbers):
+        """Return windows of the endless stream of epochs by their number.
+
+        Args:
+            numbers: int64 `[n]`, from 0.
+
+        Returns:
+            (book int64 `[n]`, start int64 `[n]`).
+        """
+        epoch, position = np.divmod(numbers, self.num_windows)
+        keys = permutation.hash_of(self._seed, 0, epoch)
+        window = permutation.permute(position, self.num_windows, keys)
+        row = np.searchsorted(self._ends, window, side="right")
+        phase = self._phase(epoch, row)
+        tile = window - self._firsts[row] - 1
+        tile += 2 * phase < self._lengths[row] % self._sequence_length
+        start = phase + tile * self._sequence_length
+        last = self._lengths[row] - self._sequence_length
+        return self._books[row], np.clip(start, 0, last)
+
+    def _phase(self, epoch, row):
+        """Draw r: 1 .. T, but 1 .. T-1 where T would repeat a window."""
+        is_multiple = self._lengths[row] % self._sequence_length == 0
+        choices = np.where(
+            is_multiple, self._sequence_length - 1, self._sequence_length
+        )
+        drawn = permutation.hash_of(self._seed, 1, epoch, self._books[row])
+        # The modulo's bias is below 2 ** -40 for any real T.
+        return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
+
+
+@dataclasses.dataclass(frozen=True)
+class HeldOutWindows:
+    """Sliding windows, each int64 `[W]`, places inside their books.
+
+    Attributes:
+        book: index of the book.
+        start: first token of the window.
+        first_scored: first token whose prediction counts.
+        end: one past the last token, at most `start` + T.
+    """
+
+    book: np.ndarray
+    start: np.ndarray
+    first_scored: np.ndarray
+    end: np.ndarray
+
+    def __len__(self):
+        return len(self.book)
+
+    @property
+    def num_scored(self):
+        """Number of tokens scored by all windows, int."""
+        return int((self.end - self.first_scored).sum())
+
+
+def held_out_windows(lengths, *, sequence_length, stride, limit=None):
+    """Cover books with windows that score every token but the first once.
+
+        T = 4, stride = 2     tokens  0 1 2 3 4 5 6      (n = 7)
+        window 0                      . x x x
+        window 1                          . . x x
+        window 2                            . . . x
+
+    The last window of a book ends with the book, so its context is full.
+
+    Args:
+        lengths: int `[N]`, tokens of each book; a book of one token has
+            nothing to score.
+        sequence_length: int, T.
+        stride: int in 1 .. T-1; smaller gives more context and more work.
+        limit: int or None. Takes the beginnings of the books only, about
+            this many tokens together.
+
+    Returns:
+        HeldOutWindows, book by book.
+    """
+    if not 1 <= stride < sequence_length:
+        raise InputError(
+            f"the held-out stride is {stride}: give 1 to "
+            f"{sequence_length - 1}, less than the sequence length"
+        )
+    lengths = np.asarray(lengths, np.int64)
+    if limit is not None:
+        lengths = _spread(lengths, limit)
+    parts = [
+        _slide(book, int(length), sequence_length, stride)
+        for book, length in enumerate(lengths)
+        if length >= 2
+    ]
+    if not parts:
+        return HeldOutWindows(*np.zeros((4, 0), np.int64))
+    return HeldOutWindows(*np.concatenate(parts, axis=1))
+
+
+def _slide(book, length, sequence_length, stride):
+    """Return int64 `[4, W]`: book, start, first_scored, end."""
+    num_more = max(0, -(-(length - sequence_length) // stride))
+    end = np.minimum(sequence_length + stride * np.arange(num_more + 1), length)
+    start = np.maximum(end - sequence_length, 0)
+    first_scored = np.concatenate([[1], end[:-1]])
+    return np.stack([np.full_like(end, book), start, first_scored, end])
+
+
+def _spread(lengths, limit):
+    """Cut books to one length such that about `limit` tokens are left."""
+    ascending = np.sort(lengths)
+    # Cutting to ascending[i] leaves this many tokens.
+    before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
+    remaining = len(lengths) - np.arange(len(lengths))
+    kept = before + ascending * remaining
+    i = int(np.searchsorted(kept, limit))
+    if i == len(lengths):
+        return lengths
+    cut = max(2, -(-(limit - int(before[i])) // int(remaining[i])))
+    return np.minimum(lengths, cut)

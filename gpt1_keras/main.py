@@ -1,0 +1,147 @@
+"""Run what gin files describe.
+
+python -m gpt1_keras.main --gin FILE [--gin FILE ...]
+                          [--set "NAME = VALUE" ...] [--workdir DIR]
+
+  --gin FILE           a gin file; later files override earlier ones
+  --set "NAME = VALUE" a macro or parameter; overrides all files
+  --workdir DIR        folder of everything that the run writes
+
+Files are looked for in the repository, then in the current directory.
+Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
+where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
+"""
+
+import importlib.util
+import inspect
+import os
+import pathlib
+import shlex
+import sys
+
+from gpt1_keras import errors
+
+
+def main(arguments):
+    """Parse `arguments`, call the run they name, return the exit status."""
+    try:
+        _check_environment()
+        flags = _parse_flags(arguments)
+        if flags["help"].value:
+            print(__doc__)
+            return 0
+        _run(flags, arguments)
+        return 0
+    except errors.InputError as error:
+        return _complain(error, 2)
+    except errors.Stopped as stopped:
+        return _complain(stopped, 3)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 1)
+
+
+def _complain(message, status):
+    # Gin appends lines about the calls in between; ours is the first.
+    line = str(message).split("\n")[0]
+    print(line if status == 3 else f"error: {line}", file=sys.stderr)
+    return status
+
+
+def _check_environment():
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if backend not in ("tensorflow", "jax", "torch"):
+        raise errors.InputError(
+            f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
+        )
+    # Where gin-config is missing, the folder gin/ of the repository is found.
+    gin = importlib.util.find_spec("gin")
+    if gin is None or importlib.util.find_spec("gin.config") is None:
+        raise errors.InputError(
+            "gin-config is not installed, or a folder gin/ with __init__.py"
+            " hides it: pip install -r requirements.txt"
+        )
+    if importlib.util.find_spec("absl") is None:
+        raise errors.InputError(
+            "absl-py is not installed: pip install -r requirements.txt"
+        )
+
+
+def _parse_flags(arguments):
+    """Return absl's parsed flags; any mistake in them is an InputError."""
+    from absl import flags
+
+    values = flags.FlagValues()
+    for name in ("gin", "set"):
+        flags.DEFINE_multi_string(name, [], "see above", flag_values=values)
+    flags.DEFINE_string("workdir", None, "see above", flag_values=values)
+    flags.DEFINE_boolean(
+        "help", False, "see above", short_name="h", flag_values=values
+    )
+    try:
+        rest = values(["main", *arguments])[1:]
+    except flags.Error as error:
+        raise errors.InputError(f"{error} (see --help)") from None
+    if rest:
+        raise errors.InputError(
+            f"unexpected argument {rest[0]!r}: gin files need --gin, bindings"
+            ' need --set "NAME = VALUE"'
+        )
+    return values
+
+
+def _run(flags, arguments):
+    from absl import flags as absl_flags
+    from absl import logging
+
+    from gpt1_keras import configuration as configurations
+    from gpt1_keras import gin_reader
+    from gpt1_keras import start_up
+    from gpt1_keras import workdir as workdirs
+
+    with start_up.without_noise():
+        configuration = configurations.resolve(
+            flags["gin"].value, flags["set"].value, flags["workdir"].value
+        )
+    run = configuration.function()
+    parameters = inspect.signature(run).parameters
+    values = _values_from_main(configuration, parameters)
+    configurations.check_arguments(configuration, values)
+    is_new = False
+    if "workdir" in values:
+        command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
+        is_new = workdirs.claim(values["workdir"], configuration, command)
+    absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.
+    logging.use_absl_handler()
+    logging.set_verbosity(logging.INFO)
+    try:
+        run(**values)
+    except errors.InputError:
+        if is_new:
+            workdirs.release(values["workdir"])
+        raise
+    except ImportError as error:
+        message = gin_reader.missing_module(error)
+        if message is None:
+            raise
+        raise errors.InputError(message) from None
+
+
+def _values_from_main(configuration, parameters):
+    """Return the arguments that main itself passes to the run."""
+    values = {}
+    directory = configuration.bindings.macros.get("WORKDIR")
+    if "workdir" in parameters:
+        if isinstance(directory, str) and directory:
+            values["workdir"] = pathlib.Path(directory)
+        elif parameters["workdir"].default is inspect.Parameter.empty:
+            raise errors.InputError(
+                "this run writes files: say where with --workdir DIR"
+            )
+    if "config_sha256" in parameters:
+        values["config_sha256"] = configuration.sha256
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

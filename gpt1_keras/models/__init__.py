@@ -1,0 +1,15 @@
+"""GPT-1 as KerasHub classes."""
+
+from gpt1_keras.models.backbone import GPT1Backbone
+from gpt1_keras.models.causal_lm import GPT1CausalLM
+from gpt1_keras.models.causal_lm_preprocessor import GPT1CausalLMPreprocessor
+from gpt1_keras.models.task_model import GPT1TaskModel
+from gpt1_keras.models.tokenizer import GPT1Tokenizer
+
+__all__ = [
+    "GPT1Backbone",
+    "GPT1CausalLM",
+    "GPT1CausalLMPreprocessor",
+    "GPT1TaskModel",
+    "GPT1Tokenizer",
+]

@@ -1,0 +1,177 @@
+"""The GPT-1 network, from token ids to hidden states."""
+
+import keras
+import keras_hub
+
+from gpt1_keras.layers import decoder_block
+from gpt1_keras.layers import embedding
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1Backbone(keras_hub.models.Backbone):
+    """The decoder of Radford et al. 2018 as a KerasHub backbone.
+
+    Post-norm blocks, learned positions, no norm after the embedding and none
+    at the end. Attention is causal and padding stands on the right, so no
+    padding mask is needed; `padding_mask` is accepted, because KerasHub's
+    preprocessors send it, and has no effect.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
+    `S` num_special_tokens, `P` max_sequence_length, `L` num_layers.
+
+    Args:
+        vocabulary_size: int. Tokens `V`, special tokens not counted.
+        num_layers: int. Decoder blocks `L`.
+        num_heads: int. Attention heads.
+        hidden_dim: int. Width `D`.
+        intermediate_dim: int. Width inside the feed-forward networks.
+        max_sequence_length: int. Positions `P`.
+        embedding_dropout: float. Rate on the embedding.
+        attention_dropout: float. Rate on the attention probabilities.
+        residual_dropout: float. Rate on the output of every sub-layer.
+        embedding_dropout_on: `"tables"` (the released code: one mask on the
+            embedding tables, shared with the softmax) or `"activations"`.
+        layer_norm_epsilon: float.
+        initializer_range: float. Standard deviation of every matrix.
+        num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
+        dtype: dtype or policy of computation and weights.
+
+    Call arguments:
+        a dict of `token_ids` int `[B, T]` and `padding_mask` int `[B, T]`.
+
+    Returns:
+        float32 hidden states `[B, T, D]`.
+
+    Example:
+
+    ```python
+    backbone = GPT1Backbone.from_preset("presets/gpt1_mini_novels_en")
+    backbone({"token_ids": [[5, 7]], "padding_mask": [[1, 1]]})
+    ```
+
+    Reference: Radford et al. 2018, sections 3.1 and 4.1; numbers as in
+    openai/finetune-transformer-lm.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size,
+        num_layers,
+        num_heads,
+        hidden_dim,
+        intermediate_dim,
+        max_sequence_length,
+        embedding_dropout,
+        attention_dropout,
+        residual_dropout,
+        embedding_dropout_on,
+        layer_norm_epsilon,
+        initializer_range,
+        num_special_tokens=0,
+        dtype=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        self.token_and_position_embedding = embedding.EMBEDDINGS[
+            embedding_dropout_on
+        ](
+            vocabulary_size=vocabulary_size,
+            num_special_tokens=num_special_tokens,
+            max_sequence_length=max_sequence_length,
+            hidden_dim=hidden_dim,
+            dropout=embedding_dropout,
+            initializer_range=initializer_range,
+            dtype=dtype,
+            name="token_and_position_embedding",
+        )
+        self.decoder_blocks = [
+            decoder_block.DecoderBlock(
+                hidden_dim=hidden_dim,
+                num_heads=num_heads,
+                intermediate_dim=intermediate_dim,
+                attention_dropout=attention_dropout,
+                residual_dropout=residual_dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
+                initializer_range=initializer_range,
+                dtype=dtype,
+                name=f"decoder_block_{i}",
+            )
+            for i in range(num_layers)
+        ]
+
+        # === Functional Model ===
+        token_ids = keras.Input((None,), dtype="int32", name="token_ids")
+        padding_mask = keras.Input((None,), dtype="int32", name="padding_mask")
+        hidden, table, positions = self.encode(token_ids)
+        super().__init__(
+            inputs={"token_ids": token_ids, "padding_mask": padding_mask},
+            outputs=hidden,
+            dtype=dtype,
+            **kwargs,
+        )
+        # The tables of this very forward pass, for heads on the same graph.
+        self.table_output = table
+        self.positions_output = positions
+
+        # === Config ===
+        self.vocabulary_size = vocabulary_size
+        self.num_layers = num_layers
+        self.num_heads = num_heads
+        self.hidden_dim = hidden_dim
+        self.intermediate_dim = intermediate_dim
+        self.max_sequence_length = max_sequence_length
+        self.embedding_dropout = embedding_dropout
+        self.attention_dropout = attention_dropout
+        self.residual_dropout = residual_dropout
+        self.embedding_dropout_on = embedding_dropout_on
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+        self.num_special_tokens = num_special_tokens
+
+    def encode(self, token_ids):
+        """One forward pass, symbolic or not.
+
+        Args:
+            token_ids: int tensor `[B, T]`.
+
+        Returns:
+            hidden states `[B, T, D]`, the token and special table `[V+S, D]`
+            and the position table `[P, D]`, all of this one pass: heads that
+            need the table take it from here, so that each dropout is drawn
+            once.
+        """
+        hidden, table, positions = self.token_and_position_embedding(token_ids)
+        for block in self.decoder_blocks:
+            hidden = block(hidden)
+        return hidden, table, positions
+
+    @property
+    def token_embedding(self):
+        """The embedding layer, under the name KerasHub looks for."""
+        return self.token_and_position_embedding
+
+    def default_lora_layer_names(self):
+        """Names of the layers that `enable_lora` changes."""
+        return ["query_key_value"]
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(
+            {
+                "vocabulary_size": self.vocabulary_size,
+                "num_layers": self.num_layers,
+                "num_heads": self.num_heads,
+                "hidden_dim": self.hidden_dim,
+                "intermediate_dim": self.intermediate_dim,
+                "max_sequence_length": self.max_sequence_length,
+                "embedding_dropout": self.embedding_dropout,
+                "attention_dropout": self.attention_dropout,
+                "residual_dropout": self.residual_dropout,
+                "embedding_dropout_on": self.embedding_dropout_on,
+                "layer_norm_epsilon": self.layer_norm_epsilon,
+                "initializer_range": self.initializer_range,
+                "num_special_tokens": self.num_special_tokens,
+            }
+        )
+        return config

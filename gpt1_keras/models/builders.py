@@ -1,0 +1,60 @@
+"""Functions that gin binds and runs call, inside the strategy's scope."""
+
+import keras
+
+from gpt1_keras.models import backbone
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import causal_lm_preprocessor
+from gpt1_keras.models import tokenizer as tokenizer_lib
+
+
+def gpt1_backbone(
+    *,
+    vocabulary_size,
+    num_layers,
+    num_heads,
+    hidden_dim,
+    intermediate_dim,
+    max_sequence_length,
+    embedding_dropout,
+    attention_dropout,
+    residual_dropout,
+    embedding_dropout_on,
+    layer_norm_epsilon,
+    initializer_range,
+    num_special_tokens=0,
+):
+    """Return a `GPT1Backbone` under the global dtype policy.
+
+    Args: those of `GPT1Backbone`; `vocabulary_size` comes from the tokenizer.
+    """
+    return backbone.GPT1Backbone(
+        vocabulary_size=vocabulary_size,
+        num_layers=num_layers,
+        num_heads=num_heads,
+        hidden_dim=hidden_dim,
+        intermediate_dim=intermediate_dim,
+        max_sequence_length=max_sequence_length,
+        embedding_dropout=embedding_dropout,
+        attention_dropout=attention_dropout,
+        residual_dropout=residual_dropout,
+        embedding_dropout_on=embedding_dropout_on,
+        layer_norm_epsilon=layer_norm_epsilon,
+        initializer_range=initializer_range,
+        num_special_tokens=num_special_tokens,
+        dtype=keras.config.dtype_policy(),
+    )
+
+
+def gpt1_causal_lm(network, tokenizer):
+    """Return a `GPT1CausalLM` that shares `network`'s weights.
+
+    Args:
+        network: `GPT1Backbone`.
+        tokenizer: `gpt1_keras.text.tokenizer.Tokenizer`.
+    """
+    preprocessor = causal_lm_preprocessor.GPT1CausalLMPreprocessor(
+        tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
+        sequence_length=network.max_sequence_length,
+    )
+    return causal_lm.GPT1CausalLM(network, preprocessor, compile=False)

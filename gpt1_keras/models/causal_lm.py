@@ -1,0 +1,94 @@
+"""GPT-1 as a language model: logits, generation with a cache."""
+
+import keras
+import keras_hub
+from keras import ops
+
+from gpt1_keras.layers import tied_logits
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import causal_lm_preprocessor
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1CausalLM(keras_hub.models.CausalLM):
+    """A `GPT1Backbone` with the tied softmax on top, for KerasHub's tools.
+
+    Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
+    `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size.
+
+    Args:
+        backbone: a `GPT1Backbone`.
+        preprocessor: a `GPT1CausalLMPreprocessor` or None.
+
+    Example:
+
+    ```python
+    model = GPT1CausalLM.from_preset("presets/gpt1_mini_novels_en")
+    model.generate("It was a dark night", max_length=64)
+    ```
+    """
+
+    backbone_cls = backbone_lib.GPT1Backbone
+    preprocessor_cls = causal_lm_preprocessor.GPT1CausalLMPreprocessor
+
+    def __init__(self, backbone, preprocessor=None, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.tied_logits = tied_logits.TiedLogits(
+            vocabulary_size=backbone.vocabulary_size,
+            dtype=backbone.dtype_policy,
+            name="tied_logits",
+        )
+
+        # === Functional Model ===
+        # Built on the backbone's own graph: calling the backbone again would
+        # draw a second dropout mask on the embedding.
+        outputs = self.tied_logits(backbone.output, backbone.table_output)
+        super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+
+    def call_with_cache(self, token_ids, cache, cache_update_index):
+        """Forward pass of some columns, given keys and values before them.
+
+        Args:
+            token_ids: int tensor `[B, T]`.
+            cache: float tensor `[B, L, 2, S, H, K]`.
+            cache_update_index: int or scalar tensor, position of the first
+                column of `token_ids`.
+
+        Returns:
+            logits `[B, T, V]`, hidden states `[B, T, D]`, updated cache.
+        """
+        hidden, table, _ = self.backbone.token_and_position_embedding(
+            token_ids, start_index=cache_update_index
+        )
+        caches = []
+        for i, block in enumerate(self.backbone.decoder_blocks):
+            hidden, block_cache = block(
+                hidden,
+                cache=cache[:, i],
+                cache_update_index=cache_update_index,
+            )
+            caches.append(block_cache)
+        logits = self.tied_logits(hidden, table)
+        # L times [B, 2, S, H, K] -> [B, L, 2, S, H, K]
+        return logits, hidden, ops.stack(caches, axis=1)
+
+    def _build_cache(self, token_ids):
+        """Return hidden states `[B, T, D]` and the cache of the prompt."""
+        batch_size, length = ops.shape(token_ids)
+        backbone = self.backbone
+        shape = (
+            batch_size,
+            backbone.num_layers,
+            2,
+            length,
+            backbone.num_heads,
+            backbone.hidden_dim // backbone.num_heads,
+        )
+        cache = ops.zeros(shape, dtype=self.compute_dtype)
+        _, hidden, cache = self.call_with_cache(token_ids, cache, 0)
+        return hidden, cache
+
+    # The steps of sampling are the same for every decoder with such a cache.
+    generate_step = keras_hub.models.GPT2CausalLM.generate_step

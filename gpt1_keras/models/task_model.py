@@ -1,0 +1,107 @@
+"""The network that is trained: C candidate sequences, one forward pass."""
+
+import keras
+import keras_hub
+from keras import ops
+
+from gpt1_keras.models import backbone as backbone_lib
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1TaskModel(keras_hub.models.Task):
+    """Backbone and head over `C` candidate sequences per example.
+
+    Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
+    rows of the token and special table, `P` positions, `Y` logits.
+
+    Args:
+        backbone: a `GPT1Backbone`.
+        head: a layer of `gpt1_keras.layers.heads`, from features `[B, C, D]`
+            to logits `[B, Y]`; None for pretraining, which has none.
+
+    Call arguments:
+        a dict of `token_ids` int `[B, C, T]` and, with a head,
+        `extract_position` int `[B, C]`: where each candidate's extract token
+        stands.
+
+    Returns:
+        a dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
+        `positions` `[P, D]` (all of one forward pass, for the language-model
+        loss) and, with a head, `logits` float32 `[B, Y]`.
+    """
+
+    backbone_cls = backbone_lib.GPT1Backbone
+
+    def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.head = head
+
+        # === Functional Model ===
+        token_ids = keras.Input((None, None), dtype="int32", name="token_ids")
+        inputs = {"token_ids": token_ids}
+        # [B, C, T] -> [B * C, T]
+        hidden, table, positions = backbone.encode(
+            FlattenCandidates(name="flatten_candidates")(token_ids)
+        )
+        outputs = {"hidden": hidden, "table": table, "positions": positions}
+        if head is not None:
+            extract_position = keras.Input(
+                (None,), dtype="int32", name="extract_position"
+            )
+            inputs["extract_position"] = extract_position
+            # [B * C, T, D] at [B, C] -> [B, C, D] -> [B, Y]
+            features = GatherExtract(name="gather_extract", dtype="float32")(
+                hidden, extract_position
+            )
+            outputs["logits"] = head(features)
+        super().__init__(
+            inputs=inputs, outputs=outputs, compile=False, **kwargs
+        )
+
+    def get_config(self):
+        config = super().get_config()
+        config["head"] = keras.layers.serialize(self.head)
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        if isinstance(config.get("head"), dict):
+            config["head"] = keras.layers.deserialize(config["head"])
+        return super().from_config(config)
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class FlattenCandidates(keras.layers.Layer):
+    """`[B, C, T] -> [B * C, T]`."""
+
+    def call(self, token_ids):
+        return ops.reshape(token_ids, (-1, ops.shape(token_ids)[-1]))
+
+    def compute_output_spec(self, token_ids):
+        return keras.KerasTensor(
+            (None, token_ids.shape[-1]), dtype=token_ids.dtype
+        )
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GatherExtract(keras.layers.Layer):
+    """Hidden state at each candidate's extract token.
+
+    `[B * C, T, D]` and positions `[B, C]` -> `[B, C, D]`.
+    """
+
+    def call(self, hidden, extract_position):
+        shape = ops.shape(extract_position)
+        # [B, C] -> [B * C, 1, 1]
+        index = ops.reshape(extract_position, (-1, 1, 1))
+        # [B * C, T, D] -> [B * C, 1, D] -> [B, C, D]
+        features = ops.take_along_axis(hidden, index, axis=1)
+        return ops.reshape(features, (shape[0], shape[1], hidden.shape[-1]))
+
+    def compute_output_spec(self, hidden, extract_position):
+        return keras.KerasTensor(
+            (*extract_position.shape, hidden.shape[-1]), dtype=hidden.dtype
+        )

@@ -1,0 +1,101 @@
+"""Where a run's text and vocabulary come from."""
+
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras.data import prepare
+from gpt1_keras.data.sample_world import corpus as sample_world
+from gpt1_keras.text import tokenizer as tokenizers
+
+
+class Corpus:
+    """Books and the tokenizer that reads them.
+
+    Args:
+        corpus: path of prepared shards or of a folder of `.txt` files; None
+            takes the generated sample corpus, written on first use.
+        vocabulary: path of a vocabulary, or None to take the corpus's own:
+            that of the prepared shards, else one trained on its training
+            books.
+        merges: path of the merges of a BPE, or None.
+        tokenizer_type: `"bpe"` or `"wordpiece"`, of one to be trained.
+        vocabulary_size: int, of one to be trained.
+        held_out_fraction: float. Share of the books not trained on.
+        split_seed: int. Chooses these books.
+        sample_words: int. Words of the sample corpus.
+        sample_seed: int. Which sample world it tells of.
+    """
+
+    def __init__(
+        self,
+        *,
+        corpus,
+        vocabulary,
+        merges,
+        tokenizer_type,
+        vocabulary_size,
+        held_out_fraction,
+        split_seed,
+        sample_words,
+        sample_seed,
+    ):
+        self.corpus = corpus
+        self.vocabulary = vocabulary
+        self.merges = merges
+        self.tokenizer_type = tokenizer_type
+        self.vocabulary_size = vocabulary_size
+        self.held_out_fraction = held_out_fraction
+        self.split_seed = split_seed
+        self.sample_words = sample_words
+        self.sample_seed = sample_seed
+
+    def tokenizer(self):
+        """Return the tokenizer of `vocabulary`, None if none is given."""
+        if self.vocabulary is not None:
+            return tokenizers.Tokenizer.from_files(self.vocabulary, self.merges)
+        if self.merges is not None:
+            raise errors.InputError(
+                f"MERGES {self.merges} is given without its VOCABULARY"
+            )
+        return None
+
+    def open(self):
+        """Return (`Shards`, `Tokenizer`), prepared now if never before."""
+        tokenizer = self.tokenizer()
+        return prepare.open_corpus(
+            self._folder(tokenizer), tokenizer=tokenizer, **self._settings()
+        )
+
+    def prepare(self, directory):
+        """Prepare the books into `directory` and return the `Shards`."""
+        tokenizer = self.tokenizer()
+        return prepare.prepare(
+            [self._folder(tokenizer)], tokenizer, directory, **self._settings()
+        )
+
+    def _settings(self):
+        return {
+            "tokenizer_type": self.tokenizer_type,
+            "vocabulary_size": self.vocabulary_size,
+            "held_out_fraction": self.held_out_fraction,
+            "seed": self.split_seed,
+        }
+
+    def _folder(self, tokenizer):
+        return self.corpus or self._sample(tokenizer)
+
+    def _sample(self, tokenizer):
+        version = sample_world.source_sha256()[:8]
+        name = f"sample_{self.sample_words}_{self.sample_seed}_{version}"
+        folder = prepare.cache_root() / name
+        own = "" if tokenizer else f" and a {self.tokenizer_type} trained on it"
+        logging.warning(
+            "no CORPUS is given: using the generated sample corpus %s%s; "
+            "--set \"CORPUS = 'FOLDER'\" takes your own .txt books",
+            folder,
+            own,
+        )
+        sample_world.write_corpus(
+            folder, words=self.sample_words, seed=self.sample_seed
+        )
+        return folder

@@ -1,0 +1,258 @@
+"""`fit` that logs, evaluates, saves, stops on request and goes on again."""
+
+import contextlib
+import dataclasses
+import pathlib
+import time
+
+import keras
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras import progress
+from gpt1_keras.data import loader
+from gpt1_keras.runs import result
+from gpt1_keras.training import callbacks
+from gpt1_keras.training import checkpoints as checkpoints_lib
+from gpt1_keras.training import history as history_lib
+from gpt1_keras.training import signals
+
+# Runs expected to take longer hear of the smaller models.
+_LONG_SECONDS = 3600.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Intervals:
+    """Updates between two of each; 0 means only after the last update.
+
+    Attributes:
+        log_steps: int. Lines of `metrics.jsonl`.
+        evaluation_steps: int. Evaluations on held-out data.
+        sample_steps: int. Sampled paragraphs.
+        checkpoint_steps: int. Checkpoints.
+        num_checkpoints: int. How many checkpoints are kept.
+    """
+
+    log_steps: int
+    evaluation_steps: int
+    sample_steps: int
+    checkpoint_steps: int
+    num_checkpoints: int
+
+
+def check_batch(batch_size, microbatch_size):
+    """Complain of sizes that do not divide, before anything heavy starts."""
+    if batch_size < 1:
+        raise errors.InputError(f"BATCH_SIZE is {batch_size}: give 1 or more")
+    if microbatch_size is not None and microbatch_size < 1:
+        raise errors.InputError(
+            f"MICROBATCH_SIZE is {microbatch_size}: give 1 or more, or None "
+            "for the whole batch at once"
+        )
+    if microbatch_size and batch_size % microbatch_size:
+        raise errors.InputError(
+            f"BATCH_SIZE {batch_size} is not a multiple of MICROBATCH_SIZE "
+            f"{microbatch_size}: change one of them"
+        )
+
+
+def set_dtype(dtype):
+    """Make `dtype` the policy of all layers built from now on."""
+    try:
+        keras.config.set_dtype_policy(dtype)
+    except (ValueError, TypeError):
+        raise errors.InputError(
+            f"DTYPE is {dtype!r}: give 'float32' or 'mixed_bfloat16'"
+        ) from None
+
+
+def fit(
+    learner,
+    batches,
+    *,
+    workdir,
+    num_steps,
+    tokens_per_step,
+    intervals,
+    periodic,
+):
+    """Train until `num_steps`, beginning at the last checkpoint if any.
+
+    Args:
+        learner: compiled `training.learner.Learner`.
+        batches: function of the step (`data.batches`).
+        workdir: path.
+        num_steps: int. Updates in all.
+        tokens_per_step: int, for the speed shown.
+        intervals: `Intervals`.
+        periodic: list of (every, function `(step, history)`).
+
+    Returns:
+        `history.History`, still open, for what the run measures at its end.
+
+    Raises:
+        Stopped: on SIGTERM or Ctrl-C, after a checkpoint.
+        NonFiniteLoss: the last good checkpoint is kept.
+    """
+    workdir = pathlib.Path(workdir)
+    checkpoints = checkpoints_lib.Checkpoints(
+        workdir / "checkpoints", keep=intervals.num_checkpoints
+    )
+    first_step = checkpoints.restore(learner)
+    history = history_lib.History(workdir, step=first_step)
+    if first_step:
+        logging.info("continuing after %d of %d updates", first_step, num_steps)
+    if first_step < num_steps:
+        # A finished run that is continued is not finished any more.
+        result.path(workdir).unlink(missing_ok=True)
+        with contextlib.ExitStack() as on_error:
+            on_error.callback(history.close)
+            stop = _train(
+                learner,
+                batches,
+                first_step,
+                num_steps=num_steps,
+                tokens_per_step=tokens_per_step,
+                intervals=intervals,
+                periodic=periodic,
+                history=history,
+                checkpoints=checkpoints,
+            )
+            if stop and checkpoints.steps()[-1] < num_steps:
+                raise errors.Stopped(
+                    f"stopped by {stop.signal_name} after "
+                    f"{checkpoints.steps()[-1]} of {num_steps} updates, saved "
+                    f"in {checkpoints.directory}; the same command continues"
+                )
+            on_error.pop_all()
+    return history
+
+
+def _train(learner, batches, first_step, *, num_steps, checkpoints, **more):
+    """Call `fit`; return the `StopRequest` that it may have followed."""
+    with (
+        signals.catch() as stop,
+        progress.bar("updates", num_steps, done=first_step) as advance,
+    ):
+        made = _callbacks(
+            first_step,
+            num_steps=num_steps,
+            checkpoints=checkpoints,
+            advance=advance,
+            stop=stop,
+            **more,
+        )
+        loaded = loader.load(
+            batches, first_step=first_step, num_steps=num_steps - first_step
+        )
+        try:
+            learner.fit(
+                loaded, epochs=1, verbose=0, shuffle=False, callbacks=made
+            )
+        except callbacks.NonFiniteLoss as error:
+            # The update before left weights that give no finite loss.
+            checkpoints.discard(error.step - 1)
+            raise
+    return stop
+
+
+def _callbacks(
+    first_step,
+    *,
+    num_steps,
+    tokens_per_step,
+    intervals,
+    periodic,
+    history,
+    checkpoints,
+    advance,
+    stop,
+):
+    announce = _Announcement(first_step, num_steps)
+
+    def show(step, values):
+        announce(step)
+        advance(
+            1,
+            f"loss {values['loss']:.3f}, perplexity "
+            f"{values['perplexity']:.1f}, "
+            f"{values['tokens_per_second']:,.0f} tokens/s",
+        )
+
+    return [
+        callbacks.StopOnNonFiniteLoss(first_step),
+        callbacks.LogMetrics(
+            first_step,
+            history=history,
+            every=intervals.log_steps,
+            tokens_per_step=tokens_per_step,
+            show=show,
+        ),
+        *(
+            callbacks.Periodically(
+                first_step,
+                every=every,
+                function=lambda step, function=function: function(
+                    step, history
+                ),
+            )
+            for every, function in periodic
+        ),
+        callbacks.SaveCheckpoints(
+            first_step,
+            checkpoints=checkpoints,
+            every=intervals.checkpoint_steps,
+            last_step=num_steps,
+            stop=stop,
+        ),
+    ]
+
+
+class _Announcement:
+    """Says after the first update how long the rest will take."""
+
+    def __init__(self, first_step, num_steps):
+        self._first_step = first_step
+        self._num_steps = num_steps
+        self._started = time.monotonic()
+
+    def __call__(self, step):
+        if step != self._first_step + 1:
+            return
+        left = self._num_steps - step
+        seconds = (time.monotonic() - self._started) * left
+        advice = ""
+        if seconds > _LONG_SECONDS:
+            advice = (
+                "; shorter: --gin gin/model/mini.gin or --gin "
+                "gin/model/tiny.gin as last file, or a smaller NUM_STEPS"
+            )
+        logging.info(
+            "the first update is done; the other %s take about %s%s",
+            f"{left:,}",
+            progress.duration(seconds),
+            advice,
+        )
+
+
+class Advance(keras.callbacks.Callback):
+    """Moves a progress bar on with every batch of `predict`.
+
+    Args:
+        advance: function of `progress.bar`.
+        stop: `signals.StopRequest` that ends the work at once, or None where
+            it is left to the training around it.
+    """
+
+    def __init__(self, advance, stop=None):
+        super().__init__()
+        self.advance = advance
+        self.stop = stop
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.advance(1)
+        if self.stop:
+            raise errors.Stopped(
+                f"stopped by {self.stop.signal_name} during the evaluation; "
+                "training is saved and the same command continues"
+            )

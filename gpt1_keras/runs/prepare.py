@@ -1,0 +1,52 @@
+"""The run `prepare`: `.txt` books to token shards."""
+
+import time
+
+from absl import logging
+
+from gpt1_keras.runs import result
+
+
+def prepare(*, corpus, workdir, config_sha256):
+    """Makes `workdir` a prepared corpus, to be named by CORPUS.
+
+    In it appear `index.json`, `shard_*.bin` and `tokenizer/`. A run that was
+    killed goes on where it stopped; broken files are skipped, named in the
+    log and listed in the index.
+
+    Args:
+        corpus: `corpora.Corpus` of `.txt` books.
+        workdir: path of the folder to fill.
+        config_sha256: str, goes into the result.
+
+    Returns:
+        path of `result.json`.
+
+    Raises:
+        InputError: a file is missing or none is a book, or the folder holds
+            another prepared corpus.
+    """
+    started = time.monotonic()
+    shards = corpus.prepare(workdir)
+    total = shards.index["total"]
+    logging.info(
+        "%s: %s books, %s tokens, %s books held out, %s files skipped",
+        shards.directory,
+        *(
+            f"{total[name]:,}"
+            for name in ("books", "tokens", "held_out_books", "skipped")
+        ),
+    )
+    result.write(
+        workdir,
+        run="prepare",
+        task="corpus",
+        split="all",
+        metrics=total,
+        paper={},
+        num_examples=total["books"],
+        seed=corpus.split_seed,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+    )
+    return result.path(workdir)

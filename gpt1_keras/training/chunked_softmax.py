@@ -1,0 +1,166 @@
+"""The softmax over the vocabulary, a chunk of tokens at a time.
+
+Neither function holds logits for all tokens at once: memory is one chunk's
+`[chunk_size, R]`. Tokens whose weight is zero are never looked at: the
+weighted ones are moved to the front by a sort, which keeps every shape
+static, and the loop stops behind the last of them.
+
+Letters: `N` tokens, `D` hidden_dim, `R` rows of the table, `K` chunk_size.
+"""
+
+from keras import ops
+
+
+def cross_entropy(hidden, table, targets, weights, *, chunk_size):
+    """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
+
+    Its gradient with respect to `hidden` and `table` is computed in the same
+    loop, so that the logits exist once: three matrix products per chunk and
+    nothing is computed twice.
+
+    Args:
+        hidden: float tensor `[N, D]`.
+        table: float tensor `[R, D]`; its dtype is that of the products.
+        targets: int tensor `[N]`, below `R`.
+        weights: float32 tensor `[N]`.
+        chunk_size: int. Tokens per chunk `K`.
+
+    Returns:
+        float32 scalar.
+    """
+    targets, weights = ops.stop_gradient(targets), ops.stop_gradient(weights)
+
+    @ops.custom_gradient
+    def weighted_sum(hidden, table):
+        loss, hidden_gradient, table_gradient = _loss_and_gradients(
+            hidden, table, targets, weights, chunk_size
+        )
+
+        def gradient(*args, upstream=None):
+            upstream = args[-1] if upstream is None else upstream
+            return (
+                ops.cast(hidden_gradient * upstream, hidden.dtype),
+                ops.cast(table_gradient * upstream, table.dtype),
+            )
+
+        return loss, gradient
+
+    return weighted_sum(hidden, table)
+
+
+def log_probabilities(hidden, table, targets, weights, *, chunk_size):
+    """Return `log softmax(hidden_i table^T)[targets_i]`, 0 without weight.
+
+    For evaluation; has no gradient of its own making. Arguments as in
+    `cross_entropy`; only whether a weight is zero matters.
+
+    Returns:
+        float32 tensor `[N]`.
+    """
+    order, count, num_tokens = _weighted_first(weights, chunk_size)
+
+    def body(index, scores):
+        rows, valid = _rows(order, count, index, chunk_size)
+        log_p = _log_softmax(_chunk(hidden, rows, valid), table)
+        chosen = _at(log_p, ops.take(targets, rows, axis=0))
+        chosen = ops.where(valid, chosen, 0.0)
+        start = (index * chunk_size,)
+        return index + 1, ops.slice_update(scores, start, chosen)
+
+    _, scores = ops.while_loop(
+        lambda index, scores: index * chunk_size < count,
+        body,
+        (_zero_index(), ops.zeros((order.shape[0],), dtype="float32")),
+    )
+    return ops.take(scores, _places(order, num_tokens), axis=0)
+
+
+def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
+    order, count, num_tokens = _weighted_first(weights, chunk_size)
+    dtype = table.dtype
+
+    def body(index, loss, hidden_gradient, table_gradient):
+        rows, valid = _rows(order, count, index, chunk_size)
+        # [K, D], [K], [K]
+        h = ops.cast(_chunk(hidden, rows, valid), dtype)
+        target = ops.take(targets, rows, axis=0)
+        weight = ops.where(valid, ops.take(weights, rows, axis=0), 0.0)
+        # [K, R]
+        log_p = _log_softmax(h, table)
+        loss = loss - ops.sum(weight * _at(log_p, target))
+        error = ops.exp(log_p) - ops.one_hot(target, log_p.shape[-1])
+        error = ops.cast(error * ops.expand_dims(weight, 1), dtype)
+        # [K, R] x [R, D] -> [K, D]
+        chunk_gradient = ops.cast(ops.matmul(error, table), "float32")
+        hidden_gradient = ops.slice_update(
+            hidden_gradient, (index * chunk_size, 0), chunk_gradient
+        )
+        # [R, K] x [K, D] -> [R, D]
+        table_gradient = table_gradient + ops.cast(
+            ops.matmul(ops.transpose(error), h), "float32"
+        )
+        return index + 1, loss, hidden_gradient, table_gradient
+
+    _, loss, hidden_gradient, table_gradient = ops.while_loop(
+        lambda index, *state: index * chunk_size < count,
+        body,
+        (
+            _zero_index(),
+            ops.zeros((), dtype="float32"),
+            ops.zeros((order.shape[0], hidden.shape[-1]), dtype="float32"),
+            ops.zeros(table.shape, dtype="float32"),
+        ),
+    )
+    hidden_gradient = ops.take(
+        hidden_gradient, _places(order, num_tokens), axis=0
+    )
+    return loss, hidden_gradient, table_gradient
+
+
+def _zero_index():
+    return ops.zeros((), dtype="int32")
+
+
+def _weighted_first(weights, chunk_size):
+    """Return tokens in the order of work, their number, and `N`.
+
+    The order is `[ceil(N / K) * K]`: weighted tokens first, then the rest,
+    then padding that repeats token 0.
+    """
+    num_tokens = weights.shape[0]
+    is_weighted = ops.cast(weights != 0, "int32")
+    order = ops.cast(ops.argsort(1 - is_weighted), "int32")
+    padding = -num_tokens % chunk_size
+    order = ops.pad(order, ((0, padding),))
+    return order, ops.sum(is_weighted), num_tokens
+
+
+def _rows(order, count, index, chunk_size):
+    """Return the tokens `[K]` of a chunk and which of them count."""
+    start = index * chunk_size
+    rows = ops.slice(order, (start,), (chunk_size,))
+    return rows, start + ops.arange(chunk_size, dtype="int32") < count
+
+
+def _chunk(hidden, rows, valid):
+    """Return the states `[K, D]` of a chunk, 0 where they do not count."""
+    # [N, D] at [K] -> [K, D]
+    chosen = ops.take(hidden, rows, axis=0)
+    return ops.where(ops.expand_dims(valid, 1), chosen, 0.0)
+
+
+def _places(order, num_tokens):
+    """Return for each of the `N` tokens its place in `order`."""
+    return ops.argsort(order[:num_tokens])
+
+
+def _log_softmax(h, table):
+    # [K, D] x [D, R] -> [K, R]
+    logits = ops.matmul(ops.cast(h, table.dtype), ops.transpose(table))
+    return ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+
+
+def _at(log_p, target):
+    # [K, R] at [K] -> [K]
+    chosen = ops.take_along_axis(log_p, ops.expand_dims(target, 1), axis=1)
+    return ops.squeeze(chosen, axis=1)

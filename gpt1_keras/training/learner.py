@@ -1,0 +1,77 @@
+"""A network, a loss and an optimizer, trained by `fit` on any backend."""
+
+import importlib
+
+import keras
+
+_step = importlib.import_module(
+    f"gpt1_keras.training.step_{keras.config.backend()}"
+)
+
+
+class Learner(_step.TrainStep, keras.Model):
+    """Trains a network under `fit`; scores token sequences under `predict`.
+
+    `fit` and `predict` take batches that are dicts of `[B, ...]` arrays
+    (`token_ids`, `token_weights`, ...). The logs of an update are the values
+    of that update, not means since the start of an epoch.
+
+    Args:
+        network: a functional model from a dict of inputs to a dict of
+            outputs (`GPT1TaskModel`).
+        loss: function `(outputs, batch) -> dict of scalars` with the key
+            `loss` (`training.losses`).
+        loss_names: the keys of that dict.
+        scorer: object whose `score(outputs, batch)` gives what `predict`
+            returns for the language model (`LanguageModelLoss`).
+        clip_norm: float. Largest global norm of the gradient of the batch.
+        micro_batch_size: int or None. Examples per forward pass; None takes
+            the whole batch.
+    """
+
+    def __init__(
+        self,
+        network,
+        *,
+        loss,
+        loss_names=("loss",),
+        scorer,
+        clip_norm,
+        micro_batch_size=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.network = network
+        self.loss_function = loss
+        self.loss_names = tuple(loss_names)
+        self.scorer = scorer
+        self.clip_norm = clip_norm
+        self.micro_batch_size = micro_batch_size
+        self.built = True
+
+    def compile(self, optimizer, **kwargs):
+        """As `keras.Model.compile`; the optimizer is built at once."""
+        super().compile(optimizer=optimizer, **kwargs)
+        self.optimizer.build(self.trainable_variables)
+
+    def network_inputs(self, batch):
+        """Return the part of the batch that the network takes."""
+        return {key: batch[key] for key in self.network.input}
+
+    def training_losses(self, batch):
+        """Return the losses of one (micro-)batch, dropout on."""
+        outputs = self.network(self.network_inputs(batch), training=True)
+        return self.loss_function(outputs, batch)
+
+    def call(self, batch, training=False):
+        """Return the scores of a batch: what `predict` collects.
+
+        Returns:
+            dict of `log_probability` and `weight` `[B * C]` (see
+            `LanguageModelLoss.score`) and, with a head, `logits` `[B, Y]`.
+        """
+        outputs = self.network(self.network_inputs(batch), training=training)
+        scores = self.scorer.score(outputs, batch)
+        if "logits" in outputs:
+            scores["logits"] = outputs["logits"]
+        return scores

@@ -1,0 +1,118 @@
+"""The losses of the paper, from a forward pass and its batch.
+
+A loss here is a function `(outputs, batch) -> dict of float32 scalars` with
+the key `loss`; `outputs` and `batch` are the dicts of `GPT1TaskModel`.
+
+Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
+of the softmax.
+"""
+
+from keras import ops
+
+from gpt1_keras.training import chunked_softmax
+
+
+class LanguageModelLoss:
+    """L1: negative log-likelihood of each weighted token given those before.
+
+    Mean over the tokens of a sequence, then over sequences (train.py, lines
+    174-178 and 205), not a mean over all tokens of the batch.
+
+    Args:
+        chunk_size: int. Tokens whose logits exist at one time.
+        softmax_over: `"tokens"`: vocabulary and special tokens, or
+            `"released"`: position rows too, as in the released code.
+    """
+
+    def __init__(self, *, chunk_size, softmax_over="tokens"):
+        if softmax_over not in ("tokens", "released"):
+            raise ValueError(f"softmax_over: {softmax_over!r}")
+        self.chunk_size = chunk_size
+        self.softmax_over = softmax_over
+
+    def __call__(self, outputs, batch):
+        hidden, targets, weights = _shifted(outputs["hidden"], batch)
+        # [B * C, T - 1] -> [B * C, 1]
+        total = ops.sum(weights, axis=1, keepdims=True)
+        share = weights / ops.maximum(total, 1e-9) / weights.shape[0]
+        loss = chunked_softmax.cross_entropy(
+            *_tokens(hidden, targets, share, self.table(outputs)),
+            chunk_size=self.chunk_size,
+        )
+        return {"loss": loss}
+
+    def table(self, outputs):
+        """Return the rows `[R, D]` over which the softmax runs."""
+        if self.softmax_over == "tokens":
+            return outputs["table"]
+        return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
+
+    def score(self, outputs, batch):
+        """Return per candidate the sum of log-probabilities and of weights.
+
+        Returns:
+            dict of float32 `log_probability` and `weight`, both `[B * C]`.
+        """
+        hidden, targets, weights = _shifted(outputs["hidden"], batch)
+        scores = chunked_softmax.log_probabilities(
+            *_tokens(hidden, targets, weights, self.table(outputs)),
+            chunk_size=self.chunk_size,
+        )
+        # [B * C * (T - 1)] -> [B * C, T - 1]
+        scores = ops.reshape(scores, weights.shape)
+        return {
+            "log_probability": ops.sum(scores * weights, axis=1),
+            "weight": ops.sum(weights, axis=1),
+        }
+
+
+class TaskLoss:
+    """L3 = L2 + lambda L1: classification plus weighted language modelling.
+
+    Args:
+        language_model_loss: a `LanguageModelLoss`.
+        lm_weight: float. Lambda; with 0 the softmax over the vocabulary is
+            not computed at all.
+    """
+
+    def __init__(self, *, language_model_loss, lm_weight):
+        self.language_model_loss = language_model_loss
+        self.lm_weight = lm_weight
+
+    def __call__(self, outputs, batch):
+        task = ops.mean(
+            ops.sparse_categorical_crossentropy(
+                batch["labels"], outputs["logits"], from_logits=True
+            )
+        )
+        if not self.lm_weight:
+            return {"loss": task, "task_loss": task}
+        lm = self.language_model_loss(outputs, batch)["loss"]
+        return {
+            "loss": task + self.lm_weight * lm,
+            "task_loss": task,
+            "lm_loss": lm,
+        }
+
+
+def _shifted(hidden, batch):
+    """Align hidden states with the tokens they predict.
+
+    Returns:
+        hidden `[B * C, T - 1, D]`, targets and weights `[B * C, T - 1]`.
+    """
+    length = hidden.shape[1]
+    # [B, C, T] -> [B * C, T]
+    ids = ops.reshape(batch["token_ids"], (-1, length))
+    weights = ops.reshape(batch["token_weights"], (-1, length))
+    return hidden[:, :-1], ids[:, 1:], ops.cast(weights[:, 1:], "float32")
+
+
+def _tokens(hidden, targets, weights, table):
+    # [B * C, T - 1, ...] -> [N, ...]
+    return (
+        ops.reshape(hidden, (-1, hidden.shape[-1])),
+        table,
+        ops.reshape(targets, (-1,)),
+        ops.reshape(weights, (-1,)),
+    )

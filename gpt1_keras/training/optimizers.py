@@ -1,0 +1,132 @@
+"""The released code's Adam (finetune-transformer-lm opt.py, 23-49)."""
+
+import math
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class AdamWithDecay(keras.optimizers.Optimizer):
+    """Adam whose weight decay shares the step's rate.
+
+    With `t` the updates made before this one:
+
+        m = b1 m + (1 - b1) g            v = b2 v + (1 - b2) g^2
+        rate = schedule(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
+        p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
+
+    The decay is multiplied by the schedule *and* the bias correction, uses
+    the weight before the update, and falls on matrices only: biases and
+    gains have rank 1. Keras's AdamW differs in all three. The gradient is
+    clipped by its global norm in `training.step`, before it comes here.
+
+    Args:
+        learning_rate: float or schedule.
+        beta_1, beta_2: float. Decay rates of the moments.
+        epsilon: float. Added to the uncorrected root of `v`.
+        weight_decay: float.
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate,
+        beta_1,
+        beta_2,
+        epsilon,
+        weight_decay,
+        name="adam_with_decay",
+        **kwargs,
+    ):
+        # The base class must not decay a second time, in Keras's own way.
+        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.matrix_decay = weight_decay
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            variables, ["momentum", "velocity"]
+        )
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        momentum, velocity = self._momentums[index], self._velocities[index]
+        gradient = ops.cast(gradient, variable.dtype)
+        step = ops.cast(self.iterations + 1, "float32")
+        rate = (
+            ops.cast(learning_rate, "float32")
+            * ops.sqrt(_one_minus_power(self.beta_2, step))
+            / _one_minus_power(self.beta_1, step)
+        )
+        self.assign_add(momentum, (gradient - momentum) * (1.0 - self.beta_1))
+        self.assign_add(
+            velocity, (ops.square(gradient) - velocity) * (1.0 - self.beta_2)
+        )
+        update = momentum / (ops.sqrt(velocity) + self.epsilon)
+        if len(variable.shape) > 1:
+            update = update + self.matrix_decay * ops.convert_to_tensor(
+                variable
+            )
+        self.assign_sub(variable, rate * update)
+
+    def get_config(self):
+        config = super().get_config()
+        # The base class's own decay is never set.
+        config.update(
+            {
+                "beta_1": self.beta_1,
+                "beta_2": self.beta_2,
+                "epsilon": self.epsilon,
+                "weight_decay": self.matrix_decay,
+            }
+        )
+        return config
+
+
+def _one_minus_power(beta, step):
+    """`1 - beta ** step`, exact in float32 for beta near 1 too."""
+    return -ops.expm1(step * math.log(beta))
+
+
+def adam_with_decay(
+    *,
+    num_steps,
+    schedule,
+    peak_learning_rate,
+    warmup_steps,
+    warmup_fraction,
+    beta_1,
+    beta_2,
+    epsilon,
+    weight_decay,
+):
+    """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
+
+    Args:
+        num_steps: int. Updates of the whole training.
+        schedule: class of `training.schedules`.
+        peak_learning_rate: float.
+        warmup_steps: float or None. Updates of the warm-up.
+        warmup_fraction: float or None. The warm-up as a share of all
+            updates, where `warmup_steps` is None.
+        beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
+    """
+    if warmup_steps is None:
+        warmup_steps = warmup_fraction * num_steps
+    return AdamWithDecay(
+        learning_rate=schedule(
+            peak_learning_rate=peak_learning_rate,
+            num_steps=num_steps,
+            warmup_steps=warmup_steps,
+        ),
+        beta_1=beta_1,
+        beta_2=beta_2,
+        epsilon=epsilon,
+        weight_decay=weight_decay,
+    )

@@ -1,0 +1,66 @@
+"""What one update computes, on every backend.
+
+`B` examples are worked off in micro-batches of `M`. Each loss is a mean over
+its sequences, so the mean over equal micro-batches is the loss of the whole
+batch, and so is the mean of the gradients.
+"""
+
+from keras import ops
+
+
+def count_micro_batches(batch, micro_batch_size):
+    """Return how many micro-batches of that size the batch holds.
+
+    Args:
+        batch: dict of tensors `[B, ...]`.
+        micro_batch_size: int or None for the whole batch at once.
+
+    Raises:
+        ValueError: if `B` is not a multiple of it.
+    """
+    size = next(iter(batch.values())).shape[0]
+    micro_batch_size = micro_batch_size or size
+    if size % micro_batch_size:
+        raise ValueError(
+            f"a batch of {size} cannot be cut into micro-batches of "
+            f"{micro_batch_size}"
+        )
+    return size // micro_batch_size
+
+
+def cut(batch, num_micro_batches):
+    """`[B, ...] -> [B / M, M, ...]` for every tensor of the batch."""
+    return {
+        key: ops.reshape(
+            value,
+            (num_micro_batches, value.shape[0] // num_micro_batches)
+            + tuple(value.shape[1:]),
+        )
+        for key, value in batch.items()
+    }
+
+
+def finish(sums, gradients, num_micro_batches, clip_norm):
+    """Turn sums over micro-batches into the logs and gradients of a step.
+
+    The gradients are averaged and then scaled down together until their
+    global norm is at most `clip_norm`: one factor, one pass.
+
+    Args:
+        sums: dict of float32 scalars, losses summed over micro-batches.
+        gradients: list of tensors, summed likewise.
+        num_micro_batches: int.
+        clip_norm: float.
+
+    Returns:
+        dict of the mean losses and `gradient_norm` (before clipping), and
+        the list of clipped gradients.
+    """
+    scale = 1.0 / num_micro_batches
+    norm = scale * ops.sqrt(
+        sum(ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)
+    )
+    factor = scale * clip_norm / ops.maximum(norm, clip_norm)
+    gradients = [g * ops.cast(factor, g.dtype) for g in gradients]
+    logs = {key: value * scale for key, value in sums.items()}
+    return {**logs, "gradient_norm": norm}, gradients

@@ -1,0 +1,109 @@
+"""A workdir belongs to one configuration, kept in its `config.gin`."""
+
+import pathlib
+import re
+import tokenize
+
+from gpt1_keras import bindings
+from gpt1_keras import errors
+from gpt1_keras import files
+
+CONFIG = "config.gin"
+
+
+def claim(directory, configuration, command):
+    """Make `directory` the workdir of `configuration`.
+
+    Writes `config.gin` where there is none. Where there is one, it must have
+    the same hash; with EXTEND it may differ in a larger NUM_STEPS or
+    NUM_EPOCHS, and is then replaced.
+
+    Args:
+        directory: path, created if missing.
+        configuration: `configuration.Configuration`.
+        command: str. The command line, kept as a comment.
+
+    Returns:
+        bool: whether this call wrote the first `config.gin`.
+
+    Raises:
+        InputError: the workdir belongs to another configuration or cannot be
+            written.
+    """
+    path = pathlib.Path(directory) / CONFIG
+    # Each extension is asked for anew, also where the file is run again.
+    bound = re.sub(
+        "^EXTEND = True$", "EXTEND = False", configuration.text, flags=re.M
+    )
+    text = (
+        f"# {' '.join(command.split())}\n"
+        f"# config_sha256: {configuration.sha256}\n\n{bound}"
+    )
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write_atomic(path, text)
+            return True
+        found = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.InputError(
+            f"{directory}: cannot be used as workdir: {error};"
+            " give another --workdir"
+        ) from None
+    if _check(path, found, configuration.bindings):
+        files.write_atomic(path, text)
+    return False
+
+
+def release(directory):
+    """Undo a first claim after which the run wrote no file.
+
+    So a run that refuses its input does not keep the workdir from the
+    corrected command.
+    """
+    directory = pathlib.Path(directory)
+    written = [path for path in directory.rglob("*") if path.is_file()]
+    if written == [directory / CONFIG]:
+        (directory / CONFIG).unlink()
+
+
+def _check(path, text, new):
+    """Compare with the text found; return whether the run is extended."""
+    try:
+        old = bindings.read(text)
+    except (SyntaxError, tokenize.TokenError):
+        raise errors.InputError(
+            f"{path}: is not gin any more; give another --workdir"
+        ) from None
+    differing = bindings.differences(old, new)
+    if not differing:
+        return False
+    grown = all(
+        name in bindings.EXTENDABLE and _is_larger(before, after)
+        for name, before, after in differing
+    )
+    if grown and new.macros.get("EXTEND") is True:
+        return True
+    listed = ", ".join(
+        f"{name} {_shown(before)} -> {_shown(after)}"
+        for name, before, after in differing
+    )
+    remedy = "give another --workdir"
+    if grown:
+        remedy = f'continue it with --set "EXTEND = True" or {remedy}'
+    raise errors.InputError(
+        f"{path.parent} belongs to another configuration: {listed}; {remedy}"
+    )
+
+
+def _is_larger(before, after):
+    numbers = int | float
+    return (
+        isinstance(before, numbers)
+        and isinstance(after, numbers)
+        and after > before
+    )
+
+
+def _shown(value):
+    return "unset" if value is None else repr(value)

@@ -1,0 +1,156 @@
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from gpt1_keras import bindings
+from gpt1_keras import errors
+
+TEXT = """\
+from __gin__ import dynamic_registration
+from gpt1_keras.runs import pretrain
+
+RUN = @pretrain.pretrain
+SEED = 0
+PEAK = 2.5e-4
+RATES = [%PEAK, 1e-5]
+WORKDIR = 'out/x'
+UNUSED = 5
+
+pretrain.pretrain.seed = %SEED
+pretrain.pretrain.rates = %RATES
+pretrain.pretrain.workdir = %WORKDIR
+pretrain.pretrain.build = @models.build()
+train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
+"""
+
+
+def changed(old, new):
+    assert old in TEXT
+    return bindings.read(TEXT.replace(old, new))
+
+
+def test_read_keeps_macros_and_references_as_symbols():
+    found = bindings.read(TEXT)
+    assert found.macros["RATES"] == [bindings.Macro("PEAK"), 1e-5]
+    assert found.macros["RUN"] == bindings.Reference("pretrain.pretrain", False)
+    assert found.parameters == {
+        "pretrain.pretrain.seed": bindings.Macro("SEED"),
+        "pretrain.pretrain.rates": bindings.Macro("RATES"),
+        "pretrain.pretrain.workdir": bindings.Macro("WORKDIR"),
+        "pretrain.pretrain.build": bindings.Reference("models.build", True),
+        "train/pretrain.pretrain.names": {"a": (1, True), "b": None},
+    }
+
+
+def test_used_macros_follow_macros():
+    found = bindings.read(TEXT)
+    assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR"}
+    assert "RUN" in found.used_macros("RUN")
+
+
+def test_macro_defined_by_itself():
+    found = bindings.read("A = [%B]\nB = %A\npretrain.x = %A\n")
+    with pytest.raises(errors.InputError, match="defined by itself"):
+        found.used_macros()
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("SEED = 0", "SEED = 1"),
+        ("PEAK = 2.5e-4", "PEAK = 2.6e-4"),
+        ("@models.build()", "@models.build"),
+        ("@models.build()", "'models.build()'"),
+        ("'b': None", "'b': 0"),
+        ("(1, True)", "(1, 1)"),
+        ("RUN = @pretrain.pretrain", "RUN = @pretrain.prepare"),
+        ("train/pretrain", "pretrain"),
+    ],
+)
+def test_hash_changes_with_the_recipe(old, new):
+    other = changed(old, new)
+    assert other.sha256() != bindings.read(TEXT).sha256()
+    assert bindings.differences(bindings.read(TEXT), other)
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("'out/x'", "'out/y'"),
+        ("UNUSED = 5", "UNUSED = 6"),
+        ("= %SEED", "= 0"),
+        ("SEED = 0", "SEED = 0.0"),
+        ("'a': (1, True), 'b': None", "'b': None, 'a': (1, True)"),
+        ("workdir = %WORKDIR", "workdir = 'elsewhere'"),
+    ],
+)
+def test_hash_ignores_what_is_not_recipe(old, new):
+    other = changed(old, new)
+    assert other.sha256() == bindings.read(TEXT).sha256()
+    assert bindings.differences(bindings.read(TEXT), other) == []
+
+
+@pytest.mark.parametrize("name", sorted(bindings.NOT_RECIPE_MACROS))
+def test_macros_that_are_not_recipe(name):
+    text = "{0} = {1}\npretrain.pretrain.anything = %{0}\n"
+    first, second = (bindings.read(text.format(name, n)) for n in (1, 2))
+    assert first.sha256() == second.sha256()
+
+
+@pytest.mark.parametrize(
+    "name, is_covered",
+    [
+        ("pretrain.pretrain.jit_compile", False),
+        ("train/pretrain.pretrain.workdir", False),
+        ("fitting.Intervals.anything", False),
+        ("train/Sampling.top_k", False),
+        ("pretrain.Evaluation.stride", True),
+        ("pretrain.pretrain.dtype", True),
+    ],
+)
+def test_parameters_that_are_not_recipe(name, is_covered):
+    first, second = (bindings.read(f"{name} = {n}\n") for n in (1, 2))
+    assert (first.sha256() != second.sha256()) == is_covered
+    assert bool(bindings.differences(first, second)) == is_covered
+
+
+def test_differences_name_the_macro_that_explains():
+    other = changed("PEAK = 2.5e-4", "PEAK = 1e-3")
+    assert bindings.differences(bindings.read(TEXT), other) == [
+        ("PEAK", 2.5e-4, 1e-3)
+    ]
+
+
+def test_differences_name_the_parameter_where_no_macro_explains():
+    other = bindings.read(TEXT + "pretrain.pretrain.more = 3\n")
+    assert bindings.differences(bindings.read(TEXT), other) == [
+        ("pretrain.pretrain.more", None, 3)
+    ]
+
+
+VALUES = strategies.recursive(
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers()
+    | strategies.floats(allow_nan=False, allow_infinity=False)
+    | strategies.text(),
+    lambda inner: (
+        strategies.lists(inner, max_size=3)
+        | strategies.dictionaries(strategies.text(), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@hypothesis.given(VALUES, VALUES)
+def test_hash_and_differences_agree(first, second):
+    """One value, written as gin writes it, against another."""
+    old, new = (
+        bindings.read(f"A = {value!r}\nf.x = %A\n") for value in (first, second)
+    )
+    assert old.macros["A"] == first
+    assert (old.sha256() == new.sha256()) == (
+        not bindings.differences(old, new)
+    )
+    if old.sha256() == new.sha256():
+        assert first == second

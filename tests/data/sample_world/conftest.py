@@ -1,0 +1,35 @@
+"""One book of the sample world, written once for all tests."""
+
+import pytest
+
+from gpt1_keras.data.sample_world import books
+from gpt1_keras.data.sample_world import draws
+from gpt1_keras.data.sample_world import language
+
+WORDS = 60_000
+
+
+@pytest.fixture(scope="session")
+def book():
+    """Return a Book whose `told` holds its (part, Chapter) pairs."""
+    book = books.Book(5, 1, words=WORDS)
+    book.told = list(book.chapters())
+    return book
+
+
+@pytest.fixture(scope="session")
+def paragraphs(book):
+    """Return the paragraphs of the book, without headings."""
+    return [text for _, chapter in book.told for text in chapter.paragraphs]
+
+
+@pytest.fixture(scope="session")
+def by_first_name(book):
+    """Return {first name: Person} of the book's world."""
+    return {person.first: person for person in book.world.people}
+
+
+@pytest.fixture
+def teller():
+    """Return a Teller of its own for each test."""
+    return language.Teller(draws.Draws("test"))

@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from gpt1_keras.data import windows
+from gpt1_keras.errors import InputError
+
+
+def epoch(lengths, length, seed, number):
+    stream = windows.TrainingWindows(lengths, sequence_length=length, seed=seed)
+    first = number * stream.num_windows
+    return stream.at(first + np.arange(stream.num_windows))
+
+
+def starts_of(book, placed):
+    return sorted(placed[1][placed[0] == book].tolist())
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=8),
+    st.integers(2, 12),
+    st.integers(0, 2**40),
+    st.integers(0, 5),
+)
+def test_an_epoch_tiles_every_book(lengths, length, seed, number):
+    if max(lengths) < length:
+        with pytest.raises(InputError, match="no training book has"):
+            epoch(lengths, length, seed, number)
+        return
+    placed = epoch(lengths, length, seed, number)
+    for book, n in enumerate(lengths):
+        starts = starts_of(book, placed)
+        if n < length:
+            assert starts == []
+            continue
+        count = 1 if n == length else n // length + 1
+        assert len(starts) == len(set(starts)) == count
+        assert 0 <= starts[0] and starts[-1] <= n - length
+        gaps = np.diff(starts)
+        assert (gaps <= length).all()  # no token between is left out
+        assert (gaps[1:-1] == length).all()  # the inner windows tile
+        unseen = starts[0] + n - length - starts[-1]
+        assert unseen <= n % length / 2
+
+
+def test_tokens_are_seen_about_equally_often():
+    n, length, num_epochs = 5030, 50, 400
+    seen = np.zeros(n)
+    stream = windows.TrainingWindows([n], sequence_length=length, seed=3)
+    _, start = stream.at(np.arange(num_epochs * stream.num_windows))
+    for s in start:
+        seen[s : s + length] += 1
+    inner = seen[length:-length]
+    assert (inner == num_epochs).all()
+    assert seen.min() >= 0.5 * num_epochs and seen.max() <= 2 * num_epochs
+    # Every place is a window's start now and then: no fixed grid.
+    assert len(set((start % length).tolist())) == length
+
+
+def test_books_are_drawn_in_proportion_to_their_length():
+    book, _ = epoch([1000, 10_000, 3], 10, 0, 0)
+    assert np.bincount(book, minlength=3).tolist() == [101, 1001, 0]
+
+
+def test_random_access_is_the_sequence():
+    stream = windows.TrainingWindows([100, 57, 333], sequence_length=8, seed=1)
+    book, start = stream.at(np.arange(40 * 6))
+    for step in (39, 0, 17, 16):
+        one_book, one_start = stream.batch(step, 6)
+        assert one_book.tolist() == book[step * 6 : step * 6 + 6].tolist()
+        assert one_start.tolist() == start[step * 6 : step * 6 + 6].tolist()
+
+
+def test_epochs_seeds_and_only_they_change_the_order():
+    lengths = [1007, 2003]
+
+    def order(seed, number):
+        book, start = epoch(lengths, 100, seed, number)
+        return list(zip(book.tolist(), start.tolist()))
+
+    assert order(1, 0) == order(1, 0)
+    assert order(1, 0) != order(1, 1)
+    assert order(1, 0) != order(2, 0)
+    assert sorted(order(1, 0)) != sorted(order(1, 1))  # phases differ too
+
+
+def test_a_batch_over_two_epochs():
+    stream = windows.TrainingWindows([35], sequence_length=10, seed=0)
+    assert stream.num_windows == 4
+    _, first = stream.batch(0, 8)
+    assert first.tolist() == [
+        *stream.at(np.arange(4))[1],
+        *stream.at(np.arange(4, 8))[1],
+    ]
+
+
+def test_no_window_of_one_token():
+    with pytest.raises(InputError, match="2 tokens"):
+        windows.TrainingWindows([5], sequence_length=1, seed=0)
+
+
+def test_held_out_table():
+    placed = windows.held_out_windows([7], sequence_length=4, stride=2)
+    assert placed.start.tolist() == [0, 2, 3]
+    assert placed.first_scored.tolist() == [1, 4, 6]
+    assert placed.end.tolist() == [4, 6, 7]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 40), min_size=1, max_size=6),
+    st.integers(2, 10),
+    st.data(),
+)
+def test_held_out_scores_each_token_once(lengths, length, data):
+    stride = data.draw(st.integers(1, length - 1))
+    placed = windows.held_out_windows(
+        lengths, sequence_length=length, stride=stride
+    )
+    scored = [np.zeros(n, int) for n in lengths]
+    for book, start, first, end in zip(
+        placed.book, placed.start, placed.first_scored, placed.end
+    ):
+        assert 0 <= start < first < end <= lengths[book]
+        assert end - start == min(length, lengths[book])
+        # After the first window, each token has at least T - stride before it.
+        assert start == 0 or first - start >= length - stride
+        scored[book][first:end] += 1
+    for counts in scored:
+        assert counts[:1].sum() == 0 and (counts[1:] == 1).all()
+    assert placed.num_scored == sum(max(n - 1, 0) for n in lengths)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 2000)
+)
+def test_limit_spreads_over_the_books(lengths, limit):
+    placed = windows.held_out_windows(
+        lengths, sequence_length=8, stride=4, limit=limit
+    )
+    ends = np.zeros(len(lengths), int)
+    np.maximum.at(ends, placed.book, placed.end)
+    total = sum(lengths)
+    usable = [min(n, 2) if n >= 2 else 0 for n in lengths]
+    assert ends.sum() <= max(limit + len(lengths), sum(usable))
+    if limit >= total:
+        assert ends.tolist() == [n if n >= 2 else 0 for n in lengths]
+    elif limit >= 2 * len(lengths):
+        assert ends.sum() >= limit - len(lengths)
+        cut = [e for e, n in zip(ends, lengths) if e < n and n >= 2]
+        assert len(set(cut)) <= 1  # one length for all that are cut
+
+
+def test_stride_must_leave_context():
+    for stride in (0, 8, 9):
+        with pytest.raises(InputError, match="stride"):
+            windows.held_out_windows([20], sequence_length=8, stride=stride)

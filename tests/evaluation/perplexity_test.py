@@ -1,0 +1,90 @@
+import math
+
+import numpy as np
+import pytest
+
+from gpt1_keras.evaluation import perplexity
+from gpt1_keras.models import task_model
+from gpt1_keras.training import learner
+from gpt1_keras.training import losses
+from tests.reference import numpy_gpt1
+from tests.reference import small_models
+
+T = 7
+
+
+class Recorded:
+    """A learner whose scores are given."""
+
+    def __init__(self, log_probability, weight):
+        self.scores = {
+            "log_probability": np.array(log_probability, "float32"),
+            "weight": np.array(weight, "float32"),
+        }
+
+    def predict(self, batches, *, verbose, callbacks):
+        self.asked = (batches, verbose, callbacks)
+        return self.scores
+
+
+def test_of_a_network_equals_numpy():
+    backbone = small_models.network()
+    language_model = losses.LanguageModelLoss(chunk_size=16)
+    scored = learner.Learner(
+        task_model.GPT1TaskModel(backbone),
+        loss=language_model,
+        scorer=language_model,
+        clip_norm=1.0,
+    )
+    scored.compile("sgd", jit_compile=False)
+    ids = small_models.token_ids(6, T)
+    weights = np.ones((6, T), "float32")
+    weights[:, 0] = 0
+    # Sequences of unequal length; the last is a filled-up row of a batch.
+    weights[1, 4:] = weights[3, 2:] = weights[5] = 0
+    batch = {"token_ids": ids[:, None], "token_weights": weights[:, None]}
+    predict = scored.predict
+    scored.predict = lambda x, **kwargs: predict(x, batch_size=6, **kwargs)
+    found = perplexity.perplexity(scored, batch, num_words=9)
+
+    arrays = small_models.released_arrays(backbone)
+    hidden = numpy_gpt1.hidden_states(
+        arrays, ids, num_positions=12, num_layers=2, num_heads=2
+    )
+    log_p = numpy_gpt1.log_softmax(hidden[:, :-1] @ arrays["we"][:26].T)
+    log_p = np.take_along_axis(log_p, ids[:, 1:, None], axis=2)[..., 0]
+    total, tokens = np.sum(log_p * weights[:, 1:]), 6 + 3 + 6 + 1 + 6
+    assert found == {
+        "loss": pytest.approx(-total / tokens, abs=1e-5),
+        "perplexity": pytest.approx(math.exp(-total / tokens), rel=1e-5),
+        "word_perplexity": pytest.approx(math.exp(-total / 9), rel=1e-5),
+        "tokens": tokens,
+    }
+
+
+def test_mean_is_over_tokens_not_over_sequences():
+    scored = Recorded([-2.0, -30.0], [2, 10])
+    found = perplexity.perplexity(
+        scored, "batches", num_words=8, callbacks=("c",)
+    )
+    assert found["loss"] == pytest.approx(32 / 12)
+    assert found["perplexity"] == pytest.approx(math.exp(32 / 12))
+    assert found["word_perplexity"] == pytest.approx(math.exp(4.0))
+    assert found["tokens"] == 12
+    assert scored.asked == ("batches", 0, ["c"])
+
+
+def test_sums_in_float64():
+    # In float32 a sum of 2**25 and small numbers loses the small ones.
+    many = [2.0**25] + [1.0] * 1000
+    found = perplexity.perplexity(
+        Recorded(np.negative(many), many), None, num_words=1
+    )
+    assert found["tokens"] == 2**25 + 1000
+    assert found["loss"] == 1.0
+
+
+def test_hopeless_scores_are_infinite_and_no_error():
+    found = perplexity.perplexity(Recorded([-1600.0], [2]), None, num_words=1)
+    assert found["loss"] == 800
+    assert found["perplexity"] == found["word_perplexity"] == math.inf

@@ -1,0 +1,161 @@
+import keras
+import keras_hub
+import numpy as np
+import pytest
+from keras.src import ops as keras_ops
+
+from gpt1_keras.layers import embedding
+from gpt1_keras.models import backbone
+from tests.reference import keras_hub_programs
+from tests.reference import numpy_gpt1
+from tests.reference import small_models
+
+IDS = small_models.token_ids(6, 7)
+
+
+def hidden(model, ids=IDS, **kwargs):
+    return small_models.read(model(small_models.inputs(ids), **kwargs))
+
+
+def dtype_of(x):
+    return keras.backend.standardize_dtype(x.dtype)
+
+
+@pytest.mark.parametrize("specials", [0, 3])
+def test_equals_numpy(specials):
+    model = small_models.network(num_special_tokens=specials)
+    ids = IDS if specials else IDS % 23
+    expected = numpy_gpt1.hidden_states(
+        small_models.released_arrays(model),
+        ids,
+        num_positions=12,
+        num_layers=2,
+        num_heads=2,
+    )
+    np.testing.assert_allclose(hidden(model, ids), expected, atol=1e-5)
+
+
+def test_padding_on_the_right_changes_nothing():
+    model = small_models.network()
+    whole = hidden(model)
+    ids = IDS.copy()
+    ids[0, 4:] = 0
+    ids[1, 5:] = [25, 3]
+    # No padding mask is needed, and one that hides everything has no effect.
+    for mask in (np.ones_like(ids), np.zeros_like(ids)):
+        states = small_models.read(
+            model({"token_ids": ids, "padding_mask": mask})
+        )
+        np.testing.assert_allclose(states[0, :4], whole[0, :4], atol=1e-6)
+        np.testing.assert_allclose(states[1, :5], whole[1, :5], atol=1e-6)
+        assert np.all(np.any(states[0, 4:] != whole[0, 4:], axis=-1))
+
+
+@pytest.mark.parametrize(
+    "on, embedding_draws", [("tables", [1, 1]), ("activations", [1])]
+)
+def test_one_draw_of_each_dropout_in_a_forward_pass(on, embedding_draws):
+    model = small_models.network(
+        num_layers=1,
+        embedding_dropout_on=on,
+        embedding_dropout=0.1,
+        attention_dropout=0.1,
+        residual_dropout=0.1,
+    )
+    layer = model.token_and_position_embedding
+    assert type(layer) is embedding.EMBEDDINGS[on]
+    first = hidden(model, training=True)
+    assert small_models.draws(layer) == embedding_draws
+    assert small_models.draws(model) == embedding_draws + [1, 1, 1]
+    assert np.any(hidden(model, training=True) != first)
+    still = hidden(model)
+    np.testing.assert_array_equal(hidden(model), still)
+    assert set(small_models.draws(model)) == {2}
+
+
+def test_mixed_bfloat16(monkeypatch):
+    model = small_models.network(dtype="mixed_bfloat16")
+    assert {weight.dtype for weight in model.weights} == {"float32"}
+    products, softmaxes = [], []
+
+    def spy(name, seen):
+        # Keras's own layers and ours reach the function by different modules.
+        for module in (keras.ops, keras_ops):
+            original = getattr(module, name)
+
+            def spied(x, *args, original=original, **kwargs):
+                seen.append(
+                    [dtype_of(y) for y in (x, *args) if hasattr(y, "dtype")]
+                )
+                return original(x, *args, **kwargs)
+
+            monkeypatch.setattr(module, name, spied)
+
+    spy("matmul", products)
+    spy("softmax", softmaxes)
+    states = model(small_models.inputs(IDS))
+    assert dtype_of(states) == "float32"
+    # In each block four dense layers, scores and their use: two operands.
+    assert products == [["bfloat16"] * 2] * 12
+    assert softmaxes == [["float32"]] * 2
+    norms = [
+        layer
+        for layer in model._flatten_layers()
+        if isinstance(layer, keras.layers.LayerNormalization)
+    ]
+    assert [norm.compute_dtype for norm in norms] == ["float32"] * 4
+    exact = hidden(small_models.network())
+    error = np.abs(small_models.read(states) - exact).max()
+    assert 1e-4 < error < 0.3
+
+
+def test_lora_finds_the_attention_of_every_block():
+    model = small_models.network()
+    before = hidden(model)
+    model.enable_lora(2)
+    found = [w for w in model.trainable_weights if "lora" in w.name]
+    assert len(found) == 2 * 2
+    np.testing.assert_allclose(hidden(model), before, atol=1e-6)
+    for weight in found:
+        weight.assign(np.ones(weight.shape, "float32"))
+    assert np.abs(hidden(model) - before).max() > 1e-3
+
+
+def test_round_trip_by_keras_file(tmp_path):
+    model = small_models.network(embedding_dropout_on="activations")
+    model.save(tmp_path / "model.keras")
+    read = keras.models.load_model(tmp_path / "model.keras")
+    assert type(read) is backbone.GPT1Backbone
+    assert read.get_config() == model.get_config()
+    np.testing.assert_array_equal(hidden(read), hidden(model))
+
+
+def test_round_trip_by_preset(tmp_path):
+    model = small_models.network()
+    model.save_to_preset(tmp_path)
+    read = keras_hub.models.Backbone.from_preset(str(tmp_path))
+    assert type(read) is backbone.GPT1Backbone
+    np.testing.assert_array_equal(hidden(read), hidden(model))
+
+
+def test_config_has_every_argument():
+    config = small_models.network().get_config()
+    assert {
+        name: config[name] for name in small_models.SIZES
+    } == small_models.SIZES
+
+
+def test_keras_hub_backbone_program():
+    keras_hub_programs.programs().run_backbone_test(
+        cls=backbone.GPT1Backbone,
+        init_kwargs=small_models.SIZES,
+        input_data={
+            "token_ids": keras.ops.ones((6, 7), dtype="int32"),
+            "padding_mask": keras.ops.ones((6, 7), dtype="int32"),
+        },
+        expected_output_shape=(6, 7, 8),
+        # It asks for norms and states in half precision, ours are float32.
+        run_mixed_precision_check=False,
+        # The same code everywhere; compiling it for JAX takes longest.
+        run_quantization_check=keras.config.backend() == "tensorflow",
+    )

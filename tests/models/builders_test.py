@@ -1,0 +1,74 @@
+import gin
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras import gin_reader
+from gpt1_keras.models import builders
+from tests.reference import small_models
+
+BLOCK = 12 * 768**2 + 13 * 768
+
+
+@pytest.fixture(autouse=True)
+def as_before():
+    policy = keras.config.dtype_policy()
+    yield
+    gin.clear_config()
+    keras.config.set_dtype_policy(policy)
+
+
+def shapes(network):
+    """Shapes of the weights of the network of a gin file, none allocated."""
+    gin_reader.parse(["gin/pretrain.gin", f"gin/model/{network}.gin"], [])
+    build = gin.query_parameter("%BUILD_BACKBONE").scoped_configurable_fn
+    # In this scope a variable knows its shape and waits for its value.
+    with keras.StatelessScope(initialize_variables=False):
+        model = build(vocabulary_size=gin.query_parameter("%VOCABULARY_SIZE"))
+    found = [tuple(weight.shape) for weight in model.trainable_weights]
+    # Else the next such scope would give all of them values.
+    keras.utils.clear_session()
+    return found
+
+
+def count(found):
+    return sum(int(np.prod(shape)) for shape in found)
+
+
+def test_parameters_of_the_paper():
+    found = shapes("gpt1")
+    assert count(found) == 116_534_784
+    # Positions, words, twelve blocks; matrices alone take weight decay.
+    assert {(40478, 768), (512, 768)} <= set(found)
+    assert 12 * BLOCK == 85_054_464
+    assert len(found) == 2 + 12 * 12
+    assert count(s for s in found if len(s) == 1) == 119_808
+
+
+@pytest.mark.parametrize(
+    "network, parameters", [("mini", 5_338_112), ("tiny", 236_160)]
+)
+def test_parameters_of_small_networks(network, parameters):
+    assert count(shapes(network)) == parameters
+
+
+def test_backbone_takes_the_global_dtype_policy():
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    model = builders.gpt1_backbone(**small_models.SIZES)
+    assert model.dtype_policy.name == "mixed_bfloat16"
+    dense = model.decoder_blocks[0].attention.query_key_value
+    assert dense.compute_dtype == "bfloat16"
+    config = model.get_config()
+    assert {
+        name: config[name] for name in small_models.SIZES
+    } == small_models.SIZES
+
+
+def test_causal_lm_shares_the_network():
+    tokenizer = small_models.byte_pairs()
+    network = small_models.network(vocabulary_size=tokenizer.vocabulary_size)
+    model = builders.gpt1_causal_lm(network, tokenizer)
+    assert model.backbone is network
+    assert model.preprocessor.tokenizer.pipeline is tokenizer
+    assert model.preprocessor.sequence_length == 12
+    assert {id(w) for w in model.weights} == {id(w) for w in network.weights}

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.text import word_piece
+from tests.reference import keras_hub_programs
+from tests.reference import small_models
+
+TEXT = "The cat sat.\nA hat."
+# Letters are 1-26, then the full stop, then both again at the end of a word.
+IDS = [56, 58, 19, 1, 47, 54, 59, 28, 8, 1, 47, 54]
+
+
+def make():
+    return tokenizer_lib.GPT1Tokenizer.from_pipeline(small_models.byte_pairs())
+
+
+def word_pieces():
+    pieces = [
+        "[UNK]",
+        word_piece.NEWLINE_ENTRY,
+        "the",
+        "cat",
+        "s",
+        "##at",
+        "a",
+        "hat",
+        ".",
+    ]
+    return text_tokenizer.Tokenizer(pieces)
+
+
+def test_one_string_and_many():
+    tokenizer = make()
+    assert tokenizer(TEXT) == IDS
+    assert tokenizer.tokenize([TEXT, "a"]) == [IDS, [28]]
+    assert tokenizer.tokenize([TEXT.encode(), b"a"]) == [IDS, [28]]
+    assert tokenizer.tokenize(TEXT.encode()) == IDS
+    assert tokenizer.tokenize(np.array([TEXT, "a"])) == [IDS, [28]]
+
+
+def test_back_to_text():
+    tokenizer = make()
+    assert tokenizer.detokenize(IDS) == "the cat sat.\na hat."
+    assert tokenizer.detokenize([IDS[:2], [28]]) == ["the cat", "a"]
+    assert tokenizer.detokenize(ops.convert_to_tensor([IDS[:2]])) == ["the cat"]
+    assert tokenizer.detokenize(np.array(IDS[:2])) == "the cat"
+
+
+def test_vocabulary():
+    tokenizer = make()
+    assert tokenizer.vocabulary_size() == len(tokenizer.get_vocabulary()) == 60
+    assert tokenizer.id_to_token(58) == "cat</w>"
+    assert tokenizer.token_to_id("cat</w>") == 58
+    assert tokenizer.special_token_ids == [60, 61, 62]
+    assert tokenizer.end_token_id == tokenizer.pipeline.newline_id == 59
+    assert tokenizer.pad_token_id == 0 and tokenizer.start_token_id is None
+
+
+@pytest.mark.parametrize("pipeline", [small_models.byte_pairs, word_pieces])
+def test_assets_and_config_bring_it_back(tmp_path, pipeline):
+    tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline())
+    tokenizer.save_assets(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        tokenizer.file_assets
+    )
+    read = tokenizer_lib.GPT1Tokenizer.from_config(tokenizer.get_config())
+    assert read.pipeline is None and read.type == tokenizer.type
+    read.load_assets(tmp_path)
+    assert read.pipeline.sha256 == tokenizer.pipeline.sha256
+    assert read("the cat sat") == tokenizer("the cat sat") != []
+
+
+def test_from_files(tmp_path):
+    small_models.byte_pairs().save(tmp_path)
+    read = tokenizer_lib.GPT1Tokenizer(
+        tmp_path / "vocabulary.json", tmp_path / "merges.txt"
+    )
+    assert read(TEXT) == IDS
+
+
+def test_inside_tf_data():
+    tf = pytest.importorskip("tensorflow")
+    tokenizer = make()
+    texts = tf.data.Dataset.from_tensor_slices([TEXT, "", "a"])
+    single = [ids.tolist() for ids in texts.map(tokenizer).as_numpy_iterator()]
+    assert single == [IDS, [], [28]]
+    (batch,) = texts.batch(3).map(tokenizer)
+    assert batch.to_list() == [IDS, [], [28]]
+
+
+def test_keras_hub_tokenizer_program(tmp_path):
+    small_models.byte_pairs().save(tmp_path)
+    keras_hub_programs.programs().run_preprocessing_layer_test(
+        cls=tokenizer_lib.GPT1Tokenizer,
+        init_kwargs={
+            "vocabulary": str(tmp_path / "vocabulary.json"),
+            "merges": str(tmp_path / "merges.txt"),
+        },
+        input_data=["a cat sat.", "the hat"],
+        expected_output=[[28, 58, 19, 1, 47, 54], [56, 8, 1, 47]],
+    )

@@ -1,0 +1,86 @@
+import pytest
+
+from gpt1_keras import progress
+
+
+class Clock:
+    """Stands in for the module `time`."""
+
+    now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
+    monkeypatch.setattr(progress, "time", Clock())
+    return progress.time
+
+
+@pytest.mark.parametrize(
+    "seconds, expected",
+    [
+        (0, "0:00:00"),
+        (-3, "0:00:00"),
+        (59.6, "0:01:00"),
+        (3725, "1:02:05"),
+        (2 * 86400 + 3 * 3600, "2 days, 3:00:00"),
+    ],
+)
+def test_duration(seconds, expected):
+    assert progress.duration(seconds) == expected
+
+
+def test_without_a_terminal_prints_a_line_now_and_then(clock, capsys):
+    with progress.bar("tokenising", 200) as advance:
+        for _ in range(60):
+            clock.now += 1.0
+            advance(2)
+    # 2 a second: a line after 20, 40 and 60 seconds.
+    assert capsys.readouterr().err.splitlines() == [
+        "tokenising: 20 %, about 0:01:20 left",
+        "tokenising: 40 %, about 0:01:00 left",
+        "tokenising: 60 %, about 0:00:40 left",
+    ]
+
+
+def test_line_carries_the_last_note(clock, capsys):
+    with progress.bar("training", 10) as advance:
+        clock.now += 15
+        advance(1, note="loss 9.00")
+        clock.now += 15
+        advance(1, note="loss 8.00")
+    expected = "training: 20 %, loss 8.00, about 0:02:00 left\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_speed_is_that_of_this_run(clock, capsys):
+    with progress.bar("training", 100, done=40) as advance:
+        clock.now += 30
+        advance(20)
+    # 40 left at 20 in 30 seconds; what was done before took no time here.
+    assert capsys.readouterr().err == "training: 60 %, about 0:01:00 left\n"
+
+
+@pytest.mark.parametrize("total", [0, 5])
+def test_nothing_done_prints_nothing(clock, capsys, total):
+    with progress.bar("training", total) as advance:
+        clock.now += 100
+        advance(0)
+    captured = capsys.readouterr()
+    assert captured.err == captured.out == ""
+
+
+def test_terminal_shows_percentage_and_note(monkeypatch, capsys):
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with progress.bar("training", 4, done=1) as advance:
+        advance(1, note="loss 8.25")
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for part in ("training", "50%", "loss 8.25", "0:00:00"):
+        assert part in captured.err

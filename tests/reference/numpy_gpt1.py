@@ -1,0 +1,116 @@
+"""GPT-1 in plain float64 numpy: slow, one sequence and one head at a time.
+
+Written from the released finetune-transformer-lm (train.py, lines 22-203) and
+from nothing of gpt1_keras. Weights are a dict of arrays under the released
+names: `we` holds the rows of tokens, special tokens and positions, in this
+order; `h0/attn/c_attn/w` and the like the blocks; `clf/w`, `clf/b` the head.
+"""
+
+import numpy as np
+
+EPSILON = 1e-5
+
+
+def gelu(x):
+    inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    return 0.5 * x * (1 + np.tanh(inner))
+
+
+def softmax(x):
+    x = np.exp(x - x.max(axis=-1, keepdims=True))
+    return x / x.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    x = x - x.max(axis=-1, keepdims=True)
+    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
+
+
+def norm(x, gain, bias):
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+    return gain * (x - mean) / np.sqrt(variance + EPSILON) + bias
+
+
+def attention(x, weights, num_heads):
+    """`x` [T, D]; `weights(name)` gives the arrays of `h<i>/attn/`."""
+    length, width = x.shape
+    projected = x @ weights("c_attn/w") + weights("c_attn/b")  # [T, 3D]
+    queries, keys, values = np.split(projected, 3, axis=-1)
+    allowed = np.tril(np.ones((length, length)))
+    size = width // num_heads
+    heads = []
+    for head in range(num_heads):
+        part = slice(head * size, (head + 1) * size)
+        scores = queries[:, part] @ keys[:, part].T / np.sqrt(size)
+        scores = scores * allowed - 1e9 * (1 - allowed)
+        heads.append(softmax(scores) @ values[:, part])
+    merged = np.concatenate(heads, axis=-1)
+    return merged @ weights("c_proj/w") + weights("c_proj/b")
+
+
+def feed_forward(x, weights):
+    x = gelu(x @ weights("c_fc/w") + weights("c_fc/b"))
+    return x @ weights("c_proj/w") + weights("c_proj/b")
+
+
+def block(x, weights, num_heads):
+    """`x` [T, D]; `weights(name)` gives the arrays of `h<i>/`."""
+    attended = attention(x, lambda name: weights("attn/" + name), num_heads)
+    n = norm(x + attended, weights("ln_1/g"), weights("ln_1/b"))
+    fed = feed_forward(n, lambda name: weights("mlp/" + name))
+    return norm(n + fed, weights("ln_2/g"), weights("ln_2/b"))
+
+
+def hidden_states(arrays, token_ids, *, num_positions, num_layers, num_heads):
+    """Return [N, T, D] for ids [N, T]."""
+    arrays = {k: np.asarray(v, np.float64) for k, v in arrays.items()}
+    first_position = len(arrays["we"]) - num_positions
+    result = []
+    for row in np.asarray(token_ids):
+        x = np.stack(
+            [
+                arrays["we"][token] + arrays["we"][first_position + place]
+                for place, token in enumerate(row)
+            ]
+        )
+        for layer in range(num_layers):
+            x = block(x, lambda name: arrays[f"h{layer}/{name}"], num_heads)
+        result.append(x)
+    return np.stack(result)
+
+
+def language_model_losses(hidden, rows, token_ids, token_weights):
+    """Return per sequence the weighted mean loss [N] of `hidden` [N, T, D].
+
+    `rows` [R, D] are those over which the softmax runs; `token_weights`
+    [N, T] say how much the prediction of each token counts.
+    """
+    losses = []
+    for h, ids, weights in zip(hidden, token_ids, token_weights):
+        log_p = log_softmax(h[:-1] @ np.asarray(rows, np.float64).T)
+        nll = [-log_p[t, token] for t, token in enumerate(ids[1:])]
+        losses.append(np.sum(nll * weights[1:]) / np.sum(weights[1:]))
+    return np.array(losses)
+
+
+def extract_features(hidden, extract_position):
+    """Return [B, C, D] of hidden [B * C, T, D] at positions [B, C]."""
+    places = np.asarray(extract_position)
+    picked = [h[place] for h, place in zip(hidden, places.reshape(-1))]
+    return np.reshape(picked, (*places.shape, -1))
+
+
+def choice_logits(features, arrays):
+    """One logit for each candidate [B, C] of features [B, C, D]."""
+    return (features @ arrays["clf/w"] + arrays["clf/b"])[..., 0]
+
+
+def class_logits(features, arrays):
+    """Classes [B, Y] of the sum over candidates of features [B, C, D]."""
+    return features.sum(axis=1) @ arrays["clf/w"] + arrays["clf/b"]
+
+
+def task_losses(logits, labels):
+    """Return the cross-entropy [B] of logits [B, Y]."""
+    return -log_softmax(logits)[np.arange(len(labels)), labels]

@@ -1,0 +1,59 @@
+"""Run functions that only record what main gave them."""
+
+import json
+import os
+import signal
+
+from gpt1_keras import errors
+
+
+def record(*, workdir, config_sha256, steps, build=None, log_steps=1):
+    """Write the arguments to workdir/arguments.json."""
+    arguments = {
+        "workdir": str(workdir),
+        "config_sha256": config_sha256,
+        "steps": steps,
+        "built": build() if build else None,
+        "log_steps": log_steps,
+    }
+    (workdir / "arguments.json").write_text(json.dumps(arguments))
+    return workdir / "arguments.json"
+
+
+def product(*, factor):
+    """Something that `record` builds."""
+    return 3 * factor
+
+
+def say(*, text):
+    """A run that needs no workdir."""
+    print(text)
+
+
+def refuse(*, workdir, vocabulary):
+    """Refuse any vocabulary but "good"."""
+    if vocabulary != "good":
+        raise errors.InputError(f"{vocabulary}: does not fit; take good")
+    (workdir / "done").write_text("")
+
+
+def stop(*, workdir):
+    """End as a run does that a signal stopped."""
+    raise errors.Stopped(f"checkpoint in {workdir}; the same command goes on")
+
+
+def interrupt():
+    """Receive Ctrl-C without having prepared for it."""
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def fail():
+    """Fail as a defect does."""
+    raise ZeroDivisionError("a defect")
+
+
+def need_module():
+    """Import a module that is nowhere."""
+    import module_that_is_nowhere
+
+    return module_that_is_nowhere

@@ -1,0 +1,99 @@
+"""Networks and a tokenizer small enough for tests, and their weights."""
+
+import string
+
+import keras
+import numpy as np
+from keras import ops
+
+from gpt1_keras.models import backbone
+from gpt1_keras.text import tokenizer
+from tests.reference import golden
+
+SIZES = {
+    "vocabulary_size": 23,
+    "num_layers": 2,
+    "num_heads": 2,
+    "hidden_dim": 8,
+    "intermediate_dim": 20,
+    "max_sequence_length": 12,
+    "embedding_dropout": 0.0,
+    "attention_dropout": 0.0,
+    "residual_dropout": 0.0,
+    "embedding_dropout_on": "tables",
+    "layer_norm_epsilon": 1e-5,
+    "initializer_range": 0.02,
+    "num_special_tokens": 3,
+}
+
+
+def network(**changes):
+    """A `GPT1Backbone` of `SIZES` with weights of ordinary size."""
+    model = backbone.GPT1Backbone(**{**SIZES, **changes})
+    randomize(model)
+    return model
+
+
+def randomize(layer, seed=0):
+    """Draw weights that no part of the network hides.
+
+    Those of a new network have zero biases, unit gains and kernels so small
+    that every block nearly returns its input.
+    """
+    random = np.random.default_rng(seed)
+    for weight in layer.trainable_weights:
+        value = random.normal(size=weight.shape, scale=0.4)
+        weight.assign(value + (1.0 if weight.name == "gamma" else 0.0))
+
+
+def released_arrays(model, head=None):
+    """The weights of a `GPT1Backbone`, float64, under the released names."""
+    embedding = model.token_and_position_embedding
+    tables = [embedding.token_embeddings, embedding.position_embeddings]
+    if embedding.special_embeddings is not None:
+        tables.insert(1, embedding.special_embeddings)
+    arrays = {"we": np.concatenate([read(table) for table in tables])}
+    for i, block in enumerate(model.decoder_blocks):
+        for name, path in golden.BLOCK_NAMES.items():
+            value = block
+            for attribute in path:
+                value = getattr(value, attribute)
+            arrays[f"h{i}/{name}"] = read(value)
+    if head is not None:
+        arrays["clf/w"] = read(head.dense.kernel)
+        arrays["clf/b"] = read(head.dense.bias)
+    return arrays
+
+
+def read(tensor):
+    """A tensor of any backend as float64."""
+    return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")), "f8")
+
+
+def token_ids(*shape, below=26, seed=0):
+    """Random int32 ids."""
+    random = np.random.default_rng(seed)
+    return random.integers(0, below, shape).astype("int32")
+
+
+def inputs(ids):
+    """What a KerasHub model takes; the mask hides nothing."""
+    return {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+
+
+def draws(layer):
+    """How often each dropout in `layer` has drawn a mask."""
+    return [
+        int(ops.convert_to_numpy(each.seed_generator.state)[1])
+        for each in layer._flatten_layers()
+        if isinstance(each, keras.layers.Dropout) and each.rate
+    ]
+
+
+def byte_pairs():
+    """A byte-pair `Tokenizer` of letters, full stop and four merges."""
+    letters = [*string.ascii_lowercase, "."]
+    merges = [("t", "h"), ("th", "e</w>"), ("c", "a"), ("ca", "t</w>")]
+    pieces = ["<unk>", *letters, *(letter + "</w>" for letter in letters)]
+    pieces += [left + right for left, right in merges]
+    return tokenizer.Tokenizer([*pieces, "\n</w>"], merges)

@@ -1,0 +1,139 @@
+"""A network of a few hundred weights and batches for it, for tests."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from gpt1_keras.layers import heads
+from gpt1_keras.models import backbone
+from gpt1_keras.models import task_model
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+from gpt1_keras.training import optimizers
+
+VOCABULARY_SIZE = 11
+HIDDEN_DIM = 8
+LENGTH = 6
+
+
+def backbone_of(*, dropout=0.0, num_layers=1, num_special_tokens=0):
+    return backbone.GPT1Backbone(
+        vocabulary_size=VOCABULARY_SIZE,
+        num_layers=num_layers,
+        num_heads=2,
+        hidden_dim=HIDDEN_DIM,
+        intermediate_dim=16,
+        max_sequence_length=LENGTH,
+        embedding_dropout=dropout,
+        attention_dropout=dropout,
+        residual_dropout=dropout,
+        embedding_dropout_on="tables",
+        layer_norm_epsilon=1e-5,
+        initializer_range=0.2,
+        num_special_tokens=num_special_tokens,
+    )
+
+
+def adam(learning_rate=0.01, weight_decay=0.01):
+    return optimizers.AdamWithDecay(
+        learning_rate=learning_rate,
+        beta_1=0.9,
+        beta_2=0.999,
+        epsilon=1e-8,
+        weight_decay=weight_decay,
+    )
+
+
+def language_model(
+    *,
+    seed=0,
+    dropout=0.0,
+    num_layers=1,
+    micro_batch_size=None,
+    clip_norm=1.0,
+    learning_rate=0.01,
+):
+    """Return a compiled `Learner` without a head."""
+    keras.utils.set_random_seed(seed)
+    loss = losses.LanguageModelLoss(chunk_size=4)
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(
+            backbone_of(dropout=dropout, num_layers=num_layers)
+        ),
+        loss=loss,
+        scorer=loss,
+        clip_norm=clip_norm,
+        micro_batch_size=micro_batch_size,
+    )
+    learner.compile(adam(learning_rate), jit_compile=False)
+    return learner
+
+
+def chooser(*, seed=0, lm_weight=0.5, micro_batch_size=None):
+    """Return a compiled `Learner` that chooses between two candidates."""
+    keras.utils.set_random_seed(seed)
+    loss = losses.LanguageModelLoss(chunk_size=4)
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(
+            backbone_of(num_special_tokens=3),
+            heads.ChoiceHead(dropout=0.0, initializer_range=0.2),
+        ),
+        loss=losses.TaskLoss(language_model_loss=loss, lm_weight=lm_weight),
+        loss_names=("loss", "task_loss", "lm_loss"),
+        scorer=loss,
+        clip_norm=1.0,
+        micro_batch_size=micro_batch_size,
+    )
+    learner.compile(adam(), jit_compile=False)
+    return learner
+
+
+class Batches:
+    """Random batches, a function of the step; the first token is free."""
+
+    def __init__(self, *, batch_size=4, candidates=1):
+        self.batch_size = batch_size
+        self.sequence_length = LENGTH
+        self.candidates = candidates
+
+    def __call__(self, step):
+        draws = np.random.default_rng(int(step))
+        shape = (self.batch_size, self.candidates, LENGTH)
+        weights = (draws.random(shape) < 0.7).astype("float32")
+        weights[..., 0] = 0.0
+        weights[..., 1] = 1.0
+        return {
+            "token_ids": draws.integers(VOCABULARY_SIZE, size=shape).astype(
+                "int32"
+            ),
+            "token_weights": weights,
+            "extract_position": np.full(shape[:2], LENGTH - 1, "int32"),
+        }
+
+
+def labelled_batch(step=0, *, batch_size=4):
+    """Return a batch of two candidates with `labels` `[B]`."""
+    batch = Batches(batch_size=batch_size, candidates=2)(step)
+    labels = np.random.default_rng(step).integers(2, size=batch_size)
+    return {**batch, "labels": labels.astype("int32")}
+
+
+def weights_of(learner):
+    """Return `{path: array}` of the trained weights."""
+    return {
+        variable.path: ops.convert_to_numpy(variable).copy()
+        for variable in learner.trainable_variables
+    }
+
+
+def update(learner, batch):
+    """Make one update through `fit`; return its logs as floats."""
+    history = update_many(learner, batch, batch_size=len(batch["token_ids"]))
+    return {name: float(values[0]) for name, values in history.items()}
+
+
+def update_many(learner, examples, *, batch_size):
+    """Make one update for each `batch_size` examples, in their order."""
+    return learner.fit(
+        examples, batch_size=batch_size, epochs=1, shuffle=False, verbose=0
+    ).history

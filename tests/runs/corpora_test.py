@@ -1,0 +1,121 @@
+import logging
+
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.runs import corpora
+from tests.reference import kill_run
+
+
+@pytest.fixture
+def make(tmp_path, monkeypatch):
+    """Return a function: what differs -> `Corpus`; the cache is in tmp_path."""
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+
+    def corpus(**settings):
+        return corpora.Corpus(
+            **{
+                "corpus": str(kill_run.write_books(tmp_path / "books")),
+                "vocabulary": None,
+                "merges": None,
+                "tokenizer_type": "bpe",
+                "vocabulary_size": 150,
+                "held_out_fraction": 0.34,
+                "split_seed": 0,
+                "sample_words": 4000,
+                "sample_seed": 0,
+            }
+            | settings
+        )
+
+    return corpus
+
+
+def test_folder_of_books_is_prepared_once(make, tmp_path):
+    shards, tokenizer = make().open()
+    assert len(shards.split("train").lengths) == 4
+    assert len(shards.split("held_out").lengths) == 2
+    assert tokenizer.type == "bpe" and tokenizer.vocabulary_size <= 150
+    (cached,) = (tmp_path / "cache").iterdir()
+    index = (cached / "index.json").stat()
+    again, same = make().open()
+    assert same.sha256 == tokenizer.sha256
+    assert (cached / "index.json").stat().st_mtime_ns == index.st_mtime_ns
+    assert list((tmp_path / "cache").iterdir()) == [cached]
+
+
+def test_word_piece_where_asked_for(make):
+    _, tokenizer = make(tokenizer_type="wordpiece").open()
+    assert tokenizer.type == "wordpiece"
+
+
+def test_split_seed_chooses_the_held_out_books(make):
+    chosen = {
+        tuple(make(split_seed=seed).open()[0].split("held_out").names)
+        for seed in range(3)
+    }
+    assert len(chosen) > 1
+
+
+def test_prepared_books_bring_their_vocabulary(make, tmp_path):
+    prepared = make().prepare(tmp_path / "prepared")
+    shards, tokenizer = make(
+        corpus=str(tmp_path / "prepared"), vocabulary_size=99
+    ).open()
+    assert tokenizer.sha256 == prepared.tokenizer_sha256
+    assert shards.index == prepared.index
+
+
+def test_vocabulary_of_its_own(make, tmp_path):
+    _, tokenizer = make().open()
+    files = tmp_path / "vocabulary"
+    files.mkdir()
+    tokenizer.save(files)
+    given = {
+        "vocabulary": str(files / "vocabulary.json"),
+        "merges": str(files / "merges.txt"),
+    }
+    assert make().tokenizer() is None
+    assert make(**given).tokenizer().sha256 == tokenizer.sha256
+    shards, same = make(**given).open()
+    assert same.sha256 == shards.tokenizer_sha256 == tokenizer.sha256
+
+
+def test_vocabulary_that_does_not_fit_the_shards(make, tmp_path):
+    prepared = tmp_path / "prepared"
+    make().prepare(prepared)
+    _, other = make(vocabulary_size=100).open()
+    files = tmp_path / "vocabulary"
+    files.mkdir()
+    other.save(files)
+    corpus = make(
+        corpus=str(prepared),
+        vocabulary=str(files / "vocabulary.json"),
+        merges=str(files / "merges.txt"),
+    )
+    with pytest.raises(errors.InputError, match="prepared"):
+        corpus.open()
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({"corpus": "no_such_folder"}, "no_such_folder does not exist"),
+        ({"vocabulary": "none.json", "merges": "none.txt"}, "none.json"),
+        ({"merges": "none.txt"}, "without its VOCABULARY"),
+    ],
+)
+def test_mistakes(make, settings, expected):
+    with pytest.raises(errors.InputError, match=expected) as caught:
+        make(**settings).open()
+    assert "\n" not in str(caught.value)
+
+
+def test_sample_corpus_where_none_is_given(make, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING, logger="absl"):
+        shards, tokenizer = make(corpus=None).open()
+    (record,) = caplog.records
+    assert "no CORPUS is given" in record.getMessage()
+    assert "bpe trained on it" in record.getMessage()
+    assert shards.split("train").words.sum() > 2000
+    assert tokenizer.vocabulary_size > 50

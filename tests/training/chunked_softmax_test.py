@@ -1,0 +1,162 @@
+"""Held to the plain softmax cross-entropy, written in float64 numpy."""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+from keras import ops
+
+from gpt1_keras.training import chunked_softmax
+
+N, D, R = 13, 5, 9
+
+
+def plain(hidden, table, targets, weights):
+    """Return loss, its gradients for hidden and table, and log p `[N]`."""
+    hidden, table = hidden.astype("float64"), table.astype("float64")
+    logits = hidden @ table.T
+    logits -= logits.max(axis=1, keepdims=True)
+    log_p = logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+    chosen = log_p[np.arange(len(targets)), targets]
+    error = (np.exp(log_p) - np.eye(len(table))[targets]) * weights[:, None]
+    return -(weights * chosen).sum(), error @ table, error.T @ hidden, chosen
+
+
+def example(seed=0, weights=None):
+    draws = np.random.default_rng(seed)
+    if weights is None:
+        weights = draws.random(N) * (draws.random(N) < 0.6)
+    return (
+        draws.normal(size=(N, D)).astype("float32"),
+        draws.normal(size=(R, D)).astype("float32"),
+        draws.integers(R, size=N).astype("int32"),
+        np.asarray(weights, "float32"),
+    )
+
+
+@functools.cache
+def compiled(chunk_size, scale):
+    """Return a function to loss and gradients, compiled where that exists."""
+
+    def function(hidden, table, targets, weights):
+        return scale * chunked_softmax.cross_entropy(
+            hidden, table, targets, weights, chunk_size=chunk_size
+        )
+
+    backend = keras.config.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        @tf.function
+        def differentiate(hidden, table, targets, weights):
+            with tf.GradientTape() as tape:
+                tape.watch([hidden, table])
+                loss = function(hidden, table, targets, weights)
+            return loss, tape.gradient(loss, [hidden, table])
+
+        return differentiate
+    if backend == "jax":
+        import jax
+
+        return jax.jit(jax.value_and_grad(function, argnums=(0, 1)))
+
+    def differentiate(hidden, table, targets, weights):
+        inputs = [hidden.requires_grad_(), table.requires_grad_()]
+        loss = function(*inputs, targets, weights)
+        loss.backward()
+        return loss.detach(), [x.grad for x in inputs]
+
+    return differentiate
+
+
+def value_and_gradients(*arguments, chunk_size, scale=1.0):
+    """Return numpy loss and gradients of `scale * cross_entropy`."""
+    tensors = map(ops.convert_to_tensor, arguments)
+    loss, gradients = compiled(chunk_size, scale)(*tensors)
+    return float(loss), *map(ops.convert_to_numpy, gradients)
+
+
+@pytest.mark.parametrize("chunk_size", [1, 4, N, 40])
+def test_equals_the_plain_loss_and_its_gradient(chunk_size):
+    arguments = example()
+    found = value_and_gradients(*arguments, chunk_size=chunk_size)
+    for ours, expected in zip(found, plain(*arguments)):
+        np.testing.assert_allclose(ours, expected, atol=1e-5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    weights=st.lists(
+        st.one_of(st.just(0.0), st.floats(0.125, 4.0, width=32)),
+        min_size=N,
+        max_size=N,
+    ),
+    chunk_size=st.sampled_from([1, 5, 13, 20]),
+)
+def test_any_weights(weights, chunk_size):
+    arguments = example(weights=weights)
+    found = value_and_gradients(*arguments, chunk_size=chunk_size)
+    for ours, expected in zip(found, plain(*arguments)):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_gradient_is_multiplied_by_what_comes_from_above():
+    arguments = example()
+    _, *gradients = value_and_gradients(*arguments, chunk_size=4, scale=-2.5)
+    _, hidden_gradient, table_gradient, _ = plain(*arguments)
+    np.testing.assert_allclose(gradients[0], -2.5 * hidden_gradient, atol=1e-5)
+    np.testing.assert_allclose(gradients[1], -2.5 * table_gradient, atol=1e-5)
+
+
+@pytest.mark.parametrize("chunk_size", [4, 40])
+def test_tokens_without_weight_are_not_looked_at(chunk_size):
+    hidden, table, targets, weights = example()
+    expected = plain(hidden, table, targets, weights)
+    hidden = np.where(weights[:, None] == 0, np.nan, hidden)
+    found = value_and_gradients(
+        hidden, table, targets, weights, chunk_size=chunk_size
+    )
+    for ours, value in zip(found, expected):
+        np.testing.assert_allclose(ours, value, atol=1e-5)
+
+
+def test_no_weight_at_all():
+    hidden, table, targets, weights = example(weights=np.zeros(N))
+    found = value_and_gradients(hidden, table, targets, weights, chunk_size=4)
+    assert found[0] == 0.0
+    assert not found[1].any() and not found[2].any()
+
+
+@pytest.mark.parametrize("chunk_size", [1, 4, N, 40])
+def test_log_probabilities(chunk_size):
+    hidden, table, targets, weights = example()
+    *_, expected = plain(hidden, table, targets, weights)
+    hidden = np.where(weights[:, None] == 0, np.nan, hidden)
+    found = chunked_softmax.log_probabilities(
+        *map(ops.convert_to_tensor, (hidden, table, targets, weights)),
+        chunk_size=chunk_size,
+    )
+    found = ops.convert_to_numpy(found)
+    assert found.shape == (N,)
+    np.testing.assert_allclose(
+        found, np.where(weights == 0, 0.0, expected), atol=1e-5
+    )
+
+
+def test_products_in_the_dtype_of_the_table():
+    """bfloat16 products, float32 softmax: within bfloat16's 8 bits."""
+    hidden, table, targets, weights = example()
+    loss, *_ = plain(hidden, table, targets, weights)
+    found = chunked_softmax.cross_entropy(
+        ops.convert_to_tensor(hidden),
+        ops.cast(table, "bfloat16"),
+        ops.convert_to_tensor(targets),
+        ops.convert_to_tensor(weights),
+        chunk_size=4,
+    )
+    assert keras.backend.standardize_dtype(found.dtype) == "float32"
+    assert float(found) == pytest.approx(loss, rel=2e-2)

@@ -1,0 +1,33 @@
+"""The released code's own numbers, from the file `shared_file` finds."""
+
+import keras
+import pytest
+
+from tests.reference import golden
+
+TOLERANCES = {
+    "clf_logits": 1e-5,
+    "clf_losses": 1e-5,
+    "lm_losses": 1e-5,
+    "gradients": 1e-5,
+    "step_losses": 1e-4,
+    "weights_after": 1e-4,
+    "clf_logits_after": 1e-4,
+    "clf_losses_after": 1e-4,
+    "lm_losses_after": 1e-4,
+}
+
+
+@pytest.mark.needs_data
+def test_agrees_with_the_released_code(shared_file):
+    found = golden.compare(shared_file("golden/openai_finetune_a.npz"))
+    print(keras.config.backend())
+    for name, value in found.items():
+        print(f"  {name:18} {value:.1e}")
+    assert found.keys() == TOLERANCES.keys()
+    too_far = {
+        name: value
+        for name, value in found.items()
+        if not value <= TOLERANCES[name]
+    }
+    assert not too_far

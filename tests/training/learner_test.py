@@ -1,0 +1,97 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from gpt1_keras.training import losses
+from tests.reference import tiny_learner
+
+
+def plain_scores(learner, batch):
+    """Sums of log-probability and weight per candidate, in float64 numpy."""
+    ids = batch["token_ids"].reshape(-1, tiny_learner.LENGTH)
+    weights = batch["token_weights"].reshape(ids.shape)[:, 1:]
+    outputs = learner.network(learner.network_inputs(batch), training=False)
+    hidden = ops.convert_to_numpy(outputs["hidden"]).astype("float64")
+    logits = hidden @ ops.convert_to_numpy(outputs["table"]).T
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    chosen = np.take_along_axis(log_p[:, :-1], ids[:, 1:, None], -1)[..., 0]
+    return (chosen * weights).sum(1), weights.sum(1)
+
+
+def test_predict_scores_each_sequence():
+    learner = tiny_learner.language_model(dropout=0.5)
+    batch = tiny_learner.Batches(batch_size=3)(0)
+    scores = learner.predict(batch, batch_size=3, verbose=0)
+    expected, weight = plain_scores(learner, batch)
+    assert set(scores) == {"log_probability", "weight"}
+    np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
+    np.testing.assert_allclose(scores["weight"], weight)
+
+
+def test_predict_scores_each_candidate_and_returns_logits():
+    learner = tiny_learner.chooser()
+    batch = tiny_learner.labelled_batch(batch_size=3)
+    scores = learner.predict(batch, batch_size=3, verbose=0)
+    expected, _ = plain_scores(learner, batch)
+    assert scores["log_probability"].shape == (6,)
+    np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
+    outputs = learner.network(learner.network_inputs(batch))
+    np.testing.assert_allclose(
+        scores["logits"], ops.convert_to_numpy(outputs["logits"]), atol=1e-5
+    )
+
+
+def test_logs_are_those_of_one_update_and_not_a_running_mean():
+    learner = tiny_learner.language_model()
+    seen = []
+    batches = [tiny_learner.Batches()(step) for step in range(3)]
+    joined = {
+        key: np.concatenate([batch[key] for batch in batches])
+        for key in batches[0]
+    }
+    loss = losses.LanguageModelLoss(chunk_size=4)
+
+    class Look(keras.callbacks.Callback):
+        def on_train_batch_begin(self, batch, logs=None):
+            inputs = {
+                key: ops.convert_to_tensor(value)
+                for key, value in batches[batch].items()
+            }
+            outputs = self.model.network(self.model.network_inputs(inputs))
+            self.expected = float(loss(outputs, inputs)["loss"])
+
+        def on_train_batch_end(self, batch, logs=None):
+            seen.append((float(logs["loss"]), self.expected))
+
+    learner.fit(
+        joined,
+        batch_size=4,
+        epochs=1,
+        shuffle=False,
+        verbose=0,
+        callbacks=[Look()],
+    )
+    assert len(seen) == 3
+    for logged, expected in seen:
+        assert logged == pytest.approx(expected, abs=1e-5)
+
+
+def test_training_lowers_the_loss_and_the_task_is_learnt():
+    learner = tiny_learner.chooser()
+    batch = tiny_learner.labelled_batch()
+    logs = [tiny_learner.update(learner, batch) for _ in range(25)]
+    assert logs[-1]["task_loss"] < 0.5 * logs[0]["task_loss"]
+    assert logs[-1]["lm_loss"] < logs[0]["lm_loss"]
+    for log in logs:
+        assert log["loss"] == pytest.approx(
+            log["task_loss"] + 0.5 * log["lm_loss"], abs=1e-5
+        )
+
+
+def test_optimizer_is_built_by_compile():
+    """A checkpoint can be restored before the first update."""
+    learner = tiny_learner.language_model()
+    # iterations, learning rate, and two moments per weight
+    expected = 2 + 2 * len(learner.trainable_variables)
+    assert len(learner.optimizer.variables) == expected

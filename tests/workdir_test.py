@@ -1,0 +1,104 @@
+import types
+
+import pytest
+
+from gpt1_keras import bindings
+from gpt1_keras import errors
+from gpt1_keras import workdir
+
+COMMAND = "python -m gpt1_keras.main --gin x.gin"
+
+
+def configuration(**macros):
+    """What `claim` reads; the run uses all `macros` but EXTEND."""
+    macros = {"NUM_STEPS": 100, "SEED": 0} | macros
+    lines = [f"{name} = {value!r}" for name, value in macros.items()]
+    lines += [
+        f"run.run.{name.lower()} = %{name}"
+        for name in macros
+        if name != "EXTEND"
+    ]
+    text = "\n".join(lines) + "\n"
+    found = bindings.read(text)
+    return types.SimpleNamespace(
+        text=text, bindings=found, sha256=found.sha256()
+    )
+
+
+def refusal(directory, **macros):
+    with pytest.raises(errors.InputError) as caught:
+        workdir.claim(directory, configuration(**macros), COMMAND)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_first_claim_writes_config(tmp_path):
+    mine = configuration()
+    assert workdir.claim(tmp_path / "a" / "b", mine, COMMAND)
+    text = (tmp_path / "a" / "b" / "config.gin").read_text()
+    assert text.startswith(f"# {COMMAND}\n# config_sha256: {mine.sha256}\n")
+    assert bindings.read(text) == mine.bindings
+
+
+def test_same_configuration_keeps_the_file(tmp_path):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    before = (tmp_path / "config.gin").read_bytes()
+    assert not workdir.claim(tmp_path, configuration(), "another command")
+    assert (tmp_path / "config.gin").read_bytes() == before
+
+
+def test_other_configuration_is_refused_by_name(tmp_path):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    before = (tmp_path / "config.gin").read_bytes()
+    message = refusal(tmp_path, SEED=3, DTYPE="bfloat16")
+    assert "SEED 0 -> 3" in message
+    assert "DTYPE unset -> 'bfloat16'" in message
+    assert "EXTEND" not in message
+    assert (tmp_path / "config.gin").read_bytes() == before
+
+
+def test_larger_num_steps_needs_extend(tmp_path):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    message = refusal(tmp_path, NUM_STEPS=200)
+    assert "NUM_STEPS 100 -> 200" in message
+    assert '--set "EXTEND = True"' in message
+    refusal(tmp_path, NUM_STEPS=200, EXTEND=False)
+
+    extended = configuration(NUM_STEPS=200, EXTEND=True)
+    assert not workdir.claim(tmp_path, extended, COMMAND)
+    text = (tmp_path / "config.gin").read_text()
+    assert bindings.read(text).macros["NUM_STEPS"] == 200
+    assert bindings.read(text).macros["EXTEND"] is False
+    # The extended run goes on after a kill, with EXTEND or without.
+    for extend in (True, False):
+        again = configuration(NUM_STEPS=200, EXTEND=extend)
+        assert not workdir.claim(tmp_path, again, COMMAND)
+
+
+@pytest.mark.parametrize(
+    "macros", [{"NUM_STEPS": 50}, {"NUM_STEPS": 200, "SEED": 1}]
+)
+def test_extend_allows_nothing_else(tmp_path, macros):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    assert "NUM_STEPS 100 ->" in refusal(tmp_path, EXTEND=True, **macros)
+
+
+def test_config_that_is_not_gin(tmp_path):
+    (tmp_path / "config.gin").write_text("this is = [not gin\n")
+    assert "not gin" in refusal(tmp_path)
+
+
+def test_workdir_that_is_a_file(tmp_path):
+    (tmp_path / "file").write_text("")
+    assert "cannot be used as workdir" in refusal(tmp_path / "file")
+
+
+def test_release_frees_only_an_untouched_workdir(tmp_path):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    (tmp_path / "checkpoints").mkdir()
+    workdir.release(tmp_path)
+    assert not (tmp_path / "config.gin").exists()
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    (tmp_path / "checkpoints" / "1.npz").write_text("")
+    workdir.release(tmp_path)
+    assert (tmp_path / "config.gin").exists()

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# From a fresh clone with nothing but Python 3.11 to 3.13 to a green test run:
+# sets up .venv, then format, lint and tests.
+#
+#   tools/check.sh                  everything but the slow tests
+#   tools/check.sh --slow           the slow tests too
+#   tools/check.sh --no-backends    without installing and testing JAX and torch
+#   tools/check.sh [...] ARGUMENT   further arguments go to pytest
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+slow=no
+backends=yes
+arguments=()
+for argument in "$@"; do
+  case "$argument" in
+    --slow) slow=yes ;;
+    --no-backends) backends=no ;;
+    -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"; exit 0 ;;
+    *) arguments+=("$argument") ;;
+  esac
+done
+
+report() {
+  local status=$?
+  local word=passed
+  ((status == 0)) || word=FAILED
+  printf 'tools/check.sh %s after %d min %02d s\n' \
+    "$word" $((SECONDS / 60)) $((SECONDS % 60))
+}
+trap report EXIT
+
+deselected=()
+[[ "$slow" == yes ]] || deselected+=("not slow")
+if [[ "$backends" == yes ]]; then
+  tools/setup_venv.sh --backends
+else
+  tools/setup_venv.sh
+  deselected+=("not backends")
+fi
+marks=""
+for mark in "${deselected[@]+"${deselected[@]}"}"; do
+  marks+="${marks:+ and }$mark"
+done
+
+export TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
+.venv/bin/ruff format --check .
+.venv/bin/ruff check .
+.venv/bin/python -m pytest -q --durations=10 ${marks:+-m "$marks"} \
+  -n "${PYTEST_PROCESSES:-2}" --dist loadfile \
+  "${arguments[@]+"${arguments[@]}"}" </dev/null

@@ -1,0 +1,91 @@
+"""Tokenise .txt books into shards with a given vocabulary.
+
+python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
+                               [--held_out_fraction X] [--seed N]
+                               FILE_OR_FOLDER ...
+
+  --vocabulary F         .json with --merges (byte pairs), or .txt (WordPiece)
+  --output DIR           the prepared folder, to be named by CORPUS
+  --held_out_fraction X  share of the books not trained on; default 0.03
+  --seed N               chooses the held-out books; default 0
+  --num_processes N      default: all processors
+
+A command that was killed goes on where it stopped. Exit status: 0 done; 2
+wrong arguments or input, in one line.
+"""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from absl import flags  # noqa: E402
+from absl import logging  # noqa: E402
+
+from gpt1_keras.data import prepare  # noqa: E402
+from gpt1_keras.errors import InputError  # noqa: E402
+from gpt1_keras.runs import prepare as prepare_run  # noqa: E402
+from gpt1_keras.text import tokenizer as tokenizers  # noqa: E402
+
+
+def main(arguments):
+    """Prepare what `arguments` (list of str) name; return the exit status."""
+    try:
+        values, paths = _parse(arguments)
+        if values.help:
+            print(__doc__)
+            return 0
+        prepared = prepare.prepare(
+            paths,
+            tokenizers.Tokenizer.from_files(values.vocabulary, values.merges),
+            values.output,
+            held_out_fraction=values.held_out_fraction,
+            seed=values.seed,
+            num_processes=values.num_processes,
+        )
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(f"{prepared.directory}: {prepare_run.summary(prepared)}")
+    for entry in prepared.index["skipped"]:
+        print(f"skipped {entry['name']}: {entry['reason']}")
+    return 0
+
+
+def _parse(arguments):
+    """Return (absl's flag values, list of the other arguments)."""
+    values = flags.FlagValues()
+    for name in ("vocabulary", "merges", "output"):
+        flags.DEFINE_string(name, None, "see above", flag_values=values)
+    flags.DEFINE_float(
+        "held_out_fraction", 0.03, "see above", flag_values=values
+    )
+    flags.DEFINE_integer("seed", 0, "see above", flag_values=values)
+    flags.DEFINE_integer(
+        "num_processes",
+        None,
+        "see above",
+        lower_bound=1,
+        flag_values=values,
+    )
+    flags.DEFINE_boolean(
+        "help", False, "see above", short_name="h", flag_values=values
+    )
+    try:
+        paths = values(["prepare_corpus", *arguments])[1:]
+    except flags.Error as error:
+        line = str(error).split("\n")[0]
+        raise InputError(f"{line} (see --help)") from None
+    if not values.help:
+        for name in ("vocabulary", "output"):
+            if not values[name].value:
+                raise InputError(f"--{name} is missing (see --help)")
+        if not paths:
+            raise InputError("no FILE_OR_FOLDER is given (see --help)")
+    return values, paths
+
+
+if __name__ == "__main__":
+    logging.use_python_logging(quiet=True)
+    logging.set_verbosity(logging.ERROR)  # skipped files are listed at the end
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Makes .venv with everything that gpt1_keras needs; needs nothing but Python.
+#
+#   tools/setup_venv.sh               the TensorFlow backend, tests and format
+#   tools/setup_venv.sh --backends    JAX and torch as well
+#
+# Takes the first Python 3.11 to 3.13 it finds; PYTHON=/path/to/python chooses
+# another. A second call installs nothing unless a requirements file changed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+files=(requirements.txt)
+case "${1:-}" in
+  "") ;;
+  --backends) files+=(requirements-backends.txt) ;;
+  *) echo "tools/setup_venv.sh: unknown argument $1 (try --backends)" >&2
+     exit 2 ;;
+esac
+
+is_usable() {
+  "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+    >/dev/null 2>&1
+}
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:+"$PYTHON"} python3 python3.13 python3.12 \
+    python3.11 python; do
+    if is_usable "$candidate"; then
+      echo "$candidate"
+      return
+    fi
+  done
+  echo "No Python 3.11, 3.12 or 3.13 found: install one, or set PYTHON." >&2
+  return 1
+}
+
+if ! is_usable .venv/bin/python; then
+  python=$(find_python)
+  echo "Making .venv with $("$python" --version)"
+  "$python" -m venv --clear .venv
+fi
+
+# One stamp for each file that is installed, named after its content.
+stamp() {
+  .venv/bin/python - "$1" <<'PY'
+import hashlib
+import sys
+
+with open(sys.argv[1], "rb") as file:
+    print(f".venv/installed-{hashlib.file_digest(file, 'sha256').hexdigest()}")
+PY
+}
+
+log=.venv/pip.log
+for file in "${files[@]}"; do
+  if [[ -e "$(stamp "$file")" ]]; then
+    continue
+  fi
+  echo "Installing $file into .venv (minutes and gigabytes the first time)"
+  # pip's own output names the places it downloads from; only errors matter.
+  if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input \
+    --progress-bar off -r "$file" >"$log" 2>&1 </dev/null; then
+    grep -iE '^ *error' "$log" | sed -E 's#[a-z+]+://[^ ]+#(address)#g' >&2 || true
+    echo "pip could not install $file; its whole output is in $log" >&2
+    exit 1
+  fi
+  touch "$(stamp "$file")"
+done
