@@ -85,31 +85,25 @@ class GPT1Backbone(keras_hub.models.Backbone):
             dtype=dtype,
             name="token_and_position_embedding",
         )
-        self.decoder_blocks = [
-            decoder_block.DecoderBlock(
-                hidden_dim=hidden_dim,
-                num_heads=num_heads,
-                intermediate_dim=intermediate_dim,
-                attention_dropout=attention_dropout,
-                residual_dropout=residual_dropout,
-                layer_norm_epsilon=layer_norm_epsilon,
-                initializer_range=initializer_range,
-                dtype=dtype,
-                name=f"decoder_block_{i}",
-            )
-            for i in range(num_layers)
-        ]
+        self.decoder_blocks = _decoder_blocks(
+            num_layers,
+            hidden_dim=hidden_dim,
+            num_heads=num_heads,
+            intermediate_dim=intermediate_dim,
+            attention_dropout=attention_dropout,
+            residual_dropout=residual_dropout,
+            layer_norm_epsilon=layer_norm_epsilon,
+            initializer_range=initializer_range,
+            dtype=dtype,
+        )
 
         # === Functional Model ===
-        token_ids = keras.Input((None,), dtype="int32", name="token_ids")
-        padding_mask = keras.Input((None,), dtype="int32", name="padding_mask")
-        hidden, table, positions = self.encode(token_ids)
-        super().__init__(
-            inputs={"token_ids": token_ids, "padding_mask": padding_mask},
-            outputs=hidden,
-            dtype=dtype,
-            **kwargs,
-        )
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("token_ids", "padding_mask")
+        }
+        hidden, table, positions = self.encode(inputs["token_ids"])
+        super().__init__(inputs=inputs, outputs=hidden, dtype=dtype, **kwargs)
         # The tables of this very forward pass, for heads on the same graph.
         self.table_output = table
         self.positions_output = positions
@@ -175,3 +169,10 @@ class GPT1Backbone(keras_hub.models.Backbone):
             }
         )
         return config
+
+
+def _decoder_blocks(num_layers, **arguments):
+    return [
+        decoder_block.DecoderBlock(name=f"decoder_block_{i}", **arguments)
+        for i in range(num_layers)
+    ]

@@ -228,7 +228,8 @@ class _Announcement:
                 "gin/model/tiny.gin as last file, or a smaller NUM_STEPS"
             )
         logging.info(
-            "the first update is done; the other %s take about %s%s",
+            "the first update is done, with the building of the graph; at its "
+            "pace the other %s would take %s%s",
             f"{left:,}",
             progress.duration(seconds),
             advice,

@@ -37,7 +37,7 @@ def prepare(*, corpus, workdir, config_sha256):
             for name in ("books", "tokens", "held_out_books", "skipped")
         ),
     )
-    result.write(
+    return result.write(
         workdir,
         run="prepare",
         task="corpus",
@@ -49,4 +49,3 @@ def prepare(*, corpus, workdir, config_sha256):
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
     )
-    return result.path(workdir)

@@ -1,26 +1,86 @@
 """Pretraining: a language model from books (paper, sections 3.1 and 4.1)."""
 
-import pathlib
+import dataclasses
 import shutil
 
 import keras
 from absl import logging
 
 from gpt1_keras import errors
-from gpt1_keras import progress
 from gpt1_keras.data import batches
-from gpt1_keras.data import loader
 from gpt1_keras.evaluation import learning_curve
-from gpt1_keras.evaluation import perplexity
 from gpt1_keras.evaluation import samples
 from gpt1_keras.models import builders
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import fitting
+from gpt1_keras.runs import held_out as held_out_lib
 from gpt1_keras.runs import result
-from gpt1_keras.training import history as history_lib
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
-from gpt1_keras.training import signals
+
+_TASK = {"run": "pretrain", "task": "language_model", "split": "held_out"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Training:
+    """How much is trained, on what at a time.
+
+    Attributes:
+        batch_size: int. Sequences per update.
+        microbatch_size: int or None. Sequences per forward pass; None: all.
+        sequence_length: int. Tokens per sequence.
+        num_steps: int or None. Updates; None takes `num_epochs`.
+        num_epochs: float. Passes over the training books.
+        clip_norm: float. Largest norm of the gradient.
+        softmax_chunk: int. Tokens whose logits exist at one time.
+        seed: int. Weights, dropout and the order of the data.
+        dtype: str, Keras dtype policy.
+        jit_compile: bool. Compile with XLA.
+    """
+
+    batch_size: int
+    microbatch_size: int | None
+    sequence_length: int
+    num_steps: int | None
+    num_epochs: float
+    clip_norm: float
+    softmax_chunk: int
+    seed: int
+    dtype: str
+    jit_compile: bool
+
+    @property
+    def tokens_per_step(self):
+        """Tokens that one update reads."""
+        return self.batch_size * self.sequence_length
+
+    def seen(self, num_steps):
+        """Return what the result says of the amount of training."""
+        return {
+            "num_steps": num_steps,
+            "tokens_seen": num_steps * self.tokens_per_step,
+        }
+
+    def begin(self):
+        """Check the sizes; set dtype and seed for all that is built now."""
+        fitting.check_batch(self.batch_size, self.microbatch_size)
+        fitting.set_dtype(self.dtype)
+        keras.utils.set_random_seed(self.seed)
+
+    def batches(self, shards):
+        """Return the training batches of a prepared corpus."""
+        return batches.TrainingBatches(
+            shards.split("train"),
+            batch_size=self.batch_size,
+            sequence_length=self.sequence_length,
+            seed=self.seed,
+        )
+
+    def count_steps(self, num_windows):
+        """Return the number of updates, given the windows of an epoch."""
+        if self.num_steps is not None:
+            return self.num_steps
+        return max(1, round(self.num_epochs * num_windows / self.batch_size))
 
 
 def pretrain(
@@ -30,157 +90,102 @@ def pretrain(
     corpus,
     build_backbone,
     build_optimizer,
-    batch_size,
-    microbatch_size,
-    sequence_length,
-    num_steps,
-    num_epochs,
-    clip_norm,
-    softmax_chunk,
+    training,
     evaluation,
     sampling,
     intervals,
-    seed,
-    dtype,
-    jit_compile,
     paper,
 ):
     """Train a language model, from nothing or from the last checkpoint.
 
     Args:
-        workdir: path of everything the run writes.
+        workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
         corpus: `corpora.Corpus`: where text and vocabulary come from.
         build_backbone: function of `vocabulary_size`.
         build_optimizer: function of `num_steps`.
-        batch_size: int. Sequences per update.
-        microbatch_size: int or None. Sequences per forward pass.
-        sequence_length: int. Tokens per sequence.
-        num_steps: int or None. Updates; None takes `num_epochs`.
-        num_epochs: float. Passes over the training books.
-        clip_norm: float. Largest norm of the gradient.
-        softmax_chunk: int. Tokens whose logits exist at one time.
-        evaluation: `Evaluation`.
+        training: `Training`.
+        evaluation: `held_out.Evaluation`.
         sampling: `Sampling`.
         intervals: `fitting.Intervals`.
-        seed: int.
-        dtype: str, Keras dtype policy.
-        jit_compile: bool. Compile with XLA.
         paper: dict, the paper's numbers, for the result.
 
     Returns:
         path of `result.json`.
     """
-    workdir = pathlib.Path(workdir)
     if result.is_finished(workdir, config_sha256):
         return result.path(workdir)
-    fitting.check_batch(batch_size, microbatch_size)
-    fitting.set_dtype(dtype)
-    keras.utils.set_random_seed(seed)
+    training.begin()
     shards, tokenizer = corpus.open()
-    train = batches.TrainingBatches(
-        shards.split("train"),
-        batch_size=batch_size,
-        sequence_length=sequence_length,
-        seed=seed,
-    )
-    if num_steps is None:
-        num_steps = max(1, round(num_epochs * train.num_windows / batch_size))
-
+    train = training.batches(shards)
+    num_steps = training.count_steps(train.num_windows)
     network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
-    if sequence_length > network.max_sequence_length:
-        raise errors.InputError(
-            f"SEQUENCE_LENGTH {sequence_length} is more than the model's "
-            f"{network.max_sequence_length} positions: lower it"
-        )
-    language_model = losses.LanguageModelLoss(chunk_size=softmax_chunk)
-    learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(network),
-        loss=language_model,
-        scorer=language_model,
-        clip_norm=clip_norm,
-        micro_batch_size=microbatch_size,
-    )
-    learner.compile(
-        build_optimizer(num_steps=num_steps), jit_compile=jit_compile
-    )
+    learner = _build_learner(network, build_optimizer, training, num_steps)
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
-    held_out = HeldOut(evaluation, shards, learner, sequence_length)
-    write_sample = sampling.sampler(causal_lm, tokenizer)
-    logging.info(
-        "%s parameters, %s tokens of vocabulary, %s training tokens, %s "
-        "updates of %s x %s",
-        f"{network.count_params():,}",
-        f"{tokenizer.vocabulary_size:,}",
-        f"{int(shards.split('train').lengths.sum()):,}",
-        f"{num_steps:,}",
-        batch_size,
-        sequence_length,
+    held_out = held_out_lib.HeldOut(
+        evaluation, shards, learner, training.sequence_length
     )
-
-    def evaluate(step, history):
-        # The last update is followed by the evaluation on everything.
-        if held_out and step < num_steps:
-            history.write(
-                step, split="held_out", **held_out.measure(evaluation.tokens)
-            )
-
-    def sample(step, history):
-        text = write_sample(step)
-        history.write(step, sample=text)
-        logging.info("sample after %d updates: %s", step, text)
-
+    _log_sizes(network, shards, training, num_steps)
     history = fitting.fit(
         learner,
         train,
         workdir=workdir,
         num_steps=num_steps,
-        tokens_per_step=batch_size * sequence_length,
+        tokens_per_step=training.tokens_per_step,
         intervals=intervals,
         periodic=[
-            (intervals.evaluation_steps, evaluate),
-            (intervals.sample_steps, sample),
+            (intervals.evaluation_steps, held_out.record_until(num_steps)),
+            (intervals.sample_steps, sampling.recorder(causal_lm, tokenizer)),
         ],
     )
-    with signals.catch() as stop:
-        metrics = held_out.final(history, num_steps, stop)
+    metrics = held_out.final(history, num_steps)
     _save_preset(causal_lm, workdir / "preset")
     learning_curve.plot(history.path, workdir / "plots" / "learning_curve.png")
-    result.write(
+    return result.write(
         workdir,
-        run="pretrain",
-        task="language_model",
-        split="held_out",
+        **_TASK,
         metrics=metrics,
         paper=paper,
         num_examples=metrics.get("tokens", 0),
-        seed=seed,
+        seed=training.seed,
         config_sha256=config_sha256,
         seconds=history.seconds,
-        num_steps=num_steps,
-        tokens_seen=num_steps * batch_size * sequence_length,
+        **training.seen(num_steps),
         parameters=network.count_params(),
     )
-    logging.info("finished: %s", result.path(workdir))
-    return result.path(workdir)
 
 
-class Evaluation:
-    """How held-out text is scored.
+def _build_learner(network, build_optimizer, training, num_steps):
+    if training.sequence_length > network.max_sequence_length:
+        raise errors.InputError(
+            f"SEQUENCE_LENGTH {training.sequence_length} is more than the "
+            f"model's {network.max_sequence_length} positions: lower it"
+        )
+    language_model = losses.LanguageModelLoss(chunk_size=training.softmax_chunk)
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(network),
+        loss=language_model,
+        scorer=language_model,
+        clip_norm=training.clip_norm,
+        micro_batch_size=training.microbatch_size,
+    )
+    learner.compile(
+        build_optimizer(num_steps=num_steps), jit_compile=training.jit_compile
+    )
+    return learner
 
-    Args:
-        stride: int. Tokens by which the window moves; each token sees at
-            least `sequence_length - stride` tokens before it.
-        batch_size: int. Windows per forward pass.
-        tokens: int. Held-out tokens scored during training.
-        final_tokens: int or None. Those scored at the end; None scores all.
-    """
 
-    def __init__(self, *, stride, batch_size, tokens, final_tokens):
-        self.stride = stride
-        self.batch_size = batch_size
-        self.tokens = tokens
-        self.final_tokens = final_tokens
+def _log_sizes(network, shards, training, num_steps):
+    logging.info(
+        "%s parameters, %s tokens of vocabulary, %s training tokens, %s "
+        "updates of %s x %s",
+        f"{network.count_params():,}",
+        f"{network.vocabulary_size:,}",
+        f"{int(shards.split('train').lengths.sum()):,}",
+        f"{num_steps:,}",
+        training.batch_size,
+        training.sequence_length,
+    )
 
 
 class Sampling:
@@ -201,78 +206,20 @@ class Sampling:
             "temperature": temperature,
         }
 
-    def sampler(self, causal_lm, tokenizer):
-        """Return a function from a seed to a paragraph."""
+    def recorder(self, causal_lm, tokenizer):
+        """Return `function(step, history)` that writes and records one."""
         length = causal_lm.backbone.max_sequence_length
         num_tokens = min(self.options["num_tokens"], length)
-        return samples.Sampler(
+        write = samples.Sampler(
             causal_lm, tokenizer, **self.options | {"num_tokens": num_tokens}
         )
 
+        def record(step, history):
+            text = write(step)
+            history.write(step, sample=text)
+            logging.info("sample after %d updates: %s", step, text)
 
-class HeldOut:
-    """The held-out books of a corpus and how they are scored.
-
-    Args:
-        evaluation: `Evaluation`.
-        shards: `data.shards.Shards`.
-        learner: `training.learner.Learner`.
-        sequence_length: int.
-    """
-
-    def __init__(self, evaluation, shards, learner, sequence_length):
-        self._evaluation = evaluation
-        self._split = shards.split("held_out")
-        self._learner = learner
-        self._sequence_length = sequence_length
-
-    def __bool__(self):
-        return len(self._split.lengths) > 0
-
-    def final(self, history, step, stop):
-        """Measure after the last update and record it, unless it is there.
-
-        Args:
-            history: `history.History`, closed on return.
-            step: int. The last update.
-            stop: `signals.StopRequest` that interrupts the work.
-
-        Returns:
-            dict as `measure`; empty without held-out books.
-        """
-        metrics = {}
-        for line in history_lib.read(history.path):
-            if line["step"] == step and line.get("split") == "held_out":
-                metrics = {name: line[name] for name in perplexity.METRICS}
-        if self and not metrics:
-            metrics = self.measure(self._evaluation.final_tokens, stop)
-            history.write(step, split="held_out", **metrics)
-        history.close()
-        return metrics
-
-    def measure(self, tokens, stop=None):
-        """Return loss and perplexities (`evaluation.perplexity`).
-
-        Args:
-            tokens: int. Tokens scored, from the beginnings of the books;
-                None scores all.
-            stop: `signals.StopRequest` that interrupts the work, or None.
-        """
-        scored = batches.HeldOutBatches(
-            self._split,
-            batch_size=self._evaluation.batch_size,
-            sequence_length=self._sequence_length,
-            stride=min(self._evaluation.stride, self._sequence_length - 1),
-            limit=tokens,
-        )
-        words = self._split.words.sum() / self._split.lengths.sum()
-        with progress.bar("held-out perplexity", len(scored)) as advance:
-            return perplexity.perplexity(
-                self._learner,
-                loader.load(scored, first_step=0, num_steps=len(scored)),
-                num_words=float(words * scored.num_scored),
-                callbacks=[fitting.Advance(advance, stop)],
-            )
+        return record
 
 
 def _save_preset(causal_lm, directory):

@@ -65,6 +65,9 @@ def write(
         config_sha256: str.
         seconds: float. Wall time of the run, over all its processes.
         **more: other facts of this kind of run.
+
+    Returns:
+        its path.
     """
     record = {
         "run": run,
@@ -81,6 +84,8 @@ def write(
         **more,
     }
     files.write_atomic(path(workdir), json.dumps(record, indent=1) + "\n")
+    logging.info("finished: %s", path(workdir))
+    return path(workdir)
 
 
 def _git_commit():

@@ -11,6 +11,16 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import optimizers
 
+if keras.config.backend() == "jax":
+    # Tests build the same network again and again: compile it once.
+    import tempfile
+
+    import jax
+
+    _cache = tempfile.TemporaryDirectory()
+    jax.config.update("jax_compilation_cache_dir", _cache.name)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
 VOCABULARY_SIZE = 11
 HIDDEN_DIM = 8
 LENGTH = 6

@@ -1,0 +1,108 @@
+"""Perplexity of the held-out books, during a run and at its end."""
+
+from gpt1_keras import progress
+from gpt1_keras.data import batches
+from gpt1_keras.data import loader
+from gpt1_keras.evaluation import perplexity
+from gpt1_keras.runs import fitting
+from gpt1_keras.training import history as history_lib
+from gpt1_keras.training import signals
+
+
+class Evaluation:
+    """How held-out text is scored.
+
+    Args:
+        stride: int. Tokens by which the window moves; each token sees at
+            least `sequence_length - stride` tokens before it.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Held-out tokens scored during training.
+        final_tokens: int or None. Those scored at the end; None scores all.
+    """
+
+    def __init__(self, *, stride, batch_size, tokens, final_tokens):
+        self.stride = stride
+        self.batch_size = batch_size
+        self.tokens = tokens
+        self.final_tokens = final_tokens
+
+
+class HeldOut:
+    """The held-out books of a corpus and how they are scored.
+
+    Args:
+        evaluation: `Evaluation`.
+        shards: `data.shards.Shards`.
+        learner: `training.learner.Learner`.
+        sequence_length: int.
+    """
+
+    def __init__(self, evaluation, shards, learner, sequence_length):
+        self._evaluation = evaluation
+        self._split = shards.split("held_out")
+        self._learner = learner
+        self._sequence_length = sequence_length
+
+    def __bool__(self):
+        return len(self._split.lengths) > 0
+
+    def record_until(self, last_step):
+        """Return `function(step, history)` that measures and records.
+
+        The last update is left to `final`, which measures more.
+        """
+
+        def record(step, history):
+            if self and step < last_step:
+                metrics = self.measure(self._evaluation.tokens)
+                history.write(step, split="held_out", **metrics)
+
+        return record
+
+    def final(self, history, step):
+        """Measure after the last update and record it, unless it is there.
+
+        Args:
+            history: `history.History`, closed on return.
+            step: int. The last update.
+
+        Returns:
+            dict as `measure`; empty without held-out books.
+
+        Raises:
+            Stopped: on SIGTERM or Ctrl-C.
+        """
+        metrics = {}
+        for line in history_lib.read(history.path):
+            if line["step"] == step and line.get("split") == "held_out":
+                metrics = {name: line[name] for name in perplexity.METRICS}
+        if self and not metrics:
+            with signals.catch() as stop:
+                metrics = self.measure(self._evaluation.final_tokens, stop)
+            history.write(step, split="held_out", **metrics)
+        history.close()
+        return metrics
+
+    def measure(self, tokens, stop=None):
+        """Return loss and perplexities (`evaluation.perplexity`).
+
+        Args:
+            tokens: int. Tokens scored, from the beginnings of the books;
+                None scores all.
+            stop: `signals.StopRequest` that interrupts the work, or None.
+        """
+        scored = batches.HeldOutBatches(
+            self._split,
+            batch_size=self._evaluation.batch_size,
+            sequence_length=self._sequence_length,
+            stride=min(self._evaluation.stride, self._sequence_length - 1),
+            limit=tokens,
+        )
+        words = self._split.words.sum() / self._split.lengths.sum()
+        with progress.bar("held-out perplexity", len(scored)) as advance:
+            return perplexity.perplexity(
+                self._learner,
+                loader.load(scored, first_step=0, num_steps=len(scored)),
+                num_words=float(words * scored.num_scored),
+                callbacks=[fitting.Advance(advance, stop)],
+            )

@@ -1,0 +1,269 @@
+"""The whole run through `gpt1_keras.main`, in this process and in others."""
+
+import contextlib
+import io
+import json
+import shutil
+import signal
+
+import gin
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras import main
+from gpt1_keras.data import batches
+from gpt1_keras.data import shards as shards_lib
+from gpt1_keras.models import causal_lm
+from gpt1_keras.training import callbacks
+from tests.reference import kill_run
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("pretrain")
+    made = kill_run.Experiment(directory, backend=keras.config.backend())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPT1_KERAS_CACHE", made.environment["GPT1_KERAS_CACHE"])
+        yield made
+
+
+def run(experiment, workdir, **settings):
+    """Call main in this process; return exit status and stderr."""
+    arguments = experiment.command(workdir, **settings)[3:]
+    errors = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(errors):
+            status = main.main(arguments)
+    finally:
+        gin.clear_config()
+    return status, errors.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(experiment):
+    """The workdir of a finished run; tests do not change it."""
+    workdir = experiment.directory / "finished"
+    status, errors = run(experiment, workdir)
+    assert status == 0, errors
+    return workdir
+
+
+def result_of(workdir):
+    return json.loads((workdir / "result.json").read_text())
+
+
+def test_workdir_holds_everything(finished):
+    found = {path.name for path in finished.iterdir()}
+    assert found == {
+        *("config.gin", "metrics.jsonl", "checkpoints", "preset"),
+        *("result.json", "plots", "tensorboard"),
+    }
+    picture = finished / "plots" / "learning_curve.png"
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert list((finished / "tensorboard").iterdir())
+    checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
+    assert checkpoints == {"00000018", "00000020"}
+
+
+def test_losses_fall(finished):
+    lines = kill_run.lines(finished)
+    training = [x["loss"] for x in lines if "gradient_norm" in x]
+    held_out = [x["loss"] for x in lines if x.get("split") == "held_out"]
+    assert len(training) == kill_run.NUM_STEPS
+    assert training[-1] < training[0] - 0.5
+    assert held_out[-1] < held_out[0] - 0.1
+
+
+def test_lines_come_at_their_intervals(finished):
+    lines = kill_run.lines(finished)
+    held_out = [x["step"] for x in lines if x.get("split") == "held_out"]
+    assert held_out == [4, 8, 12, 16, 20]
+    samples = {x["step"]: x["sample"] for x in lines if "sample" in x}
+    assert list(samples) == [5, 10, 15, 20]
+    assert all(text.startswith("the") for text in samples.values())
+    rates = [x["learning_rate"] for x in lines if "learning_rate" in x]
+    assert rates[0] == 0.0 and max(rates) == pytest.approx(1e-2)
+
+
+def test_result(finished):
+    result = result_of(finished)
+    assert result["run"] == "pretrain"
+    assert (result["task"], result["split"]) == ("language_model", "held_out")
+    assert result["paper"] == {"perplexity": 18.4}
+    assert result["seed"] == 42
+    assert result["tokens_seen"] == 20 * 4 * 16
+    assert result["num_examples"] == result["metrics"]["tokens"] > 500
+    config = (finished / "config.gin").read_text()
+    assert f"# config_sha256: {result['config_sha256']}\n" in config
+    last = kill_run.lines(finished)[-1]
+    assert last["perplexity"] == result["metrics"]["perplexity"]
+
+
+def test_preset_is_the_model_that_was_measured(experiment, finished):
+    """Its logits give the held-out loss of the result, in numpy."""
+    model = causal_lm.GPT1CausalLM.from_preset(str(finished / "preset"))
+    (corpus,) = (experiment.directory / "cache").iterdir()
+    scored = batches.HeldOutBatches(
+        shards_lib.Shards.open(corpus).split("held_out"),
+        batch_size=8,
+        sequence_length=16,
+        stride=8,
+    )
+    total = 0.0
+    for step in range(len(scored)):
+        batch = scored(step)
+        ids, weights = batch["token_ids"][:, 0], batch["token_weights"][:, 0]
+        inputs = {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+        logits = model.predict(inputs, verbose=0).astype("float64")
+        log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+        chosen = np.take_along_axis(log_p[:, :-1], ids[:, 1:, None], -1)
+        total -= (chosen[..., 0] * weights[:, 1:]).sum()
+    metrics = result_of(finished)["metrics"]
+    assert scored.num_scored == metrics["tokens"]
+    assert total / scored.num_scored == pytest.approx(metrics["loss"], 1e-5)
+
+
+def contents(workdir):
+    return {
+        path.relative_to(workdir): path.read_bytes()
+        for path in workdir.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_finished_run_started_again_changes_nothing(experiment, finished):
+    before = contents(finished)
+    assert run(experiment, finished)[0] == 0
+    assert contents(finished) == before
+
+
+def assert_refused(status, errors, *expected):
+    assert status == 2, errors
+    assert "Traceback" not in errors
+    (line,) = [x for x in errors.splitlines() if x.startswith("error: ")]
+    for text in expected:
+        assert text in line
+
+
+def test_another_configuration_is_refused(experiment, finished):
+    before = contents(finished)
+    refused = run(experiment, finished, SEED=7)
+    assert_refused(*refused, "SEED 42 -> 7", "--workdir")
+    refused = run(experiment, finished, NUM_STEPS=21)
+    assert_refused(*refused, "NUM_STEPS 20 -> 21", "EXTEND = True")
+    assert contents(finished) == before
+
+
+def test_extended_run_continues(experiment, finished):
+    workdir = experiment.directory / "extended"
+    shutil.copytree(finished, workdir)
+    status, errors = run(experiment, workdir, NUM_STEPS=22, EXTEND=True)
+    assert status == 0, errors
+    lines = kill_run.lines(workdir)
+    before = kill_run.lines(finished)
+    assert lines[: len(before)] == before
+    assert [x["step"] for x in lines[len(before) :]] == [21, 22, 22]
+    assert kill_run.last_checkpoint(workdir)[0] == 22
+    result = result_of(workdir)
+    assert result["num_steps"] == 22
+    assert result["seconds"] > result_of(finished)["seconds"]
+
+
+def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
+    experiment,
+):
+    workdir = experiment.directory / "too_fast"
+    with pytest.raises(callbacks.NonFiniteLoss, match="at step 3: lower PEAK"):
+        run(experiment, workdir, PEAK_LEARNING_RATE=1e30, CHECKPOINT_STEPS=1)
+    step, arrays = kill_run.last_checkpoint(workdir)
+    assert step == 1
+    assert all(np.abs(array).max() < 1e12 for array in arrays.values())
+    assert not (workdir / "result.json").exists()
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({"NUM_STEPZ": 3}, ["NUM_STEPZ", "did you mean NUM_STEPS?"]),
+        ({"pretrain.pretrain.sead": 3}, ["sead"]),
+        ({"CORPUS": "no_such_folder"}, ["CORPUS no_such_folder"]),
+        (
+            {"VOCABULARY": "no_such.json", "MERGES": "no_such.txt"},
+            ["no_such.json"],
+        ),
+        ({"MERGES": "no_such.txt"}, ["MERGES", "VOCABULARY"]),
+        ({"BATCH_SIZE": 5}, ["BATCH_SIZE 5", "MICROBATCH_SIZE 2"]),
+        ({"DTYPE": "float23"}, ["DTYPE", "mixed_bfloat16"]),
+        ({"SEQUENCE_LENGTH": 33}, ["SEQUENCE_LENGTH 33", "32 positions"]),
+        ({"SEQUENCE_LENGTH": 1}, ["2 tokens or more"]),
+    ],
+)
+def test_mistakes(experiment, settings, expected):
+    workdir = experiment.directory / "mistake"
+    assert_refused(*run(experiment, workdir, **settings), *expected)
+    # The corrected command may have the workdir.
+    assert not (workdir / "config.gin").exists()
+
+
+def test_vocabulary_that_does_not_fit_the_shards(experiment, finished):
+    (prepared,) = (experiment.directory / "cache").iterdir()
+    other = experiment.directory / "other"
+    other.mkdir()
+    words = ["[UNK]", "the", "a", "old"]
+    (other / "vocabulary.txt").write_text("\n".join(words) + "\n")
+    refused = run(
+        experiment,
+        experiment.directory / "mistake",
+        CORPUS=str(prepared),
+        VOCABULARY=str(other / "vocabulary.txt"),
+    )
+    assert_refused(*refused, str(prepared))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_signal_saves_and_the_same_command_continues(
+    experiment, finished, name
+):
+    workdir = experiment.directory / name
+    status, output, _ = experiment.send(workdir, signal.Signals[name], step=7)
+    assert status == 3, output
+    line = output.splitlines()[-1]
+    assert f"stopped by {name} after" in line and "continues" in line
+    assert "Traceback" not in output
+    step, _ = kill_run.last_checkpoint(workdir)
+    assert 7 <= step < kill_run.NUM_STEPS
+    status, output = experiment.finish(workdir)
+    assert status == 0, output
+    assert kill_run.differences(finished, workdir) == []
+
+
+@pytest.mark.slow
+def test_killed_run_ends_with_the_same_weights(experiment, finished):
+    workdir = experiment.directory / "killed"
+    killed_at = experiment.kill_and_finish(workdir, kills=2, seed=0)
+    assert len(killed_at) == 2
+    assert kill_run.differences(finished, workdir) == []
+
+
+@pytest.mark.slow
+@pytest.mark.backends
+@pytest.mark.parametrize(
+    "backend, dtype",
+    [
+        ("jax", "float32"),
+        ("torch", "float32"),
+        ("tensorflow", "mixed_bfloat16"),
+        ("jax", "mixed_bfloat16"),
+        ("torch", "mixed_bfloat16"),
+    ],
+)
+def test_killed_run_on_every_backend(tmp_path, backend, dtype):
+    pytest.importorskip(backend)
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+    killed_at, found = kill_run.compare(
+        tmp_path, backend=backend, dtype=dtype, kills=2
+    )
+    assert len(killed_at) == 2 and found == []
