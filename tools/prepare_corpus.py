@@ -24,7 +24,6 @@ from absl import logging  # noqa: E402
 
 from gpt1_keras.data import prepare  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
-from gpt1_keras.runs import prepare as prepare_run  # noqa: E402
 from gpt1_keras.text import tokenizer as tokenizers  # noqa: E402
 
 
@@ -46,7 +45,7 @@ def main(arguments):
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    print(f"{prepared.directory}: {prepare_run.summary(prepared)}")
+    print(f"{prepared.directory}: {prepared.summary()}")
     for entry in prepared.index["skipped"]:
         print(f"skipped {entry['name']}: {entry['reason']}")
     return 0

@@ -84,6 +84,15 @@ class Shards:
         _verify(directory, index)
         return cls(directory, index)
 
+    def summary(self):
+        """Return one line about the corpus."""
+        total = self.index["total"]
+        return (
+            f"{total['books']:,} books, {total['tokens']:,} tokens, "
+            f"{total['held_out_books']:,} books held out, "
+            f"{total['skipped']:,} files skipped"
+        )
+
     def split(self, name):
         """Return the books of split "train" or "held_out" as a `Split`."""
         if name not in ("train", "held_out"):

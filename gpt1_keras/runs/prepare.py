@@ -28,15 +28,8 @@ def prepare(*, corpus, workdir, config_sha256):
     """
     started = time.monotonic()
     shards = corpus.prepare(workdir)
+    logging.info("%s: %s", shards.directory, shards.summary())
     total = shards.index["total"]
-    logging.info(
-        "%s: %s books, %s tokens, %s books held out, %s files skipped",
-        shards.directory,
-        *(
-            f"{total[name]:,}"
-            for name in ("books", "tokens", "held_out_books", "skipped")
-        ),
-    )
     return result.write(
         workdir,
         run="prepare",

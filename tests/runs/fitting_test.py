@@ -222,7 +222,7 @@ def test_first_update_tells_how_long_it_will_take(
         for record in caplog.records
         if "first update" in record.getMessage()
     ]
-    assert "the other 1 take about 0:" in message
+    assert "the other 1 would take 0:" in message
     assert "gin/model/mini.gin" in message
 
 

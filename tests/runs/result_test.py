@@ -46,6 +46,7 @@ def test_nothing_written_yet(tmp_path):
 
 def test_finished_is_one_configuration(tmp_path, caplog):
     write(tmp_path)
+    caplog.clear()
     with caplog.at_level(logging.INFO, logger="absl"):
         assert not result.is_finished(tmp_path, "another")
         assert caplog.records == []

@@ -114,7 +114,8 @@ def test_micro_batches_change_nothing(build, batch):
         assert theirs == pytest.approx(ours, abs=1e-5)
         assert {"loss", "gradient_norm"} <= ours.keys()
     after = tiny_learner.weights_of(whole)
-    assert all((after[path] != before[path]).any() for path in after)
+    moved = differences(after, before)
+    assert len(moved) > 10 and min(moved.values()) > 1e-3
     # The same layer names, whatever numbers Keras appends.
     names = dict(zip(tiny_learner.weights_of(parts), after))
     theirs = {
@@ -122,7 +123,6 @@ def test_micro_batches_change_nothing(build, batch):
         for path, value in tiny_learner.weights_of(parts).items()
     }
     found = differences(after, theirs)
-    assert len(found) > 10
     assert max(found.values()) < 1e-5, found
 
 
