@@ -46,6 +46,16 @@ done
 export TF_CPP_MIN_LOG_LEVEL="${TF_CPP_MIN_LOG_LEVEL:-2}"
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
-.venv/bin/python -m pytest -q --durations=10 ${marks:+-m "$marks"} \
-  -n "${PYTEST_PROCESSES:-2}" --dist loadfile \
-  "${arguments[@]+"${arguments[@]}"}" </dev/null
+test() {
+  .venv/bin/python -m pytest -q --durations=10 ${marks:+-m "$marks"} \
+    -n "${PYTEST_PROCESSES:-2}" --dist loadfile "$@" </dev/null
+}
+test "${arguments[@]+"${arguments[@]}"}"
+# What depends on the backend, on the others too.
+if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then
+  for backend in jax torch; do
+    echo "KERAS_BACKEND=$backend"
+    KERAS_BACKEND=$backend test tests/layers tests/models tests/training \
+      tests/evaluation
+  done
+fi

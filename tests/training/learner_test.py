@@ -59,7 +59,8 @@ def test_logs_are_those_of_one_update_and_not_a_running_mean():
                 for key, value in batches[batch].items()
             }
             outputs = self.model.network(self.model.network_inputs(inputs))
-            self.expected = float(loss(outputs, inputs)["loss"])
+            value = loss(outputs, inputs)["loss"]
+            self.expected = float(ops.convert_to_numpy(value))
 
         def on_train_batch_end(self, batch, logs=None):
             seen.append((float(logs["loss"]), self.expected))
