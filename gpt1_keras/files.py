@@ -20,12 +20,15 @@ def write_atomic(path, content):
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
-    sync_directory(path.parent)
+    sync(path.parent)
 
 
-def sync_directory(directory):
-    """Make a rename inside `directory` survive a power cut."""
-    descriptor = os.open(directory, os.O_RDONLY)
+def sync(path):
+    """Bring a file, or the names in a folder, to the disk.
+
+    After a rename inside a folder this makes it survive a power cut.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -42,7 +42,7 @@ def test_sha256_of_a_file(tmp_path):
     assert files.sha256(tmp_path / "a") == expected
 
 
-def test_sync_directory_needs_a_directory(tmp_path):
-    files.sync_directory(tmp_path)
+def test_sync_needs_something_there(tmp_path):
+    files.sync(tmp_path)
     with pytest.raises(FileNotFoundError):
-        files.sync_directory(tmp_path / "missing")
+        files.sync(tmp_path / "missing")

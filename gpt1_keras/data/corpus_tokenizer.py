@@ -39,7 +39,7 @@ def save(tokenizer, directory, *, training_sha256=None):
     identity = {"sha256": tokenizer.sha256, "training_sha256": training_sha256}
     files.write_atomic(temporary / _IDENTITY, json.dumps(identity) + "\n")
     os.replace(temporary, folder)
-    files.sync_directory(directory)
+    files.sync(directory)
 
 
 def load(directory, *, sha256):

@@ -66,7 +66,8 @@ class Checkpoints:
             for key, variable in _variables(model).items()
         }
         state = temporary / _STATE
-        files.write_atomic(state, safetensors.numpy.save(arrays))
+        safetensors.numpy.save_file(arrays, state)
+        files.sync(state)
         index = {
             "step": step,
             "sha256": files.sha256(state),
@@ -74,7 +75,7 @@ class Checkpoints:
         }
         files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
         os.replace(temporary, target)
-        files.sync_directory(self.directory)
+        files.sync(self.directory)
         self._remove_old()
 
     def restore(self, model):

@@ -65,7 +65,8 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
         chosen = _at(log_p, ops.take(targets, rows, axis=0))
         chosen = ops.where(valid, chosen, 0.0)
         start = (index * chunk_size,)
-        return index + 1, ops.slice_update(scores, start, chosen)
+        scores = ops.slice_update(scores, start, chosen)
+        return _next(index, chosen[0]), scores
 
     _, scores = ops.while_loop(
         lambda index, scores: index * chunk_size < count,
@@ -99,7 +100,8 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
         table_gradient = table_gradient + ops.cast(
             ops.matmul(ops.transpose(error), h), "float32"
         )
-        return index + 1, loss, hidden_gradient, table_gradient
+        index = _next(index, table_gradient[0, 0])
+        return index, loss, hidden_gradient, table_gradient
 
     _, loss, hidden_gradient, table_gradient = ops.while_loop(
         lambda index, *state: index * chunk_size < count,
@@ -119,6 +121,16 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
 
 def _zero_index():
     return ops.zeros((), dtype="int32")
+
+
+def _next(index, last_value):
+    """Return `index + 1`, known only when `last_value` is.
+
+    TensorFlow works on as many as ten iterations at once where nothing keeps
+    them apart, and would hold the logits of ten chunks.
+    """
+    never = ops.cast(last_value > float("inf"), "int32")
+    return index + 1 + never
 
 
 def _weighted_first(weights, chunk_size):

@@ -108,7 +108,7 @@ def _put_in_place(temporary, directory, manifest):
         if not directory.exists() or _check(directory, manifest) is None:
             raise
         return
-    files.sync_directory(directory.parent)
+    files.sync(directory.parent)
 
 
 def _write_books(folder, words, seed):
