@@ -44,6 +44,8 @@ def stop(*, workdir):
 
 def interrupt():
     """Receive Ctrl-C without having prepared for it."""
+    # A shell's background job begins with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)
 
 
