@@ -27,19 +27,23 @@ NOT_RECIPE_MACROS = frozenset(
         "EVALUATION_BATCH_SIZE",
         "SOFTMAX_CHUNK",
         "JIT_COMPILE",
+        "BUCKET_LENGTHS",
         # Looking at the run.
         "LOG_STEPS",
         "EVALUATION_STEPS",
         "EVALUATION_TOKENS",
         "SAMPLE_STEPS",
         "SAMPLE_PROMPT",
+        "PROBES",
+        "FIRST_PROBE_STEP",
+        "NUM_PROBE_EXAMPLES",
         "CHECKPOINT_STEPS",
         "NUM_CHECKPOINTS",
     }
 )
 NOT_RECIPE_PARAMETERS = frozenset(
     {"workdir", "strategy_name", "microbatch_size", "softmax_chunk"}
-    | {"jit_compile", "log_steps", "paper"}
+    | {"jit_compile", "log_steps", "paper", "bucket_lengths", "first_step"}
 )
 NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling"})
 

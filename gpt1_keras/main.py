@@ -48,7 +48,7 @@ def _complain(message, status):
 
 
 def _check_environment():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
     if backend not in ("tensorflow", "jax", "torch"):
         raise errors.InputError(

@@ -17,7 +17,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIN_FILES = sorted(
     path.relative_to(ROOT).as_posix() for path in ROOT.glob("gin/**/*.gin")
 )
-OVERLAYS = ("gin/model/", "gin/data/", "gin/device/", "gin/ablation/")
+OVERLAYS = (
+    *("gin/model/", "gin/data/", "gin/device/", "gin/ablation/"),
+    "gin/finetune/mini.gin",
+)
 MAIN = "python -m gpt1_keras.main "
 
 

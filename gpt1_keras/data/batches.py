@@ -37,6 +37,11 @@ class TrainingBatches:
         self.num_windows = self._windows.num_windows
 
     @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays."""
+        return _spec(self.batch_size, self.sequence_length)
+
+    @property
     def steps_per_epoch(self):
         """Steps in which every window is seen about once, at least 1."""
         return max(1, self.num_windows // self.batch_size)
@@ -85,6 +90,11 @@ class HeldOutBatches:
         self.sequence_length = sequence_length
         self.num_scored = self._windows.num_scored
 
+    @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays."""
+        return _spec(self.batch_size, self.sequence_length)
+
     def __len__(self):
         return -(-len(self._windows) // self.batch_size)
 
@@ -114,4 +124,13 @@ def _batch(ids, weights, last):
         "token_ids": ids[:, None, :],  # [B, T] -> [B, C=1, T]
         "token_weights": weights[:, None, :],
         "extract_position": last[:, None],  # [B] -> [B, C=1]
+    }
+
+
+def _spec(batch_size, sequence_length):
+    shape = (batch_size, 1, sequence_length)
+    return {
+        "token_ids": (shape, "int32"),
+        "token_weights": (shape, "float32"),
+        "extract_position": (shape[:2], "int32"),
     }

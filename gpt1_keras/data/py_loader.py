@@ -10,7 +10,8 @@ class BatchSequence(keras.utils.PyDataset):
     `shuffle=False`, or no end and `steps_per_epoch`.
 
     Args:
-        batches: TrainingBatches or HeldOutBatches.
+        batches: function of the step (`data.batches`,
+            `data.example_batches`).
         first_step: int, where a resumed run goes on.
         num_steps: int; None goes on without end.
         **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of

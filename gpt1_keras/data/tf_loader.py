@@ -12,21 +12,20 @@ def dataset(batches, *, first_step=0, num_steps, prefetch=4):
     steps.
 
     Args:
-        batches: TrainingBatches or HeldOutBatches.
+        batches: function of the step with a `spec` (`data.batches`,
+            `data.example_batches`).
         first_step: int, where a resumed run goes on.
         num_steps: int; None goes on without end.
         prefetch: int, batches kept ready.
 
     Returns:
-        tf.data.Dataset of dicts with static shapes (see `batches`).
+        tf.data.Dataset of dicts; the shapes are static where `spec` says so.
     """
     import tensorflow as tf
 
-    size, length = batches.batch_size, batches.sequence_length
     spec = {
-        "token_ids": tf.TensorSpec([size, 1, length], tf.int32),
-        "token_weights": tf.TensorSpec([size, 1, length], tf.float32),
-        "extract_position": tf.TensorSpec([size, 1], tf.int32),
+        name: tf.TensorSpec(shape, dtype)
+        for name, (shape, dtype) in batches.spec.items()
     }
 
     def read(step):

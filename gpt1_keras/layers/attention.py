@@ -32,6 +32,8 @@ class CausalSelfAttention(keras.layers.Layer):
         cache: float tensor `[B, 2, S, H, K]` of keys and values, or None.
         cache_update_index: int or scalar tensor, column of the cache at
             which `x` begins.
+        allowed: bool tensor `[B, T, S]`: which keys each query may see; None
+            for itself and those before it.
         training: bool.
 
     Returns:
@@ -87,7 +89,14 @@ class CausalSelfAttention(keras.layers.Layer):
         self.output_dense.build(input_shape)
         self.built = True
 
-    def call(self, x, cache=None, cache_update_index=0, training=False):
+    def call(
+        self,
+        x,
+        cache=None,
+        cache_update_index=0,
+        allowed=None,
+        training=False,
+    ):
         # [B, T, D] -> [B, T, 3D] -> three times [B, T, H, K]
         query, key, value = (
             self._split_heads(part)
@@ -97,7 +106,14 @@ class CausalSelfAttention(keras.layers.Layer):
             key, value, cache = self._update_cache(
                 cache, cache_update_index, key, value
             )
-        x = self._attend(query, key, value, cache_update_index, training)
+        if allowed is None:
+            allowed = causal_mask(
+                ops.shape(query)[1], ops.shape(key)[1], cache_update_index
+            )
+        else:
+            # [B, T, S] -> [B, 1, T, S]
+            allowed = ops.expand_dims(allowed, 1)
+        x = self._attend(query, key, value, allowed, training)
         x = self.output_dense(x)
         x = self.output_dropout(x, training=training)
         return x if cache is None else (x, cache)
@@ -116,7 +132,7 @@ class CausalSelfAttention(keras.layers.Layer):
         value = ops.slice_update(cache[:, 1], start, value)
         return key, value, ops.stack([key, value], axis=1)
 
-    def _attend(self, query, key, value, first_position, training):
+    def _attend(self, query, key, value, allowed, training):
         # [B, T, H, K] -> [B, H, T, K]
         query = ops.transpose(query, (0, 2, 1, 3))
         # [B, S, H, K] -> [B, H, K, S]
@@ -127,9 +143,6 @@ class CausalSelfAttention(keras.layers.Layer):
         # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
         query = ops.multiply(query, self.head_dim**-0.5)
         scores = ops.cast(ops.matmul(query, key), "float32")
-        allowed = causal_mask(
-            ops.shape(scores)[2], ops.shape(scores)[3], first_position
-        )
         scores = ops.where(allowed, scores, FORBIDDEN_SCORE)
         probabilities = ops.cast(
             ops.softmax(scores, axis=-1), self.compute_dtype
@@ -143,7 +156,12 @@ class CausalSelfAttention(keras.layers.Layer):
         return ops.reshape(x, (shape[0], shape[1], self.hidden_dim))
 
     def compute_output_spec(
-        self, x, cache=None, cache_update_index=0, training=False
+        self,
+        x,
+        cache=None,
+        cache_update_index=0,
+        allowed=None,
+        training=False,
     ):
         output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
         if cache is None:

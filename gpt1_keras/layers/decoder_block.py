@@ -28,7 +28,7 @@ class DecoderBlock(keras.layers.Layer):
 
     Call arguments:
         x: float tensor `[B, T, D]`.
-        cache, cache_update_index: see `CausalSelfAttention`.
+        cache, cache_update_index, allowed: see `CausalSelfAttention`.
         training: bool.
 
     Returns:
@@ -92,11 +92,19 @@ class DecoderBlock(keras.layers.Layer):
             layer.build(input_shape)
         self.built = True
 
-    def call(self, x, cache=None, cache_update_index=0, training=False):
+    def call(
+        self,
+        x,
+        cache=None,
+        cache_update_index=0,
+        allowed=None,
+        training=False,
+    ):
         attended = self.attention(
             x,
             cache=cache,
             cache_update_index=cache_update_index,
+            allowed=allowed,
             training=training,
         )
         if cache is not None:
@@ -108,7 +116,12 @@ class DecoderBlock(keras.layers.Layer):
         return x if cache is None else (x, cache)
 
     def compute_output_spec(
-        self, x, cache=None, cache_update_index=0, training=False
+        self,
+        x,
+        cache=None,
+        cache_update_index=0,
+        allowed=None,
+        training=False,
     ):
         output = keras.KerasTensor(x.shape, dtype="float32")
         if cache is None:

@@ -33,6 +33,8 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
         start_index: int or scalar tensor. Position of the first column.
+        position_ids: int tensor `[B, T]`, the position of each token, where
+            they are not one after the other; None elsewhere.
         training: bool.
 
     Returns:
@@ -105,20 +107,26 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
             table = ops.concatenate([table, special], axis=0)
         return table, ops.cast(self.position_embeddings, self.compute_dtype)
 
-    def _sum(self, token_ids, table, positions, start_index):
+    def _sum(self, token_ids, table, positions, start_index, position_ids):
         length = ops.shape(token_ids)[1]
         # [V + S, D] at [B, T] -> [B, T, D]
         tokens = ops.take(table, token_ids, axis=0)
+        if position_ids is not None:
+            return ops.add(tokens, ops.take(positions, position_ids, axis=0))
         # [P, D] -> [T, D]
         rows = ops.slice(positions, (start_index, 0), (length, self.hidden_dim))
         return ops.add(tokens, rows)
 
-    def call(self, token_ids, start_index=0, training=False):
+    def call(self, token_ids, start_index=0, position_ids=None, training=False):
         table, positions = self.tables()
-        hidden = self._sum(token_ids, table, positions, start_index)
+        hidden = self._sum(
+            token_ids, table, positions, start_index, position_ids
+        )
         return self.hidden_dropout(hidden, training=training), table, positions
 
-    def compute_output_spec(self, token_ids, start_index=0, training=False):
+    def compute_output_spec(
+        self, token_ids, start_index=0, position_ids=None, training=False
+    ):
         rows = self.vocabulary_size + self.num_special_tokens
 
         def spec(*shape):
@@ -171,9 +179,11 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
             self.position_dropout(positions, training=training),
         )
 
-    def call(self, token_ids, start_index=0, training=False):
+    def call(self, token_ids, start_index=0, position_ids=None, training=False):
         table, positions = self.tables(training=training)
-        hidden = self._sum(token_ids, table, positions, start_index)
+        hidden = self._sum(
+            token_ids, table, positions, start_index, position_ids
+        )
         return hidden, table, positions
 
 

@@ -53,6 +53,9 @@ class GPT1Backbone(keras_hub.models.Backbone):
     openai/finetune-transformer-lm.
     """
 
+    # Whether a row may hold a prefix and several ways to go on.
+    can_branch = True
+
     def __init__(
         self,
         *,
@@ -73,40 +76,31 @@ class GPT1Backbone(keras_hub.models.Backbone):
         **kwargs,
     ):
         # === Layers ===
-        self.token_and_position_embedding = embedding.EMBEDDINGS[
-            embedding_dropout_on
-        ](
-            vocabulary_size=vocabulary_size,
-            num_special_tokens=num_special_tokens,
-            max_sequence_length=max_sequence_length,
-            hidden_dim=hidden_dim,
-            dropout=embedding_dropout,
-            initializer_range=initializer_range,
+        self._assemble(
+            build_embedding(
+                embedding_dropout_on,
+                vocabulary_size=vocabulary_size,
+                num_special_tokens=num_special_tokens,
+                max_sequence_length=max_sequence_length,
+                hidden_dim=hidden_dim,
+                dropout=embedding_dropout,
+                initializer_range=initializer_range,
+                dtype=dtype,
+            ),
+            _decoder_blocks(
+                num_layers,
+                hidden_dim=hidden_dim,
+                num_heads=num_heads,
+                intermediate_dim=intermediate_dim,
+                attention_dropout=attention_dropout,
+                residual_dropout=residual_dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
+                initializer_range=initializer_range,
+                dtype=dtype,
+            ),
             dtype=dtype,
-            name="token_and_position_embedding",
+            **kwargs,
         )
-        self.decoder_blocks = _decoder_blocks(
-            num_layers,
-            hidden_dim=hidden_dim,
-            num_heads=num_heads,
-            intermediate_dim=intermediate_dim,
-            attention_dropout=attention_dropout,
-            residual_dropout=residual_dropout,
-            layer_norm_epsilon=layer_norm_epsilon,
-            initializer_range=initializer_range,
-            dtype=dtype,
-        )
-
-        # === Functional Model ===
-        inputs = {
-            name: keras.Input((None,), dtype="int32", name=name)
-            for name in ("token_ids", "padding_mask")
-        }
-        hidden, table, positions = self.encode(inputs["token_ids"])
-        super().__init__(inputs=inputs, outputs=hidden, dtype=dtype, **kwargs)
-        # The tables of this very forward pass, for heads on the same graph.
-        self.table_output = table
-        self.positions_output = positions
 
         # === Config ===
         self.vocabulary_size = vocabulary_size
@@ -123,11 +117,32 @@ class GPT1Backbone(keras_hub.models.Backbone):
         self.initializer_range = initializer_range
         self.num_special_tokens = num_special_tokens
 
-    def encode(self, token_ids):
+    def _assemble(self, embedding_layer, blocks, *, dtype, **kwargs):
+        """Make the functional model of an embedding and the blocks."""
+        self.token_and_position_embedding = embedding_layer
+        self.decoder_blocks = blocks
+
+        # === Functional Model ===
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("token_ids", "padding_mask")
+        }
+        hidden, table, positions = self.encode(inputs["token_ids"])
+        keras_hub.models.Backbone.__init__(
+            self, inputs=inputs, outputs=hidden, dtype=dtype, **kwargs
+        )
+        # The tables of this very forward pass, for heads on the same graph.
+        self.table_output = table
+        self.positions_output = positions
+
+    def encode(self, token_ids, position_ids=None, allowed=None):
         """One forward pass, symbolic or not.
 
         Args:
             token_ids: int tensor `[B, T]`.
+            position_ids: int tensor `[B, T]`; None counts from 0.
+            allowed: bool tensor `[B, T, T]`, which tokens each one may see;
+                None for itself and those before it.
 
         Returns:
             hidden states `[B, T, D]`, the token and special table `[V+S, D]`
@@ -135,10 +150,23 @@ class GPT1Backbone(keras_hub.models.Backbone):
             need the table take it from here, so that each dropout is drawn
             once.
         """
-        hidden, table, positions = self.token_and_position_embedding(token_ids)
+        hidden, table, positions = self.token_and_position_embedding(
+            token_ids, position_ids=position_ids
+        )
         for block in self.decoder_blocks:
-            hidden = block(hidden)
+            hidden = block(hidden, allowed=allowed)
         return hidden, table, positions
+
+    def cache_shape(self, batch_size, length):
+        """Shape of the keys and values of a text: `[B, L, 2, S, H, K]`."""
+        return (
+            batch_size,
+            self.num_layers,
+            2,
+            length,
+            self.num_heads,
+            self.hidden_dim // self.num_heads,
+        )
 
     @property
     def token_embedding(self):
@@ -169,6 +197,13 @@ class GPT1Backbone(keras_hub.models.Backbone):
             }
         )
         return config
+
+
+def build_embedding(dropout_on, **arguments):
+    """Return the embedding layer whose dropout falls on `dropout_on`."""
+    return embedding.EMBEDDINGS[dropout_on](
+        name="token_and_position_embedding", **arguments
+    )
 
 
 def _decoder_blocks(num_layers, **arguments):

@@ -5,6 +5,7 @@ import keras
 from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import causal_lm_preprocessor
+from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
 
@@ -40,6 +41,36 @@ def gpt1_backbone(
         residual_dropout=residual_dropout,
         embedding_dropout_on=embedding_dropout_on,
         layer_norm_epsilon=layer_norm_epsilon,
+        initializer_range=initializer_range,
+        num_special_tokens=num_special_tokens,
+        dtype=keras.config.dtype_policy(),
+    )
+
+
+def lstm_backbone(
+    *,
+    vocabulary_size,
+    num_units,
+    hidden_dim,
+    max_sequence_length,
+    embedding_dropout,
+    residual_dropout,
+    embedding_dropout_on,
+    initializer_range,
+    num_special_tokens=0,
+):
+    """Return an `LSTMBackbone` under the global dtype policy.
+
+    Args: those of `LSTMBackbone`; `vocabulary_size` comes from the tokenizer.
+    """
+    return lstm_backbone_lib.LSTMBackbone(
+        vocabulary_size=vocabulary_size,
+        num_units=num_units,
+        hidden_dim=hidden_dim,
+        max_sequence_length=max_sequence_length,
+        embedding_dropout=embedding_dropout,
+        residual_dropout=residual_dropout,
+        embedding_dropout_on=embedding_dropout_on,
         initializer_range=initializer_range,
         num_special_tokens=num_special_tokens,
         dtype=keras.config.dtype_policy(),

@@ -77,15 +77,7 @@ class GPT1CausalLM(keras_hub.models.CausalLM):
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and the cache of the prompt."""
         batch_size, length = ops.shape(token_ids)
-        backbone = self.backbone
-        shape = (
-            batch_size,
-            backbone.num_layers,
-            2,
-            length,
-            backbone.num_heads,
-            backbone.hidden_dim // backbone.num_heads,
-        )
+        shape = self.backbone.cache_shape(batch_size, length)
         cache = ops.zeros(shape, dtype=self.compute_dtype)
         _, hidden, cache = self.call_with_cache(token_ids, cache, 0)
         return hidden, cache

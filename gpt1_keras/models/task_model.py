@@ -5,6 +5,7 @@ import keras_hub
 from keras import ops
 
 from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import task_preprocessor
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -18,6 +19,8 @@ class GPT1TaskModel(keras_hub.models.Task):
         backbone: a `GPT1Backbone`.
         head: a layer of `gpt1_keras.layers.heads`, from features `[B, C, D]`
             to logits `[B, Y]`; None for pretraining, which has none.
+        preprocessor: a `GPT1TaskPreprocessor`, kept with the model in its
+            preset, or None.
 
     Call arguments:
         a dict of `token_ids` int `[B, C, T]` and, with a head,
@@ -31,6 +34,7 @@ class GPT1TaskModel(keras_hub.models.Task):
     """
 
     backbone_cls = backbone_lib.GPT1Backbone
+    preprocessor_cls = task_preprocessor.GPT1TaskPreprocessor
 
     def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
         # === Layers ===
@@ -59,6 +63,12 @@ class GPT1TaskModel(keras_hub.models.Task):
         super().__init__(
             inputs=inputs, outputs=outputs, compile=False, **kwargs
         )
+
+    def preprocess_samples(self, x, y=None, sample_weight=None):
+        """Leave arrays, of which the preprocessor made them, as they are."""
+        if isinstance(x, dict) and "token_ids" in x:
+            return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+        return super().preprocess_samples(x, y, sample_weight)
 
     def get_config(self):
         config = super().get_config()

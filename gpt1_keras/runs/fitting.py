@@ -17,7 +17,7 @@ from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import history as history_lib
 from gpt1_keras.training import signals
 
-# Runs expected to take longer hear of the smaller models.
+# Runs expected to take longer hear how to make them shorter.
 _LONG_SECONDS = 3600.0
 
 
@@ -27,17 +27,17 @@ class Intervals:
 
     Attributes:
         log_steps: int. Lines of `metrics.jsonl`.
-        evaluation_steps: int. Evaluations on held-out data.
-        sample_steps: int. Sampled paragraphs.
         checkpoint_steps: int. Checkpoints.
         num_checkpoints: int. How many checkpoints are kept.
+        evaluation_steps: int. Evaluations on held-out books.
+        sample_steps: int. Sampled paragraphs.
     """
 
     log_steps: int
-    evaluation_steps: int
-    sample_steps: int
     checkpoint_steps: int
     num_checkpoints: int
+    evaluation_steps: int = 0
+    sample_steps: int = 0
 
 
 def check_batch(batch_size, microbatch_size):
@@ -75,6 +75,7 @@ def fit(
     tokens_per_step,
     intervals,
     periodic,
+    advice=None,
 ):
     """Train until `num_steps`, beginning at the last checkpoint if any.
 
@@ -85,7 +86,10 @@ def fit(
         num_steps: int. Updates in all.
         tokens_per_step: int, for the speed shown.
         intervals: `Intervals`.
-        periodic: list of (every, function `(step, history)`).
+        periodic: list of (every, function `(step, history)`), `every` as
+            in `callbacks.Periodically`.
+        advice: str, how to make the run shorter; where given, the time is
+            estimated after the first update. None leaves it to the bar.
 
     Returns:
         `history.History`, still open, for what the run measures at its end.
@@ -95,6 +99,7 @@ def fit(
         NonFiniteLoss: the last good checkpoint is kept.
     """
     workdir = pathlib.Path(workdir)
+    workdir.mkdir(parents=True, exist_ok=True)
     checkpoints = checkpoints_lib.Checkpoints(
         workdir / "checkpoints", keep=intervals.num_checkpoints
     )
@@ -115,6 +120,7 @@ def fit(
                 tokens_per_step=tokens_per_step,
                 intervals=intervals,
                 periodic=periodic,
+                advice=advice,
                 history=history,
                 checkpoints=checkpoints,
             )
@@ -163,20 +169,22 @@ def _callbacks(
     tokens_per_step,
     intervals,
     periodic,
+    advice,
     history,
     checkpoints,
     advance,
     stop,
 ):
-    announce = _Announcement(first_step, num_steps)
+    announce = _Announcement(first_step, num_steps, advice)
 
     def show(step, values):
         announce(step)
+        perplexity = values.get("perplexity")
         advance(
             1,
-            f"loss {values['loss']:.3f}, perplexity "
-            f"{values['perplexity']:.1f}, "
-            f"{values['tokens_per_second']:,.0f} tokens/s",
+            f"loss {values['loss']:.3f}, "
+            + (f"perplexity {perplexity:.1f}, " if perplexity else "")
+            + f"{values['tokens_per_second']:,.0f} tokens/s",
         )
 
     return [
@@ -211,22 +219,20 @@ def _callbacks(
 class _Announcement:
     """Says after the first update how long the rest will take."""
 
-    def __init__(self, first_step, num_steps):
+    def __init__(self, first_step, num_steps, advice):
+        self._advice = advice
         self._first_step = first_step
         self._num_steps = num_steps
         self._started = time.monotonic()
 
     def __call__(self, step):
-        if step != self._first_step + 1:
+        if self._advice is None or step != self._first_step + 1:
             return
         left = self._num_steps - step
         seconds = (time.monotonic() - self._started) * left
         advice = ""
         if seconds > _LONG_SECONDS:
-            advice = (
-                "; shorter: --gin gin/model/mini.gin or --gin "
-                "gin/model/tiny.gin as last file, or a smaller NUM_STEPS"
-            )
+            advice = f"; shorter: {self._advice}"
         logging.info(
             "the first update is done, with the building of the graph; at its "
             "pace the other %s would take %s%s",

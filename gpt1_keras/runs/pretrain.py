@@ -1,7 +1,6 @@
 """Pretraining: a language model from books (paper, sections 3.1 and 4.1)."""
 
 import dataclasses
-import shutil
 
 import keras
 from absl import logging
@@ -14,10 +13,16 @@ from gpt1_keras.models import builders
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import held_out as held_out_lib
+from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
+_ADVICE = (
+    "--gin gin/model/mini.gin or --gin gin/model/tiny.gin as last file, or a "
+    "smaller NUM_STEPS"
+)
+_EXTEND = 'for more updates give a larger NUM_STEPS and "EXTEND = True", or'
 _TASK = {"run": "pretrain", "task": "language_model", "split": "held_out"}
 
 
@@ -54,13 +59,6 @@ class Training:
         """Tokens that one update reads."""
         return self.batch_size * self.sequence_length
 
-    def seen(self, num_steps):
-        """Return what the result says of the amount of training."""
-        return {
-            "num_steps": num_steps,
-            "tokens_seen": num_steps * self.tokens_per_step,
-        }
-
     def begin(self):
         """Check the sizes; set dtype and seed for all that is built now."""
         fitting.check_batch(self.batch_size, self.microbatch_size)
@@ -93,29 +91,29 @@ def pretrain(
     training,
     evaluation,
     sampling,
+    probing,
     intervals,
     paper,
 ):
-    """Train a language model, from nothing or from the last checkpoint.
+    """Train a language model and return the path of its `result.json`.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
+        workdir: pathlib.Path. Where everything is written.
+        config_sha256: str, for the result.
         corpus: `corpora.Corpus`: where text and vocabulary come from.
         build_backbone: function of `vocabulary_size`.
         build_optimizer: function of `num_steps`.
         training: `Training`.
         evaluation: `held_out.Evaluation`.
         sampling: `Sampling`.
+        probing: `probing.Probing`.
         intervals: `fitting.Intervals`.
         paper: dict, the paper's numbers, for the result.
-
-    Returns:
-        path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
+    if result.is_finished(workdir, config_sha256, _EXTEND):
         return result.path(workdir)
     training.begin()
+    probing.read()
     shards, tokenizer = corpus.open()
     train = training.batches(shards)
     num_steps = training.count_steps(train.num_windows)
@@ -136,23 +134,33 @@ def pretrain(
         periodic=[
             (intervals.evaluation_steps, held_out.record_until(num_steps)),
             (intervals.sample_steps, sampling.recorder(causal_lm, tokenizer)),
+            (probing.steps(num_steps), probing.recorder(network, tokenizer)),
         ],
+        advice=_ADVICE,
     )
     metrics = held_out.final(history, num_steps)
-    _save_preset(causal_lm, workdir / "preset")
+    presets.save(causal_lm, workdir / "preset")
     learning_curve.plot(history.path, workdir / "plots" / "learning_curve.png")
     return result.write(
         workdir,
         **_TASK,
         metrics=metrics,
         paper=paper,
-        num_examples=metrics.get("tokens", 0),
-        seed=training.seed,
         config_sha256=config_sha256,
         seconds=history.seconds,
-        **training.seen(num_steps),
-        parameters=network.count_params(),
+        **_amounts(network, training, num_steps, metrics),
     )
+
+
+def _amounts(network, training, num_steps, metrics):
+    """Return what the result says of how much was learnt and measured."""
+    return {
+        "num_examples": metrics.get("tokens", 0),
+        "seed": training.seed,
+        "num_steps": num_steps,
+        "tokens_seen": num_steps * training.tokens_per_step,
+        "parameters": network.count_params(),
+    }
 
 
 def _build_learner(network, build_optimizer, training, num_steps):
@@ -220,11 +228,3 @@ class Sampling:
             logging.info("sample after %d updates: %s", step, text)
 
         return record
-
-
-def _save_preset(causal_lm, directory):
-    temporary = directory.with_name(f".{directory.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    causal_lm.save_to_preset(str(temporary))
-    shutil.rmtree(directory, ignore_errors=True)
-    temporary.rename(directory)

@@ -24,15 +24,21 @@ def read(workdir):
     return json.loads(path(workdir).read_text(encoding="utf-8"))
 
 
-def is_finished(workdir, config_sha256):
-    """Return whether this very configuration is finished, and say so."""
+def is_finished(workdir, config_sha256, advice="for another try"):
+    """Return whether this very configuration is finished, and say so.
+
+    Args:
+        workdir: path.
+        config_sha256: str.
+        advice: str, what else than another workdir can be given.
+    """
     found = read(workdir)
     if not found or found["config_sha256"] != config_sha256:
         return False
     logging.info(
-        "%s: finished before; for more updates give a larger NUM_STEPS and "
-        '--set "EXTEND = True"',
+        "%s: finished before, nothing is done again; %s give another --workdir",
         path(workdir),
+        advice,
     )
     return True
 

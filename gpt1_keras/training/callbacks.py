@@ -56,7 +56,10 @@ class StopOnNonFiniteLoss(_PerUpdate):
 
 
 class LogMetrics(_PerUpdate):
-    """Writes loss, perplexity, rate and speed, and shows them.
+    """Writes losses, perplexity, rate and speed, and shows them.
+
+    The perplexity is that of the language-model loss, where the model has
+    one: `lm_loss` beside a task's loss, else `loss`.
 
     Args:
         first_step: int. Updates made before.
@@ -82,10 +85,8 @@ class LogMetrics(_PerUpdate):
     def after_update(self, logs):
         self._seconds += time.monotonic() - self._started
         self._updates += 1
-        loss = float(logs["loss"])
         values = {
-            "loss": loss,
-            "perplexity": history_lib.perplexity(loss),
+            **_losses(logs),
             "gradient_norm": float(logs["gradient_norm"]),
             "tokens_per_second": (
                 self._updates * self.tokens_per_step / self._seconds
@@ -101,12 +102,27 @@ class LogMetrics(_PerUpdate):
             self._seconds, self._updates = 0.0, 0
 
 
+def _losses(logs):
+    """Return the losses of an update and the perplexity, as floats."""
+    losses = {
+        name: float(value)
+        for name, value in logs.items()
+        if name.endswith("loss")
+    }
+    is_language_model = "task_loss" not in losses
+    loss = losses.get("loss" if is_language_model else "lm_loss")
+    if loss is not None:
+        losses["perplexity"] = history_lib.perplexity(loss)
+    return losses
+
+
 class Periodically(_PerUpdate):
-    """Calls `function(step)` every so many updates.
+    """Calls `function(step)` every so many updates, or after certain ones.
 
     Args:
         first_step: int. Updates made before.
-        every: int. Updates between two calls; 0 for never.
+        every: int, updates between two calls, 0 for never; or a set of
+            steps.
         function: `function(step)`.
     """
 
@@ -116,7 +132,11 @@ class Periodically(_PerUpdate):
         self.function = function
 
     def after_update(self, logs):
-        if self.every and self.step % self.every == 0:
+        if isinstance(self.every, int):
+            is_due = self.every and self.step % self.every == 0
+        else:
+            is_due = self.step in self.every
+        if is_due:
             # On JAX, reading the model brings its variables up to date.
             _ = self.model
             self.function(self.step)

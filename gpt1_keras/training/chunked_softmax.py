@@ -55,25 +55,37 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     `cross_entropy`; only whether a weight is zero matters.
 
     Returns:
-        float32 tensor `[N]`.
+        float32 tensors `[N]`: the log-probability, and 1 where the target is
+        the likeliest row of all, else 0.
     """
     order, count, num_tokens = _weighted_first(weights, chunk_size)
 
-    def body(index, scores):
+    def body(index, scores, likeliest):
         rows, valid = _rows(order, count, index, chunk_size)
         log_p = _log_softmax(_chunk(hidden, rows, valid), table)
-        chosen = _at(log_p, ops.take(targets, rows, axis=0))
-        chosen = ops.where(valid, chosen, 0.0)
+        target = ops.take(targets, rows, axis=0)
+        chosen = ops.where(valid, _at(log_p, target), 0.0)
+        best = ops.cast(ops.argmax(log_p, axis=-1), target.dtype)
+        is_best = ops.cast(
+            ops.logical_and(valid, ops.equal(best, target)), "float32"
+        )
         start = (index * chunk_size,)
         scores = ops.slice_update(scores, start, chosen)
-        return _next(index, chosen[0]), scores
+        likeliest = ops.slice_update(likeliest, start, is_best)
+        return _next(index, chosen[0]), scores, likeliest
 
-    _, scores = ops.while_loop(
-        lambda index, scores: index * chunk_size < count,
+    size = (ops.shape(order)[0],)
+    _, scores, likeliest = ops.while_loop(
+        lambda index, *state: index * chunk_size < count,
         body,
-        (_zero_index(), ops.zeros((order.shape[0],), dtype="float32")),
+        (
+            _zero_index(),
+            ops.zeros(size, dtype="float32"),
+            ops.zeros(size, dtype="float32"),
+        ),
     )
-    return ops.take(scores, _places(order, num_tokens), axis=0)
+    places = _places(order, num_tokens)
+    return ops.take(scores, places, axis=0), ops.take(likeliest, places, axis=0)
 
 
 def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
@@ -109,7 +121,7 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
         (
             _zero_index(),
             ops.zeros((), dtype="float32"),
-            ops.zeros((order.shape[0], hidden.shape[-1]), dtype="float32"),
+            ops.zeros((ops.shape(order)[0], hidden.shape[-1]), dtype="float32"),
             ops.zeros(table.shape, dtype="float32"),
         ),
     )
@@ -139,7 +151,7 @@ def _weighted_first(weights, chunk_size):
     The order is `[ceil(N / K) * K]`: weighted tokens first, then the rest,
     then padding that repeats token 0.
     """
-    num_tokens = weights.shape[0]
+    num_tokens = ops.shape(weights)[0]
     is_weighted = ops.cast(weights != 0, "int32")
     order = ops.cast(ops.argsort(1 - is_weighted), "int32")
     padding = -num_tokens % chunk_size

@@ -23,7 +23,8 @@ class Learner(_step.TrainStep, keras.Model):
             `loss` (`training.losses`).
         loss_names: the keys of that dict.
         scorer: object whose `score(outputs, batch)` gives what `predict`
-            returns for the language model (`LanguageModelLoss`).
+            returns for the language model (`LanguageModelLoss`), or None
+            where only the head's logits are wanted.
         clip_norm: float. Largest global norm of the gradient of the batch.
         micro_batch_size: int or None. Examples per forward pass; None takes
             the whole batch.
@@ -35,7 +36,7 @@ class Learner(_step.TrainStep, keras.Model):
         *,
         loss,
         loss_names=("loss",),
-        scorer,
+        scorer=None,
         clip_norm,
         micro_batch_size=None,
         **kwargs,
@@ -67,11 +68,11 @@ class Learner(_step.TrainStep, keras.Model):
         """Return the scores of a batch: what `predict` collects.
 
         Returns:
-            dict of `log_probability` and `weight` `[B * C]` (see
-            `LanguageModelLoss.score`) and, with a head, `logits` `[B, Y]`.
+            dict of `log_probability` and `weight` `[B * C]` with a scorer
+            (see `LanguageModelLoss.score`), `logits` `[B, Y]` with a head.
         """
         outputs = self.network(self.network_inputs(batch), training=training)
-        scores = self.scorer.score(outputs, batch)
+        scores = self.scorer.score(outputs, batch) if self.scorer else {}
         if "logits" in outputs:
             scores["logits"] = outputs["logits"]
         return scores

@@ -34,7 +34,8 @@ class LanguageModelLoss:
         hidden, targets, weights = _shifted(outputs["hidden"], batch)
         # [B * C, T - 1] -> [B * C, 1]
         total = ops.sum(weights, axis=1, keepdims=True)
-        share = weights / ops.maximum(total, 1e-9) / weights.shape[0]
+        num_sequences = ops.cast(ops.shape(weights)[0], "float32")
+        share = weights / ops.maximum(total, 1e-9) / num_sequences
         loss = chunked_softmax.cross_entropy(
             *_tokens(hidden, targets, share, self.table(outputs)),
             chunk_size=self.chunk_size,
@@ -54,12 +55,12 @@ class LanguageModelLoss:
             dict of float32 `log_probability` and `weight`, both `[B * C]`.
         """
         hidden, targets, weights = _shifted(outputs["hidden"], batch)
-        scores = chunked_softmax.log_probabilities(
+        scores, _ = chunked_softmax.log_probabilities(
             *_tokens(hidden, targets, weights, self.table(outputs)),
             chunk_size=self.chunk_size,
         )
         # [B * C * (T - 1)] -> [B * C, T - 1]
-        scores = ops.reshape(scores, weights.shape)
+        scores = ops.reshape(scores, ops.shape(weights))
         return {
             "log_probability": ops.sum(scores * weights, axis=1),
             "weight": ops.sum(weights, axis=1),
@@ -67,24 +68,29 @@ class LanguageModelLoss:
 
 
 class TaskLoss:
-    """L3 = L2 + lambda L1: classification plus weighted language modelling.
+    """L3 = L2 + lambda L1: the task plus weighted language modelling.
 
     Args:
+        task_loss: function `(labels, logits) -> [B]`, such as
+            `cross_entropy`.
         language_model_loss: a `LanguageModelLoss`.
         lm_weight: float. Lambda; with 0 the softmax over the vocabulary is
             not computed at all.
     """
 
-    def __init__(self, *, language_model_loss, lm_weight):
+    def __init__(self, *, task_loss, language_model_loss, lm_weight):
+        self.task_loss = task_loss
         self.language_model_loss = language_model_loss
         self.lm_weight = lm_weight
 
+    @property
+    def names(self):
+        """The keys of what a call returns."""
+        names = ("loss", "task_loss")
+        return (*names, "lm_loss") if self.lm_weight else names
+
     def __call__(self, outputs, batch):
-        task = ops.mean(
-            ops.sparse_categorical_crossentropy(
-                batch["labels"], outputs["logits"], from_logits=True
-            )
-        )
+        task = ops.mean(self.task_loss(batch["labels"], outputs["logits"]))
         if not self.lm_weight:
             return {"loss": task, "task_loss": task}
         lm = self.language_model_loss(outputs, batch)["loss"]
@@ -95,13 +101,36 @@ class TaskLoss:
         }
 
 
+def cross_entropy(labels, logits):
+    """Return `-log softmax(logits)[labels]`.
+
+    Args:
+        labels: int tensor `[B]`.
+        logits: float32 tensor `[B, Y]`.
+
+    Returns:
+        float32 tensor `[B]`.
+    """
+    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def soft_cross_entropy(labels, logits):
+    """As `cross_entropy`, for labels that are distributions `[B, Y]`."""
+    return ops.categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def squared_error(labels, logits):
+    """Return the squared difference of labels `[B]` and logits `[B, 1]`."""
+    return ops.square(ops.squeeze(logits, axis=-1) - labels)
+
+
 def _shifted(hidden, batch):
     """Align hidden states with the tokens they predict.
 
     Returns:
         hidden `[B * C, T - 1, D]`, targets and weights `[B * C, T - 1]`.
     """
-    length = hidden.shape[1]
+    length = ops.shape(hidden)[1]
     # [B, C, T] -> [B * C, T]
     ids = ops.reshape(batch["token_ids"], (-1, length))
     weights = ops.reshape(batch["token_weights"], (-1, length))

@@ -34,7 +34,7 @@ def cut(batch, num_micro_batches):
         key: ops.reshape(
             value,
             (num_micro_batches, value.shape[0] // num_micro_batches)
-            + tuple(value.shape[1:]),
+            + tuple(ops.shape(value)[1:]),
         )
         for key, value in batch.items()
     }

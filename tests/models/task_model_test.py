@@ -75,6 +75,7 @@ def test_network_and_losses_equal_numpy(head):
             hidden, arrays["we"][:rows], ids, weights
         )
         loss = losses.TaskLoss(
+            task_loss=losses.cross_entropy,
             language_model_loss=losses.LanguageModelLoss(
                 chunk_size=64, softmax_over=softmax_over
             ),

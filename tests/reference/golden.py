@@ -67,7 +67,9 @@ def build(meta):
     trained = learner.Learner(
         network,
         loss=losses.TaskLoss(
-            language_model_loss=language_model, lm_weight=meta["lm_coef"]
+            task_loss=losses.cross_entropy,
+            language_model_loss=language_model,
+            lm_weight=meta["lm_coef"],
         ),
         loss_names=("loss", "task_loss", "lm_loss"),
         scorer=language_model,

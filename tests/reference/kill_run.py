@@ -89,20 +89,26 @@ class Experiment:
         settings: dict, in place of or beside `SETTINGS`.
     """
 
+    gin_files = ("gin/pretrain.gin", "gin/model/tiny.gin")
+
     def __init__(self, directory, *, backend, **settings):
         self.directory = pathlib.Path(directory)
-        self.corpus = write_books(self.directory / "books")
-        self.settings = SETTINGS | {"CORPUS": str(self.corpus)} | settings
+        self.settings = self.make_input() | settings
         self.environment = os.environ | {
             "KERAS_BACKEND": backend,
             "GPT1_KERAS_CACHE": str(self.directory / "cache"),
             "TF_CPP_MIN_LOG_LEVEL": "3",
         }
 
+    def make_input(self):
+        """Write what the runs read; return the settings."""
+        corpus = write_books(self.directory / "books")
+        return SETTINGS | {"CORPUS": str(corpus)}
+
     def command(self, workdir, **settings):
         """Return the command line, with `settings` in place of others."""
         command = [sys.executable, "-m", "gpt1_keras.main"]
-        for name in ("gin/pretrain.gin", "gin/model/tiny.gin"):
+        for name in self.gin_files:
             command += ["--gin", name]
         for name, value in (self.settings | settings).items():
             command += ["--set", f"{name} = {value!r}"]

@@ -89,7 +89,11 @@ def chooser(*, seed=0, lm_weight=0.5, micro_batch_size=None):
             backbone_of(num_special_tokens=3),
             heads.ChoiceHead(dropout=0.0, initializer_range=0.2),
         ),
-        loss=losses.TaskLoss(language_model_loss=loss, lm_weight=lm_weight),
+        loss=losses.TaskLoss(
+            task_loss=losses.cross_entropy,
+            language_model_loss=loss,
+            lm_weight=lm_weight,
+        ),
         loss_names=("loss", "task_loss", "lm_loss"),
         scorer=loss,
         clip_norm=1.0,
@@ -106,6 +110,15 @@ class Batches:
         self.batch_size = batch_size
         self.sequence_length = LENGTH
         self.candidates = candidates
+
+    @property
+    def spec(self):
+        shape = (self.batch_size, self.candidates, LENGTH)
+        return {
+            "token_ids": (shape, "int32"),
+            "token_weights": (shape, "float32"),
+            "extract_position": (shape[:2], "int32"),
+        }
 
     def __call__(self, step):
         draws = np.random.default_rng(int(step))

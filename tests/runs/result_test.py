@@ -49,9 +49,10 @@ def test_finished_is_one_configuration(tmp_path, caplog):
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="absl"):
         assert not result.is_finished(tmp_path, "another")
-        assert "EXTEND" not in caplog.text
-        assert result.is_finished(tmp_path, "abc")
-    assert "EXTEND" in caplog.text
+        assert "finished before" not in caplog.text
+        assert result.is_finished(tmp_path, "abc", "EXTEND it or")
+    assert "finished before" in caplog.text
+    assert "EXTEND it or give another --workdir" in caplog.text
 
 
 def test_commit_is_that_of_the_repository(tmp_path, monkeypatch):

@@ -134,9 +134,12 @@ def test_no_weight_at_all():
 @pytest.mark.parametrize("chunk_size", [1, 4, N, 40])
 def test_log_probabilities(chunk_size):
     hidden, table, targets, weights = example()
+    best = (hidden @ table.T).argmax(-1)
+    # Of half of the tokens the target is the likeliest.
+    targets = np.where(np.arange(N) % 2, best, targets).astype(targets.dtype)
     *_, expected = plain(hidden, table, targets, weights)
     hidden = np.where(weights[:, None] == 0, np.nan, hidden)
-    found = chunked_softmax.log_probabilities(
+    found, likeliest = chunked_softmax.log_probabilities(
         *map(ops.convert_to_tensor, (hidden, table, targets, weights)),
         chunk_size=chunk_size,
     )
@@ -144,6 +147,9 @@ def test_log_probabilities(chunk_size):
     assert found.shape == (N,)
     np.testing.assert_allclose(
         found, np.where(weights == 0, 0.0, expected), atol=1e-5
+    )
+    np.testing.assert_equal(
+        ops.convert_to_numpy(likeliest), (weights != 0) & (best == targets)
     )
 
 

@@ -109,7 +109,11 @@ def task_example():
 def test_task_loss_adds_lambda_times_the_language_model():
     outputs, batch = task_example()
     language_model = losses.LanguageModelLoss(chunk_size=2)
-    loss = losses.TaskLoss(language_model_loss=language_model, lm_weight=0.25)
+    loss = losses.TaskLoss(
+        task_loss=losses.cross_entropy,
+        language_model_loss=language_model,
+        lm_weight=0.25,
+    )
     found = {key: float(x) for key, x in loss(outputs, batch).items()}
     assert found["task_loss"] == pytest.approx(np.log1p(np.exp(2)), abs=1e-6)
     lm_loss = float(language_model(outputs, batch)["loss"])
@@ -125,7 +129,11 @@ def test_lambda_zero_computes_no_softmax_over_the_vocabulary():
     def refuse(outputs, batch):
         raise AssertionError("the language-model loss was called")
 
-    loss = losses.TaskLoss(language_model_loss=refuse, lm_weight=0.0)
+    loss = losses.TaskLoss(
+        task_loss=losses.cross_entropy,
+        language_model_loss=refuse,
+        lm_weight=0.0,
+    )
     found = loss(outputs, batch)
     assert float(found["loss"]) == pytest.approx(np.log1p(np.exp(2)), abs=1e-6)
     assert set(found) == {"loss", "task_loss"}

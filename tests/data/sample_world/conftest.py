@@ -5,6 +5,7 @@ import pytest
 from gpt1_keras.data.sample_world import books
 from gpt1_keras.data.sample_world import draws
 from gpt1_keras.data.sample_world import language
+from gpt1_keras.data.sample_world import situations
 
 WORDS = 60_000
 
@@ -33,3 +34,17 @@ def by_first_name(book):
 def teller():
     """Return a Teller of its own for each test."""
     return language.Teller(draws.Draws("test"))
+
+
+@pytest.fixture(scope="session")
+def drawn():
+    """Return a function (make, count) -> list of labelled Examples."""
+
+    def draw(make, count):
+        source = situations.build(0, make.__name__)
+        found = []
+        while len(found) < count:
+            found += make(source)
+        return found[:count]
+
+    return draw

@@ -1,0 +1,165 @@
+"""Batches of encoded examples, few lengths, a pure function of the step.
+
+A batch is what `EncodedExamples.batch` returns, for training with `labels`
+`[B, ...]`.
+Sequences of about one length stand together, so that little is padding; `T`
+is one of a few bucket lengths, so that few shapes are compiled.
+"""
+
+import numpy as np
+
+from gpt1_keras import errors
+from gpt1_keras.data import permutation
+
+
+class TrainingExamples:
+    """Training batches: call with a step.
+
+    Every epoch is a new random order, of which the incomplete last batch is
+    dropped. Within pools of `pool_batches` batches examples are sorted by
+    length, and then the batches of the epoch are shuffled. A pool of one
+    batch is the paper's plain random order.
+
+    Args:
+        encoded: `EncodedExamples`.
+        labels: array `[N, ...]`.
+        rows: int array. Which of the examples are trained on.
+        batch_size: int, `B`.
+        seed: int, the order of the data.
+        bucket_lengths: ints, the values `T` may have; the longest sequence
+            may also be itself.
+        pool_batches: int.
+
+    Attributes:
+        num_examples: int. Examples trained on.
+        steps_per_epoch: int.
+        tokens_per_step: float, on average.
+
+    Raises:
+        InputError: there are fewer examples than one batch.
+    """
+
+    def __init__(
+        self,
+        encoded,
+        labels,
+        *,
+        rows,
+        batch_size,
+        seed,
+        bucket_lengths,
+        pool_batches,
+    ):
+        if len(rows) < batch_size:
+            raise errors.InputError(
+                f"{len(rows)} training examples do not fill one batch of "
+                f"{batch_size}: lower BATCH_SIZE"
+            )
+        self._encoded = encoded
+        self._labels = np.asarray(labels)
+        self._rows = np.asarray(rows)
+        self._seed = seed
+        self._bucket_lengths = np.array(sorted(bucket_lengths))
+        self._pool = pool_batches * batch_size
+        self._epoch = None
+        self.batch_size = batch_size
+        self.num_examples = len(self._rows)
+        self.steps_per_epoch = self.num_examples // batch_size
+        self.tokens_per_step = batch_size * float(
+            encoded.num_tokens[self._rows].mean()
+        )
+
+    @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays; None: it varies."""
+        return self._encoded.spec(self.batch_size) | {
+            "labels": (
+                (self.batch_size, *self._labels.shape[1:]),
+                self._labels.dtype.name,
+            )
+        }
+
+    def __call__(self, step):
+        """Return the batch of `step` (int from 0, without end)."""
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        rows = self._order(epoch)[place]
+        batch = _pad(self._encoded, rows, self._bucket_lengths)
+        return {**batch, "labels": self._labels[rows]}
+
+    def _order(self, epoch):
+        """Return the examples of each batch of an epoch, `[steps, B]`."""
+        known = self._epoch
+        if known is None or known[0] != epoch:
+            known = (epoch, self._draw(epoch))
+            self._epoch = known
+        return known[1]
+
+    def _draw(self, epoch):
+        size = self.num_examples
+        count = self.steps_per_epoch * self.batch_size
+        keys = permutation.hash_of(self._seed, 2, epoch, np.arange(size))
+        order = self._rows[np.argsort(keys, kind="stable")[:count]]
+        pool = np.arange(count) // self._pool
+        order = order[np.lexsort((self._encoded.lengths[order], pool))]
+        # [steps * B] -> [steps, B]
+        batches = order.reshape(self.steps_per_epoch, self.batch_size)
+        keys = permutation.hash_of(
+            self._seed, 3, epoch, np.arange(len(batches))
+        )
+        return batches[np.argsort(keys, kind="stable")]
+
+
+class ScoredExamples:
+    """Every example once, for `predict`: `len` batches, call with 0 .. len-1.
+
+    The longest come first, so that a lack of memory shows at once. The last
+    batch is filled up with its first example; `restore` drops these and
+    brings results into the order of the examples.
+
+    Args:
+        encoded: `EncodedExamples`, or anything with its `lengths`, `batch`
+            and `spec`.
+        batch_size: int, `B`.
+        bucket_lengths: ints, as in `TrainingExamples`.
+    """
+
+    def __init__(self, encoded, *, batch_size, bucket_lengths):
+        self._encoded = encoded
+        self._bucket_lengths = np.array(sorted(bucket_lengths))
+        self._order = np.argsort(-encoded.lengths, kind="stable")
+        self.batch_size = batch_size
+
+    @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays; None: it varies."""
+        return self._encoded.spec(self.batch_size)
+
+    def __len__(self):
+        return -(-len(self._order) // self.batch_size)
+
+    def __call__(self, step):
+        """Return batch `step` (int in 0 .. len-1)."""
+        first = int(step) * self.batch_size
+        rows = self._order[first : first + self.batch_size]
+        missing = self.batch_size - len(rows)
+        rows = np.concatenate([rows, np.repeat(rows[:1], missing)])
+        return _pad(self._encoded, rows, self._bucket_lengths)
+
+    def restore(self, results):
+        """Return `results` `[len * B, ...]` as `[N, ...]`, example by example.
+
+        Args:
+            results: array, the concatenated results of all batches.
+        """
+        restored = np.empty((len(self._order), *results.shape[1:]))
+        restored[self._order] = results[: len(self._order)]
+        return restored
+
+
+def _pad(encoded, rows, bucket_lengths):
+    longest = int(encoded.lengths[rows].max())
+    place = np.searchsorted(bucket_lengths, longest)
+    length = longest
+    if place < len(bucket_lengths):
+        length = int(bucket_lengths[place])
+    return encoded.batch(rows, length)

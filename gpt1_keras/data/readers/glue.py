@@ -1,0 +1,190 @@
+"""The tasks of the GLUE benchmark, from its `.tsv` files.
+
+Wang et al. 2018, https://gluebenchmark.com. Each function reads a split
+(`train`, `dev` or `test`) of one task from `DATA_DIR/glue/<folder>` or
+`DATA_DIR/<folder>`; MNLI's dev and test have the groups `matched` and
+`mismatched`. Columns are found by the names in the header.
+
+The test files have no labels (`label=None`), and the server wants a prediction
+for each of their rows: a row of theirs that cannot be read becomes an example
+with an empty text.
+"""
+
+import dataclasses
+import math
+
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import bad_rows
+from gpt1_keras.data.readers import places
+from gpt1_keras.data.readers import row_counts
+from gpt1_keras.data.readers import rows
+
+BINARY = ("0", "1")
+THREE_WAY = ("entailment", "neutral", "contradiction")
+TWO_WAY = ("entailment", "not_entailment")
+LOWEST_SCORE, HIGHEST_SCORE = 0, 5
+
+
+@dataclasses.dataclass(frozen=True)
+class _Table:
+    """The files of a task.
+
+    Attributes:
+        name: str, the benchmark's key in `row_counts.OFFICIAL`.
+        folder: str.
+        columns: names of the columns with the text or the two texts.
+        label: name of the column with the label.
+        words: the label words; () for a score.
+    """
+
+    name: str
+    folder: str
+    columns: tuple
+    label: str
+    words: tuple
+
+
+_COLA = _Table("cola", "CoLA", ("sentence",), "label", BINARY)
+_SST2 = _Table("sst2", "SST-2", ("sentence",), "label", BINARY)
+_MRPC = _Table("mrpc", "MRPC", ("#1 String", "#2 String"), "Quality", BINARY)
+_QQP = _Table("qqp", "QQP", ("question1", "question2"), "is_duplicate", BINARY)
+_STSB = _Table("stsb", "STS-B", ("sentence1", "sentence2"), "score", ())
+_MNLI = _Table(
+    "mnli", "MNLI", ("sentence1", "sentence2"), "gold_label", THREE_WAY
+)
+_QNLI = _Table("qnli", "QNLI", ("question", "sentence"), "label", TWO_WAY)
+_RTE = _Table("rte", "RTE", ("sentence1", "sentence2"), "label", TWO_WAY)
+_WNLI = _Table("wnli", "WNLI", ("sentence1", "sentence2"), "label", BINARY)
+_AX = _Table("ax", "diagnostic", ("sentence1", "sentence2"), "label", THREE_WAY)
+
+
+def read_cola(data_dir, split):
+    """CoLA: is a sentence acceptable? Only the test file has a header."""
+    if split == "test":
+        return _read(_COLA, data_dir, split)
+    places.check_split(split)
+    path = _find(_COLA, data_dir, f"{split}.tsv")
+
+    def parse(row):
+        if len(row) != 4:
+            raise rows.wrong_width(row, 4)
+        _, label, _, sentence = row
+        return _parse(_COLA, [sentence, label])
+
+    found = rows.collect(path, rows.tab_separated(path), parse)
+    row_counts.check(data_dir, path, "cola", split, len(found))
+    return found
+
+
+def read_sst2(data_dir, split):
+    """SST-2: is a film review positive?"""
+    return _read(_SST2, data_dir, split)
+
+
+def read_mrpc(data_dir, split):
+    """MRPC: do two sentences of the news say the same?"""
+    return _read(_MRPC, data_dir, split)
+
+
+def read_qqp(data_dir, split):
+    """QQP: do two questions of Quora ask the same?"""
+    return _read(_QQP, data_dir, split)
+
+
+def read_stsb(data_dir, split):
+    """STS-B: how similar are two sentences? Labels are float, 0 to 5."""
+    return _read(_STSB, data_dir, split)
+
+
+def read_mnli(data_dir, split):
+    """MNLI: does a premise entail a hypothesis?
+
+    dev and test are the matched file and then the mismatched one (genres that
+    are not in train); without the latter, the matched one alone and a warning.
+    """
+    if split == "train":
+        return _read(_MNLI, data_dir, split)
+    places.check_split(split)
+    found = _read(_MNLI, data_dir, split, "matched")
+    try:
+        _find(_MNLI, data_dir, f"{split}_mismatched.tsv")
+    except errors.InputError as error:
+        logging.warning("%s; taking the matched rows alone", error)
+        return found
+    return found + _read(_MNLI, data_dir, split, "mismatched")
+
+
+def read_qnli(data_dir, split):
+    """QNLI: does a sentence hold the answer to a question?"""
+    return _read(_QNLI, data_dir, split)
+
+
+def read_rte(data_dir, split):
+    """RTE: does a text entail a hypothesis?"""
+    return _read(_RTE, data_dir, split)
+
+
+def read_wnli(data_dir, split):
+    """WNLI: does a sentence entail it with its pronoun replaced?"""
+    return _read(_WNLI, data_dir, split)
+
+
+def read_ax(data_dir, split):
+    """AX, GLUE's diagnostic set: MNLI's question; it has only `test`."""
+    places.check_split(split, ["test"])
+    return _read(_AX, data_dir, split, file="diagnostic.tsv")
+
+
+def _read(table, data_dir, split, group="", *, file=None):
+    places.check_split(split)
+    suffix = f"_{group}" if group else ""
+    path = _find(table, data_dir, file or f"{split}{suffix}.tsv")
+    columns, optional = (*table.columns, table.label), ()
+    substitute = None
+    if split == "test":
+        columns, optional = table.columns, (table.label,)
+        substitute = examples.Example("", group=group)
+    found = rows.collect(
+        path,
+        rows.select(path, rows.tab_separated(path), columns, optional=optional),
+        lambda row: _parse(table, row, group),
+        substitute=substitute,
+    )
+    name = f"{table.name} {group}".strip()
+    row_counts.check(data_dir, path, name, split, len(found))
+    return found
+
+
+def _find(table, data_dir, file):
+    place = f"{table.folder}/{file}"
+    return places.find(data_dir, [f"glue/{place}", place])
+
+
+def _parse(table, row, group=""):
+    *texts, label = row
+    texts = [
+        rows.text_of(text, name) for text, name in zip(texts, table.columns)
+    ]
+    if label is not None:
+        if table.words:
+            label = rows.label_of(label.strip(), table.words)
+        else:
+            label = _score(label)
+    text, text_pair = (*texts, "")[:2]
+    return examples.Example(text, text_pair, label=label, group=group)
+
+
+def _score(text):
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
+        raise bad_rows.BadRow(
+            f"score {text!r} is no number from {LOWEST_SCORE} to"
+            f" {HIGHEST_SCORE}"
+        )
+    return score

@@ -1,0 +1,167 @@
+"""Figure 1 of the paper: an example's ids to candidate sequences.
+
+Every transform is a pure function with one interface:
+
+    transform(ids, *, tokenizer, max_sequence_length) -> Sequences
+
+where `ids` is an `ExampleIds` and `tokenizer` anything with `start_id`,
+`delimiter_id` and `extract_id`. In the tables s, $ and e stand for these
+three. Each sequence ends with its extract token, where the head reads.
+
+Of two texts each is cut to `max_sequence_length // 2 - 2` tokens, as in the
+released code (train.py, line 377).
+"""
+
+import collections.abc
+import typing
+
+import numpy as np
+
+# Positions beside the two texts: s, $ and e.
+_NUM_SPECIAL = 3
+
+
+class ExampleIds(typing.NamedTuple):
+    """The ids of an `Example`, text by text."""
+
+    text: collections.abc.Sequence
+    text_pair: collections.abc.Sequence = ()
+    choices: tuple = ()
+
+
+class Sequences(typing.NamedTuple):
+    """What a transform returns.
+
+    Attributes:
+        candidates: list of `C` lists of ids.
+        num_cut: int. Tokens of the example's texts that did not fit.
+    """
+
+    candidates: list
+    num_cut: int
+
+
+def classification(ids, *, tokenizer, max_sequence_length):
+    """One text: `C = 1`.
+
+    | text | candidates   |
+    |------|--------------|
+    | 5 6  | s 5 6 e      |
+
+    The text is cut to `max_sequence_length - 2` tokens.
+    """
+    text = _cut(ids.text, max_sequence_length - 2)
+    candidate = [tokenizer.start_id, *text, tokenizer.extract_id]
+    return Sequences([candidate], len(ids.text) - len(text))
+
+
+def entailment(ids, *, tokenizer, max_sequence_length):
+    """Premise and hypothesis, or question and sentence: `C = 1`.
+
+    | text | text_pair | candidates   |
+    |------|-----------|--------------|
+    | 5 6  | 7         | s 5 6 $ 7 e  |
+    """
+    text, text_pair, num_cut = _cut_pair(ids, max_sequence_length)
+    return Sequences([_join(text, text_pair, tokenizer)], num_cut)
+
+
+def similarity(ids, *, tokenizer, max_sequence_length):
+    """Two texts without an order, so in both orders: `C = 2`.
+
+    | text | text_pair | candidates               |
+    |------|-----------|--------------------------|
+    | 5 6  | 7         | s 5 6 $ 7 e, s 7 $ 5 6 e |
+    """
+    text, text_pair, num_cut = _cut_pair(ids, max_sequence_length)
+    both = [
+        _join(text, text_pair, tokenizer),
+        _join(text_pair, text, tokenizer),
+    ]
+    return Sequences(both, num_cut)
+
+
+def multiple_choice(ids, *, tokenizer, max_sequence_length):
+    """A document, a question (perhaps none) and `C` choices.
+
+    Document and question are joined without a delimiter (section 3.3).
+
+    | text | text_pair | choices | candidates                      |
+    |------|-----------|---------|---------------------------------|
+    | 5 6  | 7         | 8, 9 8  | s 5 6 7 $ 8 e, s 5 6 7 $ 9 8 e  |
+
+    The paper does not say what is done with long documents. Here question
+    and choices are kept and the end of the document is cut, for all choices
+    alike, so that they share what stands before the delimiter. Only choices
+    of more than `max_sequence_length // 2 - 2` tokens are cut themselves,
+    and a question that leaves no room.
+    """
+    limit = max_sequence_length // 2 - 2
+    choices = [_cut(choice, limit) for choice in ids.choices]
+    room = max_sequence_length - _NUM_SPECIAL - max(map(len, choices))
+    question = _cut(ids.text_pair, room)
+    document = _cut(ids.text, room - len(question))
+    candidates = [
+        _join([*document, *question], choice, tokenizer) for choice in choices
+    ]
+    num_cut = _length(ids) - (
+        len(document) + len(question) + sum(map(len, choices))
+    )
+    return Sequences(candidates, num_cut)
+
+
+def pad(examples, *, length):
+    """Lay candidate sequences out as arrays, padded on the right.
+
+    | candidates | token_ids   | token_weights | extract_position |
+    |------------|-------------|---------------|------------------|
+    | s 5 6 e    | s 5 6 e 0 0 | 0 1 1 1 0 0   | 3                |
+
+    The padding is id 0; no loss and no position before it sees it.
+
+    Args:
+        examples: list of `B` lists of `C` lists of ids.
+        length: int, `T`, no less than any of them.
+
+    Returns:
+        dict of int32 `token_ids` and float32 `token_weights` `[B, C, T]` (the
+        weight of predicting the token) and int32 `extract_position` `[B, C]`.
+    """
+    shape = (len(examples), len(examples[0]), length)
+    token_ids = np.zeros(shape, "int32")
+    token_weights = np.zeros(shape, "float32")
+    extract_position = np.zeros(shape[:2], "int32")
+    for i, candidates in enumerate(examples):
+        for j, ids in enumerate(candidates):
+            token_ids[i, j, : len(ids)] = ids
+            token_weights[i, j, 1 : len(ids)] = 1.0
+            extract_position[i, j] = len(ids) - 1
+    return {
+        "token_ids": token_ids,
+        "token_weights": token_weights,
+        "extract_position": extract_position,
+    }
+
+
+def _join(text, text_pair, tokenizer):
+    return [
+        tokenizer.start_id,
+        *text,
+        tokenizer.delimiter_id,
+        *text_pair,
+        tokenizer.extract_id,
+    ]
+
+
+def _cut_pair(ids, max_sequence_length):
+    limit = max_sequence_length // 2 - 2
+    text, text_pair = _cut(ids.text, limit), _cut(ids.text_pair, limit)
+    return text, text_pair, _length(ids) - len(text) - len(text_pair)
+
+
+def _cut(ids, limit):
+    return ids[: max(0, limit)]
+
+
+def _length(ids):
+    return len(ids.text) + len(ids.text_pair) + sum(map(len, ids.choices))

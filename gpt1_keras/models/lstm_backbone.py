@@ -1,0 +1,117 @@
+"""The paper's LSTM baseline, with the interface of `GPT1Backbone`."""
+
+import keras
+import keras_hub
+
+from gpt1_keras.layers import lstm_block
+from gpt1_keras.models import backbone
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class LSTMBackbone(backbone.GPT1Backbone):
+    """`GPT1Backbone` with one LSTM in the place of its decoder blocks.
+
+    Embedding (with its position rows), dropout on the tables and tied softmax
+    are those of the Transformer, so that the network alone differs.
+
+    Args:
+        vocabulary_size: int. Tokens, special tokens not counted.
+        num_units: int. Units of the LSTM.
+        hidden_dim: int. Width of the embedding.
+        max_sequence_length: int. Positions.
+        embedding_dropout: float. Rate on the embedding.
+        residual_dropout: float. Rate on the output of the LSTM.
+        embedding_dropout_on: see `GPT1Backbone`.
+        initializer_range: float. Standard deviation of every matrix.
+        num_special_tokens: int. 0 or 3 (start, delimiter, extract).
+        dtype: dtype or policy of computation and weights.
+
+    Call arguments, returns: those of `GPT1Backbone`.
+
+    Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
+    using the same framework".
+    """
+
+    can_branch = False
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size,
+        num_units,
+        hidden_dim,
+        max_sequence_length,
+        embedding_dropout,
+        residual_dropout,
+        embedding_dropout_on,
+        initializer_range,
+        num_special_tokens=0,
+        dtype=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        self._assemble(
+            backbone.build_embedding(
+                embedding_dropout_on,
+                vocabulary_size=vocabulary_size,
+                num_special_tokens=num_special_tokens,
+                max_sequence_length=max_sequence_length,
+                hidden_dim=hidden_dim,
+                dropout=embedding_dropout,
+                initializer_range=initializer_range,
+                dtype=dtype,
+            ),
+            [
+                lstm_block.LSTMBlock(
+                    hidden_dim=hidden_dim,
+                    num_units=num_units,
+                    residual_dropout=residual_dropout,
+                    initializer_range=initializer_range,
+                    dtype=dtype,
+                    name="lstm_block",
+                )
+            ],
+            dtype=dtype,
+            **kwargs,
+        )
+
+        # === Config ===
+        self.vocabulary_size = vocabulary_size
+        self.num_units = num_units
+        self.hidden_dim = hidden_dim
+        self.max_sequence_length = max_sequence_length
+        self.embedding_dropout = embedding_dropout
+        self.residual_dropout = residual_dropout
+        self.embedding_dropout_on = embedding_dropout_on
+        self.initializer_range = initializer_range
+        self.num_special_tokens = num_special_tokens
+
+    @property
+    def num_layers(self):
+        """One: what layer transfer counts."""
+        return 1
+
+    def cache_shape(self, batch_size, length):
+        """Shape of the states of all columns: `[B, 1, 2, S, 1, U]`."""
+        return (batch_size, 1, 2, length, 1, self.num_units)
+
+    def default_lora_layer_names(self):
+        """Names of the layers that `enable_lora` changes."""
+        return ["output_dense"]
+
+    def get_config(self):
+        config = keras_hub.models.Backbone.get_config(self)
+        config.update(
+            {
+                "vocabulary_size": self.vocabulary_size,
+                "num_units": self.num_units,
+                "hidden_dim": self.hidden_dim,
+                "max_sequence_length": self.max_sequence_length,
+                "embedding_dropout": self.embedding_dropout,
+                "residual_dropout": self.residual_dropout,
+                "embedding_dropout_on": self.embedding_dropout_on,
+                "initializer_range": self.initializer_range,
+                "num_special_tokens": self.num_special_tokens,
+            }
+        )
+        return config

@@ -1,0 +1,59 @@
+"""From a pretrained backbone to one that is fine-tuned."""
+
+import keras
+from keras import ops
+
+from gpt1_keras import errors
+
+
+def transferred_backbone(source, *, num_transferred_layers, **changes):
+    """Return a new backbone that begins with weights of `source`.
+
+    Weights that are not transferred, such as the rows of special tokens that
+    pretraining does not have, are drawn anew. The released code has the same
+    choice (`n_transfer`: train.py, lines 352 and 413-417).
+
+    Args:
+        source: `GPT1Backbone`.
+        num_transferred_layers: int or None. `k` for the embeddings and the
+            first `k` blocks, 0 for the embeddings alone, -1 for nothing,
+            None for all.
+        **changes: arguments of the backbone in which it differs, such as
+            `num_special_tokens` and dropout rates.
+
+    Raises:
+        InputError: there are not so many layers.
+    """
+    num_layers = source.num_layers
+    if num_transferred_layers is None:
+        num_transferred_layers = num_layers
+    is_whole = isinstance(num_transferred_layers, int)
+    if not is_whole or not -1 <= num_transferred_layers <= num_layers:
+        raise errors.InputError(
+            f"NUM_TRANSFERRED_LAYERS is {num_transferred_layers!r}: the preset "
+            f"has {num_layers} layers; give -1 (nothing), 0 (embeddings) to "
+            f"{num_layers}, or None for all"
+        )
+    config = source.get_config() | changes
+    config["dtype"] = keras.config.dtype_policy()
+    target = type(source).from_config(config)
+    if num_transferred_layers >= 0:
+        _copy_embeddings(
+            source.token_and_position_embedding,
+            target.token_and_position_embedding,
+        )
+    for i in range(num_transferred_layers):
+        target.decoder_blocks[i].set_weights(
+            source.decoder_blocks[i].get_weights()
+        )
+    return target
+
+
+def _copy_embeddings(source, target):
+    names = ["token_embeddings", "position_embeddings"]
+    if source.special_embeddings is not None:
+        names.append("special_embeddings")
+    for name in names:
+        # Through numpy: on JAX both would share one array otherwise.
+        value = ops.convert_to_numpy(getattr(source, name))
+        getattr(target, name).assign(value)

@@ -1,0 +1,111 @@
+"""A fine-tuned model on a split of its task, row by row."""
+
+import time
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras.evaluation import confusion
+from gpt1_keras.evaluation import predictions as predictions_lib
+from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import result
+
+
+def evaluate(
+    *,
+    workdir,
+    config_sha256,
+    preset,
+    build_task,
+    data,
+    split,
+    scoring,
+    paper,
+):
+    """Score a split; write metrics, a picture and every prediction.
+
+    Writes `predictions.tsv` (worst errors first), `plots/confusion.png` (for
+    scores `plots/scores.png`) and `result.json`. Without labels there is only
+    the first, in the order of the file, and a result without metrics.
+
+    Args:
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the result.
+        preset: path of a fine-tuning run or its preset.
+        build_task: function of the `GPT1TaskPreprocessor` in the preset,
+            returns the `tasks.task.Task` to read and measure.
+        data: `benchmark_files.BenchmarkFiles`.
+        split: str: "train", "dev" or "test".
+        scoring: `fine_tuned.Scoring`.
+        paper: dict from a task's name to the paper's metrics.
+
+    Returns:
+        path of `result.json`.
+    """
+    if result.is_finished(workdir, config_sha256):
+        return result.path(workdir)
+    started = time.monotonic()
+    model = fine_tuned.FineTuned(preset, scoring)
+    task = build_task(model.preprocessor)
+    examples = model.labelled(task, data.read(task, split), split)
+    logits = model.logits(examples)
+    has_labels = all(e.label is not None for e in examples.examples)
+    _write_predictions(workdir, examples, logits, has_labels)
+    metrics, majority = {}, {}
+    if has_labels:
+        metrics = examples.measure(logits)
+        majority = examples.majority()
+        _plot(workdir, examples, logits, metrics)
+        logging.info(
+            "%s: %s",
+            examples.name,
+            ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
+        )
+    return result.write(
+        workdir,
+        run="evaluate",
+        task=task.name,
+        split=split,
+        metrics=metrics,
+        majority=majority,
+        paper=paper.get(task.name, {}),
+        num_examples=len(examples),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(model.directory),
+    )
+
+
+def _write_predictions(workdir, examples, logits, has_labels):
+    target = examples.task.target
+    labels = [None] * len(examples)
+    if has_labels:
+        labels = [target.value(example) for example in examples.examples]
+    predictions_lib.write(
+        workdir / "predictions.tsv",
+        examples.examples,
+        labels,
+        target.predict(logits),
+        None if target.score_range else target.probabilities(logits),
+        words=target.words,
+    )
+
+
+def _plot(workdir, examples, logits, metrics):
+    """Draw predicted against true; choices are named by their place."""
+    target = examples.task.target
+    truth = [target.value(example) for example in examples.examples]
+    predictions = target.predict(logits)
+    name, value = next(iter(metrics.items()))
+    title = f"{examples.name}: {name} {value:.3f}"
+    plots = workdir / "plots"
+    plots.mkdir(parents=True, exist_ok=True)
+    if target.score_range:
+        confusion.scatter(truth, predictions, plots / "scores.png", title=title)
+        return
+    words = target.words or [
+        str(i) for i in range(int(np.max([truth, predictions])) + 1)
+    ]
+    matrix = confusion.count(truth, predictions, len(words))
+    confusion.plot(matrix, words, plots / "confusion.png", title=title)

@@ -1,0 +1,81 @@
+"""Labelled examples of one split and what a model makes of them."""
+
+import numpy as np
+
+from gpt1_keras import progress
+from gpt1_keras.data import encoded_examples
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import loader
+from gpt1_keras.runs import fitting
+
+
+class Labelled:
+    """Examples of a task, encoded, and how they are scored.
+
+    Args:
+        task: `tasks.task.Task`.
+        examples: list of Example.
+        tokenizer: `text.tokenizer.Tokenizer`.
+        max_sequence_length: int.
+        batch_size: int. Examples per forward pass in scoring.
+        bucket_lengths: ints (`data.example_batches`).
+        name: str, for messages.
+    """
+
+    def __init__(
+        self,
+        task,
+        examples,
+        *,
+        tokenizer,
+        max_sequence_length,
+        batch_size,
+        bucket_lengths,
+        name,
+    ):
+        self.task = task
+        self.examples = examples
+        self.name = name
+        self.encoded = encoded_examples.EncodedExamples(
+            examples,
+            tokenizer=tokenizer,
+            transform=task.transform,
+            max_sequence_length=max_sequence_length,
+            name=name,
+        )
+        self._batches = example_batches.ScoredExamples(
+            self.encoded, batch_size=batch_size, bucket_lengths=bucket_lengths
+        )
+
+    def __len__(self):
+        return len(self.examples)
+
+    def labels(self):
+        """Return the labels as the loss takes them, `[N, ...]`."""
+        return np.stack([self.task.target.encode(e) for e in self.examples])
+
+    def logits(self, learner, stop=None):
+        """Return the head's logits, float64 `[N, Y]`.
+
+        Args:
+            learner: `training.learner.Learner` of a network with a head.
+            stop: `signals.StopRequest` that interrupts the work, or None.
+        """
+        count = len(self._batches)
+        with progress.bar(self.name, count) as advance:
+            found = learner.predict(
+                loader.load(self._batches, first_step=0, num_steps=count),
+                verbose=0,
+                callbacks=[fitting.Advance(advance, stop)],
+            )
+        return self._batches.restore(found["logits"])
+
+    def measure(self, logits):
+        """Return the task's metrics of `logits` `[N, Y]`."""
+        predictions = self.task.target.predict(logits)
+        return self.task.measure(self.examples, predictions)
+
+    def majority(self):
+        """Return the metrics of the best constant guess."""
+        guess = self.task.target.majority(self.examples)
+        return self.task.measure(self.examples, [guess] * len(self))

@@ -1,0 +1,174 @@
+"""A language model's scores of items, and a probe's metrics of them."""
+
+import dataclasses
+
+from absl import logging
+
+from gpt1_keras import progress
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import loader
+from gpt1_keras.data import packed_items
+from gpt1_keras.models import branches
+from gpt1_keras.runs import fitting
+from gpt1_keras.training import branch_scores
+from gpt1_keras.training import learner as learner_lib
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How items are scored; the scores do not depend on it.
+
+    Attributes:
+        batch_size: int. Items per forward pass.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        softmax_chunk: int. Tokens whose logits exist at one time.
+        num_examples: int or None. The first so many of each split; None: all.
+    """
+
+    batch_size: int
+    bucket_lengths: tuple
+    softmax_chunk: int
+    num_examples: int | None
+
+
+class Probing:
+    """Probes on files, ready for any model.
+
+    Args:
+        probes: list of `tasks.probes.probe.Probe`.
+        data: `benchmark_files.BenchmarkFiles`.
+        split: str, or None for each probe's own.
+        scoring: `Scoring`.
+        first_step: int. While a model is pretrained, it is probed after
+            this many updates, twice as many, four times ...
+    """
+
+    def __init__(self, *, probes, data, split, scoring, first_step=1):
+        self.probes = probes
+        self._data = data
+        self._split = split
+        self._scoring = scoring
+        self._first_step = first_step
+        self._examples = {}
+
+    def split(self, probe):
+        """Return the split that a probe is measured on."""
+        return self._split or probe.split
+
+    def examples(self, probe, split):
+        """Return the examples of a split, read the first time."""
+        key = (probe.name, split)
+        if key not in self._examples:
+            examples = self._data.read(probe, split)
+            self._examples[key] = examples[: self._scoring.num_examples]
+        return self._examples[key]
+
+    def read(self):
+        """Read all files now, so that what is wrong is found early."""
+        for probe in self.probes:
+            for split in self._splits(probe):
+                self.examples(probe, split)
+
+    def _splits(self, probe):
+        return [self.split(probe), *(["train"] if probe.needs_train else [])]
+
+    def measurer(self, probe, backbone, tokenizer):
+        """Return a function `(stop=None) -> metrics` of a model as it is."""
+        splits = self._splits(probe)
+        scorers = {
+            split: _Scorer(
+                backbone,
+                [
+                    probe.item(
+                        example,
+                        tokenizer=tokenizer,
+                        max_sequence_length=backbone.max_sequence_length,
+                    )
+                    for example in self.examples(probe, split)
+                ],
+                self._scoring,
+                name=f"{probe.name} {split}",
+            )
+            for split in splits
+        }
+
+        def measure(stop=None):
+            scored = [
+                (self.examples(probe, split), scorers[split](stop))
+                for split in splits
+            ]
+            train = scored[1] if probe.needs_train else None
+            return probe.measure(*scored[0], train=train)
+
+        return measure
+
+    def steps(self, num_steps):
+        """Return the set of updates after which a pretraining is probed."""
+        steps, step = {num_steps}, self._first_step
+        while step < num_steps:
+            steps.add(step)
+            step *= 2
+        return steps if self.probes else set()
+
+    def recorder(self, backbone, tokenizer):
+        """Return `function(step, history)` that measures and records all."""
+        measurers = {}
+
+        def record(step, history):
+            values = {}
+            for probe in self.probes:
+                if probe.name not in measurers:
+                    measurers[probe.name] = self.measurer(
+                        probe, backbone, tokenizer
+                    )
+                metrics = measurers[probe.name]()
+                values |= {f"{probe.name}_{k}": v for k, v in metrics.items()}
+                main, value = next(iter(metrics.items()))
+                logging.info(
+                    "%s after %d updates, zero-shot: %s %.4f",
+                    probe.name,
+                    step,
+                    main,
+                    value,
+                )
+            history.write(step, split="probes", **values)
+
+        return record
+
+
+class _Scorer:
+    """A language model's scores of items; the graph is built once."""
+
+    def __init__(self, backbone, items, scoring, *, name):
+        self._packed = packed_items.PackedItems(
+            items, share_prefix=backbone.can_branch
+        )
+        self._name = name
+        self._learner = learner_lib.Learner(
+            branches.branching_network(backbone),
+            loss=None,
+            scorer=branch_scores.BranchScores(
+                num_branches=self._packed.num_branches,
+                chunk_size=scoring.softmax_chunk,
+            ),
+            clip_norm=1.0,
+        )
+        self._batches = example_batches.ScoredExamples(
+            self._packed,
+            batch_size=scoring.batch_size,
+            bucket_lengths=scoring.bucket_lengths,
+        )
+
+    def __call__(self, stop=None):
+        """Return the `data.continuations.Scores` of each item."""
+        count = len(self._batches)
+        with progress.bar(self._name, count) as advance:
+            found = self._learner.predict(
+                loader.load(self._batches, first_step=0, num_steps=count),
+                verbose=0,
+                callbacks=[fitting.Advance(advance, stop)],
+            )
+        names = ("log_probability", "num_tokens", "num_likeliest")
+        return self._packed.scores(
+            *(self._batches.restore(found[name]) for name in names)
+        )

@@ -1,0 +1,59 @@
+"""Tasks answered by the language model alone (paper, section 5)."""
+
+import time
+
+from absl import logging
+
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.runs import fitting
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import result
+from gpt1_keras.training import signals
+
+
+def zero_shot(*, workdir, config_sha256, preset, probing, dtype):
+    """Measure one probe on a pretrained model; write `result.json`.
+
+    Args:
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the result.
+        preset: path of a preset, or None for the one shipped.
+        probing: `probing.Probing` of one probe.
+        dtype: str, Keras dtype policy.
+
+    Returns:
+        path of `result.json`.
+    """
+    if result.is_finished(workdir, config_sha256):
+        return result.path(workdir)
+    started = time.monotonic()
+    fitting.set_dtype(dtype)
+    (probe,) = probing.probes
+    split = probing.split(probe)
+    examples = probing.examples(probe, split)
+    directory = presets.find(preset)
+    tokenizer = presets.load_tokenizer(directory)
+    backbone = presets.load(backbone_lib.GPT1Backbone, directory)
+    with signals.catch() as stop:
+        metrics = probing.measurer(probe, backbone, tokenizer)(stop)
+    logging.info(
+        "%s %s, zero-shot: %s",
+        probe.name,
+        split,
+        ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
+    )
+    return result.write(
+        workdir,
+        run="zero_shot",
+        task=probe.name,
+        split=split,
+        metrics=metrics,
+        majority=probe.majority(examples),
+        random=probe.random,
+        paper={},
+        num_examples=len(examples),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(directory),
+    )

@@ -1,0 +1,65 @@
+"""All benchmarks by name."""
+
+import difflib
+
+from gpt1_keras import errors
+from gpt1_keras.tasks import classification
+from gpt1_keras.tasks import entailment
+from gpt1_keras.tasks import multiple_choice
+from gpt1_keras.tasks import similarity
+
+# In the order of the paper's tables 2 to 4.
+_OF_THE_PAPER = {
+    "snli": entailment.snli,
+    "mnli": entailment.mnli,
+    "qnli": entailment.qnli,
+    "rte": entailment.rte,
+    "scitail": entailment.scitail,
+    "race": multiple_choice.race,
+    "story_cloze": multiple_choice.story_cloze,
+    "mrpc": similarity.mrpc,
+    "qqp": similarity.qqp,
+    "stsb": similarity.stsb,
+    "sst2": classification.sst2,
+    "cola": classification.cola,
+}
+# What GLUE has besides.
+_OF_GLUE = {"wnli": entailment.wnli, "ax": entailment.ax}
+
+NAMES = tuple(_OF_THE_PAPER)
+
+
+def benchmark(name, regression=False):
+    """Return the `Task` of that name: one of `NAMES`, "wnli" or "ax".
+
+    Args:
+        name: str.
+        regression: bool. Of STS-B, whether its score is learnt by regression
+            and not as weights on whole numbers.
+
+    Raises:
+        InputError: there is none; says which name is nearest.
+    """
+    known = _OF_THE_PAPER | _OF_GLUE
+    if name == "stsb":
+        return similarity.stsb(regression=regression)
+    if name in known:
+        return known[name]()
+    plain = str(name).lower().replace("-", "").replace("_", "")
+    spellings = {key.replace("_", ""): key for key in known}
+    nearest = difflib.get_close_matches(plain, spellings, n=1, cutoff=0.5)
+    advice = (
+        f"did you mean {spellings[nearest[0]]!r}?"
+        if nearest
+        else f"take one of {', '.join(known)}"
+    )
+    raise errors.InputError(f"there is no benchmark {name!r}: {advice}")
+
+
+def of_preset(preprocessor):
+    """Return the `Task` of a fine-tuned preset.
+
+    Args:
+        preprocessor: the `GPT1TaskPreprocessor` of the preset.
+    """
+    return benchmark(preprocessor.task, regression=preprocessor.is_regression)

@@ -1,0 +1,62 @@
+"""All zero-shot probes by name."""
+
+import difflib
+
+from gpt1_keras import errors
+from gpt1_keras.data.readers import pronouns as pronoun_reader
+from gpt1_keras.tasks.probes import acceptability
+from gpt1_keras.tasks.probes import last_word
+from gpt1_keras.tasks.probes import pronouns
+from gpt1_keras.tasks.probes import reading
+from gpt1_keras.tasks.probes import sentiment
+
+
+def _dprd():
+    return pronouns.Pronouns("dprd", pronoun_reader.read_dprd, random=0.5)
+
+
+def _wsc():
+    return pronouns.Pronouns("wsc", pronoun_reader.read_wsc, random=0.5)
+
+
+def _pdp():
+    # The mean of 1 / number of candidates over its 60 problems: 45 have two
+    # candidates, 12 three, one four and two five.
+    return pronouns.Pronouns("pdp", pronoun_reader.read_pdp, random=0.4525)
+
+
+# The paper's four, then others in their official files.
+_PROBES = {
+    "cola": acceptability.Acceptability,
+    "sst2": sentiment.Sentiment,
+    "race": reading.Reading,
+    "dprd": _dprd,
+    "wsc": _wsc,
+    "pdp": _pdp,
+    "lambada": last_word.LastWord,
+}
+
+NAMES = tuple(_PROBES)
+
+
+def probe(name):
+    """Return the `Probe` of that name, one of `NAMES`.
+
+    Raises:
+        InputError: there is none; says which name is nearest.
+    """
+    if name in _PROBES:
+        return _PROBES[name]()
+    plain = str(name).lower().replace("-", "").replace("_", "")
+    nearest = difflib.get_close_matches(plain, NAMES, n=1, cutoff=0.5)
+    advice = (
+        f"did you mean {nearest[0]!r}?"
+        if nearest
+        else f"take one of {', '.join(NAMES)}"
+    )
+    raise errors.InputError(f"there is no probe {name!r}: {advice}")
+
+
+def by_name(names):
+    """Return the list of `Probe` of some names."""
+    return [probe(name) for name in names]

@@ -1,0 +1,17 @@
+import numpy as np
+
+from gpt1_keras.data import continuations
+
+
+def test_all_of_a_continuation_is_scored_unless_said_otherwise():
+    assert continuations.Continuation([1, 2]).num_context == 0
+
+
+def test_fields():
+    item = continuations.Item([1], (continuations.Continuation([2], 1),))
+    prefix, (continuation,) = item
+    assert (prefix, continuation.ids, continuation.num_context) == ([1], [2], 1)
+    scores = continuations.Scores(
+        np.zeros(1), np.ones(1, int), np.ones(1, bool)
+    )
+    assert scores._fields == ("log_probability", "num_tokens", "is_likeliest")

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+from gpt1_keras.data import encoded_examples
+from gpt1_keras.data import examples
+from gpt1_keras.data import transforms
+from tests.reference import letter_tokenizer
+
+
+class CountingTokenizer(letter_tokenizer.LetterTokenizer):
+    start_id, delimiter_id, extract_id = 128, 129, 130
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def encode(self, text):
+        self.asked.append(text)
+        return super().encode(text)
+
+
+def encode(rows, transform, max_sequence_length=32):
+    tokenizer = CountingTokenizer()
+    return tokenizer, encoded_examples.EncodedExamples(
+        rows,
+        tokenizer=tokenizer,
+        transform=transform,
+        max_sequence_length=max_sequence_length,
+        name="letters",
+    )
+
+
+def test_sequences_and_sizes():
+    rows = [
+        examples.Example("ab", "c", ("d", "ef")),
+        examples.Example("abc", "", ("g", "h")),
+    ]
+    _, found = encode(rows, transforms.multiple_choice)
+    a, b, c, d, e, f = b"abcdef"
+    assert found.candidates(0) == [
+        [128, a, b, c, 129, d, 130],
+        [128, a, b, c, 129, e, f, 130],
+    ]
+    np.testing.assert_equal(found.lengths, [8, 7])
+    np.testing.assert_equal(found.num_tokens, [15, 14])
+    assert (len(found), found.num_candidates, found.num_cut) == (2, 2, 0)
+
+
+def test_a_text_that_comes_again_is_encoded_once():
+    rows = [examples.Example("same", "same"), examples.Example("same", "b")]
+    tokenizer, _ = encode(rows, transforms.entailment)
+    assert tokenizer.asked == ["same", "b"]
+
+
+def test_says_what_was_cut(caplog):
+    rows = [examples.Example("a" * 9), examples.Example("a")]
+    with caplog.at_level("INFO"):
+        _, found = encode(rows, transforms.classification, 6)
+    assert found.num_cut == 1
+    assert "letters: 1 of 2 examples are longer than 6 positions; 5 tokens" in (
+        caplog.text
+    )
+
+
+def test_examples_without_choices_are_no_multiple_choice():
+    with pytest.raises(ValueError):
+        encode([examples.Example("a")], transforms.multiple_choice)

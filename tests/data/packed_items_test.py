@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from gpt1_keras.data import continuations
+from gpt1_keras.data import packed_items
+
+ITEMS = [
+    continuations.Item(
+        [7, 8],
+        (continuations.Continuation([5]), continuations.Continuation([6, 9])),
+    ),
+    continuations.Item([3], (continuations.Continuation([1, 2, 4], 2),)),
+]
+
+
+def test_table():
+    found = packed_items.PackedItems(ITEMS).batch([0, 1], 6)
+    assert {name: array[0].tolist() for name, array in found.items()} == {
+        "token_ids": [7, 8, 5, 6, 9, 0],
+        "position_ids": [0, 1, 2, 2, 3, 0],
+        "branch": [0, 0, 1, 2, 2, -1],
+        "predictor": [0, 0, 1, 1, 3, 0],
+        "token_weights": [0, 0, 1, 1, 1, 0],
+    }
+    # The first two tokens of the other one are only read.
+    assert found["token_weights"][1].tolist() == [0, 0, 0, 1, 0, 0]
+    assert found["predictor"][1].tolist() == [0, 0, 1, 2, 0, 0]
+
+
+def test_one_continuation_a_row():
+    packed = packed_items.PackedItems(ITEMS, share_prefix=False)
+    assert (len(packed), packed.num_branches) == (3, 1)
+    np.testing.assert_equal(packed.lengths, [3, 4, 4])
+    found = packed.batch([1], 4)
+    assert found["token_ids"].tolist() == [[7, 8, 6, 9]]
+    assert found["branch"].tolist() == [[0, 0, 1, 1]]
+    assert found["predictor"].tolist() == [[0, 0, 1, 2]]
+
+
+@pytest.mark.parametrize("share_prefix", [True, False])
+def test_scores_go_back_to_their_items(share_prefix):
+    packed = packed_items.PackedItems(ITEMS, share_prefix=share_prefix)
+    shape = (len(packed), packed.num_branches)
+    values = -1.0 - np.arange(shape[0] * shape[1]).reshape(shape)
+    found = packed.scores(values, np.full(shape, 2.0), values + 4.0)
+    assert found[0].log_probability.tolist() == [-1.0, -2.0]
+    assert found[1].log_probability.tolist() == [-3.0]
+    assert found[0].num_tokens.tolist() == [2, 2]
+    assert found[0].is_likeliest.tolist() == [True, True]
+    assert found[1].is_likeliest.tolist() == [False]
+
+
+def test_spec_says_what_comes():
+    packed = packed_items.PackedItems(ITEMS)
+    batch = packed.batch([0], 5)
+    spec = packed.spec(1)
+    assert batch.keys() == spec.keys()
+    for name, (shape, dtype) in spec.items():
+        assert batch[name].dtype == dtype and shape == (1, None)

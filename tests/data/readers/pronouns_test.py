@@ -1,0 +1,273 @@
+import collections
+
+import pytest
+from absl import logging
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import pronouns
+
+DPRD = """The cup fell off the tray because it was wet.
+it
+The cup,the tray
+the tray
+
+Ann called Sue, but she was out.
+she
+Ann,Sue
+Sue
+
+"""
+PDP = """Tom saw  [MASK]  dog and Bob. He ran.
+[MASK]
+ Tom , Bob ,the dog 
+ tom 
+"""
+SCHEMA = """<schema><text><txt1>
+The cup fell off the tray,
+so</txt1> <pron> It </pron> <txt2>{}</txt2></text>
+<quote><pron>it</pron></quote>
+<answers><answer> The cup </answer><answer>the tray</answer></answers>
+<correctAnswer>{}</correctAnswer><source>us</source></schema>
+"""
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode("latin-1"))
+    return path
+
+
+def collection(*schemas):
+    return (
+        '<?xml version="1.0" encoding="ISO-8859-1"?><collection>'
+        + "".join(schemas)
+        + "</collection>"
+    )
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    lines = []
+    for level in ("info", "warning"):
+        monkeypatch.setattr(
+            logging, level, lambda text, *values: lines.append(text % values)
+        )
+    return lines
+
+
+@pytest.mark.parametrize("folder", ["dpr/", ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blocks(tmp_path, folder, end, shown):
+    path = write(tmp_path, f"{folder}test.c.txt", DPRD.replace("\n", end))
+    assert pronouns.read_dprd(tmp_path, "test") == [
+        examples.Example(
+            "The cup fell off the tray because [MASK] was wet.",
+            "it",
+            ("The cup", "the tray"),
+            1,
+        ),
+        examples.Example(
+            "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
+        ),
+    ]
+    assert shown == [f"{path}: 2 examples, the official dprd test has 564"]
+
+
+def test_hidden_pronoun_and_three_candidates(tmp_path, shown):
+    write(tmp_path, "winograd/PDP.txt", PDP)
+    assert pronouns.read_pdp(tmp_path, "test") == [
+        examples.Example(
+            "Tom saw [MASK] dog and Bob. He ran.",
+            "",
+            ("Tom", "Bob", "the dog"),
+            0,
+        )
+    ]
+    (tmp_path / "sample_benchmarks.json").write_text("{}")
+    shown.clear()
+    pronouns.read_pdp(tmp_path, "test")
+    assert not shown
+
+
+# The clause of the definite pronoun begins with a conjunction, after both
+# candidates are named.
+@pytest.mark.parametrize(
+    "sentence, candidates, expected",
+    [
+        (
+            "Ann hit Sue because she thought she was late.",
+            "Ann,Sue",
+            "Ann hit Sue because [MASK] thought she was late.",
+        ),
+        (
+            "Before she left, Ann paid Sue as she had asked.",
+            "Ann,Sue",
+            "Before she left, Ann paid Sue as [MASK] had asked.",
+        ),
+        (
+            "Ann gave Sue the dress she found, since she had two.",
+            "Ann,Sue",
+            "Ann gave Sue the dress she found, since [MASK] had two.",
+        ),
+        (
+            "Ann met Sue. She sang and danced until she fell.",
+            "Ann,Sue",
+            "Ann met Sue. She sang and danced until [MASK] fell.",
+        ),
+        (
+            "Ann met Sue. She sang while dancing, she fell.",
+            "Ann,Sue",
+            "Ann met Sue. [MASK] sang while dancing, she fell.",
+        ),
+        # A candidate that is not in the sentence says nothing.
+        (
+            "She sang but she fell.",
+            "Eve,Sue",
+            "She sang but [MASK] fell.",
+        ),
+        # Not in "shed"; the contraction stays.
+        (
+            "Ann shed tears with Sue, she's sad.",
+            "Ann,Sue",
+            "Ann shed tears with Sue, [MASK]'s sad.",
+        ),
+    ],
+)
+def test_which_of_several_pronouns(
+    tmp_path, shown, sentence, candidates, expected
+):
+    right = candidates.split(",")[0]
+    path = write(
+        tmp_path,
+        "train.c.txt",
+        f"{sentence}\nshe\n{candidates}\n{right}\n\n" + DPRD,
+    )
+    found = pronouns.read_dprd(tmp_path, "train")
+    assert found[0].text == expected
+    assert found[0].text_pair.lower() == "she"
+    is_repeated = sentence.lower().count("she") > 1 and "shed" not in sentence
+    line = f"{path}: the pronoun stands more than once in 1 of 3 sentences"
+    assert (line in shown) == is_repeated
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("abc ,.", min_size=1).filter(str.strip), max_size=4))
+def test_text_around_the_pronoun_is_kept(words):
+    before = " ".join(" ".join(words).split())
+    sentence = f"{before} it {before}".strip()
+    (match,) = pronouns._find_pronoun(sentence, "it")
+    assert sentence[: match.start()].strip() == before
+    assert sentence[match.end() :].strip() == before
+
+
+@pytest.mark.parametrize(
+    "block, reason",
+    [
+        ("It fell.\nit\nA,B", "a block of 3 lines, not 4"),
+        ("It fell.\nit\nA,B\nA\nB", "a block of 5 lines, not 4"),
+        ("It fell.\nshe\nA,B\nA", "'she' is not in the sentence"),
+        (
+            "It fell.\nit\nA,B\nC",
+            "'C' is not one of the candidates A, B",
+        ),
+        ("It fell.\nit\nA,A\nA", "'A' is not one of the candidates A, A"),
+        ("It fell.\nit\nA\nA", "'A' is not one of the candidates A"),
+        ("It fell.\nit\nA,,B\nA", "'A' is not one of the candidates A, , B"),
+    ],
+)
+def test_broken_blocks(tmp_path, block, reason, shown):
+    path = write(tmp_path, "train.c.txt", f"{DPRD}{block}\n")
+    assert len(pronouns.read_dprd(tmp_path, "train")) == 2
+    assert f"{path} line 11: {reason}; left out" in shown
+    write(tmp_path, "train.c.txt", f"{DPRD}{block}\n\n{block}\n")
+    with pytest.raises(errors.InputError, match="line 11: .*; 2 of 4 rows"):
+        pronouns.read_dprd(tmp_path, "train")
+
+
+def test_xml(tmp_path, shown):
+    schemas = [SCHEMA.format(" was w\xe9t.\n", " B. ")]
+    schemas += [SCHEMA.format(".", "A")] * 284
+    path = write(tmp_path, "winograd/WSCollection.xml", collection(*schemas))
+    found = pronouns.read_wsc(tmp_path, "test")
+    assert found[:2] == [
+        examples.Example(
+            "The cup fell off the tray, so [MASK] was w\xe9t.",
+            "It",
+            ("The cup", "the tray"),
+            1,
+        ),
+        examples.Example(
+            "The cup fell off the tray, so [MASK].",
+            "It",
+            ("The cup", "the tray"),
+            0,
+        ),
+    ]
+    assert len(found) == 273
+    assert shown == [f"{path}: WSC273 is the first 273 of 285 schemas"]
+
+
+def test_broken_xml(tmp_path, shown):
+    good = SCHEMA.format("fell.", "A") * 2
+    for bad, reason in (
+        (SCHEMA.format("fell.", "C"), "correctAnswer 'C' names no answer"),
+        (SCHEMA.format("fell.", "."), "correctAnswer '.' names no answer"),
+        (SCHEMA.format("fell.", ""), "correctAnswer is empty"),
+        ("<schema/>", "pronoun is no text"),
+    ):
+        path = write(tmp_path, "WSCollection.xml", collection(good, bad))
+        assert len(pronouns.read_wsc(tmp_path, "test")) == 2
+        assert f"{path} schema 3: {reason}; left out" in shown
+    for content, reason in (
+        ("<collection>\n<schema>", "line 2 is no XML"),
+        ("<collection/>", "has no rows"),
+        ('<?xml version="1.0" encoding="nope"?><a/>', "line 1 is no XML"),
+    ):
+        path = write(tmp_path, "WSCollection.xml", content)
+        with pytest.raises(errors.InputError, match=reason):
+            pronouns.read_wsc(tmp_path, "test")
+
+
+def test_wsc_in_blocks(tmp_path, shown):
+    write(tmp_path, "winograd/WSC273.txt", PDP)
+    assert pronouns.read_wsc(tmp_path, "test")[0].choices[2] == "the dog"
+
+
+def test_missing(tmp_path):
+    for read, split in (
+        (pronouns.read_dprd, "test"),
+        (pronouns.read_pdp, "test"),
+        (pronouns.read_wsc, "test"),
+    ):
+        with pytest.raises(errors.InputError, match="does not exist: put"):
+            read(tmp_path, split)
+        with pytest.raises(errors.InputError, match="split 'dev' is none of"):
+            read(tmp_path, "dev")
+
+
+@pytest.mark.needs_data
+def test_real_files(shared_file, shown):
+    data = shared_file("data/dpr/train.c.txt").parent.parent
+    for read, split, count, right in (
+        (pronouns.read_dprd, "train", 1_322, {0: 661, 1: 661}),
+        (pronouns.read_dprd, "test", 564, {0: 282, 1: 282}),
+        (pronouns.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
+    ):
+        if read is pronouns.read_pdp:
+            shared_file("data/winograd/PDP.txt")
+        found = read(data, split)
+        assert len(found) == count
+        assert collections.Counter(e.label for e in found) == right
+        assert {e.text.count("[MASK]") for e in found} == {1}
+    assert [line.partition(": ")[2] for line in shown] == [
+        "the pronoun stands more than once in 37 of 1322 sentences",
+        "the pronoun stands more than once in 14 of 564 sentences",
+    ]
+    # By hand: the only two sentences where another pronoun comes first.
+    texts = [e.text for e in pronouns.read_dprd(data, "test")]
+    assert sum("they found, since [MASK]" in text for text in texts) == 2

@@ -1,0 +1,142 @@
+"""The tables of the docstrings, and what holds for any input."""
+
+import types
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies
+
+from gpt1_keras.data import transforms
+
+S, D, E = 101, 102, 103
+TOKENIZER = types.SimpleNamespace(start_id=S, delimiter_id=D, extract_id=E)
+ALL = (
+    transforms.classification,
+    transforms.entailment,
+    transforms.similarity,
+    transforms.multiple_choice,
+)
+
+
+def apply(transform, *texts, max_sequence_length=512):
+    return transform(
+        transforms.ExampleIds(*texts),
+        tokenizer=TOKENIZER,
+        max_sequence_length=max_sequence_length,
+    )
+
+
+@pytest.mark.parametrize(
+    "transform, texts, expected",
+    [
+        (transforms.classification, ([5, 6],), [[S, 5, 6, E]]),
+        (transforms.entailment, ([5, 6], [7]), [[S, 5, 6, D, 7, E]]),
+        (
+            transforms.similarity,
+            ([5, 6], [7]),
+            [[S, 5, 6, D, 7, E], [S, 7, D, 5, 6, E]],
+        ),
+        (
+            transforms.multiple_choice,
+            ([5, 6], [7], ([8], [9, 8])),
+            [[S, 5, 6, 7, D, 8, E], [S, 5, 6, 7, D, 9, 8, E]],
+        ),
+        (
+            transforms.multiple_choice,
+            ([5, 6], (), ([8], [9, 8])),
+            [[S, 5, 6, D, 8, E], [S, 5, 6, D, 9, 8, E]],
+        ),
+    ],
+)
+def test_table(transform, texts, expected):
+    assert apply(transform, *texts) == (expected, 0)
+
+
+def test_pad_table():
+    found = transforms.pad([[[S, 5, 6, E]], [[S, E]]], length=6)
+    assert found["token_ids"].tolist() == [
+        [[S, 5, 6, E, 0, 0]],
+        [[S, E, 0, 0, 0, 0]],
+    ]
+    assert found["token_weights"].tolist() == [
+        [[0, 1, 1, 1, 0, 0]],
+        [[0, 1, 0, 0, 0, 0]],
+    ]
+    assert found["extract_position"].tolist() == [[3], [1]]
+    kinds = {name: array.dtype.name for name, array in found.items()}
+    assert kinds == {
+        "token_ids": "int32",
+        "token_weights": "float32",
+        "extract_position": "int32",
+    }
+
+
+@pytest.mark.parametrize(
+    "transform", [transforms.entailment, transforms.similarity]
+)
+def test_both_texts_are_cut_to_the_released_length(transform):
+    """max_len = n_ctx // 2 - 2 (train.py, line 377)."""
+    found = apply(transform, [5] * 300, [6] * 300)
+    assert [len(ids) for ids in found.candidates] == [511] * len(
+        found.candidates
+    )
+    assert found.candidates[0] == [S, *[5] * 254, D, *[6] * 254, E]
+    assert found.num_cut == 2 * 46
+
+
+def test_one_text_may_fill_all_positions():
+    found = apply(
+        transforms.classification, list(range(7)), max_sequence_length=6
+    )
+    assert found == ([[S, 0, 1, 2, 3, E]], 3)
+
+
+def test_of_a_choice_only_the_document_is_cut():
+    found = apply(
+        transforms.multiple_choice,
+        [1, 2, 3, 4, 5],
+        [6, 7],
+        ([8], [9, 9, 9]),
+        max_sequence_length=10,
+    )
+    # The longest choice leaves room for two tokens of the document.
+    assert found.candidates == [
+        [S, 1, 2, 6, 7, D, 8, E],
+        [S, 1, 2, 6, 7, D, 9, 9, 9, E],
+    ]
+    assert found.num_cut == 3
+
+
+ids = strategies.lists(strategies.integers(0, 100), max_size=40)
+
+
+@hypothesis.given(
+    transform=strategies.sampled_from(ALL),
+    text=ids,
+    text_pair=ids,
+    choices=strategies.lists(ids, min_size=2, max_size=4),
+    length=strategies.integers(8, 60),
+)
+def test_any_input(transform, text, text_pair, choices, length):
+    found = apply(
+        transform, text, text_pair, tuple(choices), max_sequence_length=length
+    )
+    for candidate in found.candidates:
+        assert len(candidate) <= length
+        assert candidate[0] == S and candidate[-1] == E
+        assert candidate.count(S) == candidate.count(E) == 1
+    if transform is transforms.multiple_choice:
+        prefixes = {tuple(c[: c.index(D)]) for c in found.candidates}
+        assert len(prefixes) == 1 and len(found.candidates) == len(choices)
+    if transform is transforms.classification:
+        given = len(text)
+        kept = len(found.candidates[0]) - 2
+        assert found.num_cut == given - kept
+    padded = transforms.pad([found.candidates], length=length)
+    at = padded["extract_position"][0]
+    read = np.take_along_axis(padded["token_ids"][0], at[:, None], axis=1)
+    assert (read == E).all()
+    # Each token but the first is predicted once.
+    total = sum(len(c) - 1 for c in found.candidates)
+    assert padded["token_weights"].sum() == total

@@ -1,0 +1,239 @@
+import re
+import zipfile
+
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.evaluation import glue_submission
+
+# Copied by hand from the description of the format.
+NAMES = {
+    *("CoLA.tsv", "SST-2.tsv", "MRPC.tsv", "STS-B.tsv", "QQP.tsv"),
+    *("MNLI-m.tsv", "MNLI-mm.tsv", "QNLI.tsv", "RTE.tsv", "WNLI.tsv"),
+    "AX.tsv",
+}
+FEW = dict.fromkeys(glue_submission.FILES, 3)
+
+
+def rewrite(path, change):
+    """Apply `change` to the dict from name to content of a zip."""
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    change(contents)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+@pytest.fixture
+def submission(tmp_path):
+    path, _ = glue_submission.write(tmp_path, {}, num_rows=FEW)
+    return path
+
+
+def test_files_by_hand(tmp_path):
+    path, filled = glue_submission.write(
+        tmp_path / "new" / "folder",
+        {
+            "rte": ["entailment", "not_entailment"],
+            "stsb": [0.12345, 5, "3"],
+            "cola": [1, "0"],
+        },
+        num_rows=FEW | {"rte": 2, "cola": 2},
+    )
+    assert path == tmp_path / "new" / "folder" / "glue_submission.zip"
+    expected = {
+        "RTE.tsv": "index\tprediction\n0\tentailment\n1\tnot_entailment\n",
+        "STS-B.tsv": "index\tprediction\n0\t0.123\n1\t5.000\n2\t3.000\n",
+        "CoLA.tsv": "index\tprediction\n0\t1\n1\t0\n",
+        "WNLI.tsv": "index\tprediction\n0\t0\n1\t0\n2\t0\n",
+    }
+    with zipfile.ZipFile(path) as archive:
+        assert set(archive.namelist()) == NAMES
+        for name, content in expected.items():
+            assert archive.read(name).decode() == content
+            assert (path.parent / name).read_text() == content
+    assert set(filled) == set(glue_submission.FILES) - {"rte", "stsb", "cola"}
+
+
+def test_official_counts(tmp_path):
+    path, filled = glue_submission.write(tmp_path, {})
+    assert filled == list(glue_submission.FILES)
+    assert glue_submission.check(path) == []
+    with zipfile.ZipFile(path) as archive:
+        counts = {
+            name: archive.read(name).count(b"\n") - 1
+            for name in archive.namelist()
+        }
+    # Rows of the official test files.
+    assert counts == {
+        **{"CoLA.tsv": 1063, "SST-2.tsv": 1821, "MRPC.tsv": 1725},
+        **{"STS-B.tsv": 1379, "QQP.tsv": 390965, "MNLI-m.tsv": 9796},
+        **{"MNLI-mm.tsv": 9847, "QNLI.tsv": 5463, "RTE.tsv": 3000},
+        **{"WNLI.tsv": 146, "AX.tsv": 1104},
+    }
+
+
+def test_same_predictions_give_the_same_bytes(tmp_path, submission):
+    again, _ = glue_submission.write(tmp_path / "b", {}, num_rows=FEW)
+    assert again.read_bytes() == submission.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "task, file, column",
+    [
+        ("cola", "CoLA/train.tsv", 1),
+        ("sst2", "SST-2/train.tsv", -1),
+        ("mrpc", "MRPC/train.tsv", 0),
+        ("qqp", "QQP/train_subset.tsv", 5),
+        ("rte", "RTE/train.tsv", -1),
+        ("wnli", "WNLI/train.tsv", -1),
+        ("qnli", "QNLI/dev.tsv", -1),
+        ("mnli_matched", "MNLI/dev_matched.tsv", -1),
+        ("mnli_mismatched", "MNLI/dev_matched.tsv", -1),
+        ("ax", "MNLI/dev_matched.tsv", -1),
+    ],
+)
+@pytest.mark.needs_data
+def test_filler_is_the_most_frequent_label(shared_file, task, file, column):
+    path = shared_file(f"data/glue/{file}")
+    lines = path.read_text("utf-8").rstrip("\n").split("\n")
+    labels = [line.split("\t")[column] for line in lines]
+    expected = glue_submission.FILES[task]
+    counts = {word: labels.count(word) for word in expected.words}
+    assert expected.filler == max(counts, key=counts.get)
+    assert min(counts.values()) > 100
+
+
+@pytest.mark.needs_data
+def test_filler_of_scores_is_the_mean(shared_file):
+    lines = shared_file("data/glue/STS-B/train.tsv").read_text("utf-8")
+    scores = [float(s) for s in re.findall(r"\t([0-9.]+)\n", lines)]
+    assert len(scores) == 5749
+    filler = glue_submission.FILES["stsb"].filler
+    assert float(filler) == pytest.approx(sum(scores) / 5749, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    "task, path",
+    [
+        ("sst2", "SST-2/test.tsv"),
+        ("mrpc", "MRPC/test.tsv"),
+        ("stsb", "STS-B/test.tsv"),
+        ("qnli", "QNLI/test.tsv"),
+        ("rte", "RTE/test.tsv"),
+        ("wnli", "WNLI/test.tsv"),
+        ("cola", "CoLA/test.tsv"),
+        ("ax", "diagnostic/diagnostic.tsv"),
+    ],
+)
+@pytest.mark.needs_data
+def test_row_counts_are_those_of_the_test_files(shared_file, task, path):
+    content = shared_file(f"data/glue/{path}").read_bytes().rstrip(b"\n")
+    assert content.count(b"\n") == glue_submission.FILES[task].num_rows
+
+
+@pytest.mark.parametrize(
+    "predictions, message",
+    [
+        ({"mnli": []}, "'mnli' is no task of GLUE"),
+        ({"rte": ["entailment", "entails", "x"]}, "of rte: 2 rows whose prediction is not entailment, not_entailment; the first is line 3: 'entails'"),
+        ({"rte": ["entailment"]}, "1 rows, but the test file has 3"),
+        ({"stsb": [1.0, 5.1, 2.0]}, "not a number 0.0 to 5.0; the first is line 3: '5.100'"),
+        ({"stsb": [1.0, float("nan"), 2.0]}, "'nan'"),
+        ({"stsb": [1.0, 2.0, None]}, "'None'"),
+        ({"cola": ["1", "0", "0\n3\t1"]}, "4 rows"),
+    ],
+)  # fmt: skip
+def test_wrong_predictions_are_not_written(tmp_path, predictions, message):
+    with pytest.raises(errors.InputError) as caught:
+        glue_submission.write(tmp_path / "out", predictions, num_rows=FEW)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def replace(name, old, new):
+    def change(contents):
+        assert old in contents[name]
+        contents[name] = contents[name].replace(old, new, 1)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change, problems",
+    [
+        (lambda c: c.pop("AX.tsv"), ["AX.tsv is missing"]),
+        (
+            lambda c: c.update({"out/AX.tsv": c.pop("AX.tsv")}),
+            [
+                "AX.tsv is missing, only out/AX.tsv",
+                "out/AX.tsv does not belong to a submission",
+            ],
+        ),
+        (
+            lambda c: c.update({"notes.txt": b""}),
+            ["notes.txt does not belong to a submission"],
+        ),
+        (
+            replace("AX.tsv", b"index", b"id"),
+            ["AX.tsv: the header is 'id\\tprediction', not 'index\\tprediction'"],
+        ),
+        (
+            replace("AX.tsv", b"0\tentailment\n", b""),
+            [
+                "AX.tsv: 2 rows, but the test file has 3",
+                "AX.tsv: 2 rows whose index is not their place, counted from 0; the first is line 2: '1'",
+            ],
+        ),
+        (
+            replace("AX.tsv", b"1\tent", b"1 ent"),
+            ["AX.tsv: 1 rows without index and prediction; the first is line 3: '1 entailment'"],
+        ),
+        (
+            replace("QNLI.tsv", b"not_entailment", b"0"),
+            ["QNLI.tsv: 1 rows whose prediction is not entailment, not_entailment; the first is line 2: '0'"],
+        ),
+        (
+            replace("STS-B.tsv", b"2.701", b"-1"),
+            ["STS-B.tsv: 1 rows whose prediction is not a number 0.0 to 5.0; the first is line 2: '-1'"],
+        ),
+        (replace("RTE.tsv", b"entail", b"\xff"), ["RTE.tsv is not UTF-8"]),
+        (
+            lambda c: c.update({"RTE.tsv": b""}),
+            [
+                "RTE.tsv: the header is '', not 'index\\tprediction'",
+                "RTE.tsv: 0 rows, but the test file has 3",
+            ],
+        ),
+        # Line ends of another system are no problem.
+        (lambda c: c.update({"RTE.tsv": c["RTE.tsv"].replace(b"\n", b"\r\n")}), []),
+    ],
+)  # fmt: skip
+def test_problems(submission, change, problems):
+    assert glue_submission.check(submission, num_rows=FEW) == []
+    rewrite(submission, change)
+    assert glue_submission.check(submission, num_rows=FEW) == problems
+
+
+def test_counts_that_are_not_the_official_ones(submission):
+    problems = glue_submission.check(submission)
+    assert len(problems) == 11
+    assert "WNLI.tsv: 3 rows, but the test file has 146" in problems
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_same_name_twice(submission):
+    with zipfile.ZipFile(submission, "a") as archive:
+        archive.writestr("AX.tsv", archive.read("AX.tsv"))
+    problems = glue_submission.check(submission, num_rows=FEW)
+    assert problems == ["AX.tsv is there 2 times"]
+
+
+def test_no_zip(tmp_path):
+    path = tmp_path / "a.zip"
+    with pytest.raises(errors.InputError, match="a.zip is no file"):
+        glue_submission.check(path)
+    path.write_text("no zip")
+    (problem,) = glue_submission.check(path)
+    assert problem.startswith("a.zip cannot be read as a zip")

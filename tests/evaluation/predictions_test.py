@@ -1,0 +1,171 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpt1_keras import errors
+from gpt1_keras.evaluation import predictions
+
+
+@dataclasses.dataclass
+class Text:
+    text: str
+    text_pair: str = ""
+    choices: tuple = ()
+
+
+def test_classes_by_hand(tmp_path):
+    path = predictions.write(
+        tmp_path / "new" / "predictions.tsv",
+        [Text("fine", "a\tb"), Text("c:\\dir\nx"), Text("bad")],
+        labels=[1, 0, 1],
+        predictions=np.array([1, 0, 0]),
+        probabilities=[[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]],
+        words=("no", "yes"),
+    )
+    assert path.read_text() == (
+        "row\tlabel\tprediction\terror\tprediction_probability\t"
+        "label_probability\tprobability_of_no\tprobability_of_yes\t"
+        "text\ttext_pair\tchoices\n"
+        "2\tyes\tno\t\t0.9\t0.1\t0.9\t0.1\tbad\t\t\n"
+        "1\tno\tno\t\t0.5\t0.5\t0.5\t0.5\tc:\\\\dir\\nx\t\t\n"
+        "0\tyes\tyes\t\t0.75\t0.75\t0.25\t0.75\tfine\ta\\tb\t\n"
+    )
+    first = predictions.read(path)[0]
+    assert first == {
+        **{"row": 2, "label": "yes", "prediction": "no", "error": None},
+        **{"prediction_probability": 0.9, "label_probability": 0.1},
+        "probabilities": {"no": 0.9, "yes": 0.1},
+        **{"text": "bad", "text_pair": "", "choices": ()},
+    }
+
+
+def test_choices_are_counted_from_0(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("q", "r", ("é\t", "v", "w"))],
+        labels=[2],
+        predictions=np.array([0]),
+        probabilities=[[0.5, 0.3, 0.2]],
+    )
+    (row,) = predictions.read(path)
+    assert (row["label"], row["prediction"]) == ("2", "0")
+    assert row["probabilities"] == {"0": 0.5, "1": 0.3, "2": 0.2}
+    assert row["label_probability"] == 0.2
+    assert row["choices"] == ("é\t", "v", "w")
+    assert "é" in path.read_text("utf-8")
+
+
+def test_scores_by_distance(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("a"), Text("b"), Text("c")],
+        labels=[1.0, 5.0, 2.5],
+        predictions=np.array([1.5, 3.0, 2.5], "float32"),
+    )
+    rows = predictions.read(path)
+    assert [row["text"] for row in rows] == ["b", "a", "c"]
+    assert [row["error"] for row in rows] == [2.0, 0.5, 0.0]
+    assert rows[0]["label"] == "5" and rows[0]["prediction"] == "3"
+    assert rows[0]["label_probability"] is None
+    assert rows[0]["probabilities"] == {}
+
+
+def test_scores_with_weights_on_numbers(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("a")],
+        labels=[1.0],
+        predictions=np.array([0.75]),
+        probabilities=np.array([[0.25, 0.75]]),
+        words=("0", "1"),
+    )
+    (row,) = predictions.read(path)
+    assert row["probabilities"] == {"0": 0.25, "1": 0.75}
+    assert row["error"] == 0.25 and row["prediction_probability"] is None
+
+
+def test_tiny_probabilities_are_told_apart(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("bad"), Text("worse")],
+        labels=[1, 1],
+        predictions=np.array([0, 0]),
+        probabilities=[[1.0, 1e-20], [1.0, 1e-30]],
+    )
+    rows = predictions.read(path)
+    assert [row["text"] for row in rows] == ["worse", "bad"]
+    assert rows[0]["label_probability"] == 1e-30
+
+
+def test_examples_without_labels_come_last_in_order(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("a"), Text("b"), Text("c")],
+        labels=[None, 0, None],
+        predictions=np.array([1, 0, 0]),
+        probabilities=[[0.4, 0.6], [0.9, 0.1], [0.8, 0.2]],
+        words=("x", "y"),
+    )
+    rows = predictions.read(path)
+    assert [row["row"] for row in rows] == [1, 0, 2]
+    assert [row["label"] for row in rows] == ["x", None, None]
+    assert rows[1]["prediction_probability"] == 0.6
+    assert rows[1]["label_probability"] is None
+
+
+TEXT = st.text(st.characters(codec="utf-8")) | st.sampled_from(
+    ["\\t", "\\\\n", "\t\n\r\\", "\u2028", ""]
+)
+
+
+@given(
+    st.lists(
+        st.tuples(TEXT, TEXT, st.lists(TEXT, min_size=2, max_size=2)),
+        max_size=5,
+    )
+)
+def test_texts_come_back(tmp_path_factory, texts):
+    path = tmp_path_factory.getbasetemp() / "given.tsv"
+    given_texts = [(a, b, tuple(c)) for a, b, c in texts]
+    count = len(texts)
+    predictions.write(
+        path,
+        [Text(*fields) for fields in given_texts],
+        labels=[0] * count,
+        predictions=np.zeros(count, int),
+        probabilities=np.full((count, 2), 0.5),
+    )
+    rows = predictions.read(path)
+    assert [(r["text"], r["text_pair"], r["choices"]) for r in rows] == (
+        given_texts
+    )
+
+
+def test_words_with_tabs(tmp_path):
+    path = predictions.write(
+        tmp_path / "p.tsv",
+        [Text("a")],
+        labels=[0],
+        predictions=np.array([1]),
+        probabilities=[[0.5, 0.5]],
+        words=("a\tb", "c\\t"),
+    )
+    (row,) = predictions.read(path)
+    assert (row["label"], row["prediction"]) == ("a\tb", "c\\t")
+    assert row["probabilities"] == {"a\tb": 0.5, "c\\t": 0.5}
+
+
+def test_files_that_are_no_table(tmp_path):
+    path = tmp_path / "p.tsv"
+    with pytest.raises(errors.InputError, match="p.tsv cannot be read"):
+        predictions.read(path)
+    path.write_text("index\tprediction\n0\t1\n")
+    with pytest.raises(errors.InputError, match="line 1 is not the header"):
+        predictions.read(path)
+    predictions.write(path, [Text("a")], [0], np.array([0]))
+    path.write_text(path.read_text() + "1\ta\n")
+    with pytest.raises(errors.InputError, match="line 3 is no prediction"):
+        predictions.read(path)

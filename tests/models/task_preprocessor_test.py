@@ -1,0 +1,245 @@
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras.layers import heads
+from gpt1_keras.models import builders
+from gpt1_keras.models import task_model
+from gpt1_keras.models import task_preprocessor
+from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.runs import presets
+from tests.reference import small_models
+from tests.reference import tiny_fine_tuned
+
+# Ids of the tokenizer: "the</w>", "cat</w>", and letters that end a word.
+PIPELINE = small_models.byte_pairs()
+THE, CAT = PIPELINE.encode("the cat")
+A, B = PIPELINE.encode("a b")
+START, DELIMITER, EXTRACT = (PIPELINE.vocabulary_size + i for i in range(3))
+
+
+def preprocessor(transform, **changes):
+    settings = {"sequence_length": 12, "task": "name"} | changes
+    return task_preprocessor.GPT1TaskPreprocessor(
+        tokenizer_lib.GPT1Tokenizer.from_pipeline(PIPELINE),
+        transform=transform,
+        **settings,
+    )
+
+
+def assert_arrays(found, token_ids, extract_position):
+    assert found.keys() == {"token_ids", "extract_position"}
+    for name, expected in (
+        ("token_ids", token_ids),
+        ("extract_position", extract_position),
+    ):
+        assert isinstance(found[name], np.ndarray)
+        assert found[name].dtype == "int32"
+        np.testing.assert_array_equal(found[name], expected)
+
+
+def test_ids_are_those_of_whole_words():
+    assert len({THE, CAT, A, B, START, DELIMITER, EXTRACT}) == 7
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["the cat", "a"],
+        {"text": ["the cat", "a"]},
+        {"text": np.array(["the cat", "a"])},
+    ],
+)
+def test_classification(texts):
+    assert_arrays(
+        preprocessor("classification")(texts),
+        [[[START, THE, CAT, EXTRACT]], [[START, A, EXTRACT, 0]]],
+        [[3], [2]],
+    )
+
+
+def test_entailment():
+    found = preprocessor("entailment")(
+        {
+            "text": np.array(["the cat", "a"]),
+            "text_pair": np.array(["b", "b"]),
+        }
+    )
+    expected = [
+        [[START, THE, CAT, DELIMITER, B, EXTRACT]],
+        [[START, A, DELIMITER, B, EXTRACT, 0]],
+    ]
+    assert_arrays(found, expected, [[5], [4]])
+
+
+def test_similarity_has_both_orders():
+    found = preprocessor("similarity")(
+        {"text": ["the cat"], "text_pair": ["b"]}
+    )
+    expected = [
+        [
+            [START, THE, CAT, DELIMITER, B, EXTRACT],
+            [START, B, DELIMITER, THE, CAT, EXTRACT],
+        ]
+    ]
+    assert_arrays(found, expected, [[5, 5]])
+
+
+@pytest.mark.parametrize("question", [["a"], None])
+def test_multiple_choice(question):
+    x = {"text": ["the cat"], "choices": [["b", "a b"]]}
+    between = []
+    if question:
+        x["text_pair"] = question
+        between = [A]
+    head = [START, THE, CAT, *between, DELIMITER]
+    expected = [[[*head, B, EXTRACT, 0], [*head, A, B, EXTRACT]]]
+    length = len(head)
+    assert_arrays(
+        preprocessor("multiple_choice")(x),
+        expected,
+        [[length + 1, length + 2]],
+    )
+
+
+def test_long_text_is_cut_to_the_sequence_length():
+    found = preprocessor("classification", sequence_length=4)(["a b a b"])
+    assert_arrays(found, [[[START, A, B, EXTRACT]]], [[3]])
+
+
+def test_labels_and_weights_go_through():
+    labels, weights = np.array([1, 0]), np.array([0.5, 1.0])
+    x, y, sample_weight = preprocessor("classification")(
+        ["the cat", "a"], y=labels, sample_weight=weights
+    )
+    assert x["token_ids"].shape == (2, 1, 4)
+    assert y is labels and sample_weight is weights
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="zip()"):
+        preprocessor("entailment")({"text": ["a", "b"], "text_pair": ["a"]})
+
+
+def test_config_round_trip():
+    made = preprocessor(
+        "similarity",
+        sequence_length=10,
+        task="stsb",
+        label_words=("low", "high"),
+        score_range=[0, 5],
+    )
+    config = made.get_config()
+    wanted = {
+        "transform": "similarity",
+        "sequence_length": 10,
+        "task": "stsb",
+        "label_words": ["low", "high"],
+        "score_range": [0, 5],
+    }
+    assert {name: config[name] for name in wanted} == wanted
+    again = task_preprocessor.GPT1TaskPreprocessor.from_config(config)
+    assert type(again.tokenizer) is tokenizer_lib.GPT1Tokenizer
+    assert again.tokenizer.pipeline is None  # It comes with the preset.
+    assert {name: again.get_config()[name] for name in wanted} == wanted
+
+
+# --- In a preset -------------------------------------------------------------
+
+HEADS = {
+    "classification": (heads.SumHead, 2, ("bad", "good"), None),
+    "similarity": (heads.SumHead, 6, (), [0, 5]),
+    "multiple_choice": (heads.ChoiceHead, 1, (), None),
+}
+RAW = {
+    "classification": {"text": ["the cat", "a"]},
+    "similarity": {"text": ["the cat", "a"], "text_pair": ["b", "the"]},
+    "multiple_choice": {
+        "text": ["the cat", "a"],
+        "text_pair": ["b", "the"],
+        "choices": [["a", "b the"], ["cat", "b"]],
+    },
+}
+
+
+def fine_tuned(transform):
+    build, num_outputs, words, score_range = HEADS[transform]
+    network = small_models.network(vocabulary_size=PIPELINE.vocabulary_size)
+    model = task_model.GPT1TaskModel(
+        network,
+        build(
+            num_outputs=num_outputs,
+            dropout=0.1,
+            initializer_range=0.02,
+            name="head",
+        ),
+        preprocessor=preprocessor(
+            transform, label_words=words, score_range=score_range
+        ),
+    )
+    small_models.randomize(model)
+    return model
+
+
+def logits(model, inputs):
+    return small_models.read(model(inputs)["logits"])
+
+
+@pytest.mark.parametrize("transform", HEADS)
+def test_preset_round_trip(transform, tmp_path):
+    model = fine_tuned(transform)
+    directory = str(tmp_path / "preset")
+    model.save_to_preset(directory)
+    again = task_model.GPT1TaskModel.from_preset(directory)
+    ours, theirs = model.preprocessor, again.preprocessor
+    assert type(again.head) is type(model.head)
+    assert theirs.get_config().keys() == ours.get_config().keys()
+    for name in ("transform", "sequence_length", "task", "score_range"):
+        assert getattr(theirs, name) == getattr(ours, name)
+    assert theirs.label_words == ours.label_words
+    # From raw strings, through the tokenizer in the preset.
+    inputs = theirs(RAW[transform])
+    expected = logits(model, ours(RAW[transform]))
+    np.testing.assert_allclose(logits(again, inputs), expected, atol=1e-6)
+    assert np.ptp(expected, axis=0).min() > 1e-3  # They depend on the text.
+    only = task_preprocessor.GPT1TaskPreprocessor.from_preset(directory)
+    assert only.task == "name"
+    assert_arrays(only(RAW[transform]), *inputs.values())
+
+
+def test_predict_takes_what_the_preprocessor_gives():
+    model = fine_tuned("classification")
+    inputs = model.preprocessor(["the cat", "a", "b b"])
+    if keras.config.backend() != "tensorflow":
+        pytest.importorskip("tensorflow")  # KerasHub's predict needs it.
+    found = model.predict(inputs, batch_size=2, verbose=0)["logits"]
+    np.testing.assert_allclose(found, logits(model, inputs), atol=1e-6)
+
+
+def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):
+    network = small_models.network(vocabulary_size=PIPELINE.vocabulary_size)
+    builders.gpt1_causal_lm(network, PIPELINE).save_to_preset(str(tmp_path))
+    model = task_model.GPT1TaskModel.from_preset(str(tmp_path))
+    assert model.head is None
+    inputs = model.preprocessor(["the cat"])
+    assert_arrays(inputs, [[[START, THE, CAT, EXTRACT]]], [[3]])
+
+
+def test_preset_of_a_mixed_policy(tmp_path):
+    """What KerasHub cannot read: `presets.save` writes float32."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = fine_tuned("classification")
+        inputs = model.preprocessor(RAW["classification"])
+        expected = logits(model, inputs)
+        presets.save(model, tmp_path / "preset")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    again = task_model.GPT1TaskModel.from_preset(str(tmp_path / "preset"))
+    assert again.backbone.dtype_policy.name == "float32"
+    np.testing.assert_allclose(logits(again, inputs), expected, atol=0.05)
+    for ours, theirs in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(
+            tiny_fine_tuned.as_array(theirs.value),
+            tiny_fine_tuned.as_array(ours.value),
+        )

@@ -1,0 +1,87 @@
+"""A labelled task so small that fine-tuning on it takes seconds.
+
+Sentences of a few words in CoLA's file format; whether one ends in the garden
+is the label. A preset of a few hundred weights reads them.
+"""
+
+import random
+
+import keras
+
+from gpt1_keras.models import backbone
+from gpt1_keras.models import builders
+from gpt1_keras.text import training
+from tests.reference import kill_run
+from tests.reference import small_models
+
+SIZES = {"train": 160, "dev": 40, "test": 10}
+NUM_STEPS = 60
+WORDS = "the old captain walked under a tall tree near our gate".split()
+
+
+def sentence(draws):
+    """Return (sentence, label): "1" if it ends in the garden."""
+    words = draws.choices(WORDS, k=draws.randint(1, 8))
+    last = draws.choice(["garden", "harbour"])
+    return " ".join([*words, last]), str(int(last == "garden"))
+
+
+def write_cola(directory, *, sizes=None):
+    """Write train, dev and test in CoLA's format; return `directory`."""
+    folder = directory / "glue" / "CoLA"
+    folder.mkdir(parents=True)
+    draws = random.Random(0)
+    for split, size in (sizes or SIZES).items():
+        rows = [sentence(draws) for _ in range(size)]
+        lines = [f"x\t{label}\t\t{text}" for text, label in rows]
+        if split == "test":
+            lines = [f"{i}\t{text}" for i, (text, _) in enumerate(rows)]
+            lines.insert(0, "index\tsentence")
+        (folder / f"{split}.tsv").write_text("\n".join(lines) + "\n")
+    return directory
+
+
+def write_preset(directory):
+    """Save a small `GPT1CausalLM` with a vocabulary of the words."""
+    draws = random.Random(1)
+    texts = [sentence(draws)[0] for _ in range(200)]
+    tokenizer = training.train_bpe(texts, vocabulary_size=80)
+    keras.utils.set_random_seed(0)
+    network = backbone.GPT1Backbone(
+        **small_models.SIZES
+        | {
+            "vocabulary_size": tokenizer.vocabulary_size,
+            "hidden_dim": 16,
+            "max_sequence_length": 32,
+            "initializer_range": 0.2,
+            "num_special_tokens": 0,
+        }
+    )
+    builders.gpt1_causal_lm(network, tokenizer).save_to_preset(str(directory))
+    return directory
+
+
+class Experiment(kill_run.Experiment):
+    """Fine-tuning on the task in processes of their own."""
+
+    gin_files = ("gin/finetune/cola.gin",)
+
+    def make_input(self):
+        if not (self.directory / "data").exists():
+            write_cola(self.directory / "data")
+            write_preset(self.directory / "preset")
+        return {
+            "DATA_DIR": str(self.directory / "data"),
+            "PRESET": str(self.directory / "preset"),
+            "SEQUENCE_LENGTH": 32,
+            "BATCH_SIZE": 8,
+            "MICROBATCH_SIZE": 4,
+            "NUM_EPOCHS": 3,
+            "PEAK_LEARNING_RATE": 1e-2,
+            "POOL_BATCHES": 2,
+            "BUCKET_LENGTHS": (16, 32),
+            "EVALUATION_BATCH_SIZE": 8,
+            "EARLY_EVALUATION_STEPS": (4,),
+            "LOG_STEPS": 1,
+            "CHECKPOINT_STEPS": 3,
+        }

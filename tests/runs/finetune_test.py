@@ -1,0 +1,187 @@
+"""Fine-tuning through `gpt1_keras.main`, in this process and in others."""
+
+import contextlib
+import io
+
+import gin
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras import main
+from gpt1_keras.data.readers import glue
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import result
+from tests.reference import kill_run
+from tests.reference import tiny_task
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("finetune")
+    return tiny_task.Experiment(directory, backend=keras.config.backend())
+
+
+def run(experiment, workdir, **settings):
+    """Call main in this process; return exit status and stderr."""
+    arguments = experiment.command(workdir, **settings)[3:]
+    errors = io.StringIO()
+    policy = keras.config.dtype_policy()
+    try:
+        with contextlib.redirect_stderr(errors):
+            status = main.main(arguments)
+    finally:
+        gin.clear_config()
+        keras.config.set_dtype_policy(policy)
+    return status, errors.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(experiment):
+    """The workdir of a finished run; tests do not change it."""
+    workdir = experiment.directory / "finished"
+    status, errors = run(experiment, workdir)
+    assert status == 0, errors
+    return workdir
+
+
+def test_learns_the_task(finished):
+    found = result.read(finished)
+    assert (found["run"], found["task"], found["split"]) == (
+        *("finetune", "cola"),
+        "dev",
+    )
+    assert found["metrics"]["matthews"] > 0.7
+    assert found["majority"]["matthews"] == 0.0
+    assert found["paper"] == {"matthews": 0.454}
+    assert (found["num_train_examples"], found["num_examples"]) == (160, 40)
+    assert found["num_steps"] == tiny_task.NUM_STEPS
+
+
+def test_evaluates_each_epoch_and_early(finished):
+    lines = kill_run.lines(finished)
+    dev = [line["step"] for line in lines if line.get("split") == "dev"]
+    assert dev == [4, 20, 40, 60]
+    training = [line for line in lines if "gradient_norm" in line]
+    assert len(training) == tiny_task.NUM_STEPS
+    for line in training:
+        assert line["loss"] == pytest.approx(
+            line["task_loss"] + 0.5 * line["lm_loss"], rel=1e-5
+        )
+        assert line["perplexity"] == pytest.approx(np.exp(line["lm_loss"]))
+    # Linear decay; the first update moves nothing (spec of the schedule).
+    rates = [line["learning_rate"] for line in training]
+    assert rates[1] == pytest.approx(1e-2 * (1 - 1 / 60))
+    assert rates[59] == pytest.approx(1e-2 * (1 - 59 / 60))
+
+
+def test_preset_is_the_best_model_on_dev(experiment, finished):
+    """Its predictions, from raw strings, give the metric of the result."""
+    found = result.read(finished)
+    lines = kill_run.lines(finished)
+    best = max(
+        (line for line in lines if line.get("split") == "dev"),
+        key=lambda line: line["matthews"],
+    )
+    assert found["best_step"] == best["step"]
+    model = task_model.GPT1TaskModel.from_preset(str(finished / "preset"))
+    rows = glue.read_cola(experiment.directory / "data", "dev")
+    inputs = model.preprocessor([row.text for row in rows])
+    logits = model.predict(inputs, verbose=0)["logits"]
+    words = np.array(model.preprocessor.label_words)[logits.argmax(-1)]
+    accuracy = np.mean([w == r.label for w, r in zip(words, rows, strict=True)])
+    assert accuracy == pytest.approx(found["metrics"]["accuracy"])
+
+
+def test_special_rows_are_drawn_and_saved(experiment, finished):
+    model = task_model.GPT1TaskModel.from_preset(str(finished / "preset"))
+    rows = model.backbone.token_and_position_embedding.special_embeddings
+    assert rows.shape[0] == 3
+    assert 0.01 < np.std(keras.ops.convert_to_numpy(rows)) < 0.5
+
+
+def test_without_the_language_model_loss(experiment, tmp_path):
+    status, errors = run(experiment, tmp_path, LM_LOSS_WEIGHT=0.0, NUM_EPOCHS=1)
+    assert status == 0, errors
+    line = next(x for x in kill_run.lines(tmp_path) if "gradient_norm" in x)
+    assert line["loss"] == line["task_loss"]
+    assert "lm_loss" not in line and "perplexity" not in line
+
+
+def test_without_pretraining(experiment, finished, tmp_path):
+    status, errors = run(
+        experiment, tmp_path, NUM_TRANSFERRED_LAYERS=-1, NUM_EPOCHS=1
+    )
+    assert status == 0, errors
+    # What is transferred is the matter of tests/models/transfer_test.py.
+    first = kill_run.lines(tmp_path)[0]
+    assert first["lm_loss"] != kill_run.lines(finished)[0]["lm_loss"]
+
+
+def test_several_seeds(experiment, tmp_path):
+    status, errors = run(experiment, tmp_path, SEEDS=(1, 2, 3), NUM_EPOCHS=1)
+    assert status == 0, errors
+    each = [result.read(tmp_path / f"seed_{n}") for n in (1, 2, 3)]
+    found = result.read(tmp_path)
+    values = [one["metrics"]["accuracy"] for one in each]
+    assert found["metrics"]["accuracy"] == sorted(values)[1]
+    assert found["range"]["accuracy"] == [min(values), max(values)]
+    assert found["seed"] == [1, 2, 3]
+    assert [one["seed"] for one in each] == [1, 2, 3]
+    # Another seed is another run.
+    firsts = {kill_run.lines(tmp_path / f"seed_{n}")[0]["loss"] for n in (1, 2)}
+    assert len(firsts) == 2
+    # One of them is done again, the others are not touched.
+    before = (tmp_path / "seed_1" / "result.json").stat().st_mtime_ns
+    (tmp_path / "result.json").unlink()
+    (tmp_path / "seed_2" / "result.json").unlink()
+    status, errors = run(experiment, tmp_path, SEEDS=(1, 2, 3), NUM_EPOCHS=1)
+    assert status == 0, errors
+    assert (tmp_path / "seed_1" / "result.json").stat().st_mtime_ns == before
+    assert result.read(tmp_path)["metrics"] == found["metrics"]
+
+
+def test_part_of_the_training_examples(experiment, tmp_path):
+    status, errors = run(
+        experiment, tmp_path, NUM_TRAIN_EXAMPLES=12, NUM_EPOCHS=1
+    )
+    assert status == 0, errors
+    assert result.read(tmp_path)["num_train_examples"] == 12
+    assert result.read(tmp_path)["num_steps"] == 1
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({"TASK": "kola"}, "no benchmark 'kola': did you mean 'cola'"),
+        ({"TASK": "rte"}, "RTE"),
+        ({"PRESET": "nowhere"}, "PRESET nowhere has no config.json"),
+        ({"NUM_TRANSFERRED_LAYERS": 3}, "the preset has 2 layers"),
+        ({"SEQUENCE_LENGTH": 33}, "more than the preset's 32 positions"),
+        ({"BATCH_SIZE": 162, "MICROBATCH_SIZE": None}, "160 training"),
+        ({"NUM_EPOCHS": 0}, "NUM_EPOCHS is 0"),
+        ({"SOFTMAX_OVER": "words"}, "SOFTMAX_OVER is 'words'"),
+        ({"SEEDS": (1, 1)}, "give different whole numbers"),
+        ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES is 0"),
+    ],
+)
+def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
+    workdir = tmp_path / "run"
+    status, errors = run(experiment, workdir, **settings)
+    assert status == 2
+    last = errors.strip().split("\n")[-1]
+    assert last.startswith("error: ") and expected in last
+    assert "Traceback" not in errors
+    assert not (workdir / "result.json").exists()
+
+
+def test_a_killed_run_ends_with_the_same_weights(experiment, finished):
+    killed = experiment.directory / "killed"
+    killed_at = experiment.kill_and_finish(killed, kills=2, seed=0)
+    assert len(killed_at) == 2
+    assert kill_run.differences(finished, killed) == []
+    ours, theirs = (
+        (workdir / "preset" / "task.weights.h5").read_bytes()
+        for workdir in (finished, killed)
+    )
+    assert len(ours) == len(theirs)

@@ -1,0 +1,198 @@
+import csv
+import io
+import json
+import zipfile
+
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.evaluation import glue_submission
+from gpt1_keras.runs import benchmark_files
+from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import submission
+from gpt1_keras.tasks import benchmarks
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
+
+NUM_TEST = 3
+THERE = ("cola", "stsb", "mnli")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Below it `suite/` with three finished runs, and the cache."""
+    folder = tmp_path_factory.mktemp("submission")
+    preset = tiny_task.write_preset(folder / "pretrained")
+    for name in THERE:
+        workdir = folder / "suite" / name
+        tiny_fine_tuned.write(workdir, benchmarks.benchmark(name), preset)
+        (workdir / "result.json").write_text(json.dumps({"task": name}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def written(folder):
+    """The workdir of a submission; tests do not change it."""
+    workdir = folder / "written"
+    status, output = tiny_fine_tuned.call_main(
+        "gin/submission.gin",
+        workdir,
+        RUNS=str(folder / "suite"),
+        SAMPLE_EXAMPLES=4 * NUM_TEST,
+    )
+    assert status == 0, output
+    return workdir
+
+
+def sample():
+    return benchmark_files.BenchmarkFiles(
+        data_dir=None, sample_examples=4 * NUM_TEST, sample_seed=0
+    )
+
+
+def tables(workdir):
+    """`{name in the zip: list of predictions}`."""
+    path = workdir / "submission" / "glue_submission.zip"
+    with zipfile.ZipFile(path) as archive:
+        found = {}
+        for name in archive.namelist():
+            text = io.StringIO(archive.read(name).decode("utf-8"))
+            rows = list(csv.DictReader(text, delimiter="\t"))
+            assert [row["index"] for row in rows] == [
+                str(i) for i in range(len(rows))
+            ]
+            found[name] = [row["prediction"] for row in rows]
+    return found
+
+
+def test_predictions_of_the_models(folder, written):
+    workdir = written
+    found = tables(workdir)
+    for name in ("cola", "mnli"):
+        task = benchmarks.benchmark(name)
+        model = fine_tuned.FineTuned(
+            folder / "suite" / name,
+            fine_tuned.Scoring(
+                batch_size=1, bucket_lengths=(32,), dtype="float32"
+            ),
+        )
+        examples = sample().read(task, "test")
+        logits = model.logits(model.labelled(task, examples, "test"))
+        words = [task.target.words[i] for i in logits.argmax(-1)]
+        if name == "cola":
+            assert found["CoLA.tsv"] == words
+            continue
+        groups = [example.group for example in examples]
+        assert groups == ["matched"] * NUM_TEST + ["mismatched"] * NUM_TEST
+        assert found["MNLI-m.tsv"] == words[:NUM_TEST]
+        assert found["MNLI-mm.tsv"] == words[NUM_TEST:]
+    assert len(found["AX.tsv"]) == NUM_TEST
+    assert set(found["AX.tsv"]) <= {"entailment", "neutral", "contradiction"}
+    scores = [float(score) for score in found["STS-B.tsv"]]
+    assert len(scores) == NUM_TEST and len(set(scores)) > 1
+    assert all(0.0 <= score <= 5.0 for score in scores)
+
+
+def test_tasks_without_a_model_have_one_answer(written):
+    workdir = written
+    found = tables(workdir)
+    assert len(found) == 11
+    filled = {
+        *("SST-2.tsv", "MRPC.tsv", "QQP.tsv", "QNLI.tsv", "RTE.tsv"),
+        "WNLI.tsv",
+    }
+    for name in filled:
+        assert len(set(found[name])) == 1
+    assert len(found["RTE.tsv"]) == 3000  # The official test file.
+    result = json.loads((workdir / "result.json").read_text())
+    assert result["filled"] == ["sst2", "mrpc", "qqp", "qnli", "rte", "wnli"]
+
+
+def test_result(written):
+    workdir = written
+    result = json.loads((workdir / "result.json").read_text())
+    assert (result["run"], result["task"], result["split"]) == (
+        *("submission", "glue"),
+        "test",
+    )
+    # CoLA, STS-B, both parts of MNLI and the diagnostic set.
+    assert result["num_examples"] == 5 * NUM_TEST
+    assert (result["metrics"], result["paper"]) == ({}, {})
+
+
+def test_the_server_s_checks_pass(written):
+    workdir = written
+    path = workdir / "submission" / glue_submission.ZIP_NAME
+    num_rows = {
+        name: NUM_TEST
+        for name in ("cola", "stsb", "mnli_matched", "mnli_mismatched", "ax")
+    }
+    assert glue_submission.check(path, num_rows=num_rows) == []
+    # But not for sample data in place of the official files.
+    assert glue_submission.check(path) != []
+
+
+def test_finished_submission_is_not_written_again(folder, written):
+    workdir = written
+    before = tiny_fine_tuned.contents(workdir)
+    status, _ = tiny_fine_tuned.call_main(
+        "gin/submission.gin",
+        workdir,
+        RUNS=str(folder / "suite"),
+        SAMPLE_EXAMPLES=4 * NUM_TEST,
+    )
+    assert status == 0
+    assert tiny_fine_tuned.contents(workdir) == before
+
+
+def run(workdir, runs, data):
+    return submission.submission(
+        workdir=workdir,
+        config_sha256="a" * 64,
+        runs=runs,
+        data=data,
+        scoring=fine_tuned.Scoring(
+            batch_size=2, bucket_lengths=(32,), dtype="float32"
+        ),
+    )
+
+
+def test_no_runs(tmp_path):
+    with pytest.raises(errors.InputError, match="has no finished GLUE run"):
+        run(tmp_path / "out", tmp_path, sample())
+    assert not (tmp_path / "out").exists()
+
+
+def test_unfinished_runs_are_left_out(folder, tmp_path, caplog):
+    runs = tmp_path / "suite"
+    runs.mkdir()
+    for name in THERE:
+        (runs / name).symlink_to(folder / "suite" / name)
+    (runs / "rte").mkdir()
+    run(tmp_path / "out", runs, sample())
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    filled = ["sst2", "mrpc", "qqp", "qnli", "rte", "wnli"]
+    assert result["filled"] == filled
+    assert f"no model for {', '.join(filled)}: their files" in caplog.text
+
+
+def test_model_of_another_task(folder, tmp_path):
+    """CoLA and SST-2 have the same labels and the same kind of text."""
+    (tmp_path / "sst2").symlink_to(folder / "suite" / "cola")
+    with pytest.raises(errors.InputError, match="holds a model of cola"):
+        run(tmp_path / "out", tmp_path, sample())
+
+
+def test_official_test_files_must_be_whole(folder, tmp_path):
+    data = benchmark_files.BenchmarkFiles(
+        data_dir=tiny_task.write_cola(tmp_path / "data"),
+        sample_examples=4 * NUM_TEST,
+        sample_seed=0,
+    )
+    (tmp_path / "suite").mkdir()
+    (tmp_path / "suite" / "cola").symlink_to(folder / "suite" / "cola")
+    with pytest.raises(errors.InputError, match="10 rows, .* has 1063"):
+        run(tmp_path / "out", tmp_path / "suite", data)
+    assert not list((tmp_path / "out").rglob("*.zip"))

@@ -1,0 +1,139 @@
+"""A probe through `gpt1_keras.main`, and probes during pretraining."""
+
+import contextlib
+import io
+
+import gin
+import keras
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from gpt1_keras import main
+from gpt1_keras.data.readers import glue
+from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import result
+from tests.reference import kill_run
+from tests.reference import small_models
+from tests.reference import tiny_task
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("zero_shot")
+    return tiny_task.Experiment(directory, backend=keras.config.backend())
+
+
+def run(arguments):
+    errors = io.StringIO()
+    policy = keras.config.dtype_policy()
+    try:
+        with contextlib.redirect_stderr(errors):
+            status = main.main(list(map(str, arguments)))
+    finally:
+        gin.clear_config()
+        keras.config.set_dtype_policy(policy)
+    return status, errors.getvalue()
+
+
+def probe(experiment, workdir, *settings):
+    return run(
+        [
+            *("--gin", "gin/zero_shot/cola.gin"),
+            *("--set", f"DATA_DIR = {str(experiment.directory / 'data')!r}"),
+            *("--set", f"PRESET = {str(experiment.directory / 'preset')!r}"),
+            *(word for each in settings for word in ("--set", each)),
+            *("--workdir", workdir),
+        ]
+    )
+
+
+def average_log_probability(model, text):
+    """By the logits of the whole model, one sentence at a time."""
+    preprocessor, model.preprocessor = model.preprocessor, None
+    ids = np.array(preprocessor.tokenizer.tokenize(text))
+    logits = model.predict(small_models.inputs(ids[None]), verbose=0)
+    model.preprocessor = preprocessor
+    logits = logits[0].astype("f8")
+    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    return np.mean([log_p[t - 1, ids[t]] for t in range(1, len(ids))])
+
+
+def test_cola(experiment, tmp_path):
+    status, errors = probe(experiment, tmp_path / "run")
+    assert status == 0, errors
+    found = result.read(tmp_path / "run")
+    assert (found["run"], found["task"], found["split"]) == (
+        *("zero_shot", "cola"),
+        "dev",
+    )
+    model = causal_lm.GPT1CausalLM.from_preset(
+        str(experiment.directory / "preset")
+    )
+    rows = glue.read_cola(experiment.directory / "data", "dev")
+    scores = [average_log_probability(model, row.text) for row in rows]
+    labels = [int(row.label) for row in rows]
+    assert found["metrics"]["auc"] == pytest.approx(
+        metrics.roc_auc_score(labels, scores)
+    )
+    guesses = np.array(scores) > found["metrics"]["threshold"]
+    assert found["metrics"]["matthews"] == pytest.approx(
+        metrics.matthews_corrcoef(labels, guesses), abs=1e-6
+    )
+
+
+def test_batches_and_buckets_change_nothing(experiment, tmp_path):
+    found = []
+    for i, settings in enumerate(
+        (
+            ["EVALUATION_BATCH_SIZE = 40", "BUCKET_LENGTHS = (32,)"],
+            ["EVALUATION_BATCH_SIZE = 3", "BUCKET_LENGTHS = ()"],
+        )
+    ):
+        status, errors = probe(experiment, tmp_path / str(i), *settings)
+        assert status == 0, errors
+        found.append(result.read(tmp_path / str(i))["metrics"])
+    assert found[0] == pytest.approx(found[1], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        (["PROBE = 'kola'"], "no probe 'kola': did you mean 'cola'"),
+        (["SPLIT = 'dve'"], "'dve'"),
+        (["PRESET = 'nowhere'"], "PRESET nowhere"),
+        (["PROBE = 'race'"], "RACE"),
+    ],
+)
+def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
+    status, errors = probe(experiment, tmp_path / "run", *settings)
+    assert status == 2
+    last = errors.strip().split("\n")[-1]
+    assert last.startswith("error: ") and expected in last
+    assert not (tmp_path / "run" / "result.json").exists()
+
+
+def test_probes_during_pretraining(experiment, tmp_path):
+    """They are measured at powers of two and change no weight."""
+    pretraining = kill_run.Experiment(
+        tmp_path, backend=keras.config.backend(), SAMPLE_STEPS=0
+    )
+    probed, plain = tmp_path / "probed", tmp_path / "plain"
+    status, errors = run(
+        pretraining.command(
+            probed,
+            PROBES=("cola",),
+            FIRST_PROBE_STEP=4,
+            DATA_DIR=str(experiment.directory / "data"),
+        )[3:]
+    )
+    assert status == 0, errors
+    lines = [x for x in kill_run.lines(probed) if x.get("split") == "probes"]
+    assert [line["step"] for line in lines] == [4, 8, 16, 20]
+    assert all(0 <= line["cola_auc"] <= 1 for line in lines)
+    status, errors = run(pretraining.command(plain)[3:])
+    assert status == 0, errors
+    ours, theirs = map(kill_run.last_checkpoint, (probed, plain))
+    assert ours[0] == theirs[0] == kill_run.NUM_STEPS
+    for key, value in ours[1].items():
+        np.testing.assert_array_equal(value, theirs[1][key], err_msg=key)

@@ -1,0 +1,175 @@
+import json
+
+import numpy as np
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.data import transforms
+from gpt1_keras.layers import heads
+from gpt1_keras.tasks import custom
+from gpt1_keras.tasks import targets
+
+
+@pytest.fixture
+def build(tmp_path):
+    """Write a train file of JSON rows and build its task."""
+
+    def build(rows, **arguments):
+        (tmp_path / "train.jsonl").write_text(
+            "".join(json.dumps(row) + "\n" for row in rows)
+        )
+        arguments = {"dev_fraction": 0.25, "seed": 1} | arguments
+        return custom.custom(
+            train="train.jsonl", data_dir=tmp_path, **arguments
+        )
+
+    return build
+
+
+def rows(*labels, **fields):
+    return [
+        {"text": f"t{i}", "label": label, **fields}
+        for i, label in enumerate(labels)
+    ]
+
+
+SINGLE = rows("pos", "neg", "neg", "pos")
+PAIRS = rows("yes", "no", "no", "yes", text_pair="so")
+SCORES = rows(0, 1.5, 5, 3, text_pair="so")
+CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "family, train, transform, head, target, metric",
+    [
+        ("classification", SINGLE, transforms.classification, heads.SumHead, targets.Classes, "accuracy"),
+        ("pair_classification", PAIRS, transforms.entailment, heads.SumHead, targets.Classes, "accuracy"),
+        ("similarity", SCORES, transforms.similarity, heads.SumHead, targets.ScoreDistribution, "pearson"),
+        ("multiple_choice", CHOICES, transforms.multiple_choice, heads.ChoiceHead, targets.Choice, "accuracy"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_given", [True, False])
+def test_families(
+    build, family, train, transform, head, target, metric, is_given, tmp_path
+):
+    task = build(train, family=family if is_given else None)
+    assert task.name == "custom"
+    assert task.transform is transform
+    assert task.build_head is head
+    assert isinstance(task.target, target)
+    examples = [
+        example
+        for split in ("train", "dev")
+        for example in task.read(tmp_path, split)
+    ]
+    assert sorted(e.text for e in examples) == ["t0", "t1", "t2", "t3"]
+    truth = np.array([task.target.value(e) for e in examples])
+    assert next(iter(task.measure(examples, truth))) == metric
+    assert task.main_metric(task.measure(examples, truth)) == pytest.approx(1)
+
+
+def test_whole_numbers_are_classes_unless_told(build):
+    train = rows(0, 2, 2, 0, text_pair="so")
+    assert build(train).target.words == ("0", "2")
+    target = build(train, family="similarity").target
+    assert (target.low, target.high) == (0, 2)
+
+
+def test_classes_are_sorted_words_of_the_train_file(build, tmp_path):
+    (tmp_path / "dev.jsonl").write_text('{"text": "d", "label": "b"}\n')
+    task = build(rows("c", "a", "b", "a"), dev="dev.jsonl")
+    assert task.target.words == ("a", "b", "c")
+    assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        ({}, (targets.ScoreDistribution, 0, 5)),
+        ({"high": 10}, (targets.ScoreDistribution, 0, 10)),
+        ({"low": -1, "high": 10}, (targets.Score, -1, 10)),
+        ({"low": -0.5}, (targets.Score, -0.5, 5)),
+    ],
+)
+def test_range_of_scores(build, arguments, expected):
+    target = build(SCORES, **arguments).target
+    assert (type(target), target.low, target.high) == expected
+
+
+def test_columns_of_other_names(tmp_path):
+    (tmp_path / "my.csv").write_text(
+        "story,end_1,end_2,right\nA,b,c,0\nD,e,f,f\n"
+    )
+    task = custom.custom(
+        train=str(tmp_path / "my.csv"),
+        text="story",
+        choices=["end_1", "end_2"],  # as gin may give it
+        label="right",
+        dev_fraction=0.5,
+        seed=0,
+    )
+    both = task.read(None, "train") + task.read(None, "dev")
+    assert {(e.text, e.choices, e.label) for e in both} == {
+        ("A", ("b", "c"), 0),
+        ("D", ("e", "f"), 1),
+    }
+
+
+def test_second_texts_are_left_out_of_classification(build, tmp_path):
+    task = build(PAIRS, family="classification")
+    assert {e.text_pair for e in task.read(tmp_path, "train")} == {""}
+
+
+def test_question_of_a_choice(build, tmp_path):
+    train = rows(0, 1, 1, 0, text_pair="why?", choices=["a", "b"])
+    task = build(train)
+    assert task.transform is transforms.multiple_choice
+    assert {e.text_pair for e in task.read(tmp_path, "train")} == {"why?"}
+
+
+def test_other_metrics(build):
+    def error_rate(targets, predictions):
+        return {"error_rate": float(np.mean(targets != predictions))}
+
+    task = build(SINGLE, metrics=(error_rate,))
+    assert task.metrics == (error_rate,)
+
+
+@pytest.mark.parametrize(
+    "train, arguments, message",
+    [
+        (SINGLE, {"family": "clasification"}, "FAMILY 'clasification' is unknown: give one of classification, pair_classification"),
+        (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
+        (SINGLE, {"family": "similarity"}, "no column 'text_pair'"),
+        (SINGLE, {"family": "multiple_choice"}, "no column 'choices'"),
+        (SINGLE, {"text_pair": "hypothesis"}, "no column 'hypothesis'"),
+        (SINGLE, {"text": "sentence"}, "no column 'sentence'"),
+        (SINGLE, {"label": "gold"}, "no column 'gold'"),
+        (PAIRS, {"label": "gold"}, "no column 'gold'"),
+        (PAIRS, {"family": "similarity"}, "line 1: label 'yes' is not a number"),
+        (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no PAIR_COLUMN"),
+        (CHOICES, {"family": "classification", "choices": "choices"}, "takes no CHOICES_COLUMNS"),
+        (SCORES, {"low": 1}, "line 1 has score 0.0, outside 1 to 5.0"),
+        (rows("a", "a"), {}, "only the class 'a'"),
+        (rows("a", "a", "b"), {}, "one text of class 'b' (line 3)"),
+        (rows(0, 2, choices=["a", "b"]), {}, "line 2: label 2 for 2 choices"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_found_when_the_task_is_built(
+    build, train, arguments, message
+):
+    with pytest.raises(errors.InputError) as caught:
+        build(train, **arguments)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_mistakes_in_other_files(build, split, tmp_path):
+    (tmp_path / "other.jsonl").write_text('{"text": "a", "label": "bad"}\n')
+    with pytest.raises(errors.InputError, match="line 1 has label 'bad'"):
+        build(SINGLE, **{split: "other.jsonl"})
+
+
+def test_no_train_file():
+    with pytest.raises(errors.InputError, match="TRAIN_FILE"):
+        custom.custom(train=None, dev_fraction=0.1, seed=0)

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from gpt1_keras.data import continuations
+from gpt1_keras.data import examples
+from gpt1_keras.tasks.probes import last_word
+from tests.reference import letter_tokenizer
+
+PROBE = last_word.LastWord()
+
+
+def row(word, text="a"):
+    return examples.Example(text, choices=(word,), label=0)
+
+
+@pytest.mark.parametrize(
+    "text, word, limit, prefix, rest",
+    [
+        ("ab c", "tom", 9, "abc", "tom"),
+        ("ab c", "tom", 5, "bc", "tom"),
+        ("ab c", "tom", 3, "c", "to"),
+        ("`` a , '' ` b ' -lrb- c -rrb-", "d", 50, "\"a,\"'b'(c)", "d"),
+        ("``a x'' rock'n", "d", 50, "``ax''rock'n", "d"),
+    ],
+)
+def test_item(text, word, limit, prefix, rest):
+    found = PROBE.item(
+        row(word, text),
+        tokenizer=letter_tokenizer.LetterTokenizer(),
+        max_sequence_length=limit,
+    )
+    assert found == (list(map(ord, prefix)), ((list(map(ord, rest)), 0),))
+
+
+def test_measure():
+    def scores(probability, count, is_likeliest):
+        return continuations.Scores(
+            np.log([probability]), np.array([count]), np.array([is_likeliest])
+        )
+
+    found = PROBE.measure(
+        [row("a")] * 4,
+        [
+            scores(1 / 2, 1, True),
+            scores(1 / 8, 3, True),
+            scores(1 / 4, 1, False),
+            scores(1 / 4, 3, True),
+        ],
+    )
+    # 2^(1 + 3 + 2 + 2) over 4 words and over 8 tokens.
+    assert found == pytest.approx(
+        {"accuracy": 0.75, "perplexity": 4.0, "perplexity_token": 2.0}
+    )
+    assert next(iter(found)) == "accuracy"
+
+
+def test_majority():
+    rows = [row("tom"), row("ann"), row("tom"), row("door")]
+    assert PROBE.majority(rows) == {"accuracy": 0.5}

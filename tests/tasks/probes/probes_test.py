@@ -1,0 +1,39 @@
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.data.readers import pronouns as pronoun_reader
+from gpt1_keras.tasks.probes import probe as probe_lib
+from gpt1_keras.tasks.probes import probes
+
+
+@pytest.mark.parametrize("name", probes.NAMES)
+def test_every_probe(name, tmp_path):
+    found = probes.probe(name)
+    assert isinstance(found, probe_lib.Probe) and found.name == name
+    assert 0 <= found.random <= 0.5
+    assert found.needs_train == (name == "cola")
+    with pytest.raises(errors.InputError, match="does not exist"):
+        found.read(tmp_path, "dev" if name == "lambada" else "test")
+
+
+@pytest.mark.parametrize(
+    "name, remedy",
+    [
+        ("SST-2", "did you mean 'sst2'"),
+        ("dpr", "did you mean 'dprd'"),
+        ("wsc273", "did you mean 'wsc'"),
+        ("mnli-mm-x", "take one of cola, sst2, race, dprd, wsc, pdp, lambada"),
+        (None, "take one of"),
+    ],
+)
+def test_unknown(name, remedy):
+    with pytest.raises(errors.InputError, match=remedy):
+        probes.probe(name)
+
+
+@pytest.mark.needs_data
+def test_guessing_among_the_candidates_of_pdp(shared_file):
+    data = shared_file("data/winograd/PDP.txt").parent.parent
+    rows = pronoun_reader.read_pdp(data, "test")
+    expected = sum(1 / len(row.choices) for row in rows) / len(rows)
+    assert probes.probe("pdp").random == pytest.approx(expected)
