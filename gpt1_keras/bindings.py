@@ -32,6 +32,7 @@ NOT_RECIPE_MACROS = frozenset(
         "LOG_STEPS",
         "EVALUATION_STEPS",
         "EVALUATION_TOKENS",
+        "NUM_SCORED_TRAIN_EXAMPLES",
         "SAMPLE_STEPS",
         "SAMPLE_PROMPT",
         "PROBES",
@@ -45,7 +46,7 @@ NOT_RECIPE_PARAMETERS = frozenset(
     {"workdir", "strategy_name", "microbatch_size", "softmax_chunk"}
     | {"jit_compile", "log_steps", "paper", "bucket_lengths", "first_step"}
 )
-NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling"})
+NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling", "report"})
 
 # Macros that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("NUM_STEPS", "NUM_EPOCHS")

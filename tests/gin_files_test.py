@@ -20,6 +20,7 @@ GIN_FILES = sorted(
 OVERLAYS = (
     *("gin/model/", "gin/data/", "gin/device/", "gin/ablation/"),
     "gin/finetune/mini.gin",
+    "gin/finetune/tiny.gin",
 )
 MAIN = "python -m gpt1_keras.main "
 

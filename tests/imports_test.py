@@ -21,7 +21,7 @@ ALLOWED = {
     "text": set(),
     "layers": set(),
     "training": set(),
-    "evaluation": set(),
+    "evaluation": {"bindings"},
     "data": {"text"},
     "serving": {"text"},
     "models": {"layers", "text", "data.transforms"},

@@ -129,7 +129,7 @@ def test_every_module_stands_once_in_the_tree():
 
 
 def test_index_is_short():
-    assert len(WORKSPACE.read_text(encoding="utf-8").splitlines()) < 200
+    assert len(WORKSPACE.read_text(encoding="utf-8").splitlines()) < 240
 
 
 @pytest.mark.parametrize("module", modules())

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # From a fresh clone with nothing but Python 3.11 to 3.13 to a small trained
 # model: sets up .venv, writes the sample corpus, pretrains on it, measures the
-# perplexity of books held out, samples a paragraph, draws the learning curve.
+# perplexity of books held out, samples a paragraph, draws the learning curve,
+# fine-tunes it to tell praise from blame, and puts all on one page.
 #
 #   tools/quickstart.sh [FOLDER]     results go to FOLDER, out/quickstart if none
 #
@@ -19,16 +20,21 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 tools/setup_venv.sh
 SECONDS=0 # The minutes below are those of computing, without installing.
 workdir=$folder/pretrain
-run=(python -m gpt1_keras.main
-  --gin gin/pretrain.gin --gin gin/model/tiny.gin --gin gin/data/sample.gin
-  --workdir "$workdir")
+run() {
+  local command=(python -m gpt1_keras.main "$@")
+  printf '\n$'
+  printf ' %q' "${command[@]}"
+  printf '\n\n'
+  PATH="$PWD/.venv/bin:$PATH" "${command[@]}" </dev/null
+}
 
-printf '\n$'
-printf ' %q' "${run[@]}"
-printf '\n\n'
-PATH="$PWD/.venv/bin:$PATH" "${run[@]}" </dev/null
+run --gin gin/pretrain.gin --gin gin/model/tiny.gin --gin gin/data/sample.gin \
+  --workdir "$workdir"
+run --gin gin/finetune/sst2.gin --gin gin/finetune/tiny.gin \
+  --set "PRESET = '$workdir'" --workdir "$folder/sst2"
+run --gin gin/report.gin --set "RESULTS = '$folder'" --workdir "$folder/report"
 
-.venv/bin/python - "$workdir" <<'PY'
+.venv/bin/python - "$workdir" "$folder/sst2" <<'PY'
 import json
 import pathlib
 import sys
@@ -47,6 +53,14 @@ if samples:
     print(f"\nA paragraph it wrote after {samples[-1]['step']} updates:\n")
     for line in samples[-1]["sample"].splitlines():
         print(textwrap.indent(textwrap.fill(line, 76), "  "))
+
+sst2 = json.loads((pathlib.Path(sys.argv[2]) / "result.json").read_text())
+print(
+    f"\nFine-tuned on {sst2['num_train_examples']:,} sentences of the sample"
+    f" world, it tells praise\nfrom blame with accuracy"
+    f" {sst2['metrics']['accuracy']:.3f} ({sst2['majority']['accuracy']:.3f}"
+    " by always saying the same)."
+)
 PY
 
 cat <<TXT
@@ -59,11 +73,17 @@ What lies where (computed in $((SECONDS / 60)) min $((SECONDS % 60)) s):
   $workdir/preset/                    the model: keras_hub's from_preset loads it
   $workdir/checkpoints/               what a stopped run goes on from
   $workdir/config.gin                 every setting; also a --gin file itself
+  $folder/sst2/                       the same for the fine-tuned model
+  $folder/report/report.html          all of it on one page
 
 What to try next (after: source .venv/bin/activate):
   a folder of your own .txt books:
     python -m gpt1_keras.main --gin gin/pretrain.gin --gin gin/model/mini.gin \\
       --set "CORPUS = '/path/to/books'" --workdir out/books
+  your own rows, a .csv with the columns text and label:
+    python -m gpt1_keras.main --gin gin/finetune/custom.gin \\
+      --gin gin/finetune/tiny.gin --set "TRAIN_FILE = 'rows.csv'" \\
+      --set "PRESET = '$workdir'" --workdir out/rows
   the same run for longer:
     python -m gpt1_keras.main --gin $workdir/config.gin \\
       --set "NUM_STEPS = 2000" --set "EXTEND = True"

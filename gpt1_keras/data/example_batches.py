@@ -23,7 +23,6 @@ class TrainingExamples:
     Args:
         encoded: `EncodedExamples`.
         labels: array `[N, ...]`.
-        rows: int array. Which of the examples are trained on.
         batch_size: int, `B`.
         seed: int, the order of the data.
         bucket_lengths: ints, the values `T` may have; the longest sequence
@@ -44,30 +43,26 @@ class TrainingExamples:
         encoded,
         labels,
         *,
-        rows,
         batch_size,
         seed,
         bucket_lengths,
         pool_batches,
     ):
-        if len(rows) < batch_size:
+        if len(encoded) < batch_size:
             raise errors.InputError(
-                f"{len(rows)} training examples do not fill one batch of "
+                f"{len(encoded)} training examples do not fill one batch of "
                 f"{batch_size}: lower BATCH_SIZE"
             )
         self._encoded = encoded
         self._labels = np.asarray(labels)
-        self._rows = np.asarray(rows)
         self._seed = seed
         self._bucket_lengths = np.array(sorted(bucket_lengths))
         self._pool = pool_batches * batch_size
         self._epoch = None
         self.batch_size = batch_size
-        self.num_examples = len(self._rows)
+        self.num_examples = len(encoded)
         self.steps_per_epoch = self.num_examples // batch_size
-        self.tokens_per_step = batch_size * float(
-            encoded.num_tokens[self._rows].mean()
-        )
+        self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
 
     @property
     def spec(self):
@@ -98,7 +93,7 @@ class TrainingExamples:
         size = self.num_examples
         count = self.steps_per_epoch * self.batch_size
         keys = permutation.hash_of(self._seed, 2, epoch, np.arange(size))
-        order = self._rows[np.argsort(keys, kind="stable")[:count]]
+        order = np.argsort(keys, kind="stable")[:count]
         pool = np.arange(count) // self._pool
         order = order[np.lexsort((self._encoded.lengths[order], pool))]
         # [steps * B] -> [steps, B]

@@ -23,6 +23,15 @@ class Pretrained:
         self.num_transferred_layers = num_transferred_layers
         self.dropout = dropout
 
+    def changed(self, **values):
+        """Return the same with other `values` of the arguments."""
+        arguments = {
+            "preset": self.preset,
+            "num_transferred_layers": self.num_transferred_layers,
+            "dropout": self.dropout,
+        }
+        return Pretrained(**arguments | values)
+
     @functools.cached_property
     def directory(self):
         """The path of the preset; there is one."""

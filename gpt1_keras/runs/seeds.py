@@ -46,7 +46,8 @@ def _aggregate(workdir, found):
         name: [each["metrics"][name] for each in found]
         for name in first["metrics"]
     }
-    own = ("metrics", "seed", "seconds", "git_commit", "backend", "best_step")
+    own = ("metrics", "train_metrics", "best_step", "seed", "seconds")
+    own += ("git_commit", "backend")
     common = {key: first[key] for key in first if key not in own}
     return result.write(
         workdir,

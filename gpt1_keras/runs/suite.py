@@ -36,7 +36,7 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
             "or ('cola',)"
         )
     chosen = [benchmarks.benchmark(name) for name in tasks]
-    _check(chosen, data, workdir, config_sha256)
+    check([t for t in chosen if not _is_done(workdir, t, config_sha256)], data)
     found = []
     for i, task in enumerate(chosen, start=1):
         logging.info("task %d of %d: %s", i, len(chosen), task.name)
@@ -64,10 +64,13 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
     )
 
 
-def _check(tasks, data, workdir, config_sha256):
+def _is_done(workdir, task, config_sha256):
+    found = result.read(workdir / task.name)
+    return found is not None and found["config_sha256"] == config_sha256
+
+
+def check(tasks, data):
     """Read the files of all tasks before the first one trains."""
     for task in tasks:
-        finished = result.read(workdir / task.name)
-        if not finished or finished["config_sha256"] != config_sha256:
-            for split in ("train", "dev"):
-                data.read(task, split)
+        for split in ("train", "dev"):
+            data.read(task, split)

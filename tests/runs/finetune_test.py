@@ -56,6 +56,12 @@ def test_learns_the_task(finished):
     assert found["paper"] == {"matthews": 0.454}
     assert (found["num_train_examples"], found["num_examples"]) == (160, 40)
     assert found["num_steps"] == tiny_task.NUM_STEPS
+    assert found["train_metrics"]["matthews"] > 0.7
+    assert (found["backbone"], found["num_transferred_layers"]) == (
+        *("GPT1Backbone",),
+        2,
+    )
+    assert found["lm_loss_weight"] == 0.5
 
 
 def test_evaluates_each_epoch_and_early(finished):
@@ -162,7 +168,7 @@ def test_part_of_the_training_examples(experiment, tmp_path):
         ({"NUM_EPOCHS": 0}, "NUM_EPOCHS is 0"),
         ({"SOFTMAX_OVER": "words"}, "SOFTMAX_OVER is 'words'"),
         ({"SEEDS": (1, 1)}, "give different whole numbers"),
-        ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES is 0"),
+        ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES and"),
     ],
 )
 def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):

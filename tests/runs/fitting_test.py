@@ -67,7 +67,13 @@ def build():
 
 
 def fit(
-    workdir, *, learner=None, periodic=(), num_steps=NUM_STEPS, **intervals
+    workdir,
+    *,
+    learner=None,
+    periodic=(),
+    num_steps=NUM_STEPS,
+    advice=None,
+    **intervals,
 ):
     """Train a small network with dropout; return it and the history."""
     learner = learner or build()
@@ -88,6 +94,7 @@ def fit(
             | intervals
         ),
         periodic=periodic,
+        advice=advice,
     )
     history.close()
     return learner, history
@@ -216,14 +223,14 @@ def test_first_update_tells_how_long_it_will_take(
 ):
     monkeypatch.setattr(fitting, "_LONG_SECONDS", 0.0)
     with caplog.at_level(logging.INFO, logger="absl"):
-        fit(tmp_path, num_steps=2)
+        fit(tmp_path, num_steps=2, advice="a smaller model")
     (message,) = [
         record.getMessage()
         for record in caplog.records
         if "first update" in record.getMessage()
     ]
     assert "the other 1 would take 0:" in message
-    assert "gin/model/mini.gin" in message
+    assert message.endswith("; shorter: a smaller model")
 
 
 def test_lines_are_json(undisturbed):

@@ -79,7 +79,9 @@ def test_each_task_has_its_workdir_and_the_suite_one_table(tmp_path, capsys):
     finetune, data = Finetune(), Data()
     path = run(tmp_path, finetune, ("rte", "cola"), data=data)
     assert finetune.called == ["rte", "cola"]
-    assert data.asked == [("rte", "dev"), ("cola", "dev")]
+    assert data.asked == [
+        (task, split) for task in ("rte", "cola") for split in ("train", "dev")
+    ]
     found = json.loads(path.read_text())
     assert path == tmp_path / "result.json"
     assert (found["run"], found["task"]) == ("suite", "rte, cola")
@@ -210,7 +212,7 @@ def test_mistake_in_a_task_ends_in_one_line(tmp_path):
         DATA_DIR=str(data),
     )
     assert status == 2
-    assert "RTE/dev.tsv does not exist" in output.splitlines()[-1]
+    assert "RTE/train.tsv does not exist" in output.splitlines()[-1]
     assert "Traceback" not in output
     assert not workdir.exists() or not any(workdir.iterdir())
 

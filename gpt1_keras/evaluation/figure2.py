@@ -1,0 +1,174 @@
+"""Figure 2 of the paper as numbers: layers transferred, and probes.
+
+`figure2_plot` draws them.
+"""
+
+import csv
+import io
+import pathlib
+
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.evaluation import comparison
+
+_FEWEST = 3  # numbers of layers that make a curve
+
+
+def relative_score(score, random, state_of_the_art):
+    """(score - random) / (state of the art - random), as in the caption."""
+    return (score - random) / (state_of_the_art - random)
+
+
+def probe_rows(runs, constants):
+    """Return the zero-shot scores while pretraining: figure 2, right.
+
+    Args:
+        runs: list of `workdirs.Run` of pretraining.
+        constants: dict from a probe to {"metric", "random",
+            "state_of_the_art", "source"}, scores as shares.
+
+    Returns:
+        list of dicts: workdir, backbone, probe, metric, updates, score,
+        random, state_of_the_art, relative.
+    """
+    _check(constants)
+    return [
+        {
+            "workdir": str(run.path),
+            "backbone": run.backbone,
+            "probe": probe,
+            "metric": each["metric"],
+            "updates": line["step"],
+            "score": line[f"{probe}_{each['metric']}"],
+            "random": each["random"],
+            "state_of_the_art": each["state_of_the_art"],
+            "relative": relative_score(
+                line[f"{probe}_{each['metric']}"],
+                each["random"],
+                each["state_of_the_art"],
+            ),
+        }
+        for run in runs
+        for probe, each in constants.items()
+        for line in run.lines()
+        if line.get("split") == "probes" and f"{probe}_{each['metric']}" in line
+    ]
+
+
+def layer_rows(results, evaluations=()):
+    """Return the accuracies by transferred layers: figure 2, left.
+
+    Of several settings with the same number of layers the one that differs
+    least from the full model counts; of networks of several sizes the one
+    with the longest curve. Accuracy on the training examples is
+    that of the kept weights: `train_metrics` of the result, else an
+    `evaluate` run of the split "train".
+
+    Args:
+        results: list of `comparison.Result` of fine-tuning.
+        evaluations: list of `workdirs.Run` of `evaluate`.
+
+    Returns:
+        list of dicts: task, split, num_transferred_layers, accuracy, lowest,
+        highest, num_seeds, workdir. Tasks without a part of the layers
+        (nothing and all alone is an ablation) are left out.
+    """
+    rows = []
+    for task, by_layers in _by_layers(results).items():
+        if len(by_layers) < _FEWEST:
+            continue
+        full = comparison.preferred(by_layers[max(by_layers)])
+        for layers in sorted(by_layers):
+            result = comparison.closest(by_layers[layers], full)
+            splits = {
+                "dev": result.values("accuracy"),
+                "train": _training_accuracies(result, evaluations),
+            }
+            rows += [
+                {
+                    "task": task,
+                    "split": split,
+                    "num_transferred_layers": layers,
+                    "accuracy": sum(values) / len(values),
+                    "lowest": min(values),
+                    "highest": max(values),
+                    "num_seeds": len(values),
+                    "workdir": str(result.run.path),
+                }
+                for split, values in splits.items()
+                if values
+            ]
+    return rows
+
+
+def write_csv(rows, path):
+    """Write rows, the names of the columns first; return `path`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_atomic(path, text.getvalue())
+    return path
+
+
+def _by_layers(results):
+    """Return {task: {transferred layers: results}} of networks of one size."""
+    curves = {}
+    for result in results:
+        layers = _layers(result.run)
+        if layers is not None and result.mean("accuracy") is not None:
+            sizes = curves.setdefault(result.run.task, {})
+            curve = sizes.setdefault(result.run.num_layers, {})
+            curve.setdefault(layers, []).append(result)
+    return {
+        task: max(sizes.values(), key=len) for task, sizes in curves.items()
+    }
+
+
+def _layers(run):
+    """Transferred layers of an otherwise full Transformer, else None."""
+    row = run.row or ""
+    if row == "full":
+        return run.num_layers
+    if row == "no_pretraining" or row.startswith("transferred_"):
+        return run.num_transferred_layers if " + " not in row else None
+    return None
+
+
+def _training_accuracies(result, evaluations):
+    """Accuracies on the training examples, of the seeds that have one."""
+    found = []
+    for run in result.runs:
+        for seed in run.seeds:
+            value = run.training_metrics(seed).get("accuracy")
+            if value is None:
+                value = _evaluated(run.seed_folder(seed), evaluations)
+            if value is not None:
+                found.append(value)
+    return found
+
+
+def _evaluated(folder, evaluations):
+    """Training accuracy of the model in a folder, by an `evaluate` run."""
+    presets = {folder.resolve(), (folder / "preset").resolve()}
+    for run in evaluations:
+        source = run.result.get("preset")
+        is_train = run.result.get("split") == "train"
+        if is_train and source and pathlib.Path(source).resolve() in presets:
+            return run.result["metrics"].get("accuracy")
+    return None
+
+
+def _check(constants):
+    for probe, each in constants.items():
+        missing = {"metric", "random", "state_of_the_art"} - each.keys()
+        if missing:
+            raise errors.InputError(
+                f"PROBE_CONSTANTS: {probe} has no {sorted(missing)[0]!r}: see"
+                " gin/report.gin"
+            )
+        if each["random"] == each["state_of_the_art"]:
+            raise errors.InputError(
+                f"PROBE_CONSTANTS: {probe}: random and state_of_the_art are"
+                " equal: give different ones"
+            )

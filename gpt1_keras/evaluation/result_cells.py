@@ -1,0 +1,53 @@
+"""Numbers and paths as cells of a table; "" for what is not there."""
+
+from gpt1_keras.evaluation import paper_table
+from gpt1_keras.evaluation import tables
+
+# Metrics that are shares (or correlations), shown in percent.
+SHARES = frozenset(
+    {"accuracy", "matthews", "f1", "pearson", "spearman", "auc"}
+    | {"accuracy_matched", "accuracy_mismatched"}
+    | {"accuracy_middle", "accuracy_high"}
+    | {"positive_share", "matthews_train", "glue_average"}
+)
+
+
+def over_seeds(result, metric):
+    """Return the mean of a metric; below it its range and number of seeds.
+
+    Args:
+        result: `comparison.Result` or None.
+        metric: str.
+    """
+    if result is None:
+        return ""
+    text = metric_value(metric, result.mean(metric))
+    span = result.span(metric)
+    if span is None:
+        return text
+    low, high = (metric_value(metric, value) for value in span)
+    return tables.Cell(
+        text, f"{low} to {high}; {len(result.values(metric))} seeds"
+    )
+
+
+def metric_value(name, value):
+    """Return a metric as text: shares in percent, others as they are."""
+    return paper_table.percent(value) if name in SHARES else number(value)
+
+
+def count(value):
+    """Return a whole number with separators."""
+    return "" if value is None else f"{value:,}"
+
+
+def number(value):
+    """Return a number with four digits that count, or as a whole number."""
+    if value is None:
+        return ""
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def path(found, note=""):
+    """Return the cell of a path."""
+    return tables.Cell(str(found), note, is_code=True)

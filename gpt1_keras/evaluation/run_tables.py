@@ -1,0 +1,185 @@
+"""Tables of what runs measured and how they were set, for the report.
+
+Shares are in percent. What no file says is an empty cell.
+"""
+
+from gpt1_keras import bindings
+from gpt1_keras.evaluation import paper_table
+from gpt1_keras.evaluation import result_cells as cells
+from gpt1_keras.evaluation import tables
+
+
+def pretraining(runs):
+    """Return the table of pretraining runs."""
+    header = ["workdir", "network", "layers", "parameters", "updates"]
+    header += ["tokens seen", "perplexity", "per word", "paper"]
+    rows = []
+    for run in runs:
+        lines = run.lines()
+        held_out = [line for line in lines if line.get("split") == "held_out"]
+        last = run.result.get("metrics") or (held_out[-1] if held_out else {})
+        rows.append(
+            [
+                cells.path(run.path, "" if run.result else "not finished"),
+                run.backbone or "",
+                cells.count(run.num_layers),
+                cells.count(run.result.get("parameters")),
+                cells.count(lines[-1]["step"] if lines else None),
+                cells.count(run.result.get("tokens_seen")),
+                cells.number(last.get("perplexity")),
+                cells.number(last.get("word_perplexity")),
+                cells.number(run.result.get("paper", {}).get("perplexity")),
+            ]
+        )
+    note = (
+        "Perplexity on held-out books, per token. Perplexities of different "
+        "corpora or vocabularies do not compare; the paper's is of BooksCorpus."
+    )
+    return tables.Table("Pretraining runs", header, rows, [note])
+
+
+def zero_shot(runs):
+    """Return the table of probes on a finished model."""
+    header = ["probe", "split", "metric", "value", "random", "majority"]
+    header += ["examples", "network", "workdir"]
+    rows = []
+    for run in runs:
+        result = run.result
+        for i, (name, value) in enumerate(result["metrics"].items()):
+            random = result.get("random") if i == 0 else None
+            majority = result.get("majority", {}).get(name)
+            first = [paper_table.task_name(result["task"]), result["split"]]
+            rows.append(
+                [
+                    *(first if i == 0 else ["", ""]),
+                    paper_table.metric_name(name),
+                    cells.metric_value(name, value),
+                    cells.metric_value(name, random),
+                    cells.metric_value(name, majority),
+                    cells.count(result["num_examples"]) if i == 0 else "",
+                    (run.backbone or "") if i == 0 else "",
+                    cells.path(run.path) if i == 0 else "",
+                ]
+            )
+    return tables.Table("Zero-shot probes", header, rows)
+
+
+def probes_over_training(run, constants):
+    """Return the table of probes while pretraining, None without any.
+
+    Args:
+        run: `workdirs.Run` of pretraining.
+        constants: see `figure2.probe_rows`; the random scores are shown below.
+    """
+    lines = [line for line in run.lines() if line.get("split") == "probes"]
+    names = [name for line in lines for name in line if "_" in name]
+    shown = [
+        (name, *name.split("_", 1))
+        for name in dict.fromkeys(names)
+        if name.split("_", 1)[1] in cells.SHARES
+    ]
+    if not shown:
+        return None
+    rows = [
+        [
+            cells.count(line["step"]),
+            *(
+                cells.metric_value(metric, line.get(name))
+                for name, _, metric in shown
+            ),
+        ]
+        for line in lines
+    ]
+    random = {
+        f"{probe}_{each['metric']}": each["random"]
+        for probe, each in constants.items()
+    }
+    rows.append(
+        [
+            "random",
+            *(
+                cells.metric_value(metric, random.get(name))
+                for name, _, metric in shown
+            ),
+        ]
+    )
+    header = ["updates"] + [
+        f"{paper_table.task_name(probe)} {paper_table.metric_name(metric)}"
+        for _, probe, metric in shown
+    ]
+    return tables.Table(f"Probes while pretraining: {run.path}", header, rows)
+
+
+def settings(kind, runs):
+    """Return the table of the settings in which runs of one kind differ.
+
+    Args:
+        kind: str, such as "finetune".
+        runs: list of `workdirs.Run`.
+
+    Returns:
+        `tables.Table` with a row for each `config.gin`; None where fewer than
+        two differ.
+    """
+    configured = {run.config: run for run in runs if run.config is not None}
+    runs = list(configured.values())
+    first, *others = runs or [None]
+    names = sorted(
+        {
+            name
+            for run in others
+            for name, _, _ in bindings.differences(first.bindings, run.bindings)
+        }
+    )
+    if not names:
+        return None
+    rows = [
+        [
+            cells.path(run.config.parent),
+            *(_setting(run, name) for name in names),
+        ]
+        for run in runs
+    ]
+    return tables.Table(f"Settings: {kind}", ["workdir", *names], rows)
+
+
+def all_results(results):
+    """Return the table of everything that was measured.
+
+    Args:
+        results: list of `comparison.Result` of all kinds.
+    """
+    header = ["run", "task", "split", "ablation", "metrics", "seeds", "workdir"]
+    rows = [
+        [
+            result.run.kind or "",
+            paper_table.task_name(result.run.task or ""),
+            result.run.result.get("split", ""),
+            (result.run.row or "") if result.run.kind == "finetune" else "",
+            "; ".join(_metrics(result)),
+            cells.count(len(result.seeds)),
+            cells.path(
+                result.run.path,
+                ", ".join(str(run.path) for run in result.runs[1:]),
+            ),
+        ]
+        for result in results
+    ]
+    return tables.Table("All results", header, rows)
+
+
+def _metrics(result):
+    names = next(iter(result.seeds.values()))
+    for name in names:
+        value = cells.metric_value(name, result.mean(name))
+        span = result.span(name)
+        if span is not None:
+            low, high = (cells.metric_value(name, each) for each in span)
+            value += f" ({low} to {high})"
+        yield f"{paper_table.metric_name(name)} {value}"
+
+
+def _setting(run, name):
+    values = run.bindings.macros | run.bindings.parameters
+    text = repr(values[name]) if name in values else ""
+    return tables.Cell(text, is_code=True)

@@ -1,0 +1,134 @@
+"""The ablations: tasks by rows by seeds, in one run that goes on."""
+
+import dataclasses
+import time
+
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.evaluation import ablation_table
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import workdirs
+from gpt1_keras.runs import result
+from gpt1_keras.runs import suite
+from gpt1_keras.tasks import benchmarks
+
+_TRANSFER = "transfer_"
+
+
+def grid(
+    *,
+    workdir,
+    config_sha256,
+    finetune,
+    data,
+    training,
+    pretrained,
+    lstm_preset,
+    rows,
+    tasks,
+    table5,
+    seed,
+):
+    """Fine-tune each task in each row, into `workdir/ROW/TASK`.
+
+    Writes `table5.md` after every cell; a finished cell is not run again.
+
+    Args:
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the results.
+        finetune: function as `finetune.finetune`, of which this run gives
+            `workdir`, `config_sha256`, `task`, `training` and `pretrained`.
+        data: `benchmark_files.BenchmarkFiles`.
+        training: `recipe.FineTuning` of the full model.
+        pretrained: `pretrained.Pretrained` of the full model.
+        lstm_preset: path of a pretrained LSTM, or None.
+        rows: names: "full", "no_auxiliary_lm", "no_pretraining", "lstm", or
+            "transfer_K", with K layers transferred (-1, 0, 1 ...).
+        tasks: names of `tasks.benchmarks`.
+        table5: dict from a row to {task: the paper's share}.
+        seed: int, or the tuple of seeds, for the result.
+
+    Returns:
+        path of `result.json`.
+    """
+    if result.is_finished(workdir, config_sha256):
+        return result.path(workdir)
+    started = time.monotonic()
+    changes = {
+        row: _changes(row, training, pretrained, lstm_preset) for row in rows
+    }
+    chosen = [benchmarks.benchmark(name) for name in tasks]
+    suite.check(chosen, data)
+    cells = [(row, task) for task in chosen for row in changes]
+    for i, (row, task) in enumerate(cells, start=1):
+        logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
+        finetune(
+            workdir=workdir / row / task.name,
+            config_sha256=config_sha256,
+            task=task,
+            **changes[row],
+        )
+        print(f"\n{_write_table(workdir, table5)}", flush=True)
+    found = [result.read(workdir / row / task.name) for row, task in cells]
+    return result.write(
+        workdir,
+        run="grid",
+        task=", ".join(tasks),
+        split="dev",
+        metrics={
+            f"{row}/{task.name}": next(iter(each["metrics"].values()))
+            for (row, task), each in zip(cells, found, strict=True)
+        },
+        paper=table5,
+        num_examples=sum(each["num_examples"] for each in found),
+        seed=seed,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+    )
+
+
+def _changes(row, training, pretrained, lstm_preset):
+    """Return the arguments of fine-tuning in a row."""
+    if row == "full":
+        changed = {}
+    elif row == "no_auxiliary_lm":
+        changed = {"training": {"lm_loss_weight": 0.0}}
+    elif row == "no_pretraining":
+        changed = {"pretrained": {"num_transferred_layers": -1}}
+    elif row == "lstm":
+        if lstm_preset is None:
+            raise errors.InputError(
+                "the row 'lstm' needs LSTM_PRESET, a pretraining run with "
+                "gin/ablation/lstm.gin: give it or leave the row out of ROWS"
+            )
+        changed = {"pretrained": {"preset": lstm_preset}}
+    else:
+        changed = {"pretrained": {"num_transferred_layers": _layers(row)}}
+    return {
+        "training": dataclasses.replace(
+            training, **changed.get("training", {})
+        ),
+        "pretrained": pretrained.changed(**changed.get("pretrained", {})),
+    }
+
+
+def _layers(row):
+    try:
+        return int(str(row).removeprefix(_TRANSFER))
+    except ValueError:
+        raise errors.InputError(
+            f"ROWS has {row!r}: give 'full', 'no_auxiliary_lm', "
+            "'no_pretraining', 'lstm' or 'transfer_K' with a number K"
+        ) from None
+
+
+def _write_table(workdir, table5):
+    """Write and return table 5 of the cells so far."""
+    runs = [run for run in workdirs.find([workdir]) if run.kind == "finetune"]
+    ablations = ablation_table.choose(comparison.over_seeds(runs))
+    text = tables.markdown(ablation_table.table(ablations, table5))
+    files.write_atomic(workdir / "table5.md", text)
+    return text

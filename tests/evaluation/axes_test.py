@@ -1,0 +1,45 @@
+import matplotlib
+import pytest
+from matplotlib import image
+from matplotlib import pyplot
+
+from gpt1_keras.evaluation import axes as axes_lib
+
+
+def grey(colour):
+    """Luminance of a colour as a printer sees it, 0 black to 1 white."""
+    red, green, blue = matplotlib.colors.to_rgb(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+def test_four_curves_are_told_apart_in_grey():
+    looks = [axes_lib.look(i) for i in range(4)]
+    assert len({look["marker"] for look in looks}) == 4
+    shades = sorted(grey(look["color"]) for look in looks)
+    gaps = [high - low for low, high in zip(shades, shades[1:])]
+    assert min(gaps) > 0.12 and shades[-1] < 0.8
+
+
+def test_many_curves_begin_anew():
+    assert axes_lib.look(0)["color"] == axes_lib.look(6)["color"]
+    assert axes_lib.look(0)["marker"] != axes_lib.look(6)["marker"]
+
+
+@pytest.mark.parametrize("last, expected", [(800, "500"), (900000, "100k")])
+def test_updates_are_short(last, expected):
+    figure, axes = pyplot.subplots()
+    axes.plot([1, last], [0, 1])
+    axes_lib.updates(axes)
+    figure.canvas.draw()
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    pyplot.close(figure)
+    assert axes.get_xscale() == "log"
+    assert expected in labels
+
+
+def test_save_closes_the_figure(tmp_path):
+    figure, axes = pyplot.subplots()
+    axes.plot([1, 2])
+    path = axes_lib.save(figure, tmp_path / "a.png")
+    assert image.imread(path).ndim == 3
+    assert not pyplot.fignum_exists(figure.number)

@@ -1,0 +1,183 @@
+import base64
+import html.parser
+import re
+
+import pytest
+
+from gpt1_keras.evaluation import report
+from gpt1_keras.evaluation import workdirs
+from tests.reference import fake_workdirs
+
+CONSTANTS = {
+    "sst2": {
+        "metric": "accuracy",
+        "random": 0.5,
+        "state_of_the_art": 0.9,
+        "source": "a <book> & more",
+    },
+}
+PAPER = {"rte": {"accuracy": 0.56}, "mnli": {"accuracy_matched": 0.821}}
+TABLE_5 = {"full": {"average": 0.747, "rte": 0.56}}
+# Elements that have no end.
+VOID = {"meta", "img", "br", "wbr", "link", "input", "hr"}
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that elements close, and keeps what a test asks for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.anchors, self.images = [], [], set(), []
+        self.links, self.tables, self.alternatives = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.anchors.add(attributes.get("id"))
+        if tag == "a":
+            self.links.append(attributes["href"])
+        if tag == "img":
+            self.images.append(attributes["src"])
+            self.alternatives.append(attributes["alt"])
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data.strip()
+
+
+def write(folder, directory):
+    path = report.write(
+        workdirs.find([folder]),
+        directory,
+        constants=CONSTANTS,
+        paper=PAPER,
+        table5=TABLE_5,
+    )
+    assert path == directory / "report.html"
+    return path.read_text(encoding="utf-8")
+
+
+def fill(folder):
+    """A workdir of each kind, so that every section is there."""
+    for name, options in {
+        "full": {},
+        "none": {"NUM_TRANSFERRED_LAYERS": -1},
+        "some": {"NUM_TRANSFERRED_LAYERS": 1},
+        "no_lm": {"LM_LOSS_WEIGHT": 0.0},
+    }.items():
+        fake_workdirs.finetune(
+            folder / name, "rte", {"accuracy": 0.4321}, **options
+        )
+    fake_workdirs.pretrain(
+        folder / "pretrain",
+        [
+            {"step": 1, "perplexity": 90.0},
+            {"step": 1, "split": "held_out", "perplexity": 80.0},
+            {"step": 1, "split": "probes", "sst2_accuracy": 0.6},
+            {"step": 2, "split": "probes", "sst2_accuracy": 0.7},
+        ],
+    )
+    zero_shot = {
+        **{"run": "zero_shot", "task": "sst2", "split": "dev"},
+        **{"metrics": {"accuracy": 0.6789}, "num_examples": 872, "seed": None},
+    }
+    fake_workdirs.write_json(folder / "probe" / "result.json", zero_shot)
+
+
+def test_page_is_whole_and_stands_alone(tmp_path):
+    fill(tmp_path / "out")
+    text = write(tmp_path / "out", tmp_path / "report")
+    page = Page(text)
+    assert "script" not in page.tags and "link" not in page.tags
+    assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert 'name="viewport"' in text and "@media print" in text
+    assert len(page.images) == 3 and all(page.alternatives)
+    for image, name in zip(
+        page.images, ("figure2_left", "figure2_right", "learning_curves")
+    ):
+        content = base64.b64decode(image.partition(",")[2])
+        assert content == (tmp_path / f"report/plots/{name}.png").read_bytes()
+    assert {link.removeprefix("#") for link in page.links} < page.anchors
+    assert len(page.links) == 6
+
+
+def test_every_row_is_as_long_as_its_header(tmp_path):
+    fill(tmp_path / "out")
+    page = Page(write(tmp_path / "out", tmp_path / "report"))
+    assert len(page.tables) == 9
+    for table in page.tables:
+        assert {len(row) for row in table} == {len(table[0])}
+
+
+def test_numbers_stand_beside_the_paper_s_and_their_workdir(tmp_path):
+    fill(tmp_path / "out")
+    page = Page(write(tmp_path / "out", tmp_path / "report"))
+    (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
+    assert row[2:4] == ["43.2", "56.0"]
+    assert row[-1] == str(tmp_path / "out" / "full")
+    shown = {cell for table in page.tables for row in table for cell in row}
+    for name in ("full", "none", "some", "no_lm", "pretrain", "probe"):
+        assert str(tmp_path / "out" / name) in shown
+    assert "67.9" in shown
+
+
+def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
+    fake_workdirs.finetune(tmp_path / "a", "rte", {"accuracy": 0.4321})
+    text = write(tmp_path / "a", tmp_path / "report")
+    page = Page(text)
+    assert page.images == []
+    assert page.links == ["#benchmarks", "#ablations", "#all-results"]
+    written = {p.name for p in (tmp_path / "report").rglob("*") if p.is_file()}
+    assert written == {"report.html", "report.md"}
+    (row,) = [row for row in page.tables[0] if row[0] == "MNLI-m"]
+    assert row == ["MNLI-m", "accuracy", "", "82.1", "", "", "", "", ""]
+    assert "None" not in text and "nan" not in text
+
+
+def test_texts_are_escaped(tmp_path):
+    folder = tmp_path / "a<b>&c"
+    fill(folder)
+    text = write(folder, tmp_path / "report")
+    assert "a <book> & more" not in text and "a &lt;book&gt; &amp; more" in text
+    assert "a<b>&c" not in text
+    shown = [
+        cell for table in Page(text).tables for row in table for cell in row
+    ]
+    assert str(folder / "full") in shown
+
+
+def test_markdown_says_the_same(tmp_path):
+    fill(tmp_path / "out")
+    write(tmp_path / "out", tmp_path / "report")
+    text = (tmp_path / "report" / "report.md").read_text()
+    for title in ("Benchmarks", "Ablations", "Pretraining", "All results"):
+        assert f"## {title}\n" in text
+    assert "| RTE | accuracy | 43.2 | 56.0 | 50.0 |" in text
+    for picture in re.findall(r"!\[.+\]\((.+)\)", text):
+        assert (tmp_path / "report" / picture).is_file()
+    assert text.count("![") == 3
+
+
+@pytest.mark.parametrize("kind", ["suite", "submission"])
+def test_summaries_are_not_counted_twice(tmp_path, kind):
+    fake_workdirs.finetune(tmp_path / "rte", "rte", {"accuracy": 0.4321})
+    summary = {"run": kind, "task": "rte", "metrics": {"rte": 0.9876}}
+    fake_workdirs.write_json(tmp_path / "result.json", summary)
+    text = write(tmp_path, tmp_path / "report")
+    assert "43.2" in text
+    assert "98.8" not in text and "0.9876" not in text

@@ -1,0 +1,125 @@
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import run_tables
+from gpt1_keras.evaluation import workdirs
+from tests.reference import fake_workdirs
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.cells()]
+
+
+def test_pretraining_runs_finished_and_not(tmp_path):
+    lines = [
+        {"step": 5, "split": "held_out", "perplexity": 300.25},
+        {"step": 9, "perplexity": 250.0},
+    ]
+    fake_workdirs.pretrain(tmp_path / "a", lines)
+    fake_workdirs.write_config(tmp_path / "b", "pretrain.pretrain", A=1)
+    fake_workdirs.write_lines(tmp_path / "b", lines)
+    table = run_tables.pretraining(workdirs.find([tmp_path]))
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    assert texts(table) == [
+        [a, "transformer", "12", "116,534,784", "9"]
+        + ["512,000", "20.1", "", "18.4"],
+        [b, "", "", "", "9", "", "300.2", "", ""],
+    ]
+    assert table.cells()[1][0].note == "not finished"
+
+
+def test_zero_shot(tmp_path):
+    fake_workdirs.write_json(
+        tmp_path / "result.json",
+        {
+            "run": "zero_shot",
+            "task": "cola",
+            "split": "dev",
+            "metrics": {
+                "matthews": 0.066,
+                "accuracy": 0.478,
+                "threshold": -5.1,
+            },
+            "majority": {"matthews": 0.0, "accuracy": 0.691},
+            "random": 0.0,
+            "num_examples": 1043,
+            "seed": None,
+        },
+    )
+    table = run_tables.zero_shot(workdirs.find([tmp_path]))
+    assert texts(table) == [
+        ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043", ""]
+        + [str(tmp_path)],
+        ["", "", "accuracy", "47.8", "", "69.1", "", "", ""],
+        ["", "", "threshold", "-5.1", "", "", "", "", ""],
+    ]
+
+
+def test_probes_over_training(tmp_path):
+    fake_workdirs.pretrain(
+        tmp_path,
+        [
+            {
+                "step": 2,
+                "split": "probes",
+                "sst2_accuracy": 0.5,
+                "seconds": 1.0,
+            },
+            {
+                **{"step": 4, "split": "probes", "sst2_accuracy": 0.75},
+                **{"cola_auc": 0.6, "cola_threshold": -3.0, "dprd_num_last": 4},
+            },
+        ],
+    )
+    (run,) = workdirs.find([tmp_path])
+    constants = {"sst2": {"metric": "accuracy", "random": 0.5}}
+    table = run_tables.probes_over_training(run, constants)
+    assert table.header == ["updates", "SST-2 accuracy", "CoLA AUC"]
+    assert texts(table) == [
+        ["2", "50.0", ""],
+        ["4", "75.0", "60.0"],
+        ["random", "50.0", ""],
+    ]
+    fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
+    assert run_tables.probes_over_training(run, constants) is None
+
+
+def test_settings_that_differ(tmp_path):
+    metrics = {"accuracy": 0.5}
+    fake_workdirs.finetune(tmp_path / "a", "rte", metrics, NUM_EPOCHS=3)
+    assert run_tables.settings("finetune", workdirs.find([tmp_path])) is None
+    fake_workdirs.finetune(tmp_path / "b", "cola", metrics, NUM_EPOCHS=3)
+    fake_workdirs.finetune(
+        tmp_path / "c", "rte", metrics, NUM_EPOCHS=3, WEIGHT_DECAY=0.01
+    )
+    # A result without its config.gin says nothing.
+    fake_workdirs.write_json(
+        tmp_path / "d" / "result.json", {"run": "finetune"}
+    )
+    table = run_tables.settings("finetune", workdirs.find([tmp_path]))
+    assert [table.header[0], *sorted(table.header[1:])][:2] == [
+        "workdir",
+        "TASK",
+    ]
+    assert "NUM_EPOCHS" not in table.header and "SEED" not in table.header
+    column = table.header.index("TASK")
+    assert [(row[0], row[column]) for row in texts(table)] == [
+        (str(tmp_path / "a"), "'rte'"),
+        (str(tmp_path / "b"), "'cola'"),
+        (str(tmp_path / "c"), "'rte'"),
+    ]
+
+
+def test_all_results(tmp_path):
+    fake_workdirs.finetune(
+        tmp_path / "a",
+        "rte",
+        [{"accuracy": 0.5}, {"accuracy": 0.6}],
+        LM_LOSS_WEIGHT=0.0,
+    )
+    fake_workdirs.pretrain(tmp_path / "b", [])
+    results = comparison.over_seeds(workdirs.find([tmp_path]))
+    assert texts(run_tables.all_results(results)) == [
+        ["finetune", "RTE", "dev", "no_auxiliary_lm"]
+        + ["accuracy 55.0 (50.0 to 60.0)", "2", str(tmp_path / "a")],
+        ["pretrain", "language_model", "held_out", ""]
+        + ["loss 3; perplexity 20.1", "1", str(tmp_path / "b")],
+    ]

@@ -1,0 +1,119 @@
+"""Workdirs written by hand: the files that runs leave, without a run."""
+
+import hashlib
+import json
+
+
+def write_json(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    return path
+
+
+def write_lines(folder, lines):
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "metrics.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def write_config(folder, function, **macros):
+    """Write a `config.gin` that binds each macro to a parameter of its name.
+
+    Returns:
+        the hash in its second line.
+    """
+    bound = [f"{name} = {value!r}" for name, value in sorted(macros.items())]
+    used = [f"{function}.{name.lower()} = %{name}" for name in sorted(macros)]
+    text = "\n".join([*bound, f"RUN = @{function}", *used]) + "\n"
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    head = f"# python -m gpt1_keras.main\n# config_sha256: {sha256}\n\n"
+    (folder / "config.gin").write_text(head + text)
+    return sha256
+
+
+def write_preset(folder, *, lstm=False, num_layers=12):
+    config = {"num_layers": num_layers}
+    name = "LSTMBackbone" if lstm else "GPT1Backbone"
+    write_json(
+        folder / "preset" / "config.json",
+        {"class_name": name, "config": config},
+    )
+
+
+def finetune(
+    folder, task, metrics, *, lstm=False, num_layers=12, seed=42, **macros
+):
+    """Write a finished fine-tuning; a list of metrics is one for each seed.
+
+    Macros are those of `config.gin` besides the paper's.
+    """
+    macros = {
+        "TASK": task,
+        "DATA_DIR": "data",
+        "LM_LOSS_WEIGHT": 0.5,
+        "NUM_TRANSFERRED_LAYERS": None,
+        "SEED": seed,
+        "SEEDS": None,
+    } | macros
+    record = {
+        "run": "finetune",
+        "task": task,
+        "split": "dev",
+        "paper": {},
+        "num_examples": 1043,
+        "num_train_examples": 8551,
+        "seconds": 60.0,
+    }
+    if isinstance(metrics, dict):
+        record["config_sha256"] = write_config(
+            folder, "finetune.finetune", **macros
+        )
+        write_preset(folder, lstm=lstm, num_layers=num_layers)
+        record |= {"seed": macros["SEED"], "metrics": metrics}
+    else:
+        seeds = tuple(range(1, len(metrics) + 1))
+        macros["SEEDS"] = seeds
+        record["config_sha256"] = write_config(
+            folder, "finetune.finetune", **macros
+        )
+        for number, each in zip(seeds, metrics):
+            own = folder / f"seed_{number}"
+            write_preset(own, lstm=lstm, num_layers=num_layers)
+            write_json(
+                own / "result.json", record | {"seed": number, "metrics": each}
+            )
+        record |= {
+            "seed": list(seeds),
+            "metrics": metrics[0],
+            "seeds": {str(n): each for n, each in zip(seeds, metrics)},
+        }
+    majority = {name: 0.5 for name in record["metrics"]}
+    write_json(folder / "result.json", record | {"majority": majority})
+    return folder
+
+
+def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
+    """Write a finished pretraining with the lines of its `metrics.jsonl`."""
+    sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
+    write_preset(folder, lstm=lstm, num_layers=num_layers)
+    write_lines(folder, lines)
+    write_json(
+        folder / "result.json",
+        {
+            "run": "pretrain",
+            "task": "language_model",
+            "split": "held_out",
+            "metrics": {"loss": 3.0, "perplexity": 20.1},
+            "paper": {"perplexity": 18.4},
+            "num_examples": 1000,
+            "seed": 42,
+            "config_sha256": sha256,
+            "seconds": 10.0,
+            "num_steps": 1000,
+            "tokens_seen": 512000,
+            "parameters": 116534784,
+        },
+    )
+    return folder

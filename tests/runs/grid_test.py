@@ -1,0 +1,122 @@
+"""The ablations through `gpt1_keras.main`, on a tiny task."""
+
+import contextlib
+import io
+
+import gin
+import keras
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras import main
+from gpt1_keras.evaluation import workdirs
+from gpt1_keras.runs import grid
+from gpt1_keras.runs import pretrained
+from gpt1_keras.runs import result
+from tests.reference import kill_run
+from tests.reference import tiny_task
+from tests.runs import recipe_test
+
+ROWS = ("full", "no_pretraining", "no_auxiliary_lm", "transfer_1")
+
+
+class Experiment(tiny_task.Experiment):
+    gin_files = ("gin/grid.gin",)
+
+
+def run(experiment, workdir, **settings):
+    arguments = experiment.command(workdir, **settings)[3:]
+    stderr = io.StringIO()
+    policy = keras.config.dtype_policy()
+    try:
+        with (
+            contextlib.redirect_stderr(stderr),
+            contextlib.redirect_stdout(io.StringIO()) as stdout,
+        ):
+            status = main.main(arguments)
+    finally:
+        gin.clear_config()
+        keras.config.set_dtype_policy(policy)
+    return status, stderr.getvalue(), stdout.getvalue()
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("grid")
+    return Experiment(
+        directory,
+        backend=keras.config.backend(),
+        TASKS=("cola",),
+        ROWS=ROWS,
+        NUM_EPOCHS=1,
+        EARLY_EVALUATION_STEPS=(),
+    )
+
+
+def test_every_cell_and_the_table(experiment):
+    workdir = experiment.directory / "run"
+    status, stderr, stdout = run(experiment, workdir)
+    assert status == 0, stderr
+    facts = {
+        row: (
+            each["backbone"],
+            each["num_transferred_layers"],
+            each["lm_loss_weight"],
+        )
+        for row in ROWS
+        for each in [result.read(workdir / row / "cola")]
+    }
+    assert facts == {
+        "full": ("GPT1Backbone", 2, 0.5),
+        "no_pretraining": ("GPT1Backbone", -1, 0.5),
+        "no_auxiliary_lm": ("GPT1Backbone", 2, 0.0),
+        "transfer_1": ("GPT1Backbone", 1, 0.5),
+    }
+    runs = workdirs.find([workdir])
+    found = {run.row for run in runs if run.kind == "finetune"}
+    assert found == {*ROWS[:3], "transferred_1"}
+    table = (workdir / "table5.md").read_text()
+    assert table in stdout
+    for row in ("full", "no pretraining", "no auxiliary LM"):
+        assert row in table
+    # Started again, nothing is trained again.
+    cell = workdir / "full" / "cola" / "result.json"
+    before = cell.stat().st_mtime_ns
+    (workdir / "result.json").unlink()
+    assert run(experiment, workdir)[0] == 0
+    assert cell.stat().st_mtime_ns == before
+    assert result.read(workdir)["metrics"].keys() == {
+        f"{row}/cola" for row in ROWS
+    }
+
+
+def test_rows_without_the_language_model_loss_log_none(experiment):
+    workdir = experiment.directory / "run"
+    line = kill_run.lines(workdir / "no_auxiliary_lm" / "cola")[0]
+    assert "lm_loss" not in line
+
+
+@pytest.mark.parametrize(
+    "row, expected",
+    [
+        ("lstm", "needs LSTM_PRESET"),
+        ("no_lm", "ROWS has 'no_lm'"),
+        ("transfer_x", "ROWS has 'transfer_x'"),
+    ],
+)
+def test_mistakes(row, expected):
+    full = pretrained.Pretrained(
+        preset="p", num_transferred_layers=None, dropout=0.1
+    )
+    with pytest.raises(errors.InputError, match=expected):
+        grid._changes(row, recipe_test.SETTINGS, full, None)
+
+
+def test_lstm_takes_its_own_preset():
+    full = pretrained.Pretrained(
+        preset="p", num_transferred_layers=None, dropout=0.1
+    )
+    changed = grid._changes("lstm", recipe_test.SETTINGS, full, "lstm")
+    assert changed["pretrained"].preset == "lstm"
+    assert changed["pretrained"].dropout == 0.1
+    assert changed["training"] == recipe_test.SETTINGS
