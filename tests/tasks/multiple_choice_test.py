@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from gpt1_keras.data import encoded_examples
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import multiple_choice
+from tests.reference import letter_tokenizer
 
 
 @pytest.mark.parametrize("name", ["race", "story_cloze"])
@@ -50,3 +52,52 @@ def test_story_cloze(tmp_path):
     (row,) = found.read(tmp_path, "test")
     assert (row.text, row.choices) == ("A. B. C. D.", ("No.", "Yes."))
     assert found.measure([row], [1]) == {"accuracy": 1.0}
+
+
+class Letters(letter_tokenizer.LetterTokenizer):
+    start_id, delimiter_id, extract_id = 128, 129, 130
+
+
+def test_a_race_batch_by_hand(tmp_path):
+    """From the file of a passage to the arrays of a batch."""
+    folder = tmp_path / "race" / "RACE" / "dev" / "middle"
+    folder.mkdir(parents=True)
+    passage = {
+        "article": "ab",
+        "questions": ["c?", "d"],
+        "options": [["e", "fg", "h", "i"], ["j", "k", "l", "m"]],
+        "answers": ["B", "D"],
+        "id": "middle1.txt",
+    }
+    (folder / "1.txt").write_text(json.dumps(passage))
+    (tmp_path / "sample_benchmarks.json").write_text("{}")
+    task = multiple_choice.race()
+    rows = task.read(tmp_path, "dev")
+    encoded = encoded_examples.EncodedExamples(
+        rows,
+        tokenizer=Letters(),
+        transform=task.transform,
+        max_sequence_length=32,
+        name="race",
+    )
+    found = encoded.batch([0, 1], 9)
+    s, d, x = 128, 129, 130
+    a, b, c, dd, e, f, g, h, i, j, k, ll, m = b"abcdefghijklm"
+    q = ord("?")
+    assert found["token_ids"].tolist() == [
+        [
+            [s, a, b, c, q, d, e, x, 0],
+            [s, a, b, c, q, d, f, g, x],
+            [s, a, b, c, q, d, h, x, 0],
+            [s, a, b, c, q, d, i, x, 0],
+        ],
+        [
+            [s, a, b, dd, d, j, x, 0, 0],
+            [s, a, b, dd, d, k, x, 0, 0],
+            [s, a, b, dd, d, ll, x, 0, 0],
+            [s, a, b, dd, d, m, x, 0, 0],
+        ],
+    ]
+    assert found["extract_position"].tolist() == [[7, 8, 7, 7], [6, 6, 6, 6]]
+    assert found["token_weights"][0, 0].tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 0]
+    assert [task.target.encode(row) for row in rows] == [1, 3]

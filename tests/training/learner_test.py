@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 
 from gpt1_keras.training import losses
+from tests.reference import golden
 from tests.reference import tiny_learner
 
 
@@ -96,3 +97,37 @@ def test_optimizer_is_built_by_compile():
     # iterations, learning rate, and two moments per weight
     expected = 2 + 2 * len(learner.trainable_variables)
     assert len(learner.optimizer.variables) == expected
+
+
+def test_padding_changes_neither_losses_nor_gradients():
+    """What makes batches of few lengths the same as those of the longest."""
+    learner = tiny_learner.chooser()
+    longest = tiny_learner.labelled_batch()
+    for name in ("token_ids", "token_weights"):
+        longest[name][..., 4:] = 0
+    longest["extract_position"][:] = 3
+    bucketed = longest | {
+        name: longest[name][..., :4] for name in ("token_ids", "token_weights")
+    }
+    ours, theirs = (
+        [
+            ops.convert_to_numpy(value)
+            for value in golden.gradients_of(learner, batch)
+        ]
+        for batch in (bucketed, longest)
+    )
+    for mine, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-5)
+    assert max(np.abs(mine).max() for mine in ours) > 0.01
+    losses_of = [
+        {
+            name: float(
+                keras.ops.convert_to_numpy(keras.ops.stop_gradient(value))
+            )
+            for name, value in learner.training_losses(
+                {k: ops.convert_to_tensor(v) for k, v in batch.items()}
+            ).items()
+        }
+        for batch in (bucketed, longest)
+    ]
+    assert losses_of[0] == pytest.approx(losses_of[1], abs=1e-5)
