@@ -1,11 +1,9 @@
 """All benchmarks by name."""
 
-import difflib
-
-from gpt1_keras import errors
 from gpt1_keras.tasks import classification
 from gpt1_keras.tasks import entailment
 from gpt1_keras.tasks import multiple_choice
+from gpt1_keras.tasks import names
 from gpt1_keras.tasks import similarity
 
 # In the order of the paper's tables 2 to 4.
@@ -40,20 +38,8 @@ def benchmark(name, regression=False):
     Raises:
         InputError: there is none; says which name is nearest.
     """
-    known = _OF_THE_PAPER | _OF_GLUE
-    if name == "stsb":
-        return similarity.stsb(regression=regression)
-    if name in known:
-        return known[name]()
-    plain = str(name).lower().replace("-", "").replace("_", "")
-    spellings = {key.replace("_", ""): key for key in known}
-    nearest = difflib.get_close_matches(plain, spellings, n=1, cutoff=0.5)
-    advice = (
-        f"did you mean {spellings[nearest[0]]!r}?"
-        if nearest
-        else f"take one of {', '.join(known)}"
-    )
-    raise errors.InputError(f"there is no benchmark {name!r}: {advice}")
+    make = names.find(name, _OF_THE_PAPER | _OF_GLUE, "benchmark")
+    return make(regression=regression) if name == "stsb" else make()
 
 
 def of_preset(preprocessor):

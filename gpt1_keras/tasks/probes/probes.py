@@ -1,9 +1,7 @@
 """All zero-shot probes by name."""
 
-import difflib
-
-from gpt1_keras import errors
 from gpt1_keras.data.readers import pronouns as pronoun_reader
+from gpt1_keras.tasks import names as task_names
 from gpt1_keras.tasks.probes import acceptability
 from gpt1_keras.tasks.probes import last_word
 from gpt1_keras.tasks.probes import pronouns
@@ -45,16 +43,7 @@ def probe(name):
     Raises:
         InputError: there is none; says which name is nearest.
     """
-    if name in _PROBES:
-        return _PROBES[name]()
-    plain = str(name).lower().replace("-", "").replace("_", "")
-    nearest = difflib.get_close_matches(plain, NAMES, n=1, cutoff=0.5)
-    advice = (
-        f"did you mean {nearest[0]!r}?"
-        if nearest
-        else f"take one of {', '.join(NAMES)}"
-    )
-    raise errors.InputError(f"there is no probe {name!r}: {advice}")
+    return task_names.find(name, _PROBES, "probe")()
 
 
 def by_name(names):
