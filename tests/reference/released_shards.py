@@ -1,0 +1,61 @@
+"""Weights written in the layout in which OpenAI released GPT-1."""
+
+import json
+
+import numpy as np
+
+from gpt1_keras.text import tokenizer
+from tests.reference import golden
+
+
+def stored_arrays(arrays, *, num_positions):
+    """Return the arrays in the order and shapes of the released file.
+
+    Args:
+        arrays: dict under the released names; `we` holds token rows, then
+            `num_positions` position rows.
+    """
+    stored = [arrays["we"][-num_positions:], arrays["we"][:-num_positions]]
+    num_layers = len({name.split("/")[0] for name in arrays if name[0] == "h"})
+    for layer in range(num_layers):
+        for name in golden.BLOCK_NAMES:
+            value = np.asarray(arrays[f"h{layer}/{name}"])
+            is_matrix = name.endswith("/w")
+            stored.append(
+                value.reshape(1, *value.shape[-2:]) if is_matrix else value
+            )
+    return stored
+
+
+def random_arrays(shapes, seed=0):
+    """Return float32 arrays of these shapes: small, and gains near one."""
+    random = np.random.default_rng(seed)
+    arrays = []
+    for number, shape in enumerate(shapes):
+        value = random.standard_normal(shape, "float32") * np.float32(0.05)
+        is_gain = number > 1 and (number - 2) % 12 in (4, 10)
+        arrays.append(value + np.float32(is_gain))
+    return arrays
+
+
+def write(directory, stored, ends, vocabulary):
+    """Write the arrays, cut at `ends`, and the vocabulary into a folder."""
+    directory.mkdir(parents=True, exist_ok=True)
+    shapes = [list(array.shape) for array in stored]
+    (directory / "params_shapes.json").write_text(json.dumps(shapes))
+    flat = np.concatenate([array.reshape(-1) for array in stored])
+    for number, piece in enumerate(np.split(flat.astype("float32"), ends)):
+        np.save(directory / f"params_{number}.npy", piece)
+    vocabulary.save(directory)
+    (directory / "vocabulary.json").rename(directory / "encoder_bpe_40000.json")
+    (directory / "merges.txt").rename(directory / "vocab_40000.bpe")
+
+
+def letters(size):
+    """Return a byte-pair `Tokenizer` of `size` pieces without merges."""
+    rest = [chr(0x4E00 + i) for i in range(size - 54)]
+    alphabet = "abcdefghijklmnopqrstuvwxyz"
+    words = [letter + "</w>" for letter in alphabet]
+    return tokenizer.Tokenizer(
+        ["<unk>", *alphabet, *words, *rest, "\n</w>"], []
+    )
