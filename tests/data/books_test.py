@@ -31,7 +31,7 @@ def test_unwraps_paragraphs():
     assert books.clean(text) == f"{first}\n“No,” said he. {first}"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.lists(

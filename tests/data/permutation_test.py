@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gpt1_keras.data import permutation
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 5000), st.integers(0, 2**64 - 1))
 def test_is_a_bijection(size, key):
     keys = np.array([key], np.uint64)

@@ -14,7 +14,7 @@ PROSE = (
 WORDS = "the of a wandering sea, went Mary home; under".split()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from(WORDS), min_size=80, max_size=200),
     st.integers(50, 78),

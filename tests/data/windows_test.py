@@ -18,7 +18,7 @@ def starts_of(book, placed):
     return sorted(placed[1][placed[0] == book].tolist())
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=8),
     st.integers(2, 12),
@@ -109,7 +109,7 @@ def test_held_out_table():
     assert placed.end.tolist() == [4, 6, 7]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=6),
     st.integers(2, 10),
@@ -134,7 +134,7 @@ def test_held_out_scores_each_token_once(lengths, length, data):
     assert placed.num_scored == sum(max(n - 1, 0) for n in lengths)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 2000)
 )

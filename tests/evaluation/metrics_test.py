@@ -138,7 +138,7 @@ def test_every_small_case_against_counting():
 FLOATS = strategies.floats(width=32, allow_nan=True, allow_infinity=True)
 
 
-@hypothesis.settings(deadline=None, max_examples=100)
+@hypothesis.settings(max_examples=100)
 @hypothesis.given(
     pairs=strategies.lists(strategies.tuples(FLOATS, FLOATS), min_size=1)
 )
@@ -174,7 +174,6 @@ def test_matthews_threshold_by_hand(targets, scores, expected):
     )
 
 
-@hypothesis.settings(deadline=None)
 @hypothesis.given(
     strategies.lists(
         strategies.tuples(strategies.integers(0, 1), strategies.integers(0, 9)),

@@ -28,7 +28,7 @@ def reference(merges, folder):
     )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.lists(st.tuples(symbol, symbol), max_size=12, unique=True),
     st.lists(st.text("abc", min_size=1, max_size=12), min_size=1),

@@ -21,7 +21,7 @@ PARTS = [
 texts = st.lists(st.sampled_from(PARTS), max_size=16).map("".join)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(texts | st.text(max_size=20), min_size=1, max_size=4))
 def test_same_values_with_and_without_memory(given_texts):
     remembering = chunks.ChunkDictionary(alone, 1000)

@@ -26,7 +26,7 @@ PIECES = [
 texts = st.lists(st.sampled_from(PIECES), max_size=14).map("".join)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(texts | st.text())
 @example("<b>\n&amp;")
 @example("&amp;\n<b> &amp;\n&lt;")
@@ -50,7 +50,7 @@ def test_a_line_beyond_ftfys_segment_length():
     assert standardize.repair(text) == ftfy.fix_text(text)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(texts)
 def test_standardize_is_the_released_rule(text):
     expected = released_tokenizer.standardize(text)

@@ -19,7 +19,7 @@ special = st.sampled_from(
 plain = st.from_regex(r"'?[A-Za-z]{1,9}('s|'|:|\.)?", fullmatch=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(pieces | special | plain, min_size=1, max_size=30))
 def test_pieces_are_split_as_by_spacy(given_pieces):
     found, dependent = word_rules.split_pieces(dict.fromkeys(given_pieces))
@@ -29,7 +29,7 @@ def test_pieces_are_split_as_by_spacy(given_pieces):
         assert found[piece] == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(pieces | special | plain, min_size=2, max_size=8))
 def test_other_pieces_do_not_depend_on_their_neighbours(given_pieces):
     found, dependent = word_rules.split_pieces(dict.fromkeys(given_pieces))

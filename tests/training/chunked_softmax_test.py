@@ -88,7 +88,7 @@ def test_equals_the_plain_loss_and_its_gradient(chunk_size):
         np.testing.assert_allclose(ours, expected, atol=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     weights=st.lists(
         st.one_of(st.just(0.0), st.floats(0.125, 4.0, width=32)),

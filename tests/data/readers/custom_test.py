@@ -97,7 +97,7 @@ def test_held_out_rows_depend_on_the_seed_alone(tmp_path):
     assert first != other
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans()), min_size=2),
     st.floats(0.01, 0.99),

@@ -281,7 +281,7 @@ def test_unknown_split(tmp_path, case):
         read(tmp_path, case)
 
 
-@hypothesis.settings(deadline=None, max_examples=60)
+@hypothesis.settings(max_examples=60)
 @hypothesis.given(content=strategies.binary(max_size=300))
 def test_any_bytes_are_examples_or_an_input_error(tmp_path_factory, content):
     folder = tmp_path_factory.mktemp("glue")

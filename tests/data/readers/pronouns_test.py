@@ -3,7 +3,6 @@ import collections
 import pytest
 from absl import logging
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
@@ -155,7 +154,6 @@ def test_which_of_several_pronouns(
     assert (line in shown) == is_repeated
 
 
-@settings(deadline=None)
 @given(st.lists(st.text("abc ,.", min_size=1).filter(str.strip), max_size=4))
 def test_text_around_the_pronoun_is_kept(words):
     before = " ".join(" ".join(words).split())

@@ -11,7 +11,7 @@ from gpt1_keras import errors
 from gpt1_keras.data.readers import bad_rows
 from gpt1_keras.data.readers import rows
 
-SETTINGS = hypothesis.settings(deadline=None, max_examples=60)
+SETTINGS = hypothesis.settings(max_examples=60)
 # Everything but the characters that end fields and lines of a GLUE file.
 FIELDS = strategies.text(
     strategies.characters(

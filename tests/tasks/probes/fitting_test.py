@@ -1,6 +1,5 @@
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import continuations
@@ -41,7 +40,6 @@ def test_no_text_is_encoded_as_the_opening():
     assert fitting.encode("a b", NoNewline()) == [ord("a"), ord("b")]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 9)),
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1),

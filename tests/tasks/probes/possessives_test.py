@@ -1,6 +1,5 @@
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data.readers import pronouns as reader
@@ -68,7 +67,6 @@ def test_not_possessive(text):
     assert not possessives.is_possessive(*parts(text or "||"))
 
 
-@settings(deadline=None)
 @given(st.text(), st.sampled_from(["", "her", "He"]), st.text())
 def test_any_text(before, pronoun, after):
     found = possessives.is_possessive(before, pronoun, after)

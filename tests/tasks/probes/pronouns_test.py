@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import continuations
@@ -94,7 +93,6 @@ def test_measure():
     assert PROBE.majority([example("", label=1)] * 2) == {"accuracy": 1.0}
 
 
-@settings(deadline=None)
 @given(
     st.text("ab .", max_size=30),
     st.lists(st.text("cd", min_size=1, max_size=30), min_size=2, max_size=4),
