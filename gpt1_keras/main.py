@@ -14,6 +14,7 @@ where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
 
 import importlib.util
 import inspect
+import logging as std_logging
 import os
 import pathlib
 import shlex
@@ -113,6 +114,9 @@ def _run(flags, arguments):
         is_new = workdirs.claim(values["workdir"], configuration, command)
     absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.
     logging.use_absl_handler()
+    logging.get_absl_handler().setFormatter(
+        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+    )
     logging.set_verbosity(logging.INFO)
     try:
         run(**values)

@@ -8,6 +8,9 @@ from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import result_cells as cells
 from gpt1_keras.evaluation import tables
 
+# Macros that say what a run is, or hold the paper's numbers.
+_NOT_SETTINGS = ("PAPER", "RUN", "TASK")
+
 
 def pretraining(runs):
     """Return the table of pretraining runs."""
@@ -111,7 +114,7 @@ def probes_over_training(run, constants):
 
 
 def settings(kind, runs):
-    """Return the table of the settings in which runs of one kind differ.
+    """Return the table of the macros in which runs of one kind differ.
 
     Args:
         kind: str, such as "finetune".
@@ -129,6 +132,7 @@ def settings(kind, runs):
             name
             for run in others
             for name, _, _ in bindings.differences(first.bindings, run.bindings)
+            if name.isupper() and not name.startswith(_NOT_SETTINGS)
         }
     )
     if not names:

@@ -1,5 +1,7 @@
-"""GPT-1 as KerasHub classes."""
+"""GPT-1 as KerasHub classes, and the heads that their presets hold."""
 
+from gpt1_keras.layers.heads import ChoiceHead
+from gpt1_keras.layers.heads import SumHead
 from gpt1_keras.models.backbone import GPT1Backbone
 from gpt1_keras.models.causal_lm import GPT1CausalLM
 from gpt1_keras.models.causal_lm_preprocessor import GPT1CausalLMPreprocessor
@@ -9,6 +11,7 @@ from gpt1_keras.models.task_preprocessor import GPT1TaskPreprocessor
 from gpt1_keras.models.tokenizer import GPT1Tokenizer
 
 __all__ = [
+    "ChoiceHead",
     "GPT1Backbone",
     "GPT1CausalLM",
     "GPT1CausalLMPreprocessor",
@@ -16,4 +19,5 @@ __all__ = [
     "GPT1TaskPreprocessor",
     "GPT1Tokenizer",
     "LSTMBackbone",
+    "SumHead",
 ]

@@ -51,6 +51,7 @@ def evaluate(
     logits = model.logits(examples)
     has_labels = all(e.label is not None for e in examples.examples)
     _write_predictions(workdir, examples, logits, has_labels)
+    logging.info("predictions: %s", workdir / "predictions.tsv")
     metrics, majority = {}, {}
     if has_labels:
         metrics = examples.measure(logits)

@@ -124,7 +124,7 @@ def fit(
                 history=history,
                 checkpoints=checkpoints,
             )
-            if stop and checkpoints.steps()[-1] < num_steps:
+            if stop:
                 raise errors.Stopped(
                     f"stopped by {stop.signal_name} after "
                     f"{checkpoints.steps()[-1]} of {num_steps} updates, saved "

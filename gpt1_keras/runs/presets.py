@@ -29,6 +29,16 @@ def find(preset):
         directory = pathlib.Path(preset)
         if (directory / "preset" / "config.json").exists():
             directory = directory / "preset"
+    if preset is None and not directory.exists():
+        raise errors.InputError(
+            f"no PRESET is given and {_SHIPPED} is not there: add --set "
+            "\"PRESET = 'out/mini'\", the workdir of a pretraining run"
+        )
+    if not directory.exists():
+        raise errors.InputError(
+            f"PRESET {directory} does not exist: give the workdir of a "
+            "finished run"
+        )
     if not (directory / "config.json").exists():
         raise errors.InputError(
             f"PRESET {directory} has no config.json: give the preset/ folder "
@@ -51,6 +61,9 @@ def find_best(workdir):
     if not seeds:
         return find(workdir)
     best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
+    logging.info(
+        "%s: of %d seeds the best on dev is %s", workdir, *(len(seeds), best)
+    )
     return find(pathlib.Path(workdir) / f"seed_{best}")
 
 

@@ -1,5 +1,6 @@
 """All benchmarks by name."""
 
+from gpt1_keras import errors
 from gpt1_keras.tasks import classification
 from gpt1_keras.tasks import entailment
 from gpt1_keras.tasks import multiple_choice
@@ -48,4 +49,9 @@ def of_preset(preprocessor):
     Args:
         preprocessor: the `GPT1TaskPreprocessor` of the preset.
     """
+    if preprocessor.task == "custom":
+        raise errors.InputError(
+            "this model was fine-tuned on your own rows: take "
+            "gin/evaluate_custom.gin"
+        )
     return benchmark(preprocessor.task, regression=preprocessor.is_regression)

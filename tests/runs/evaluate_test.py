@@ -190,7 +190,7 @@ def test_scores(folder, models, tmp_path):
         ("cola", {"SPLIT": "validation"}, "split 'validation' is none of"),
         ("stsb", {"SPLIT": "test"}, "STS-B/test.tsv does not exist"),
         ("pretrained", {}, "has no head: it is pretrained, not fine-tuned"),
-        ("nowhere", {}, "nowhere has no config.json"),
+        ("nowhere", {}, "nowhere does not exist"),
         ("cola", {"DTYPE": "float23"}, "DTYPE is 'float23'"),
         ("cola", {"PRESET": None}, "no PRESET is given"),
     ],

@@ -119,7 +119,7 @@ def test_task_of_another_kind(folder, models, preset, task):
     "name, expected",
     [
         ("pretrained", "has no head: it is pretrained, not fine-tuned"),
-        ("nowhere", "has no config.json"),
+        ("nowhere", "does not exist"),
     ],
 )
 def test_mistakes(folder, name, expected):

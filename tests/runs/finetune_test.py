@@ -2,6 +2,8 @@
 
 import contextlib
 import io
+import subprocess
+import sys
 
 import gin
 import keras
@@ -99,6 +101,25 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     assert accuracy == pytest.approx(found["metrics"]["accuracy"])
 
 
+def test_preset_loads_where_only_the_models_are_imported(finished):
+    """In a process that has imported nothing else of the program."""
+    program = (
+        "from gpt1_keras import models\n"
+        "model = models.GPT1TaskModel.from_preset"
+        f"({str(finished / 'preset')!r})\n"
+        "inputs = model.preprocessor(['the old captain', 'our garden'])\n"
+        "print(model.predict(inputs, verbose=0)['logits'].shape)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=kill_run.ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert found.stdout == "(2, 2)\n", found.stderr
+
+
 def test_special_rows_are_drawn_and_saved(experiment, finished):
     model = task_model.GPT1TaskModel.from_preset(str(finished / "preset"))
     rows = model.backbone.token_and_position_embedding.special_embeddings
@@ -161,7 +182,7 @@ def test_part_of_the_training_examples(experiment, tmp_path):
     [
         ({"TASK": "kola"}, "no benchmark 'kola': did you mean 'cola'"),
         ({"TASK": "rte"}, "RTE"),
-        ({"PRESET": "nowhere"}, "PRESET nowhere has no config.json"),
+        ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
         ({"NUM_TRANSFERRED_LAYERS": 3}, "the preset has 2 layers"),
         ({"SEQUENCE_LENGTH": 33}, "more than the preset's 32 positions"),
         ({"BATCH_SIZE": 162, "MICROBATCH_SIZE": None}, "160 training"),

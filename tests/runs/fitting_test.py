@@ -167,12 +167,16 @@ def test_signal_saves_and_the_same_command_continues(
     assert_same_run(tmp_path, undisturbed)
 
 
-def test_signal_at_the_last_update_lets_the_run_finish(tmp_path, undisturbed):
+def test_signal_at_the_last_update_stops_what_comes_after(
+    tmp_path, undisturbed
+):
     def ask(step, history):
         if step == NUM_STEPS:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    fit(tmp_path, periodic=[(1, ask)])
+    with pytest.raises(errors.Stopped, match="8 of 8 updates"):
+        fit(tmp_path, periodic=[(1, ask)])
+    fit(tmp_path)
     assert_same_run(tmp_path, undisturbed)
 
 

@@ -49,11 +49,18 @@ def test_without_a_name_the_one_shipped(monkeypatch, tmp_path, preset):
         assert presets.find(None) == place
 
 
-@pytest.mark.parametrize("name", ["nowhere", "empty", "file"])
-def test_no_preset(tmp_path, name):
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("nowhere", "does not exist"),
+        ("empty", "has no config.json: give the preset/"),
+        ("file", "has no config.json: give the preset/"),
+    ],
+)
+def test_no_preset(tmp_path, name, expected):
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
-    expected = rf"^PRESET \S+{name} has no config.json: give the preset/"
+    expected = rf"^PRESET \S+{name} {expected}"
     with pytest.raises(errors.InputError, match=expected):
         presets.find(tmp_path / name)
 

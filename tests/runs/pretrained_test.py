@@ -124,9 +124,9 @@ def test_vocabulary_of_another_preset(preset, tmp_path):
 
 
 def test_mistakes(preset, tmp_path):
-    with pytest.raises(errors.InputError, match="has no config.json"):
+    with pytest.raises(errors.InputError, match="does not exist"):
         of(tmp_path / "nowhere").tokenizer()
-    with pytest.raises(errors.InputError, match="has no config.json"):
+    with pytest.raises(errors.InputError, match="does not exist"):
         of(tmp_path / "nowhere").backbone()
     with pytest.raises(errors.InputError, match="the preset has 2 layers"):
         of(preset, num_transferred_layers=3).backbone()

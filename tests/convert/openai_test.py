@@ -1,0 +1,255 @@
+import json
+
+import numpy as np
+import pytest
+from keras import ops
+
+from gpt1_keras import errors
+from gpt1_keras.convert import openai
+from tests.reference import numpy_gpt1
+from tests.reference import released_shards
+from tests.reference import small_models
+
+NUM_POSITIONS = 12
+SIZES = {
+    "vocabulary_size": 60,
+    "num_heads": 2,
+    "intermediate_dim": 32,
+    "max_sequence_length": NUM_POSITIONS,
+    "num_special_tokens": 0,
+}
+# Twelve shards: one empty, one of a single number, and 10 after 2.
+ENDS = [1, 95, 95, 96, 700, 1003, 1204, 1500, 1777, 2019, 2222]
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    return small_models.released_arrays(small_models.network(**SIZES))
+
+
+@pytest.fixture
+def folder(tmp_path, arrays):
+    stored = released_shards.stored_arrays(arrays, num_positions=NUM_POSITIONS)
+    released_shards.write(
+        tmp_path / "model", stored, ENDS, small_models.byte_pairs()
+    )
+    return tmp_path / "model"
+
+
+def predict(model, ids):
+    return small_models.read(model(small_models.inputs(ids)))
+
+
+def test_forward_equals_the_plain_one(folder, arrays):
+    model = openai.read(folder, num_heads=2)
+    ids = small_models.token_ids(2, NUM_POSITIONS, below=60)
+    hidden = numpy_gpt1.hidden_states(
+        arrays, ids, num_positions=NUM_POSITIONS, num_layers=2, num_heads=2
+    )
+    np.testing.assert_allclose(predict(model.backbone, ids), hidden, atol=2e-5)
+    logits = hidden @ arrays["we"][:60].T
+    np.testing.assert_allclose(predict(model, ids), logits, atol=1e-4)
+
+
+def test_weights_vocabulary_and_configuration(folder, arrays):
+    model = openai.read(folder, num_heads=2)
+    found = small_models.released_arrays(model.backbone)
+    assert found.keys() == arrays.keys()
+    for name, value in arrays.items():
+        np.testing.assert_array_equal(found[name], value)
+    tokenizer = model.preprocessor.tokenizer
+    assert tokenizer.pipeline.sha256 == small_models.byte_pairs().sha256
+    assert model.preprocessor.sequence_length == NUM_POSITIONS
+    config = model.backbone.get_config()
+    expected = {
+        **SIZES,
+        "num_layers": 2,
+        "hidden_dim": 8,
+        "embedding_dropout": 0.1,
+        "attention_dropout": 0.1,
+        "residual_dropout": 0.1,
+        "embedding_dropout_on": "tables",
+        "layer_norm_epsilon": 1e-5,
+    }
+    assert {name: config[name] for name in expected} == expected
+
+
+@pytest.mark.needs_data
+def test_forward_equals_the_released_code(tmp_path, shared_file):
+    golden = np.load(shared_file("golden/openai_finetune_a.npz"))
+    meta = json.loads(str(golden["meta"]))
+    prefix = "weight/model/"
+    arrays = {
+        n.removeprefix(prefix): golden[n]
+        for n in golden.files
+        if n.startswith(prefix)
+    }
+    # The rows of special tokens stand for tokens here, so that they are read.
+    num_tokens = meta["n_vocab"] + meta["n_special"]
+    stored = released_shards.stored_arrays(arrays, num_positions=meta["n_ctx"])
+    total = sum(array.size for array in stored)
+    ends = [i * total // 10 + i for i in range(1, 10)]
+    released_shards.write(
+        tmp_path, stored, ends, released_shards.letters(num_tokens)
+    )
+    model = openai.read(tmp_path, num_heads=meta["n_head"])
+
+    ids = golden["X"][..., 0]
+    hidden = predict(model.backbone, ids.reshape(-1, meta["n_ctx"]))
+    places = (ids == meta["n_vocab"] + 2).argmax(-1)
+    features = numpy_gpt1.extract_features(hidden, places)
+    logits = numpy_gpt1.choice_logits(features, arrays)
+    np.testing.assert_allclose(logits, golden["clf_logits"], atol=1e-5)
+    weights = golden["M"].reshape(hidden.shape[:2])
+    losses = numpy_gpt1.language_model_losses(
+        hidden, arrays["we"], ids.reshape(weights.shape), weights
+    )
+    np.testing.assert_allclose(losses, golden["lm_losses"], atol=1e-5)
+
+
+@pytest.mark.parametrize("width, expected", [(128, 2), (64, 1)])
+def test_heads_of_64_unless_told(tmp_path, width, expected):
+    shapes = [[4, width], [60, width], *openai._block_shapes(width)]
+    stored = released_shards.random_arrays(shapes)
+    released_shards.write(tmp_path, stored, [77], small_models.byte_pairs())
+    assert openai.read(tmp_path).backbone.num_heads == expected
+
+
+# --- mistakes ----------------------------------------------------------------
+
+
+def remove(name):
+    return lambda folder: (folder / name).unlink()
+
+
+def rewrite_shapes(change):
+    def spoil(folder):
+        path = folder / "params_shapes.json"
+        shapes = json.loads(path.read_text())
+        path.write_text(json.dumps(change(shapes)))
+
+    return spoil
+
+
+def rewrite_shard(change, number=4):
+    def spoil(folder):
+        path = folder / f"params_{number}.npy"
+        np.save(path, change(np.load(path)), allow_pickle=True)
+
+    return spoil
+
+
+def cut_short(folder):
+    path = folder / "params_4.npy"
+    path.write_bytes(path.read_bytes()[:-3])
+
+
+def put(value):
+    def change(array):
+        array[array.size // 2] = value
+        return array
+
+    return change
+
+
+def other_vocabulary(folder):
+    path = folder / "encoder_bpe_40000.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "new": 60}))
+
+
+def transposed(shapes):
+    shapes[2] = [1, 24, 8]
+    return shapes
+
+
+MISTAKES = {
+    "no shapes": (
+        remove("params_shapes.json"),
+        "params_shapes.json is missing",
+    ),
+    "no vocabulary": (
+        remove("encoder_bpe_40000.json"),
+        "encoder_bpe_40000.json is missing",
+    ),
+    "no merges": (remove("vocab_40000.bpe"), "vocab_40000.bpe is missing"),
+    "no shard 3": (remove("params_3.npy"), r"params_3\.npy is missing"),
+    "no last shard": (
+        remove("params_11.npy"),
+        "11 shards have 2222 numbers, params_shapes.json tells of 2320",
+    ),
+    "not JSON": (
+        lambda f: (f / "params_shapes.json").write_text("[[512,"),
+        "not JSON",
+    ),
+    "no list": (rewrite_shapes(lambda s: {"a": s}), "not a list of shapes"),
+    "array missing": (rewrite_shapes(lambda s: s[:-1]), "has 25 shapes"),
+    "no block": (rewrite_shapes(lambda s: s[:2]), "has 2 shapes"),
+    "flat positions": (
+        rewrite_shapes(lambda s: [[96], *s[1:]]),
+        r"shape 0 is \[96\]",
+    ),
+    "transposed": (
+        rewrite_shapes(transposed),
+        r"shape 2 is \[1, 24, 8\], expected \[1, 8, 24\]",
+    ),
+    "tokens too wide": (
+        rewrite_shapes(lambda s: [s[0], [60, 9], *s[2:]]),
+        r"shape 1 is \[60, 9\], expected \[60, 8\]",
+    ),
+    "one too many": (
+        rewrite_shard(lambda a: np.append(a, a[:1])),
+        "have 2321 numbers",
+    ),
+    "one too few": (rewrite_shard(lambda a: a[1:]), "have 2319 numbers"),
+    "cut short": (cut_short, r"params_4\.npy is cut short"),
+    "empty file": (
+        lambda f: (f / "params_4.npy").write_bytes(b""),
+        r"params_4\.npy is cut short",
+    ),
+    "pickle": (
+        rewrite_shard(lambda a: a.astype(object)),
+        r"params_4\.npy is cut short or no \.npy",
+    ),
+    "float64": (
+        rewrite_shard(lambda a: a.astype("float64")),
+        "has float64 of shape",
+    ),
+    "not flat": (rewrite_shard(lambda a: a[None]), r"of shape \[1, 604\]"),
+    "NaN": (
+        rewrite_shard(put(np.nan), 6),
+        "model: h0/[a-z_/]+ has NaN or infinite",
+    ),
+    "infinite": (
+        rewrite_shard(put(np.inf), 10),
+        "model: h1/[a-z_/]+ has NaN or infinite",
+    ),
+    "vocabulary": (
+        other_vocabulary,
+        "encoder_bpe_40000.json has 61 tokens, the token table 60 rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_told_in_one_line(folder, name):
+    spoil, expected = MISTAKES[name]
+    spoil(folder)
+    with pytest.raises(errors.InputError, match=expected) as raised:
+        openai.read(folder, num_heads=2)
+    assert "\n" not in str(raised.value)
+    assert str(folder) in str(raised.value)
+
+
+@pytest.mark.parametrize("num_heads", [None, 3, 0, -1])
+def test_heads_that_do_not_divide_the_width(folder, num_heads):
+    with pytest.raises(errors.InputError, match="give --num_heads"):
+        openai.read(folder, num_heads=num_heads)
+
+
+def test_dropout_is_off_outside_training(folder):
+    model = openai.read(folder, num_heads=2)
+    ids = small_models.token_ids(1, 5, below=60)
+    one, other = (
+        ops.convert_to_numpy(model(small_models.inputs(ids))) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one, other)
