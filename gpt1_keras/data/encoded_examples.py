@@ -1,5 +1,7 @@
 """Examples as ids, ready for their transform."""
 
+import copy
+
 import numpy as np
 from absl import logging
 
@@ -24,7 +26,8 @@ class EncodedExamples:
         lengths: int array `[N]`, the longest candidate of each example.
         num_tokens: int array `[N]`, tokens of all its candidates.
         num_candidates: int, `C`.
-        num_cut: int. Examples of which something had to be cut.
+        num_cut: int. Examples of all those encoded of which something had
+            to be cut.
     """
 
     def __init__(
@@ -52,6 +55,14 @@ class EncodedExamples:
 
     def __len__(self):
         return len(self._ids)
+
+    def part(self, rows):
+        """Return the examples of `rows` (ints), encoded already."""
+        found = copy.copy(self)
+        found._ids = [self._ids[row] for row in rows]
+        found.lengths = self.lengths[rows]
+        found.num_tokens = self.num_tokens[rows]
+        return found
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""

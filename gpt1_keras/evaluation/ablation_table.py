@@ -91,7 +91,10 @@ def table(ablations, paper):
         means = ablations.means(row)
         average = paper_table.glue_average(means)
         found = [ablations.cells.get((row, task)) for task in tasks]
-        ours = [cells.over_seeds(each, each and each.metric) for each in found]
+        ours = [
+            cells.over_seeds(each, each and each.metric, "mean")
+            for each in found
+        ]
         rows.append(
             [label, "ours", paper_table.percent(average), *ours],
         )

@@ -41,6 +41,11 @@ class Result:
         found = (metrics.get(metric) for metrics in self.seeds.values())
         return [value for value in found if value is not None]
 
+    def median(self, metric):
+        """Return the median over seeds, None where the metric is missing."""
+        values = self.values(metric)
+        return statistics.median(values) if values else None
+
     def mean(self, metric):
         """Return the mean over seeds, None where the metric is missing."""
         values = self.values(metric)

@@ -56,7 +56,7 @@ def of_the_paper(results, paper):
     header = ["benchmark", "metric", "ours", "paper", "majority", "data"]
     header += ["train", "dev", "workdir"]
     note = (
-        "Percent on dev, mean over seeds; data: official files or generated "
+        "Percent on dev, median over seeds; data: official files or generated "
         "samples; train, dev: numbers of examples."
     )
     return [

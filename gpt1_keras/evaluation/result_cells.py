@@ -12,16 +12,17 @@ SHARES = frozenset(
 )
 
 
-def over_seeds(result, metric):
-    """Return the mean of a metric; below it its range and number of seeds.
+def over_seeds(result, metric, middle="median"):
+    """Return a metric; below it its range and number of seeds.
 
     Args:
         result: `comparison.Result` or None.
         metric: str.
+        middle: "median", as in `result.json`, or "mean", as in table 5.
     """
     if result is None:
         return ""
-    text = metric_value(metric, result.mean(metric))
+    text = metric_value(metric, getattr(result, middle)(metric))
     span = result.span(metric)
     if span is None:
         return text

@@ -175,7 +175,7 @@ def all_results(results):
 def _metrics(result):
     names = next(iter(result.seeds.values()))
     for name in names:
-        value = cells.metric_value(name, result.mean(name))
+        value = cells.metric_value(name, result.median(name))
         span = result.span(name)
         if span is not None:
             low, high = (cells.metric_value(name, each) for each in span)

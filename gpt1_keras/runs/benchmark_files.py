@@ -21,6 +21,7 @@ class BenchmarkFiles:
     def __init__(self, *, data_dir, sample_examples, sample_seed):
         self.data_dir = data_dir
         self._is_sample = data_dir is None
+        self._task, self._read = None, {}
         self.sample_examples = sample_examples
         self.sample_seed = sample_seed
 
@@ -30,15 +31,21 @@ class BenchmarkFiles:
         return self._is_sample
 
     def read(self, task, split):
-        """Return the examples of one split of a `Task`, not empty."""
+        """Return the examples of one split of a `Task`, not empty.
+
+        Those of the last task are kept, for several runs of it.
+        """
         if self.data_dir is None:
             self.data_dir = self._sample()
-        examples = task.read(self.data_dir, split)
-        if not examples:
+        if self._task != task.name:
+            self._task, self._read = task.name, {}
+        if split not in self._read:
+            self._read[split] = task.read(self.data_dir, split)
+        if not self._read[split]:
             raise errors.InputError(
                 f"{task.name}: there are no {split} examples in {self.data_dir}"
             )
-        return examples
+        return self._read[split]
 
     def _sample(self):
         version = benchmarks.source_sha256()[:8]

@@ -8,6 +8,7 @@ from absl import logging
 from gpt1_keras.evaluation import confusion
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
 
 
@@ -42,10 +43,13 @@ def evaluate(
     Returns:
         path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
-        return result.path(workdir)
+    directory = presets.find_best(preset)
+    found = result.path(workdir)
+    if not presets.is_newer(directory, found):
+        if result.is_finished(workdir, config_sha256):
+            return found
     started = time.monotonic()
-    model = fine_tuned.FineTuned(preset, scoring)
+    model = fine_tuned.FineTuned(directory, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
     logits = model.logits(examples)

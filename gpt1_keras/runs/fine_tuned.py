@@ -52,7 +52,7 @@ class FineTuned:
                 "fine-tuned; give the workdir of a fine-tuning run"
             )
         self.preprocessor = network.preprocessor
-        self._learner = learner_lib.Learner(network, loss=None, clip_norm=1.0)
+        self._learner = learner_lib.Learner(network)
 
     def labelled(self, task, examples, split):
         """Return `labelled.Labelled` examples, labels known or not.

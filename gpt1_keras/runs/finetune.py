@@ -56,23 +56,26 @@ def finetune(
     fitting.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
     length = training.max_sequence_length(pretrained.num_positions())
-    examples = _draw(data.read(task, "train"), training.num_train_examples)
-    parts = {
-        "train": examples,
-        "dev": data.read(task, "dev"),
-        "train_sample": _draw(examples, training.num_scored_train_examples),
-    }
-    parts = {
-        split: training.labelled(task, part, tokenizer, length, split)
-        for split, part in parts.items()
-    }
+    examples = data.read(task, "train")
+    rows = _draw(len(examples), training.num_train_examples)
+    train, dev = (
+        training.labelled(task, part, tokenizer, length, split)
+        for split, part in (
+            ("train", [examples[row] for row in rows]),
+            ("dev", data.read(task, "dev")),
+        )
+    )
+    sample = train.part(
+        _draw(len(train), training.num_scored_train_examples),
+        f"{task.name} train sample",
+    )
 
     def run(directory, seed):
         return _FineTuned(
             directory,
             seed,
-            train=parts["train"],
-            scored={name: parts[name] for name in ("dev", "train_sample")},
+            train=train,
+            scored={"dev": dev, "train_sample": sample},
             tokenizer=tokenizer,
             pretrained=pretrained,
             build_optimizer=build_optimizer,
@@ -185,17 +188,16 @@ class _FineTuned:
                 presets.save(self._network, self._workdir / "preset")
 
 
-def _draw(examples, count):
-    """Return all examples, or `count` at random, the same for all seeds."""
-    if count is None or count >= len(examples):
-        return examples
+def _draw(size, count):
+    """Return all of `size` rows, or `count` of them, equal for all seeds."""
+    if count is None or count >= size:
+        return np.arange(size)
     if count < 1:
         raise errors.InputError(
             "NUM_TRAIN_EXAMPLES and NUM_SCORED_TRAIN_EXAMPLES are 1 or more, "
             f"not {count}; None takes all"
         )
-    chosen = np.random.default_rng(0).permutation(len(examples))[:count]
-    return [examples[i] for i in np.sort(chosen)]
+    return np.sort(np.random.default_rng(0).permutation(size)[:count])
 
 
 def _best(path):

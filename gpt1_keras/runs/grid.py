@@ -39,14 +39,13 @@ def grid(
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the results.
-        finetune: function as `finetune.finetune`, of which this run gives
-            `workdir`, `config_sha256`, `task`, `training` and `pretrained`.
+        finetune: function as `finetune.finetune`; this run gives `workdir`,
+            `config_sha256`, `task`, `data`, `training` and `pretrained`.
         data: `benchmark_files.BenchmarkFiles`.
         training: `recipe.FineTuning` of the full model.
         pretrained: `pretrained.Pretrained` of the full model.
         lstm_preset: path of a pretrained LSTM, or None.
-        rows: names: "full", "no_auxiliary_lm", "no_pretraining", "lstm", or
-            "transfer_K", with K layers transferred (-1, 0, 1 ...).
+        rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
         tasks: names of `tasks.benchmarks`.
         table5: dict from a row to {task: the paper's share}.
         seed: int, or the tuple of seeds, for the result.
@@ -69,6 +68,7 @@ def grid(
             workdir=workdir / row / task.name,
             config_sha256=config_sha256,
             task=task,
+            data=data,
             **changes[row],
         )
         print(f"\n{_write_table(workdir, table5)}", flush=True)

@@ -1,5 +1,7 @@
 """Labelled examples of one split and what a model makes of them."""
 
+import copy
+
 import numpy as np
 
 from gpt1_keras import progress
@@ -43,9 +45,23 @@ class Labelled:
             max_sequence_length=max_sequence_length,
             name=name,
         )
-        self._batches = example_batches.ScoredExamples(
-            self.encoded, batch_size=batch_size, bucket_lengths=bucket_lengths
-        )
+        self._scoring = {
+            "batch_size": batch_size,
+            "bucket_lengths": bucket_lengths,
+        }
+
+    def part(self, rows, name):
+        """Return some of the examples under another name, encoded already.
+
+        Args:
+            rows: ints.
+            name: str, for messages.
+        """
+        found = copy.copy(self)
+        found.name = name
+        found.examples = [self.examples[row] for row in rows]
+        found.encoded = self.encoded.part(rows)
+        return found
 
     def __len__(self):
         return len(self.examples)
@@ -61,14 +77,15 @@ class Labelled:
             learner: `training.learner.Learner` of a network with a head.
             stop: `signals.StopRequest` that interrupts the work, or None.
         """
-        count = len(self._batches)
+        batches = example_batches.ScoredExamples(self.encoded, **self._scoring)
+        count = len(batches)
         with progress.bar(self.name, count) as advance:
             found = learner.predict(
-                loader.load(self._batches, first_step=0, num_steps=count),
+                loader.load(batches, first_step=0, num_steps=count),
                 verbose=0,
                 callbacks=[fitting.Advance(advance, stop)],
             )
-        return self._batches.restore(found["logits"])
+        return batches.restore(found["logits"])
 
     def measure(self, logits):
         """Return the task's metrics of `logits` `[N, Y]`."""

@@ -116,6 +116,14 @@ def load_tokenizer(directory):
     return tokenizer
 
 
+def is_newer(directory, path):
+    """Return whether a preset has changed since `path` was written."""
+    return path.exists() and any(
+        file.stat().st_mtime > path.stat().st_mtime
+        for file in pathlib.Path(directory).iterdir()
+    )
+
+
 def save(model, directory):
     """Write `model` as a preset, in place of what was there.
 

@@ -146,12 +146,10 @@ class _Scorer:
         self._name = name
         self._learner = learner_lib.Learner(
             branches.branching_network(backbone),
-            loss=None,
             scorer=branch_scores.BranchScores(
                 num_branches=self._packed.num_branches,
                 chunk_size=scoring.softmax_chunk,
             ),
-            clip_norm=1.0,
         )
         self._batches = example_batches.ScoredExamples(
             self._packed,

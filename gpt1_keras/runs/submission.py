@@ -3,20 +3,21 @@
 import pathlib
 import time
 
+import keras
 from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.evaluation import glue_submission
 from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
 from gpt1_keras.tasks import benchmarks
 
-# Task -> task whose model answers; the diagnostic set has none of its own.
-_MODELS = {
-    **{name: name for name in ("cola", "sst2", "mrpc", "stsb", "qqp")},
-    **{name: name for name in ("mnli", "qnli", "rte", "wnli")},
-    "ax": "mnli",
-}
+# Task -> tasks that its model answers; the diagnostic set has no model.
+_ANSWERED = {
+    name: (name,)
+    for name in ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli")
+} | {"mnli": ("mnli", "ax")}
 
 
 def submission(*, workdir, config_sha256, runs, data, scoring):
@@ -35,26 +36,28 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
     Returns:
         path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
-        return result.path(workdir)
     started = time.monotonic()
     runs = pathlib.Path(runs)
-    there = [
-        task
-        for task, model in _MODELS.items()
-        if (runs / model / result.path("").name).exists()
-    ]
+    there = {
+        name: presets.find_best(runs / name)
+        for name in _ANSWERED
+        if result.path(runs / name).exists()
+    }
     if not there:
         raise errors.InputError(
             f"RUNS {runs} has no finished GLUE run (no {runs / 'cola'} or "
             "others): give a suite's workdir"
         )
-    predictions, num_rows = {}, {}
-    for task in there:
-        found = _predict(task, runs / _MODELS[task], data, scoring)
-        predictions |= found
-        if data.is_sample:
-            num_rows |= {name: len(rows) for name, rows in found.items()}
+    found = result.path(workdir)
+    if not any(presets.is_newer(p, found) for p in there.values()):
+        if result.is_finished(workdir, config_sha256):
+            return found
+    predictions = {}
+    for name, preset in there.items():
+        predictions |= _predict(name, preset, data, scoring)
+    num_rows = {}
+    if data.is_sample:
+        num_rows = {name: len(rows) for name, rows in predictions.items()}
     path, filled = glue_submission.write(
         workdir / "submission", predictions, num_rows=num_rows
     )
@@ -82,22 +85,29 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
     )
 
 
-def _predict(name, run, data, scoring):
+def _predict(name, preset, data, scoring):
     """Return {task of the submission: label words or scores in file order}."""
-    task = benchmarks.benchmark(name)
-    model = fine_tuned.FineTuned(run, scoring)
-    if model.preprocessor.task != _MODELS[name]:
+    keras.utils.clear_session()
+    model = fine_tuned.FineTuned(preset, scoring)
+    if model.preprocessor.task != name:
         raise errors.InputError(
-            f"{run} holds a model of {model.preprocessor.task}: RUNS must have "
-            f"one of {_MODELS[name]} there"
+            f"{preset} holds a model of {model.preprocessor.task}: RUNS must "
+            f"have one of {name} there"
         )
-    examples = model.labelled(task, data.read(task, "test"), "test")
-    predicted = task.target.predict(model.logits(examples))
-    words = [task.target.word(each) for each in predicted]
-    if name != "mnli":
-        return {name: words}
-    groups = [example.group for example in examples.examples]
-    return {
-        f"mnli_{group}": [w for w, g in zip(words, groups) if g == group]
-        for group in sorted(set(groups))
-    }
+    found = {}
+    for answered in _ANSWERED[name]:
+        task = benchmarks.of_preset(model.preprocessor)
+        if answered != name:
+            task = benchmarks.benchmark(answered)
+        examples = model.labelled(task, data.read(task, "test"), "test")
+        predicted = task.target.predict(model.logits(examples))
+        words = [task.target.word(each) for each in predicted]
+        for group in sorted({e.group for e in examples.examples}):
+            # Of MultiNLI each of the two parts is a file of its own.
+            key = f"{answered}_{group}" if group else answered
+            found[key] = [
+                word
+                for word, example in zip(words, examples.examples)
+                if example.group == group
+            ]
+    return found

@@ -18,7 +18,7 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the results.
         finetune: function as `finetune.finetune`, of which this run gives
-            `workdir`, `config_sha256` and `task`.
+            `workdir`, `config_sha256`, `task` and `data`.
         data: `benchmark_files.BenchmarkFiles`.
         tasks: names of `tasks.benchmarks`.
         paper: dict from a task's name to the paper's metrics.
@@ -41,7 +41,12 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
     for i, task in enumerate(chosen, start=1):
         logging.info("task %d of %d: %s", i, len(chosen), task.name)
         directory = workdir / task.name
-        finetune(workdir=directory, config_sha256=config_sha256, task=task)
+        finetune(
+            workdir=directory,
+            config_sha256=config_sha256,
+            task=task,
+            data=data,
+        )
         found.append(result.read(directory))
         table = paper_table.markdown(found)
         files.write_atomic(workdir / "table.md", table)

@@ -24,14 +24,16 @@ def zero_shot(*, workdir, config_sha256, preset, probing, dtype):
     Returns:
         path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
-        return result.path(workdir)
+    directory = presets.find(preset)
+    found = result.path(workdir)
+    if not presets.is_newer(directory, found):
+        if result.is_finished(workdir, config_sha256):
+            return found
     started = time.monotonic()
     fitting.set_dtype(dtype)
     (probe,) = probing.probes
     split = probing.split(probe)
     examples = probing.examples(probe, split)
-    directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory)
     with signals.catch() as stop:

@@ -20,12 +20,13 @@ class Learner(_step.TrainStep, keras.Model):
         network: a functional model from a dict of inputs to a dict of
             outputs (`GPT1TaskModel`).
         loss: function `(outputs, batch) -> dict of scalars` with the key
-            `loss` (`training.losses`).
+            `loss` (`training.losses`); None for one that only predicts.
         loss_names: the keys of that dict.
         scorer: object whose `score(outputs, batch)` gives what `predict`
             returns for the language model (`LanguageModelLoss`), or None
             where only the head's logits are wanted.
-        clip_norm: float. Largest global norm of the gradient of the batch.
+        clip_norm: float. Largest global norm of the gradient of the batch;
+            needed for training.
         micro_batch_size: int or None. Examples per forward pass; None takes
             the whole batch.
     """
@@ -34,10 +35,10 @@ class Learner(_step.TrainStep, keras.Model):
         self,
         network,
         *,
-        loss,
+        loss=None,
         loss_names=("loss",),
         scorer=None,
-        clip_norm,
+        clip_norm=None,
         micro_batch_size=None,
         **kwargs,
     ):

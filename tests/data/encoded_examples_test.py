@@ -52,6 +52,24 @@ def test_a_text_that_comes_again_is_encoded_once():
     assert tokenizer.asked == ["same", "b"]
 
 
+def test_part_is_that_of_these_rows_encoded_alone():
+    rows = [
+        examples.Example(text, "c", ("d", "e" * (i + 1)))
+        for i, text in enumerate(("ab", "abc", "a"))
+    ]
+    tokenizer, whole = encode(rows, transforms.multiple_choice)
+    tokenizer.asked.clear()
+    found = whole.part([2, 0])
+    assert not tokenizer.asked
+    _, expected = encode([rows[2], rows[0]], transforms.multiple_choice)
+    assert len(found) == 2 and len(whole) == 3
+    assert [found.candidates(i) for i in range(2)] == [
+        expected.candidates(i) for i in range(2)
+    ]
+    np.testing.assert_equal(found.lengths, expected.lengths)
+    np.testing.assert_equal(found.num_tokens, expected.num_tokens)
+
+
 def test_says_what_was_cut(caplog):
     rows = [examples.Example("a" * 9), examples.Example("a")]
     with caplog.at_level("INFO"):

@@ -22,8 +22,10 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     assert rte.seeds.keys() == {"1", "2", "3"}
     assert rte.metric == "accuracy"
     assert rte.mean("accuracy") == pytest.approx(0.4)
+    assert rte.median("accuracy") == 0.5
     assert rte.span("accuracy") == (0.1, 0.6)
-    assert rte.mean("f1") is None and rte.span("f1") is None
+    assert rte.mean("f1") is None and rte.median("f1") is None
+    assert rte.span("f1") is None
     assert len(rte.runs) == 3
     assert cola.mean("accuracy") == pytest.approx(0.85)
 

@@ -67,11 +67,9 @@ def expected(network, chosen):
 def score(network, packed, **options):
     learner = learner_lib.Learner(
         branches.branching_network(network),
-        loss=None,
         scorer=branch_scores.BranchScores(
             num_branches=packed.num_branches, chunk_size=5
         ),
-        clip_norm=1.0,
     )
     batches = example_batches.ScoredExamples(packed, **options)
     found = learner.predict(

@@ -33,6 +33,18 @@ def test_official_files(tmp_path, cache):
     assert not cache.exists()
 
 
+def test_splits_of_the_last_task_are_kept(tmp_path):
+    data = of(str(tiny_task.write_cola(tmp_path / "data")))
+    cola = benchmarks.benchmark("cola")
+    kept = [data.read(cola, split) for split in ("train", "dev")]
+    assert data.read(cola, "train") is kept[0]
+    assert data.read(cola, "dev") is kept[1]
+    with pytest.raises(errors.InputError):
+        data.read(benchmarks.benchmark("rte"), "dev")
+    again = data.read(cola, "dev")
+    assert again == kept[1] and again is not kept[1]
+
+
 def test_sample_files_are_written_once(cache, caplog):
     data = of()
     assert data.is_sample

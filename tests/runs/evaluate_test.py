@@ -1,6 +1,9 @@
 """Evaluation through `gpt1_keras.main`, in this process."""
 
 import json
+import os
+import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -139,6 +142,26 @@ def test_finished_run_started_again_changes_nothing(folder, cola):
     status, errors = run(folder, cola, "cola")
     assert status == 0, errors
     assert tiny_fine_tuned.contents(cola) == before
+
+
+def test_preset_that_changed_is_evaluated_again(folder, models, tmp_path):
+    shutil.copytree(folder / "stsb", tmp_path / "stsb")
+    workdir = tmp_path / "dev"
+    settings = {"PRESET": str(tmp_path / "stsb")}
+    assert run(folder, workdir, "stsb", **settings)[0] == 0
+    first = tiny_fine_tuned.contents(workdir)
+    later = (workdir / "result.json").stat().st_mtime + 1
+    model = models["stsb"]
+    kernel = model.head.dense.kernel
+    before = np.array(kernel)
+    kernel.assign(-before)
+    presets.save(model, tmp_path / "stsb" / "preset")
+    kernel.assign(before)
+    for path in (tmp_path / "stsb" / "preset").iterdir():
+        os.utime(path, (later, later))
+    assert run(folder, workdir, "stsb", **settings)[0] == 0
+    metrics = result_of(workdir)["metrics"]
+    assert metrics != json.loads(first[pathlib.Path("result.json")])["metrics"]
 
 
 def test_split_without_labels(folder, models, tmp_path):

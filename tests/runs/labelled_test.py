@@ -61,6 +61,17 @@ def test_fewer_examples_than_a_batch(folder, model, learner):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+def test_part_has_the_logits_and_labels_of_its_rows(folder, model, learner):
+    whole = of(model, glue.read_cola(folder, "dev"))
+    rows = [5, 0, 3]
+    part = whole.part(rows, "some")
+    assert (part.name, len(part)) == ("some", 3)
+    np.testing.assert_equal(part.labels(), whole.labels()[rows])
+    np.testing.assert_allclose(
+        part.logits(learner), whole.logits(learner)[rows], atol=1e-5
+    )
+
+
 def test_metrics(folder, model):
     examples = glue.read_cola(folder, "dev")
     logits = np.random.default_rng(0).normal(size=(len(examples), 2))

@@ -1,4 +1,5 @@
 import json
+import os
 import shutil
 
 import keras
@@ -201,3 +202,17 @@ def test_label_words_are_kept_as_they_are(preset, tmp_path):
     presets.save(model, tmp_path / "preset")
     found = presets.load(task_model.GPT1TaskModel, tmp_path / "preset")
     assert found.preprocessor.label_words == words
+
+
+# --- is_newer ----------------------------------------------------------------
+
+
+def test_is_newer(preset, tmp_path):
+    result = tmp_path / "result.json"
+    assert not presets.is_newer(preset, result)  # There is no result yet.
+    result.write_text("{}")
+    assert not presets.is_newer(preset, result)
+    later = result.stat().st_mtime + 10
+    changed = shutil.copytree(preset, tmp_path / "preset")
+    os.utime(changed / "config.json", (later, later))
+    assert presets.is_newer(changed, result)

@@ -26,7 +26,7 @@ class Finetune:
         self.called = []
         self.fail_at = fail_at
 
-    def __call__(self, *, workdir, config_sha256, task):
+    def __call__(self, *, workdir, config_sha256, task, data):
         if result.is_finished(workdir, config_sha256):
             return result.path(workdir)
         self.called.append(task.name)

@@ -17,13 +17,14 @@ def imbalance(path, rows):
     """
     counts = collections.Counter(row.example.label for row in rows)
     ranked = counts.most_common()
-    (largest, most), (smallest, fewest) = ranked[0], ranked[-1]
+    (_, most), (smallest, fewest) = ranked[0], ranked[-1]
     if fewest >= _RARE * most:
         return []
     line = next(row.line for row in rows if row.example.label == smallest)
     return [
-        f"{path}: classes are far from equal: rows of {smallest!r}: {fewest}"
-        f" (line {line}), of {largest!r}: {most}; accuracy will say little"
+        f"{path}: classes are far from equal:"
+        f" {', '.join(f'{word!r} {count}' for word, count in ranked)} rows"
+        f" (line {line} is the first of {smallest!r}); accuracy will say little"
     ]
 
 

@@ -146,7 +146,7 @@ def test_each_warning_comes_once(tmp_path, warnings):
     repeated, contradicting, imbalance, overlap = warnings
     assert "repeated texts: 1" in repeated
     assert "line 4 'a', line 101 'b'" in contradicting
-    assert "rows of 'c': 1 (line 102)" in imbalance
+    assert "'c' 1 rows (line 102 is the first of 'c')" in imbalance
     assert "train.jsonl too: 1 of 2" in overlap and "its line 6" in overlap
 
 

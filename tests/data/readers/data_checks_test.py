@@ -22,7 +22,7 @@ def test_imbalance(rare, is_warned):
     assert bool(found) == is_warned
     if is_warned:
         (line,) = found
-        assert "rows of 'no': 9 (line 102), of 'yes': 100" in line
+        assert "'yes' 100, 'no' 9 rows (line 102 is the first" in line
 
 
 def test_repetitions_and_contradictions():
