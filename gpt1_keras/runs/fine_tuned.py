@@ -36,7 +36,9 @@ class FineTuned:
         scoring: `Scoring`.
 
     Attributes:
-        preprocessor: `GPT1TaskPreprocessor`: task, label words, tokenizer.
+        network: the `GPT1TaskModel`.
+        preprocessor: its `GPT1TaskPreprocessor`: task, words, tokenizer.
+        directory: path of the preset.
     """
 
     def __init__(self, preset, scoring):
@@ -51,6 +53,7 @@ class FineTuned:
                 f"PRESET {self.directory} has no head: it is pretrained, not "
                 "fine-tuned; give the workdir of a fine-tuning run"
             )
+        self.network = network
         self.preprocessor = network.preprocessor
         self._learner = learner_lib.Learner(network)
 

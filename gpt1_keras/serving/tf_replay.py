@@ -1,0 +1,47 @@
+"""Answers requests with a SavedModel and with nothing else but TensorFlow.
+
+    python -I tf_replay.py SAVED_MODEL REQUESTS ANSWERS
+
+Both files have one JSON object per line: inputs of the default signature, and
+its outputs. What an export needs and a server does not have is forbidden here:
+Keras, this package, tokenizers.
+"""
+
+import json
+import sys
+
+FORBIDDEN = (
+    *("keras", "keras_hub", "tf_keras", "gpt1_keras", "spacy", "ftfy"),
+    *("tokenizers", "transformers", "jax", "torch"),
+)
+
+
+def main(saved_model, requests, answers):
+    for name in FORBIDDEN:
+        sys.modules[name] = None  # an import of it fails
+    import tensorflow as tf
+
+    model = tf.saved_model.load(saved_model)
+    answer = model.signatures["serving_default"]
+    with open(requests, encoding="utf-8") as lines:
+        with open(answers, "w", encoding="utf-8") as file:
+            for line in lines:
+                inputs = {
+                    name: tf.constant(value, tf.string)
+                    for name, value in json.loads(line).items()
+                }
+                outputs = {
+                    name: _plain(value.numpy().tolist())
+                    for name, value in answer(**inputs).items()
+                }
+                file.write(json.dumps(outputs) + "\n")
+
+
+def _plain(value):
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.decode() if isinstance(value, bytes) else value
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

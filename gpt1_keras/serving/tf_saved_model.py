@@ -1,0 +1,116 @@
+"""A SavedModel as TensorFlow Serving wants it: versions, assets, warm-up."""
+
+import contextlib
+import pathlib
+import shutil
+import tempfile
+
+import tensorflow as tf
+from absl import logging
+from tensorflow_serving.apis import predict_pb2
+from tensorflow_serving.apis import prediction_log_pb2
+
+EXTRA = "assets.extra"
+WARM_UP = "tf_serving_warmup_requests"
+_NAME = "gpt1_keras"  # TensorFlow Serving puts its own in
+
+
+def next_version(folder):
+    """Return the path of the version after the last in `folder`.
+
+    TensorFlow Serving takes the folder with the largest number.
+    """
+    folder = pathlib.Path(folder)
+    found = [
+        int(path.name) for path in folder.glob("*") if path.name.isdecimal()
+    ]
+    return folder / str(max(found, default=0) + 1)
+
+
+def write(server, directory, *, labels, requests):
+    """Write `server` with labels and warm-up requests into `directory`.
+
+    The default signature is also there as `serve`, a function of a dict.
+
+    Args:
+        server: tf.Module with `signatures()`.
+        directory: pathlib.Path.
+        labels: list of str by class, goes to `assets/labels.txt`; may be
+            empty.
+        requests: list of dicts from an input's name to strings, each of which
+            is answered when the model is loaded, before the first user asks.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        if labels:
+            path = pathlib.Path(folder) / "labels.txt"
+            path.write_text("\n".join(labels) + "\n", encoding="utf-8")
+            server.labels = tf.saved_model.Asset(str(path))
+        with _quiet():
+            signatures = server.signatures()
+            server.serve = _of_a_dictionary(signatures["serving_default"])
+            tf.saved_model.save(server, str(directory), signatures=signatures)
+    extra = directory / EXTRA
+    extra.mkdir()
+    with tf.io.TFRecordWriter(str(extra / WARM_UP)) as writer:
+        for request in requests:
+            log = prediction_log_pb2.PredictionLog(
+                predict_log=prediction_log_pb2.PredictLog(
+                    request=predict_request(request)
+                )
+            )
+            writer.write(log.SerializeToString())
+
+
+def _of_a_dictionary(signature):
+    """Return a function of all inputs in one, as keras.layers.TFSMLayer asks.
+
+    Args:
+        signature: concrete function of named inputs.
+    """
+    specs = tf.nest.flatten(signature.structured_input_signature)
+    return tf.function(
+        lambda inputs: signature(**inputs),
+        input_signature=[{s.name: s for s in specs if s is not None}],
+    )
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Leave out what TensorFlow says of names while it saves."""
+    loggers = [logging.get_absl_logger(), tf.get_logger()]
+    levels = [logger.level for logger in loggers]
+    try:
+        for logger in loggers:
+            logger.setLevel("ERROR")
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def predict_request(inputs, *, name=_NAME, signature="serving_default"):
+    """Return the protocol buffer of a request, for gRPC and warm-up.
+
+    Args:
+        inputs: dict from an input's name to nested lists of str or numbers.
+        name: str, of the model.
+        signature: str.
+    """
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = name
+    request.model_spec.signature_name = signature
+    for key, value in inputs.items():
+        request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
+    return request
+
+
+def publish(directory, folder):
+    """Move a finished SavedModel to the next version of `folder`.
+
+    Returns:
+        its path.
+    """
+    target = next_version(folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(directory, target)
+    return target

@@ -1,0 +1,264 @@
+"""spaCy's rules for one piece of text, as a TensorFlow graph.
+
+The expressions are spaCy's own. TensorFlow's engine (RE2) cannot look around
+a match; what an expression wants to see before or after it is matched with it
+and put back.
+"""
+
+import re
+import typing
+
+import tensorflow as tf
+
+from gpt1_keras.text import words as words_lib
+
+_BREAK = "\x02"  # between two words of a piece
+LONGEST = 256  # characters of a piece; longer ones are cut in parts
+_ROUNDS = 64  # affixes taken from a piece at most
+
+
+class WordRules(tf.Module):
+    """Splits pieces (what stands between two spaces) into words.
+
+    The order is spaCy's: affixes are taken off one by one until a special
+    case is left or nothing comes off, then the middle is split.
+
+    Call arguments:
+        pieces: string `[M]`, standardised, without white space.
+
+    Returns:
+        ragged string `[M, (words)]`, in lower case.
+    """
+
+    def __init__(self):
+        super().__init__()
+        tokenizer = words_lib.english()
+        special = {
+            piece: _BREAK.join(str(next(iter(t.values()))) for t in rule)
+            for piece, rule in tokenizer.rules.items()
+            if not any(character.isspace() for character in piece)
+        }
+        self._special = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                list(special), list(special.values())
+            ),
+            "",
+        )
+        prefixes, suffixes, infixes = _defaults()
+        self._prefix = _prefix(prefixes)
+        self._suffixes = _suffixes(suffixes)
+        self._infixes = _infixes(infixes)
+        self._address = _address(tokenizer.url_match.__self__.pattern)
+
+    def __call__(self, pieces):
+        pieces = tf.strings.regex_replace(
+            pieces, f"(.{{{LONGEST}}})", rf"\1{_BREAK}"
+        )
+        # [M] -> [M, (parts)]
+        parts = tf.strings.split(pieces, _BREAK)
+        words = self._split(parts.values)
+        words = tf.strings.split(words, _BREAK)
+        # [M, (parts), (words)] -> [M, (words)]
+        words = parts.with_values(words).merge_dims(1, 2)
+        keep = words.values != ""
+        words = tf.ragged.boolean_mask(words, words.with_values(keep))
+        return tf.strings.lower(words, "utf-8")
+
+    def _split(self, parts):
+        """`[M]` -> `[M]`, with `_BREAK` between the words."""
+        nothing = tf.zeros_like(parts)
+
+        def goes_on(i, rest, before, after, is_done):
+            return tf.logical_and(
+                i < _ROUNDS, tf.logical_not(tf.reduce_all(is_done))
+            )
+
+        def take(i, rest, before, after, is_done):
+            start, end, is_last = self._affixes(rest)
+            start = tf.where(is_done, "", start)
+            end = tf.where(is_done, "", end)
+            before = tf.where(
+                start == "", before, tf.strings.join([before, start, _BREAK])
+            )
+            after = tf.where(
+                end == "", after, tf.strings.join([_BREAK, end, after])
+            )
+            first, size = _length(start), _length(rest)
+            left = tf.strings.substr(
+                rest, first, size - first - _length(end), "BYTE"
+            )
+            is_done |= is_last | (left == rest) | (left == "")
+            is_done |= self._special.lookup(left) != ""
+            return i + 1, left, before, after, is_done
+
+        is_done = (parts == "") | (self._special.lookup(parts) != "")
+        _, rest, before, after, _ = tf.while_loop(
+            goes_on, take, [0, parts, nothing, nothing, is_done]
+        )
+        words = tf.strings.join([before, self._middle(rest), after])
+        # spaCy joins what spells a special case; this one is no rarity.
+        return tf.strings.regex_replace(
+            words, f"(^|{_BREAK})'{_BREAK}'({_BREAK}|$)", r"\1''\2"
+        )
+
+    def _affixes(self, rest):
+        """Return what to take from the left, the right, and if that is all.
+
+        An affix that leaves a special case is taken alone.
+        """
+        start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
+        first, size = _length(start), _length(rest)
+        tail = tf.strings.substr(rest, first, size - first, "BYTE")
+        leaves_special = (start != "") & (self._special.lookup(tail) != "")
+        end = self._suffix(tail)
+        # spaCy looks the special case up in what stands before the suffix.
+        head = tf.strings.substr(
+            rest, tf.zeros_like(size), size - _length(end), "BYTE"
+        )
+        keeps_special = (end != "") & (self._special.lookup(head) != "")
+        end = tf.where(leaves_special, "", end)
+        keeps_special &= ~leaves_special
+        start = tf.where(keeps_special, "", start)
+        return start, end, leaves_special | keeps_special
+
+    def _suffix(self, rest):
+        """Return the longest suffix; "" where there is none."""
+        longest = tf.zeros_like(rest)
+        for pattern in self._suffixes:
+            found = tf.strings.regex_replace(rest, pattern, r"\1")
+            longest = tf.where(
+                _length(found) > _length(longest), found, longest
+            )
+        return longest
+
+    def _middle(self, rest):
+        """Split what has no affixes."""
+        special = self._special.lookup(rest)
+        split = rest
+        for pattern, is_between in self._infixes:
+            # A second time for those that share a character with another.
+            for _ in range(2 if is_between else 1):
+                new = (
+                    rf"\1{_BREAK}\2{_BREAK}\3"
+                    if is_between
+                    else rf"{_BREAK}\1{_BREAK}"
+                )
+                split = tf.strings.regex_replace(split, pattern, new)
+        is_address = tf.strings.regex_full_match(rest, self._address)
+        split = tf.where(is_address, rest, split)
+        return tf.where(special != "", special, split)
+
+
+class _Expression(typing.NamedTuple):
+    """An expression in three parts, each for RE2."""
+
+    before: str  # must stand before the match
+    match: str
+    after: str  # must follow it, or must not
+    is_negative: bool
+
+
+def _defaults():
+    """Return spaCy's expressions: prefixes, suffixes and infixes."""
+    from spacy.lang.en import English  # seconds
+
+    defaults = English.Defaults
+    return [
+        [each for each in expressions if each.strip()]
+        for expressions in (
+            defaults.prefixes,
+            defaults.suffixes,
+            defaults.infixes,
+        )
+    ]
+
+
+def _prefix(expressions):
+    """One expression whose groups 1 and 2 are the prefix of a string."""
+    parts = [_parse(each) for each in expressions]
+    plain = [part.match for part in parts if not part.after]
+    (careful,) = (part for part in parts if part.is_negative)
+    not_after = f"[^{careful.after.removeprefix('[')}"
+    return f"^(?:({'|'.join(plain)}).*|({careful.match})(?:{not_after}.*)?|.*)$"
+
+
+def _suffixes(expressions):
+    """Expressions whose group 1 is the suffix of a string, or empty."""
+    by_condition = {}
+    for part in map(_parse, expressions):
+        by_condition.setdefault(part.before, []).append(part.match)
+    return [
+        f"^(?:.*?{before}({'|'.join(matches)})|.*)$"
+        for before, matches in by_condition.items()
+    ]
+
+
+def _infixes(expressions):
+    """Pairs of an expression and whether it has groups on both sides."""
+    found = []
+    for part in map(_parse, expressions):
+        if part.before:
+            found.append((f"({part.before})({part.match})({part.after})", True))
+        else:
+            found.append((f"({part.match})", False))
+    return found
+
+
+def _address(pattern):
+    """The expression of addresses.
+
+    Private networks and overlong names are addresses here.
+    """
+    pattern = re.sub(r"\(\?!(?:[^()]|\([^()]*\))*\)", "", pattern)
+    return _for_re2(pattern.replace("{0,62}", "*").replace("{2,63}", "{2,}"))
+
+
+def _parse(expression):
+    """Split an expression at its look-arounds."""
+    before = after = ""
+    is_negative = False
+    if expression.startswith("(?<="):
+        end = _closing(expression, 0)
+        before, expression = expression[4:end], expression[end + 1 :]
+    for opening in ("(?=", "(?!"):
+        start = expression.find(opening)
+        if start >= 0:
+            after = expression[start + 3 : -1]
+            expression = expression[:start]
+            is_negative = opening == "(?!"
+    for part in (before, expression, after):
+        if re.search(r"\(\?(?!:)", part):
+            raise ValueError(f"an expression RE2 cannot say: {expression}")
+    return _Expression(*map(_for_re2, (before, expression, after)), is_negative)
+
+
+def _closing(expression, start):
+    """Index of the parenthesis that closes the one at `start`."""
+    depth, in_class, i = 0, False, start
+    while i < len(expression):
+        character = expression[i]
+        if character == "\\":
+            i += 1
+        elif in_class:
+            in_class = character != "]"
+        elif character == "[":
+            in_class = True
+        elif character in "()":
+            depth += 1 if character == "(" else -1
+            if not depth:
+                return i
+        i += 1
+    raise ValueError(f"no closing parenthesis: {expression}")
+
+
+def _for_re2(expression):
+    expression = re.sub(
+        r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))",
+        lambda m: rf"\x{{{(m[1] or m[2])}}}",
+        expression,
+    )
+    return expression.replace(r"\'", "'").replace("(?u)", "")
+
+
+def _length(texts):
+    return tf.strings.length(texts, "BYTE")

@@ -1,0 +1,26 @@
+import numpy as np
+import pytest
+
+from gpt1_keras.evaluation import agreement
+
+
+def test_of_ids():
+    found = agreement.of_ids(
+        [[1, 2, 3], [4, 5], []], [[1, 2, 3], [4, 9, 5, 5], []]
+    )
+    assert found == {
+        "identical_texts": pytest.approx(2 / 3),
+        "identical_tokens": 1.0,
+    }
+    found = agreement.of_ids([[1, 2, 3, 4]], [[1, 3, 2, 7]])
+    assert found == {"identical_texts": 0.0, "identical_tokens": 0.5}
+    assert agreement.of_ids([], [])["identical_texts"] == 0.0
+
+
+def test_of_numbers():
+    expected = np.array([[0.1, 0.9], [0.5, 0.5], [0.2, 0.8]])
+    found = np.array([[0.1, 0.9], [0.9, 0.1], [0.25, 0.75]])
+    assert agreement.of_numbers(
+        expected, found, [True, False, True]
+    ) == pytest.approx(0.05)
+    assert agreement.of_numbers(expected, found, [False] * 3) == 0.0

@@ -1,0 +1,78 @@
+"""Servers of random weights and rows to ask them about."""
+
+import functools
+import pathlib
+import tempfile
+
+import tensorflow as tf
+
+from gpt1_keras.data import examples
+from gpt1_keras.serving import tf_task_server
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.text import tf_tokenizer
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
+
+TEXTS = [
+    "The old captain walked under a tall tree.",
+    "our gate",
+    "",
+    "the garden " * 30,
+    "Near, near - nearer!\nWalked",
+]
+# One of each family, and a score.
+TASKS = ("sst2", "rte", "mrpc", "stsb", "story_cloze", "race")
+
+
+def rows(name):
+    """Examples of what a task takes, one of them too long."""
+    num_choices = {"story_cloze": 2, "race": 4}.get(name, 0)
+    return [
+        examples.Example(
+            text,
+            "" if name == "sst2" else TEXTS[(i + 1) % 5],
+            tuple(TEXTS[(i + 2 + j) % 5] for j in range(num_choices)),
+        )
+        for i, text in enumerate(TEXTS)
+    ]
+
+
+def inputs(server, rows):
+    """The rows as inputs of the default signature."""
+    return {
+        name: tf.constant([getattr(row, name) for row in rows])
+        for name in server.texts
+    }
+
+
+@functools.cache
+def model(name):
+    """A `GPT1TaskModel` of random weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        tiny_task.write_preset(folder / "pretrained")
+        return tiny_fine_tuned.write(
+            folder / name, benchmarks.benchmark(name), folder / "pretrained"
+        )
+
+
+@functools.cache
+def server(name):
+    """The `TaskServer` of `model(name)`."""
+    network = model(name)
+    graph = graph_tokenizer(network.preprocessor.tokenizer.pipeline.sha256)
+    return tf_task_server.TaskServer(network, graph)
+
+
+@functools.cache
+def signature(name, which="serving_default"):
+    """A signature of `server(name)`, traced once."""
+    return server(name).signatures()[which]
+
+
+@functools.cache
+def graph_tokenizer(sha256):
+    """The graph of the tokenizer that all models have."""
+    tokenizer = model(TASKS[0]).preprocessor.tokenizer.pipeline
+    assert tokenizer.sha256 == sha256
+    return tf_tokenizer.GraphTokenizer(tokenizer)

@@ -1,0 +1,28 @@
+import pytest
+
+from gpt1_keras.serving import bare_process
+from gpt1_keras.serving import tf_saved_model
+from tests.reference import tiny_served
+
+
+def test_answers(tmp_path):
+    server = tiny_served.server("race")
+    rows = tiny_served.rows("race")
+    requests = [
+        {name: [getattr(row, name) for row in part] for name in server.texts}
+        for part in (rows[:2], rows[2:])
+    ]
+    tf_saved_model.write(server, tmp_path / "1", labels=[], requests=[])
+    found = bare_process.answers(tmp_path / "1", requests)
+    for request, answer in zip(requests, found, strict=True):
+        expected = server.answer(**request)
+        assert answer["label"] == expected["label"].numpy().tolist()
+        for got, want in zip(
+            answer["probabilities"], expected["probabilities"].numpy()
+        ):
+            assert got == pytest.approx(want.tolist(), abs=1e-5)
+
+
+def test_failure(tmp_path):
+    with pytest.raises(RuntimeError, match="does not answer"):
+        bare_process.answers(tmp_path / "nothing", [{"text": ["a"]}])

@@ -1,0 +1,59 @@
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tensorflow as tf
+
+from gpt1_keras.serving import tf_replay
+
+
+class Upper(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def run(self, text):
+        return {
+            "upper": tf.strings.upper(text),
+            "length": tf.strings.length(text),
+        }
+
+
+@pytest.fixture(scope="module")
+def saved_model(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("upper")
+    module = Upper()
+    tf.saved_model.save(module, directory, signatures=module.run)
+    return directory
+
+
+def replay(saved_model, tmp_path, code=None):
+    (tmp_path / "asked").write_text('{"text": ["a", "bc"]}\n{"text": []}\n')
+    program = ["-c", code] if code else [tf_replay.__file__]
+    return subprocess.run(
+        [sys.executable, "-I", *program]
+        + [saved_model, tmp_path / "asked", tmp_path / "answered"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_line_for_each_request(saved_model, tmp_path):
+    done = replay(saved_model, tmp_path)
+    assert done.returncode == 0, done.stderr
+    lines = (tmp_path / "answered").read_text().splitlines()
+    assert list(map(json.loads, lines)) == [
+        {"upper": ["A", "BC"], "length": [1, 2]},
+        {"upper": [], "length": []},
+    ]
+
+
+@pytest.mark.parametrize("name", ["keras", "spacy"])
+def test_what_a_server_lacks_cannot_be_imported(saved_model, tmp_path, name):
+    source = pathlib.Path(tf_replay.__file__).read_text("utf-8")
+    code = source.replace(
+        "import tensorflow as tf", f"import {name}; import tensorflow as tf"
+    )
+    done = replay(saved_model, tmp_path, code)
+    assert done.returncode == 1
+    assert f"import of {name} halted" in done.stderr

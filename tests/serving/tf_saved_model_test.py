@@ -1,0 +1,166 @@
+"""What TensorFlow Serving reads; asked as it is asked, through its protos."""
+
+import concurrent.futures
+import json
+import subprocess
+import sys
+
+import grpc
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow_serving.apis import predict_pb2
+from tensorflow_serving.apis import prediction_log_pb2
+from tensorflow_serving.apis import prediction_service_pb2_grpc
+
+from gpt1_keras.serving import tf_saved_model
+from tests.reference import tiny_served
+
+REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("saved") / "1"
+    tf_saved_model.write(
+        tiny_served.server("rte"),
+        directory,
+        labels=["entailment", "not_entailment"],
+        requests=REQUESTS,
+    )
+    return directory
+
+
+@pytest.fixture(scope="module")
+def model(directory):
+    return tf.saved_model.load(directory)
+
+
+def expected():
+    server = tiny_served.server("rte")
+    return server.answer(**REQUESTS[0])["probabilities"].numpy()
+
+
+def test_versions(tmp_path):
+    folder = tmp_path / "saved_model"
+    assert tf_saved_model.next_version(folder) == folder / "1"
+    for expected_name in ("1", "2"):
+        temporary = tmp_path / "made"
+        temporary.mkdir()
+        (temporary / "file").write_text(expected_name)
+        published = tf_saved_model.publish(temporary, folder)
+        assert published == folder / expected_name
+        assert (published / "file").read_text() == expected_name
+    (folder / "10").mkdir()
+    (folder / "11.tmp").mkdir()
+    assert tf_saved_model.next_version(folder) == folder / "11"
+
+
+def test_labels_and_signatures(directory, model):
+    labels = (directory / "assets" / "labels.txt").read_text()
+    assert labels == "entailment\nnot_entailment\n"
+    assert set(model.signatures) == {"serving_default", "tokens"}
+
+
+def test_warm_up_requests_are_answered(directory, model):
+    path = directory / "assets.extra" / "tf_serving_warmup_requests"
+    (record,) = tf.data.TFRecordDataset([str(path)])
+    log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
+    request = log.predict_log.request
+    assert request.model_spec.signature_name == "serving_default"
+    np.testing.assert_allclose(
+        answer(model, request)["probabilities"], expected(), atol=1e-6
+    )
+
+
+def answer(model, request):
+    signature = model.signatures[request.model_spec.signature_name]
+    found = signature(
+        **{
+            name: tf.constant(tf.make_ndarray(value))
+            for name, value in request.inputs.items()
+        }
+    )
+    return {name: value.numpy() for name, value in found.items()}
+
+
+def test_grpc(model):
+    """The real messages over a socket; the service itself is ours."""
+
+    class Service(prediction_service_pb2_grpc.PredictionServiceServicer):
+        def Predict(self, request, context):
+            response = predict_pb2.PredictResponse()
+            for name, value in answer(model, request).items():
+                response.outputs[name].CopyFrom(tf.make_tensor_proto(value))
+            return response
+
+    server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(
+        Service(), server
+    )
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+            response = stub.Predict(
+                tf_saved_model.predict_request(REQUESTS[0]), timeout=30
+            )
+    finally:
+        server.stop(None)
+    np.testing.assert_allclose(
+        tf.make_ndarray(response.outputs["probabilities"]),
+        expected(),
+        atol=1e-6,
+    )
+    (label,) = tf.make_ndarray(response.outputs["label"])
+    assert label in (b"entailment", b"not_entailment")
+
+
+def test_as_a_layer_of_keras_3(directory):
+    layer = keras.layers.TFSMLayer(str(directory), call_endpoint="serve")
+    found = layer({k: tf.constant(v) for k, v in REQUESTS[0].items()})
+    np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
+
+
+def test_saved_model_cli(directory, tmp_path):
+    """The command that TensorFlow brings, with strings."""
+    inputs = ";".join(f"{k}={v!r}" for k, v in REQUESTS[0].items())
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"),
+            *("run", "--dir", directory, "--tag_set", "serve"),
+            *("--signature_def", "serving_default"),
+            *("--input_exprs", inputs, "--outdir", tmp_path),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    np.testing.assert_allclose(
+        np.load(tmp_path / "probabilities.npy"), expected(), atol=1e-6
+    )
+
+
+def test_keras_2_users_load_it(directory):
+    """In a process of its own: tf_keras and Keras 3 do not mix."""
+    code = (
+        "import sys, tf_keras, tensorflow as tf\n"
+        "model = tf_keras.models.load_model(sys.argv[1])\n"
+        "answer = model.signatures['serving_default']\n"
+        "found = answer(text=tf.constant(['old tree']),"
+        " text_pair=tf.constant(['our gate']))\n"
+        "print(found['probabilities'].numpy().tolist())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, directory],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    np.testing.assert_allclose(
+        json.loads(done.stdout.splitlines()[-1]), expected(), atol=1e-6
+    )

@@ -1,0 +1,86 @@
+import functools
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from gpt1_keras.data import transforms
+from gpt1_keras.serving import tf_transforms
+
+SPECIAL = tf_transforms.SpecialIds(90, 91, 92)
+ids = st.lists(st.integers(1, 9), max_size=14)
+
+
+class Tokenizer:
+    start_id, delimiter_id, extract_id = SPECIAL
+
+
+def in_python(name, rows, length):
+    found = [
+        getattr(transforms, name)(
+            transforms.ExampleIds(*row),
+            tokenizer=Tokenizer,
+            max_sequence_length=length,
+        )
+        for row in rows
+    ]
+    candidates = [each.candidates for each in found]
+    longest = max(len(ids) for each in candidates for ids in each)
+    arrays = transforms.pad(candidates, length=longest)
+    is_cut = [each.num_cut > 0 for each in found]
+    return arrays["token_ids"], arrays["extract_position"], is_cut
+
+
+@functools.cache
+def graph_of(name, length):
+    ragged = tf.RaggedTensorSpec([None, None], tf.int32)
+
+    @tf.function(
+        input_signature=[*[ragged] * 3, tf.TensorSpec([], tf.int32)],
+    )
+    def run(text, text_pair, choices, num_choices):
+        return getattr(tf_transforms, name)(
+            text=text,
+            text_pair=text_pair,
+            choices=tf_transforms.Choices(choices, num_choices),
+            special_ids=SPECIAL,
+            max_sequence_length=length,
+        )
+
+    return run
+
+
+def in_graph(name, rows, length):
+    text, text_pair, choices = zip(*rows, strict=True)
+    ragged = [
+        tf.ragged.constant(list(map(list, part)), tf.int32, ragged_rank=1)
+        for part in (text, text_pair, [c for each in choices for c in each])
+    ]
+    found = graph_of(name, length)(*ragged, len(choices[0]))
+    return [each.numpy() for each in found]
+
+
+def rows_of(num_choices):
+    choices = st.tuples(*[ids] * num_choices)
+    return st.lists(st.tuples(ids, ids, choices), min_size=1, max_size=4)
+
+
+@settings(max_examples=25)
+@pytest.mark.parametrize(
+    "name, num_choices",
+    [
+        *(("classification", 0), ("entailment", 0), ("similarity", 0)),
+        *(("multiple_choice", 2), ("multiple_choice", 4)),
+    ],
+)
+@given(data=st.data(), length=st.sampled_from([8, 12, 40]))
+def test_as_in_python(name, num_choices, data, length):
+    rows = data.draw(rows_of(num_choices))
+    expected = in_python(name, rows, length)
+    for found, right in zip(
+        in_graph(name, rows, length), expected, strict=True
+    ):
+        np.testing.assert_equal(found, right)

@@ -1,0 +1,75 @@
+import spacy
+import tensorflow as tf
+from hypothesis import example
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from gpt1_keras.text import tf_words
+from gpt1_keras.text import word_rules
+
+ENGLISH = spacy.blank("en").tokenizer
+RULES = tf_words.WordRules()
+PARTS = [
+    *("'", ".", "...", ":", "'s", "'S", "'em", "-", "@", "$", "%", "<", "^"),
+    *("3", "10", "km", "he", "it", "Mr", "St", "foo", "BAR", "I", "goin"),
+    *("n't", "can't", "cannot", "won't", "a.m.", "U.S", "o.O", ":o", "=D"),
+    *("www.", ".com", "é", "=", "\\", "&", "°", "°C.", "€", "日", "£3", "#"),
+    *("US$", "+", "3+", "km²", "...foo", "a.B", "x:y", "1-2-3", "a-b-c"),
+]
+pieces = st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".join)
+special = st.sampled_from(
+    sorted(
+        rule
+        for rule in ENGLISH.rules
+        if not any(character.isspace() for character in rule)
+    )
+)
+any_text = st.text(min_size=1, max_size=12).filter(
+    lambda text: len(text.split()) == 1 and "\x00" not in text
+)
+
+
+@tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+def split(pieces):
+    return RULES(pieces)
+
+
+def words_of(pieces):
+    found = split(tf.constant(list(pieces), tf.string)).to_list()
+    return [[word.decode() for word in words] for words in found]
+
+
+@settings(max_examples=200)
+@example(["standards''", "''", "10km", "$47.98", "a.m.", "x.com", "-"])
+@given(st.lists(pieces | special, min_size=1, max_size=30, unique=True))
+def test_pieces_are_split_as_by_spacy(given_pieces):
+    """But for those of which spaCy rejoins words afterwards."""
+    _, rejoined = word_rules.split_pieces(dict.fromkeys(given_pieces))
+    for piece, found in zip(given_pieces, words_of(given_pieces), strict=True):
+        if piece not in rejoined:
+            assert found == [token.text.lower() for token in ENGLISH(piece)]
+
+
+def test_two_apostrophes_are_one_word():
+    assert words_of(["standards''"]) == [["standards", "''"]]
+
+
+@settings(max_examples=100)
+@given(st.lists(any_text, max_size=8))
+def test_nothing_is_lost(given_pieces):
+    for piece, found in zip(given_pieces, words_of(given_pieces), strict=True):
+        assert "".join(found) and all(found)
+        if ENGLISH.rules.get(piece) is None and piece.isascii():
+            assert "".join(found) == piece.lower()
+
+
+def test_a_long_piece_is_cut_and_ends():
+    (found,) = words_of(["(" * 1000])
+    assert "".join(found) == "(" * 1000
+    (found,) = words_of(["x" * 600])
+    assert [len(word) for word in found] == [256, 256, 88]
+
+
+def test_no_pieces():
+    assert words_of([]) == []
