@@ -12,7 +12,7 @@ _NEVER = np.iinfo("int32").max  # the rank of a pair that is not in the list
 class BytePair(tf.Module):
     """Byte-pair encoding of words.
 
-    Letters: `W` words, `L` symbols of the longest. A symbol is a character or
+    Letters: `W` words, `S` symbols of all words. A symbol is a character or
     the outcome of a merge, in the vocabulary or not.
 
     Args:
@@ -65,55 +65,103 @@ class BytePair(tf.Module):
         return left * (self._num_symbols + 1) + right
 
     def __call__(self, words):
-        # [W] -> [W, (characters)] -> [W, L], -1 after the end
+        # [W] -> [W, (characters)]
         characters = tf.strings.unicode_split(words, "UTF-8")
-        end = tf.cast(characters.row_lengths(), tf.int32)[:, None]
-        characters = characters.to_tensor("")
-        column = tf.range(tf.shape(characters)[1])[None, :]
-        characters = tf.where(
-            column == end - 1,
-            tf.strings.join([characters, byte_pair.END_OF_WORD]),
-            characters,
+        ends = characters.row_splits[1:] - 1
+        is_last = tf.scatter_nd(
+            ends[:, None],
+            tf.ones_like(ends, tf.bool),
+            tf.shape(characters.values, tf.int64),
         )
-        symbols = tf.where(column < end, self._numbers.lookup(characters), -1)
-        ranks = self._ranks_of_pairs(symbols)
-        symbols, _, _ = tf.while_loop(
-            lambda symbols, ranks, best: tf.reduce_any(best != _NEVER),
+        characters = characters.with_values(
+            tf.where(
+                is_last,
+                tf.strings.join([characters.values, byte_pair.END_OF_WORD]),
+                characters.values,
+            )
+        )
+        symbols, rows = self._merge_all(
+            self._numbers.lookup(characters.values),
+            tf.cast(characters.value_rowids(), tf.int32),
+            tf.size(words),
+        )
+        order = tf.argsort(rows, stable=True)
+        return tf.RaggedTensor.from_value_rowids(
+            tf.gather(self._ids, tf.gather(symbols, order)),
+            tf.cast(tf.gather(rows, order), tf.int64),
+            nrows=tf.size(words, tf.int64),
+            validate=False,
+        )
+
+    def _merge_all(self, symbols, rows, num_words):
+        """Join pairs until no word has one of the list.
+
+        Args:
+            symbols: int32 `[S]`, of all words, one after another.
+            rows: int32 `[S]`, the word of each.
+            num_words: int32 scalar.
+
+        Returns:
+            `symbols`, `rows` after all merges, the words in another order.
+        """
+        nothing = tf.zeros([0], tf.int32)
+        none_yet = tf.fill([num_words], _NEVER)
+        flat = tf.TensorShape([None])
+        *_, symbols, rows = tf.while_loop(
+            lambda symbols, *_: tf.size(symbols) > 0,
             self._merge,
-            [symbols, ranks, tf.reduce_min(ranks, axis=-1)],
-            shape_invariants=[
-                *(tf.TensorShape([None, None]), tf.TensorShape([None, None])),
-                tf.TensorShape([None]),
-            ],
+            [symbols, rows, none_yet, nothing, nothing],
+            shape_invariants=[flat] * 5,
         )
-        is_there = symbols >= 0
-        found = tf.gather(self._ids, tf.maximum(symbols, 0))
-        return tf.ragged.boolean_mask(found, is_there)
+        return symbols, rows
 
-    def _ranks_of_pairs(self, symbols):
-        """`[W, L]` -> the rank of each symbol and the next, `[W, L]`."""
-        left = tf.cast(symbols, tf.int64)
-        right = tf.pad(left[:, 1:], [[0, 0], [0, 1]], constant_values=-1)
-        is_pair = (left >= 0) & (right >= 0)
-        return self._ranks.lookup(tf.where(is_pair, self._key(left, right), -1))
+    def _merge(self, symbols, rows, last, done_symbols, done_rows):
+        """Join the leftmost pair of the lowest rank in each word.
 
-    def _merge(self, symbols, ranks, best):
-        """Join the leftmost pair of rank `best` `[W]` in each word."""
-        position = tf.argmax(
-            ranks == best[:, None], axis=-1, output_type=tf.int32
-        )[:, None]
-        column = tf.range(tf.shape(symbols)[1])[None, :]
-        is_over = best == _NEVER
-        merged = tf.gather(self._merged, tf.where(is_over, 0, best))[:, None]
-        shifted = tf.pad(symbols[:, 1:], [[0, 0], [0, 1]], constant_values=-1)
-        joined = tf.where(column < position, symbols, shifted)
-        joined = tf.where(column == position, merged, joined)
-        symbols = tf.where(is_over[:, None], symbols, joined)
-        ranks = self._ranks_of_pairs(symbols)
+        Words without a pair of the list go to the end of `done_symbols` and
+        `done_rows`. `last` `[W]` is the rank that was joined before.
+        """
+        ranks = self._ranks_of_pairs(symbols, rows)
+        num_words = tf.size(last)
         # A pair is joined everywhere before any other is.
-        is_left = tf.reduce_any(ranks == best[:, None], axis=-1)
-        best = tf.where(is_left, best, tf.reduce_min(ranks, axis=-1))
-        return symbols, ranks, best
+        goes_on = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
+        goes_on = tf.math.unsorted_segment_max(
+            tf.cast(goes_on, tf.int32), rows, num_words
+        )
+        best = tf.math.unsorted_segment_min(ranks, rows, num_words)
+        best = tf.where(goes_on > 0, last, best)
+        of_word = tf.gather(best, rows)
+        is_done = of_word == _NEVER
+        done_symbols, done_rows = (
+            tf.concat([done, tf.boolean_mask(new, is_done)], axis=0)
+            for done, new in ((done_symbols, symbols), (done_rows, rows))
+        )
+        symbols, rows, ranks, of_word = (
+            tf.boolean_mask(each, ~is_done)
+            for each in (symbols, rows, ranks, of_word)
+        )
+        place = tf.range(tf.size(symbols))
+        first = tf.math.unsorted_segment_min(
+            tf.where(ranks == of_word, place, tf.int32.max), rows, num_words
+        )
+        is_left = place == tf.gather(first, rows)
+        symbols = tf.where(is_left, tf.gather(self._merged, of_word), symbols)
+        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)[: tf.size(place)]
+        return (
+            tf.boolean_mask(symbols, is_kept),
+            tf.boolean_mask(rows, is_kept),
+            best,
+            done_symbols,
+            done_rows,
+        )
+
+    def _ranks_of_pairs(self, symbols, rows):
+        """`[S]` -> the rank of each symbol and the next of its word, `[S]`."""
+        left = tf.cast(symbols, tf.int64)
+        key = self._key(left[:-1], left[1:])
+        key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
+        ranks = self._ranks.lookup(key)
+        return tf.concat([ranks, [_NEVER]], axis=0)[: tf.size(symbols)]
 
 
 def _is_character(symbol):

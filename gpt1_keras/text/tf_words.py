@@ -66,46 +66,60 @@ class WordRules(tf.Module):
 
     def _split(self, parts):
         """`[M]` -> `[M]`, with `_BREAK` between the words."""
+        place = tf.range(tf.size(parts))
         nothing = tf.zeros_like(parts)
-
-        def goes_on(i, rest, before, after, is_done):
-            return tf.logical_and(
-                i < _ROUNDS, tf.logical_not(tf.reduce_all(is_done))
-            )
-
-        def take(i, rest, before, after, is_done):
-            start, end, is_last = self._affixes(rest)
-            start = tf.where(is_done, "", start)
-            end = tf.where(is_done, "", end)
-            before = tf.where(
-                start == "", before, tf.strings.join([before, start, _BREAK])
-            )
-            after = tf.where(
-                end == "", after, tf.strings.join([_BREAK, end, after])
-            )
-            first, size = _length(start), _length(rest)
-            left = tf.strings.substr(
-                rest, first, size - first - _length(end), "BYTE"
-            )
-            is_done |= is_last | (left == rest) | (left == "")
-            is_done |= self._special.lookup(left) != ""
-            return i + 1, left, before, after, is_done
-
-        is_done = (parts == "") | (self._special.lookup(parts) != "")
-        _, rest, before, after, _ = tf.while_loop(
-            goes_on, take, [0, parts, nothing, nothing, is_done]
+        none = (parts[:0], parts[:0], parts[:0], place[:0])
+        flat = tf.TensorShape([None])
+        *_, before, rest, after, place = tf.while_loop(
+            lambda i, before, rest, *_: (i < _ROUNDS) & (tf.size(rest) > 0),
+            self._take,
+            [0, nothing, parts, nothing, place, *none],
+            shape_invariants=[tf.TensorShape([]), *[flat] * 8],
         )
         words = tf.strings.join([before, self._middle(rest), after])
         # spaCy joins what spells a special case; this one is no rarity.
-        return tf.strings.regex_replace(
+        words = tf.strings.regex_replace(
             words, f"(^|{_BREAK})'{_BREAK}'({_BREAK}|$)", r"\1''\2"
+        )
+        return tf.gather(words, tf.argsort(place))
+
+    def _take(self, i, before, rest, after, place, *done):
+        """Take one affix, or one on each side, from all that are not done.
+
+        `before`, `rest`, `after` `[m]` are the words so far and `place` `[m]`
+        where they belong; those of which nothing more comes off go to the end
+        of the same four in `done`.
+        """
+        start, end, is_last = self._affixes(rest)
+        before = tf.where(
+            start == "", before, tf.strings.join([before, start, _BREAK])
+        )
+        after = tf.where(
+            end == "", after, tf.strings.join([_BREAK, end, after])
+        )
+        first, size = _length(start), _length(rest)
+        left = tf.strings.substr(
+            rest, first, size - first - _length(end), "BYTE"
+        )
+        is_done = is_last | (left == rest) | (left == "")
+        is_done |= (self._special.lookup(left) != "") | (i == _ROUNDS - 1)
+        state = (before, left, after, place)
+        return (
+            i + 1,
+            *(tf.boolean_mask(each, ~is_done) for each in state),
+            *(
+                tf.concat([old, tf.boolean_mask(new, is_done)], axis=0)
+                for old, new in zip(done, state, strict=True)
+            ),
         )
 
     def _affixes(self, rest):
         """Return what to take from the left, the right, and if that is all.
 
-        An affix that leaves a special case is taken alone.
+        Nothing is taken from a special case; an affix that leaves one is taken
+        alone.
         """
+        is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
         first, size = _length(start), _length(rest)
         tail = tf.strings.substr(rest, first, size - first, "BYTE")
@@ -118,8 +132,9 @@ class WordRules(tf.Module):
         keeps_special = (end != "") & (self._special.lookup(head) != "")
         end = tf.where(leaves_special, "", end)
         keeps_special &= ~leaves_special
-        start = tf.where(keeps_special, "", start)
-        return start, end, leaves_special | keeps_special
+        start = tf.where(keeps_special | is_special, "", start)
+        end = tf.where(is_special, "", end)
+        return start, end, leaves_special | keeps_special | is_special
 
     def _suffix(self, rest):
         """Return the longest suffix; "" where there is none."""

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data.readers import glue
+from gpt1_keras.evaluation import agreement
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
 
@@ -147,12 +148,9 @@ def released():
 def shares(released, texts):
     """Share of texts and of tokens that are the same."""
     python, graph = released
-    expected, found = python.encode_batch(texts), ids_of(graph, texts)
-    same = [a == b for a, b in zip(expected, found, strict=True)]
-    tokens = sum(len(ids) for ids in expected)
-    good = sum(len(ids) for ids, ok in zip(expected, same) if ok)
-    print(f"{sum(same)} of {len(texts)} texts, {good} of {tokens} tokens")
-    return sum(same) / len(texts), good / tokens
+    found = agreement.of_ids(python.encode_batch(texts), ids_of(graph, texts))
+    print(len(texts), "texts:", found)
+    return found["identical_texts"], found["identical_tokens"]
 
 
 @pytest.mark.needs_data
