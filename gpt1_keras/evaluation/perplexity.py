@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-METRICS = ("loss", "perplexity", "word_perplexity", "tokens")
+METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
 
 
 def perplexity(learner, batches, *, num_words, callbacks=()):
@@ -20,7 +20,8 @@ def perplexity(learner, batches, *, num_words, callbacks=()):
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
         `perplexity` per token, `word_perplexity` per word (whitespace
-        separated, comparable between tokenizers) and `tokens` scored.
+        separated, comparable between tokenizers), and how many `tokens` and
+        `words` were scored.
     """
     scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
     # Sums of millions of terms: in float64.
@@ -32,6 +33,7 @@ def perplexity(learner, batches, *, num_words, callbacks=()):
         "perplexity": _exp(loss),
         "word_perplexity": _exp(float(-log_probability / num_words)),
         "tokens": int(round(float(tokens))),
+        "words": int(round(num_words)),
     }
 
 

@@ -84,3 +84,80 @@ class GPT1CausalLM(keras_hub.models.CausalLM):
 
     # The steps of sampling are the same for every decoder with such a cache.
     generate_step = keras_hub.models.GPT2CausalLM.generate_step
+
+    def score(
+        self,
+        token_ids,
+        padding_mask=None,
+        scoring_mode="logits",
+        layer_intercept_fn=None,
+        target_ids=None,
+    ):
+        """Return scores of tokens, as `GPT2CausalLM.score` of KerasHub does.
+
+        Args:
+            token_ids: int `[B, T]`.
+            padding_mask: `[B, T]`; has no effect, as padding stands on the
+                right.
+            scoring_mode: "logits" or "loss".
+            layer_intercept_fn: function `(activations [B, T, D], index)`
+                that returns what the next layer takes, of the same shape;
+                index -1 is the embedding, 0 the first block.
+            target_ids: int `[B, T]`, for "loss": the token to be predicted
+                at each position.
+
+        Returns:
+            float32 logits `[B, T, V]`; for "loss" the negative
+            log-likelihood of each target, `[B, T]`.
+
+        Raises:
+            ValueError: another mode, or "loss" without targets.
+        """
+        if scoring_mode not in ("logits", "loss"):
+            raise ValueError(
+                f"scoring_mode is {scoring_mode!r}: give 'logits' or 'loss'"
+            )
+        if scoring_mode == "loss" and target_ids is None:
+            raise ValueError("scoring_mode 'loss' needs target_ids")
+        intercept = layer_intercept_fn or (lambda activations, _: activations)
+        hidden, table, _ = self.backbone.token_and_position_embedding(
+            ops.convert_to_tensor(token_ids, "int32")
+        )
+        hidden = intercept(hidden, -1)
+        for i, block in enumerate(self.backbone.decoder_blocks):
+            hidden = intercept(block(hidden), i)
+        logits = self.tied_logits(hidden, table)
+        if scoring_mode == "logits":
+            return logits
+        return ops.sparse_categorical_crossentropy(
+            ops.convert_to_tensor(target_ids, "int32"), logits, from_logits=True
+        )
+
+    def get_config(self):
+        config = super().get_config()
+        if not self.compiled:
+            # Else a `.keras` file would be read as a compiled model, whose
+            # optimizer it does not hold. Presets leave this key out: what
+            # `from_preset` returns can always generate.
+            config["compile_config"] = {"compile": False}
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return super().from_config(config | config.pop("compile_config", {}))
+
+    def get_compile_config(self):
+        config = super().get_compile_config()
+        if config:
+            config["sampler"] = keras_hub.samplers.serialize(self.sampler)
+        return config
+
+    def compile_from_config(self, config):
+        config = dict(config)
+        sampler = keras_hub.samplers.deserialize(config.pop("sampler"))
+        self.compile(
+            **keras.saving.deserialize_keras_object(config), sampler=sampler
+        )
+        if self.optimizer is not None:
+            self.optimizer.build(self.trainable_variables)

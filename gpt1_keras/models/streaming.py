@@ -1,5 +1,6 @@
 """Text that a language model writes, one token at a time."""
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -20,6 +21,7 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
         stop_ids: ids after which nothing is drawn.
     """
     length = causal_lm.backbone.max_sequence_length
+    read_one = _compiled(causal_lm)
     ids, used, cache = list(prompt_ids), length, None
     for _ in range(num_tokens):
         if used == length:
@@ -31,8 +33,12 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
             used = 0
         else:
             context = ids[-1:]
-        logits, _, cache = causal_lm.call_with_cache(
-            ops.convert_to_tensor(np.array([context], "int32")), cache, used
+        # Prompts are of any length: only single tokens are worth compiling.
+        read = read_one if len(context) == 1 else causal_lm.call_with_cache
+        logits, _, cache = read(
+            ops.convert_to_tensor(np.array([context], "int32")),
+            cache,
+            ops.convert_to_tensor(used, "int32"),
         )
         used += len(context)
         # [1, T, V] -> [1, V]
@@ -43,3 +49,44 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
         yield chosen
         if chosen in stop_ids:
             return
+
+
+def _compiled(causal_lm):
+    """Return `call_with_cache`, compiled; once, until the weights change.
+
+    LoRA and quantisation put other weights in place of those compiled.
+    """
+    identity = [(id(weight), weight.dtype) for weight in causal_lm.weights]
+    known = getattr(causal_lm, "_compiled_call_with_cache", None)
+    if known is None or known[0] != identity:
+        compile_ = _COMPILERS.get(keras.config.backend(), lambda model: None)
+        function = compile_(causal_lm) or causal_lm.call_with_cache
+        known = identity, function
+        # Past Keras, which would track the tuple as a part of the model.
+        object.__setattr__(causal_lm, "_compiled_call_with_cache", known)
+    return known[1]
+
+
+def _compile_for_tensorflow(causal_lm):
+    import tensorflow as tf
+
+    return tf.function(causal_lm.call_with_cache)
+
+
+def _compile_for_jax(causal_lm):
+    import jax
+
+    variables = causal_lm.variables
+
+    @jax.jit
+    def compute(values, *inputs):
+        with keras.StatelessScope(state_mapping=list(zip(variables, values))):
+            return causal_lm.call_with_cache(*inputs)
+
+    return lambda *inputs: compute([v.value for v in variables], *inputs)
+
+
+_COMPILERS = {
+    "tensorflow": _compile_for_tensorflow,
+    "jax": _compile_for_jax,
+}

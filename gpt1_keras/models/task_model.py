@@ -31,6 +31,18 @@ class GPT1TaskModel(keras_hub.models.Task):
         a dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
         `positions` `[P, D]` (all of one forward pass, for the language-model
         loss) and, with a head, `logits` float32 `[B, Y]`.
+
+    Keras's own `fit` trains the logits alone, without the auxiliary loss:
+
+    ```python
+    model = GPT1TaskModel.from_preset("out/sst2/preset")
+    model.compile(
+        optimizer=keras.optimizers.Adam(6.25e-5),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    model.fit(["a fine film", "dull"], np.array([1, 0]))
+    ```
     """
 
     backbone_cls = backbone_lib.GPT1Backbone
@@ -69,6 +81,16 @@ class GPT1TaskModel(keras_hub.models.Task):
         if isinstance(x, dict) and "token_ids" in x:
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        return super().compute_loss(
+            x, y, y_pred["logits"], sample_weight, training
+        )
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        return super().compute_metrics(x, y, y_pred["logits"], sample_weight)
 
     def get_config(self):
         config = super().get_config()

@@ -26,11 +26,14 @@ class GPT1TaskPreprocessor(keras_hub.models.Preprocessor):
     Call arguments:
         x: dict of lists of `B` entries: `text`, and where the task has them
             `text_pair` and `choices` (lists of `C` str); or the list of
-            texts alone.
+            texts alone. Arrays and TensorFlow tensors of strings will do,
+            also inside a `tf.data` chain, batched or not.
 
     Returns:
-        dict of int32 numpy arrays: `token_ids` `[B, C, T]` and
-        `extract_position` `[B, C]`; `T` is the longest sequence.
+        dict of int32 numpy arrays (in a `tf.data` chain tensors):
+        `token_ids` `[B, C, T]` and `extract_position` `[B, C]`; `T` is the
+        longest sequence. A string alone, or a dict of strings, gives
+        `[C, sequence_length]` and `[C]`, to be batched later.
     """
 
     backbone_cls = backbone.GPT1Backbone
@@ -61,15 +64,31 @@ class GPT1TaskPreprocessor(keras_hub.models.Preprocessor):
         self.built = True
 
     def call(self, x, y=None, sample_weight=None):
-        if not isinstance(x, dict):
-            x = {"text": x}
-        size = len(x["text"])
+        columns = x if isinstance(x, dict) else {"text": x}
+        if any(hasattr(column, "graph") for column in columns.values()):
+            arrays = self._arrays_in_graph(columns)
+        else:
+            arrays = self._arrays(columns)
+        return keras.utils.pack_x_y_sample_weight(arrays, y, sample_weight)
+
+    def _arrays(self, columns):
+        columns = {name: _as_lists(value) for name, value in columns.items()}
+        if not isinstance(columns["text"], str):
+            return self._batch(columns)
+        one = self._batch(
+            {name: [value] for name, value in columns.items()},
+            length=self.sequence_length,
+        )
+        return {name: array[0] for name, array in one.items()}
+
+    def _batch(self, columns, *, length=None):
+        size = len(columns["text"])
         pipeline = self.tokenizer.pipeline
         transform = getattr(transforms, self.transform)
         rows = zip(
-            x["text"],
-            x.get("text_pair", [""] * size),
-            x.get("choices", [()] * size),
+            columns["text"],
+            columns.get("text_pair", [""] * size),
+            columns.get("choices", [()] * size),
             strict=True,
         )
         candidates = [
@@ -85,9 +104,32 @@ class GPT1TaskPreprocessor(keras_hub.models.Preprocessor):
             for text, text_pair, choices in rows
         ]
         longest = max(len(ids) for each in candidates for ids in each)
-        arrays = transforms.pad(candidates, length=longest)
+        arrays = transforms.pad(candidates, length=length or longest)
         del arrays["token_weights"]
-        return keras.utils.pack_x_y_sample_weight(arrays, y, sample_weight)
+        return arrays
+
+    def _arrays_in_graph(self, columns):
+        """Do the same inside a `tf.data` chain, which calls Python then."""
+        import tensorflow as tf
+
+        names = list(columns)
+
+        def make(*values):
+            arrays = self._arrays(dict(zip(names, values)))
+            return arrays["token_ids"], arrays["extract_position"]
+
+        token_ids, extract_position = tf.numpy_function(
+            make, [columns[name] for name in names], [tf.int32, tf.int32]
+        )
+        rank = columns["text"].shape.rank
+        shape = [None] * rank
+        return {
+            # [B, C, T], of one text [C, T]
+            "token_ids": tf.ensure_shape(token_ids, [*shape, None, None]),
+            "extract_position": tf.ensure_shape(
+                extract_position, [*shape, None]
+            ),
+        }
 
     def get_config(self):
         config = super().get_config()
@@ -102,3 +144,14 @@ class GPT1TaskPreprocessor(keras_hub.models.Preprocessor):
             }
         )
         return config
+
+
+def _as_lists(column):
+    """Return strings, or lists of them, of bytes, arrays or tensors."""
+    if hasattr(column, "numpy"):
+        column = column.numpy()
+    if isinstance(column, bytes):
+        return column.decode("utf-8")
+    if isinstance(column, str):
+        return str(column)
+    return [_as_lists(each) for each in column]

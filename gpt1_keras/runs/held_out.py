@@ -75,7 +75,11 @@ class HeldOut:
         metrics = {}
         for line in history_lib.read(history.path):
             if line["step"] == step and line.get("split") == "held_out":
-                metrics = {name: line[name] for name in perplexity.METRICS}
+                metrics = {
+                    name: line[name]
+                    for name in perplexity.METRICS
+                    if name in line
+                }
         if self and not metrics:
             with signals.catch() as stop:
                 metrics = self.measure(self._evaluation.final_tokens, stop)
@@ -91,18 +95,56 @@ class HeldOut:
                 None scores all.
             stop: `signals.StopRequest` that interrupts the work, or None.
         """
-        scored = batches.HeldOutBatches(
+        return score(
+            self._learner,
             self._split,
-            batch_size=self._evaluation.batch_size,
             sequence_length=self._sequence_length,
-            stride=min(self._evaluation.stride, self._sequence_length - 1),
-            limit=tokens,
+            stride=self._evaluation.stride,
+            batch_size=self._evaluation.batch_size,
+            tokens=tokens,
+            stop=stop,
         )
-        words = self._split.words.sum() / self._split.lengths.sum()
-        with progress.bar("held-out perplexity", len(scored)) as advance:
-            return perplexity.perplexity(
-                self._learner,
-                loader.load(scored, first_step=0, num_steps=len(scored)),
-                num_words=float(words * scored.num_scored),
-                callbacks=[fitting.Advance(advance, stop)],
-            )
+
+
+def score(
+    learner,
+    split,
+    *,
+    sequence_length,
+    stride,
+    batch_size,
+    tokens,
+    stop=None,
+    description="held-out perplexity",
+):
+    """Return loss and perplexities (`evaluation.perplexity`) of texts.
+
+    Every token but the first of each text counts once.
+
+    Args:
+        learner: `training.learner.Learner`.
+        split: `data.shards.Split`.
+        sequence_length: int. Tokens that the model sees at a time.
+        stride: int. Tokens by which this window moves, cut to one less than
+            `sequence_length`.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Tokens scored, from the beginnings of the texts; None
+            scores all.
+        stop: `signals.StopRequest` that interrupts the work, or None.
+        description: str, before the progress bar.
+    """
+    scored = batches.HeldOutBatches(
+        split,
+        batch_size=batch_size,
+        sequence_length=sequence_length,
+        stride=min(stride, sequence_length - 1),
+        limit=tokens,
+    )
+    words = split.words.sum() / split.lengths.sum()
+    with progress.bar(description, len(scored)) as advance:
+        return perplexity.perplexity(
+            learner,
+            loader.load(scored, first_step=0, num_steps=len(scored)),
+            num_words=float(words * scored.num_scored),
+            callbacks=[fitting.Advance(advance, stop)],
+        )

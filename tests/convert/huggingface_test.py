@@ -9,6 +9,7 @@ from gpt1_keras.convert import huggingface
 from gpt1_keras.models import builders
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.text import tokenizer as text_tokenizer
+from tests.reference import huggingface_round_trip
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
@@ -366,3 +367,14 @@ def test_folder_that_transformers_wrote(folder, transformers, name):
     np.testing.assert_allclose(
         hidden, their_logits(body, ids).last_hidden_state, atol=1e-5
     )
+
+
+@pytest.mark.slow
+@pytest.mark.backends
+def test_there_and_back_at_the_size_of_gpt1(tmp_path, transformers):
+    found = huggingface_round_trip.measure(tmp_path)
+    assert found["parameters"] == 116_534_784
+    assert found["std_of_logits"] > 0.3
+    assert found["difference_in_keras"] < 1e-5
+    assert found["difference_after_both"] == 0.0
+    assert found["unequal_weights"] == []

@@ -59,6 +59,7 @@ def test_of_a_network_equals_numpy():
         "perplexity": pytest.approx(math.exp(-total / tokens), rel=1e-5),
         "word_perplexity": pytest.approx(math.exp(-total / 9), rel=1e-5),
         "tokens": tokens,
+        "words": 9,
     }
 
 

@@ -1,3 +1,8 @@
+import os
+import pathlib
+import subprocess
+import sys
+
 import keras
 import keras_hub
 import numpy as np
@@ -9,8 +14,10 @@ from gpt1_keras.models import causal_lm_preprocessor
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
+from tests.reference import preset_on_backend
 from tests.reference import small_models
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 IDS = small_models.token_ids(6, 7, below=23)
 
 
@@ -149,18 +156,35 @@ def test_lora_and_no_second_set_of_weights():
     assert sum("lora" in weight.name for weight in model.trainable_weights) == 4
 
 
-def test_round_trip_by_keras_file(tmp_path):
+@pytest.mark.parametrize("compiled_when_read", [True, False])
+def test_round_trip_by_keras_file(tmp_path, compiled_when_read):
     model = with_tokenizer()
-    # KerasHub makes every model that it reads with its optimizer, and wants
-    # the state of that in the file.
-    model.compile()
     model.save(tmp_path / "model.keras")
-    read = keras.models.load_model(tmp_path / "model.keras", compile=False)
-    assert type(read) is causal_lm.GPT1CausalLM
+    read = keras.models.load_model(
+        tmp_path / "model.keras", compile=compiled_when_read
+    )
+    assert type(read) is causal_lm.GPT1CausalLM and not read.compiled
     np.testing.assert_array_equal(logits(read), logits(model))
     assert read.preprocessor.tokenizer(
         "the cat"
     ) == model.preprocessor.tokenizer("the cat")
+
+
+def test_round_trip_of_a_compiled_model(tmp_path):
+    model = with_tokenizer()
+    sampler = keras_hub.samplers.TopKSampler(k=7)
+    model.compile(optimizer=keras.optimizers.SGD(0.25), sampler=sampler)
+    model.save(tmp_path / "model.keras")
+    read = keras.models.load_model(tmp_path / "model.keras")
+    assert float(small_models.read(read.optimizer.learning_rate)) == 0.25
+    assert type(read.sampler) is type(sampler) and read.sampler.k == 7
+    np.testing.assert_array_equal(logits(read), logits(model))
+
+
+def test_a_preset_of_an_uncompiled_model_generates(tmp_path):
+    with_tokenizer().save_to_preset(str(tmp_path))
+    read = causal_lm.GPT1CausalLM.from_preset(str(tmp_path))
+    assert read.generate("the cat", max_length=4).startswith("the cat")
 
 
 def test_round_trip_by_preset(tmp_path):
@@ -196,3 +220,132 @@ def test_keras_hub_task_program():
         train_data=(["the cat sat.", "a hat."],),
         expected_output_shape=(2, 12, model.backbone.vocabulary_size),
     )
+
+
+def targets():
+    return np.roll(IDS, -1, axis=1)
+
+
+def test_score_is_the_logits_and_their_cross_entropy():
+    model = make()
+    expected = logits(model)
+    found = model.score(IDS)
+    assert tuple(found.shape) == (6, 7, 23)
+    np.testing.assert_allclose(small_models.read(found), expected, atol=1e-5)
+    log_p = numpy_gpt1.log_softmax(expected)
+    loss = -np.take_along_axis(log_p, targets()[..., None], 2)[..., 0]
+    for mask in (None, np.zeros_like(IDS)):
+        found = model.score(
+            IDS, padding_mask=mask, scoring_mode="loss", target_ids=targets()
+        )
+        np.testing.assert_allclose(small_models.read(found), loss, atol=1e-5)
+
+
+def test_score_by_hand():
+    """Without blocks: one token of the table against its two rows."""
+    model = make(
+        vocabulary_size=2, num_layers=0, num_special_tokens=0, hidden_dim=2
+    )
+    embedding = model.backbone.token_and_position_embedding
+    embedding.token_embeddings.assign([[1.0, 0.0], [0.0, 2.0]])
+    embedding.position_embeddings.assign(np.zeros((12, 2)))
+    np.testing.assert_allclose(
+        small_models.read(model.score(np.array([[0, 1]]))),
+        [[[1.0, 0.0], [0.0, 4.0]]],
+    )
+    found = model.score(
+        np.array([[0, 1]]), scoring_mode="loss", target_ids=np.array([[1, 1]])
+    )
+    # ln(e + 1) - 0 and ln(1 + e^4) - 4
+    np.testing.assert_allclose(
+        small_models.read(found), [[1.3132617, 0.0181499]], atol=1e-6
+    )
+
+
+def test_score_hands_every_activation_to_the_function():
+    model, seen = make(), []
+
+    def intercept(activations, index):
+        seen.append((index, small_models.read(activations)))
+        # As if the second block had not been there.
+        return ops.convert_to_tensor(
+            seen[1][1].astype("float32") if index == 1 else activations
+        )
+
+    found = model.score(IDS, layer_intercept_fn=intercept)
+    assert [index for index, _ in seen] == [-1, 0, 1]
+    arrays = small_models.released_arrays(model.backbone)
+    for (_, got), num_layers in zip(seen, (0, 1, 2)):
+        expected = numpy_gpt1.hidden_states(
+            arrays, IDS, num_positions=12, num_layers=num_layers, num_heads=2
+        )
+        np.testing.assert_allclose(got, expected, atol=1e-5)
+    np.testing.assert_allclose(
+        small_models.read(found), seen[1][1] @ arrays["we"][:23].T, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        ({"scoring_mode": "sum"}, "'logits' or 'loss'"),
+        ({"scoring_mode": "loss"}, "needs target_ids"),
+    ],
+)
+def test_score_refuses(arguments, expected):
+    with pytest.raises(ValueError, match=expected):
+        make().score(IDS, **arguments)
+
+
+def on_backend(backend, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.reference.preset_on_backend", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"KERAS_BACKEND": backend},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def written_by_torch(tmp_path_factory):
+    pytest.importorskip("torch")
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+    preset = tmp_path_factory.mktemp("torch") / "preset"
+    on_backend("torch", "write", str(preset))
+    return preset
+
+
+@pytest.mark.slow
+@pytest.mark.backends
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_one_preset_on_every_backend(written_by_torch, tmp_path, backend):
+    pytest.importorskip(backend)
+    on_backend(backend, "use", str(written_by_torch), str(tmp_path / "a.npz"))
+    found = np.load(tmp_path / "a.npz")
+    ours = causal_lm.GPT1CausalLM.from_preset(str(written_by_torch))
+    ids = preset_on_backend.ids()
+    expected = logits(ours, ids)
+    assert np.std(expected) > 1
+    for name in ("logits", "score"):
+        np.testing.assert_allclose(found[name], expected, atol=2e-5)
+    log_p = numpy_gpt1.log_softmax(expected)
+    nexts = np.roll(ids, -1, axis=1)[..., None]
+    np.testing.assert_allclose(
+        found["loss"], -np.take_along_axis(log_p, nexts, 2)[..., 0], atol=2e-5
+    )
+    ours.compile(sampler="greedy", optimizer=None, loss=None)
+    assert [*found["text"]] == ours.generate(["the cat", "a"], max_length=8)
+    # One matrix of each block, and it matters.
+    assert found["num_lora"] == 2
+    assert np.abs(found["lora"] - expected).max() > 0.1
+    np.testing.assert_allclose(found["merged"], found["lora"], atol=2e-5)
+    # Four kernels of each of the two blocks.
+    assert found["num_int8"] == 8
+    assert 0 < np.abs(found["int8"] - expected).max() < 0.05 * np.std(expected)
+    agree = found["int8"].argmax(-1) == expected.argmax(-1)
+    assert agree.mean() > 0.9
+    np.testing.assert_allclose(found["int8_again"], found["int8"], atol=2e-5)
+    assert str(found["int8_text"]).startswith("the cat ")

@@ -62,3 +62,22 @@ def test_never_a_special_token():
     sampler = keras_hub.samplers.RandomSampler(temperature=100.0, seed=0)
     found = stream(model, [1], 200, sampler=sampler)
     assert len(set(found)) > 15 and max(found) < 23
+
+
+def test_other_weights_are_not_forgotten():
+    """What was compiled before gives way to LoRA and to int8."""
+    model = causal_lm.GPT1CausalLM(small_models.network(num_special_tokens=0))
+    plain = stream(model, [3, 5], 8)
+    model.backbone.enable_lora(2)
+    for weight in model.weights:
+        if "lora" in weight.name:
+            weight.assign(np.random.default_rng(0).normal(size=weight.shape))
+    changed, ids = stream(model, [3, 5], 8), [3, 5]
+    for chosen in changed:
+        assert chosen == greedy(model, ids)
+        ids.append(chosen)
+    assert changed != plain
+    # Weights that change in place are seen too.
+    table = model.backbone.token_and_position_embedding.token_embeddings
+    table.assign(-small_models.read(table))
+    assert stream(model, [3, 5], 1) == [greedy(model, [3, 5])]

@@ -102,6 +102,43 @@ def test_multiple_choice(question):
     )
 
 
+@pytest.mark.parametrize("text", ["the cat", b"the cat"])
+def test_one_string_is_padded_to_be_batched_later(text):
+    expected = [START, THE, CAT, EXTRACT] + [0] * 8
+    assert_arrays(preprocessor("classification")(text), [expected], [3])
+
+
+@pytest.mark.parametrize("transform", ["entailment", "multiple_choice"])
+def test_in_a_chain_of_tf_data(transform):
+    tf = pytest.importorskip("tensorflow")
+    layer = preprocessor(transform)
+    x = {"text": ["the cat", "a", "b"], "text_pair": ["b", "the", ""]}
+    if transform == "multiple_choice":
+        x["choices"] = [["b", "a b"], ["cat", "b"], ["a", "a"]]
+    labels = np.array([1, 0, 1])
+    expected = layer(x)
+    chain = tf.data.Dataset.from_tensor_slices((x, labels))
+    (found, y), *rest = list(chain.batch(3).map(layer))
+    assert not rest
+    np.testing.assert_array_equal(y, labels)
+    assert_arrays({k: v.numpy() for k, v in found.items()}, *expected.values())
+    # One at a time, and batched afterwards.
+    ((found, _),) = list(chain.map(layer).batch(3))
+    length = expected["token_ids"].shape[-1]
+    token_ids = found["token_ids"].numpy()
+    assert token_ids.shape[-1] == 12 and not token_ids[..., length:].any()
+    assert_arrays(
+        {
+            "token_ids": token_ids[..., :length],
+            "extract_position": found["extract_position"].numpy(),
+        },
+        *expected.values(),
+    )
+    # Tensors outside a chain.
+    eager = {name: tf.constant(column) for name, column in x.items()}
+    assert_arrays(layer(eager), *expected.values())
+
+
 def test_long_text_is_cut_to_the_sequence_length():
     found = preprocessor("classification", sequence_length=4)(["a b a b"])
     assert_arrays(found, [[[START, A, B, EXTRACT]]], [[3]])
@@ -214,6 +251,46 @@ def test_predict_takes_what_the_preprocessor_gives():
         pytest.importorskip("tensorflow")  # KerasHub's predict needs it.
     found = model.predict(inputs, batch_size=2, verbose=0)["logits"]
     np.testing.assert_allclose(found, logits(model, inputs), atol=1e-6)
+
+
+@pytest.mark.parametrize("transform", HEADS)
+def test_predict_from_raw_strings(transform):
+    tf = pytest.importorskip("tensorflow")
+    model = fine_tuned(transform)
+    x = RAW[transform]
+    expected = logits(model, model.preprocessor(x))
+    chain = tf.data.Dataset.from_tensor_slices(x).batch(2)
+    for given in (x, chain):
+        found = model.predict(given, verbose=0)["logits"]
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_chain", [False, True])
+def test_fit_from_raw_strings(is_chain):
+    """A label that is a word of the text is learnt."""
+    tf = pytest.importorskip("tensorflow")
+    model = fine_tuned("classification")
+    draws = np.random.default_rng(0)
+    labels = draws.integers(0, 2, 32)
+    texts = [
+        f"{draws.choice(['a', 'b'])} {['cat', 'the'][label]}"
+        for label in labels
+    ]
+    model.compile(
+        optimizer=keras.optimizers.Adam(0.01),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    given = {"x": texts, "y": labels, "batch_size": 8}
+    if is_chain:
+        chain = tf.data.Dataset.from_tensor_slices((texts, labels))
+        given = {"x": chain.batch(8)}
+    history = model.fit(**given, epochs=8, shuffle=False, verbose=0)
+    losses = history.history["loss"]
+    assert losses[-1] < 0.2 < losses[0]
+    assert history.history["accuracy"][-1] == 1.0
+    found = model.predict(["the cat", "b a the"], verbose=0)["logits"]
+    assert found.argmax(-1).tolist() == [0, 1]
 
 
 def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):

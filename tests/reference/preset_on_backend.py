@@ -1,0 +1,102 @@
+"""A language model's preset, written or used on the backend in use.
+
+    KERAS_BACKEND=torch python -m tests.reference.preset_on_backend write DIR
+    KERAS_BACKEND=jax python -m tests.reference.preset_on_backend use DIR FILE
+
+`use` writes to FILE (.npz) what the model answers: logits, scores, a text, and
+logits after LoRA, after its merge into the weights, and with int8 weights.
+"""
+
+import pathlib
+import sys
+import tempfile
+
+import numpy as np
+from keras import ops
+
+from gpt1_keras.models import builders
+from gpt1_keras.models import causal_lm
+from tests.reference import small_models
+
+LENGTH = 9
+# Wide enough for the rounding of int8 to be small beside the numbers.
+SIZES = {"hidden_dim": 32, "intermediate_dim": 64, "num_layers": 2}
+
+
+def ids():
+    """The tokens asked about: int32 `[4, LENGTH]`."""
+    return small_models.token_ids(4, LENGTH, below=60, seed=3)
+
+
+def write(directory):
+    """Write a small language model as a preset."""
+    pipeline = small_models.byte_pairs()
+    network = small_models.network(
+        vocabulary_size=pipeline.vocabulary_size, **SIZES
+    )
+    for weight in network.trainable_weights:
+        if weight.name == "kernel":
+            weight.assign(ops.multiply(weight, 0.3))
+    builders.gpt1_causal_lm(network, pipeline).save_to_preset(str(directory))
+
+
+def read(directory):
+    """Return the model of a preset."""
+    return causal_lm.GPT1CausalLM.from_preset(str(directory))
+
+
+def logits(model):
+    """Return float64 `[4, LENGTH, V]`."""
+    return small_models.read(model(small_models.inputs(ids())))
+
+
+def with_lora(directory):
+    """Return logits with LoRA and of a preset into which it is merged."""
+    model = read(directory)
+    model.backbone.enable_lora(2)
+    random = np.random.default_rng(5)
+    changed = [w for w in model.weights if "lora_kernel_b" in w.name]
+    for weight in changed:
+        weight.assign(random.normal(size=weight.shape, scale=0.3))
+    found = {"num_lora": np.array(len(changed)), "lora": logits(model)}
+    with tempfile.TemporaryDirectory() as merged:
+        model.save_to_preset(merged)
+        found["merged"] = logits(read(merged))
+    return found
+
+
+def use(directory):
+    """Return dict of what the model of a preset answers."""
+    model = read(directory)
+    targets = np.roll(ids(), -1, axis=1)
+    model.compile(sampler="greedy", optimizer=None, loss=None)
+    found = {
+        "logits": logits(model),
+        "score": small_models.read(model.score(ids())),
+        "loss": small_models.read(
+            model.score(ids(), scoring_mode="loss", target_ids=targets)
+        ),
+        "text": np.array(model.generate(["the cat", "a"], max_length=8)),
+        **with_lora(directory),
+    }
+    model.quantize("int8")
+    found["int8"] = logits(model)
+    found["num_int8"] = np.array(
+        sum(str(w.dtype) == "int8" for w in model.weights)
+    )
+    found["int8_text"] = np.array(model.generate("the cat", max_length=8))
+    with tempfile.TemporaryDirectory() as quantized:
+        model.save_to_preset(quantized)
+        found["int8_again"] = logits(read(quantized))
+    return found
+
+
+def main(arguments):
+    if arguments[0] == "write":
+        write(pathlib.Path(arguments[1]))
+    else:
+        np.savez(arguments[2], **use(pathlib.Path(arguments[1])))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

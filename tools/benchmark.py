@@ -1,0 +1,124 @@
+"""Measure speed against peers that are installed beside us.
+
+python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
+                          [--json FILE]
+
+  --section NAME  generate; default: all
+  --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
+  --rounds N      how often everything is timed; default: 3
+  --json FILE     write the figures there too
+
+Weights are random. Contenders are timed in turns: read the ratios, the
+figures are those of a machine that may do other work. Exit status: 0 done; 2
+wrong arguments, in one line.
+"""
+
+import argparse
+import datetime
+import importlib
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import sys
+
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(_ROOT))
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+from gpt1_keras import files  # noqa: E402
+from gpt1_keras.errors import InputError  # noqa: E402
+
+# Name -> module with `measure(*, sizes, rounds) -> dict`.
+SECTIONS = {
+    "generate": "tools.benchmarks.generate",
+}
+_SIZES = ("tiny", "mini", "gpt1")
+_LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")
+_LIBRARIES += ("transformers", "numpy")
+
+
+def main(arguments):
+    """Measure what `arguments` (list of str) name; return the exit status."""
+    try:
+        values = _parse(arguments)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    from tools.benchmarks import networks
+
+    record = _machine() | {"size": values.size, "sections": {}}
+    sizes = networks.sizes(values.size)
+    for name in values.section or SECTIONS:
+        module = importlib.import_module(SECTIONS[name])
+        found = module.measure(sizes=sizes, rounds=values.rounds)
+        record["sections"][name] = found
+        _show(name, values.size, found)
+    if values.json is not None:
+        files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
+    return 0
+
+
+def _show(name, size, found):
+    print(f"{name}, {size} ({found['unit']}; first call with compilation)")
+    for contender, speed in found["per_second"].items():
+        if speed is None:
+            print(f"  {contender:<14} not installed")
+            continue
+        ratio = found["ratios"].get(contender)
+        print(
+            f"  {contender:<14} {speed:>10,.1f}"
+            f"  first {found['first_seconds'][contender]:7.2f} s"
+            + (f"  ratio {ratio:6.2f}" if ratio else ""),
+            flush=True,
+        )
+    shown = ("unit", "per_second", "first_seconds", "ratios")
+    rest = {k: v for k, v in found.items() if k not in shown}
+    print("  " + ", ".join(f"{k} {v}" for k, v in rest.items()), flush=True)
+
+
+def _machine():
+    """Return what the figures depend on besides the code."""
+    import keras
+
+    versions = {}
+    for name in _LIBRARIES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            versions[name] = None
+    return {
+        "date": datetime.date.today().isoformat(),
+        "backend": keras.config.backend(),
+        "processor": platform.processor() or platform.machine(),
+        "processors": len(os.sched_getaffinity(0)),
+        "load": os.getloadavg()[0],
+        "versions": versions,
+    }
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise InputError(f"{message} (see --help)")
+
+
+def _parse(arguments):
+    parser = _Parser(allow_abbrev=False, add_help=False)
+    parser.add_argument("--section", nargs="+", choices=SECTIONS)
+    parser.add_argument("--size", choices=_SIZES, default="mini")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=pathlib.Path)
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        sys.exit(0)
+    values = parser.parse_args(arguments)
+    if values.rounds < 1:
+        parser.error(f"--rounds is {values.rounds}: give 1 or more")
+    if values.json is not None and not values.json.parent.is_dir():
+        parser.error(f"--json {values.json}: there is no such folder")
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
