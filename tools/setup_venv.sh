@@ -2,7 +2,7 @@
 # Makes .venv with everything that gpt1_keras needs; needs nothing but Python.
 #
 #   tools/setup_venv.sh               the TensorFlow backend, tests and format
-#   tools/setup_venv.sh --backends    JAX and torch as well
+#   tools/setup_venv.sh --backends    JAX, torch and the page of gin/demo.gin too
 #
 # Takes the first Python 3.11 to 3.13 it finds; PYTHON=/path/to/python chooses
 # another. A second call installs nothing unless a requirements file changed.
@@ -12,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 files=(requirements.txt)
 case "${1:-}" in
   "") ;;
-  --backends) files+=(requirements-backends.txt) ;;
+  --backends) files+=(requirements-backends.txt requirements-demo.txt) ;;
   *) echo "tools/setup_venv.sh: unknown argument $1 (try --backends)" >&2
      exit 2 ;;
 esac

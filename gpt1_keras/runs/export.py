@@ -1,7 +1,6 @@
 """A model to a SavedModel for TensorFlow Serving, checked in a bare process."""
 
 import importlib.util
-import json
 import shutil
 import time
 
@@ -46,7 +45,7 @@ def export(*, workdir, config_sha256, preset, options, tolerance, num_warm_up):
             return result.path(workdir)
     started = time.monotonic()
     build = served_language_model.ServedLanguageModel
-    if _has_head(directory):
+    if presets.has_head(directory):
         build = served_task.ServedTask
     served = build(directory, options)
     saved_model, metrics = _publish(
@@ -126,14 +125,6 @@ def _check_tensorflow():
             f"KERAS_BACKEND is {keras.config.backend()}: export with "
             "KERAS_BACKEND=tensorflow, whatever the model was trained with"
         )
-
-
-def _has_head(directory):
-    path = directory / "task.json"
-    if not path.exists():
-        return False
-    config = json.loads(path.read_text(encoding="utf-8"))
-    return config["config"].get("head") is not None
 
 
 def _check_agreement(saved_model, compared, tolerance):

@@ -99,6 +99,15 @@ def backbone_config(directory):
         ) from None
 
 
+def has_head(directory):
+    """Return whether a preset is of a fine-tuned model."""
+    path = pathlib.Path(directory) / "task.json"
+    if not path.exists():
+        return False
+    config = json.loads(path.read_text(encoding="utf-8"))
+    return config["config"].get("head") is not None
+
+
 def load_tokenizer(directory):
     """Return the `text.tokenizer.Tokenizer` of a preset.
 

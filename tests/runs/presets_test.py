@@ -216,3 +216,14 @@ def test_is_newer(preset, tmp_path):
     changed = shutil.copytree(preset, tmp_path / "preset")
     os.utime(changed / "config.json", (later, later))
     assert presets.is_newer(changed, result)
+
+
+# --- has_head ----------------------------------------------------------------
+
+
+def test_has_head(preset, tmp_path):
+    assert not presets.has_head(preset)
+    task = benchmarks.benchmark("cola")
+    tiny_fine_tuned.write(tmp_path / "cola", task, preset)
+    assert presets.has_head(tmp_path / "cola" / "preset")
+    assert not presets.has_head(tmp_path)
