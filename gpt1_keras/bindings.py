@@ -23,6 +23,8 @@ NOT_RECIPE_MACROS = frozenset(
         "EXTEND",
         # The device: replicas, how much at once, how it is compiled.
         "STRATEGY",
+        "NUM_REPLICAS",
+        "TPU",
         "MICROBATCH_SIZE",
         "EVALUATION_BATCH_SIZE",
         "SOFTMAX_CHUNK",
@@ -43,10 +45,10 @@ NOT_RECIPE_MACROS = frozenset(
     }
 )
 NOT_RECIPE_PARAMETERS = frozenset(
-    {"workdir", "strategy_name", "microbatch_size", "softmax_chunk"}
+    {"workdir", "devices", "microbatch_size", "softmax_chunk"}
     | {"jit_compile", "log_steps", "paper", "bucket_lengths", "first_step"}
 )
-NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling", "report"})
+NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling", "Devices", "report"})
 
 # Macros that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("NUM_STEPS", "NUM_EPOCHS")

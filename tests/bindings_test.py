@@ -103,6 +103,8 @@ def test_macros_that_are_not_recipe(name):
         ("pretrain.pretrain.jit_compile", False),
         ("train/pretrain.pretrain.workdir", False),
         ("fitting.Intervals.anything", False),
+        ("pretrain.pretrain.devices", False),
+        ("strategy.Devices.strategy_name", False),
         ("train/Sampling.top_k", False),
         ("pretrain.Evaluation.stride", True),
         ("pretrain.pretrain.dtype", True),

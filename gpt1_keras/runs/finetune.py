@@ -24,6 +24,7 @@ def finetune(
     build_optimizer,
     training,
     intervals,
+    devices,
     seed,
     seeds,
     paper,
@@ -43,6 +44,7 @@ def finetune(
         build_optimizer: function of `num_steps`.
         training: `recipe.FineTuning`.
         intervals: `fitting.Intervals`.
+        devices: `strategy.Devices`.
         seed: int. New weights, dropout and the order of the data.
         seeds: tuple of ints for several runs, or None for `seed` alone.
         paper: dict from the task's name to the paper's metrics.
@@ -52,10 +54,32 @@ def finetune(
     """
     if result.is_finished(workdir, config_sha256):
         return result.path(workdir)
-    training.check()
+    strategy = devices.open()
+    training.check(strategy)
+    workdir = strategy.workdir(workdir)
     fitting.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
     length = training.max_sequence_length(pretrained.num_positions())
+    train, scored = _labelled(task, data, training, tokenizer, length)
+
+    def run(directory, seed):
+        return _FineTuned(
+            directory,
+            seed,
+            train=train,
+            scored=scored,
+            tokenizer=tokenizer,
+            pretrained=pretrained,
+            build_optimizer=build_optimizer,
+            training=training,
+            strategy=strategy,
+        ).train(intervals, config_sha256, paper.get(task.name, {}))
+
+    return seeds_lib.run_each(workdir, config_sha256, seed, seeds, run)
+
+
+def _labelled(task, data, training, tokenizer, length):
+    """Return the rows to learn from, and dict of those that are scored."""
     examples = data.read(task, "train")
     rows = _draw(len(examples), training.num_train_examples)
     train, dev = (
@@ -69,20 +93,7 @@ def finetune(
         _draw(len(train), training.num_scored_train_examples),
         f"{task.name} train sample",
     )
-
-    def run(directory, seed):
-        return _FineTuned(
-            directory,
-            seed,
-            train=train,
-            scored={"dev": dev, "train_sample": sample},
-            tokenizer=tokenizer,
-            pretrained=pretrained,
-            build_optimizer=build_optimizer,
-            training=training,
-        ).train(intervals, config_sha256, paper.get(task.name, {}))
-
-    return seeds_lib.run_each(workdir, config_sha256, seed, seeds, run)
+    return train, {"dev": dev, "train_sample": sample}
 
 
 class _FineTuned:
@@ -99,6 +110,7 @@ class _FineTuned:
         pretrained,
         build_optimizer,
         training,
+        strategy,
     ):
         self._workdir = workdir
         self._seed = seed
@@ -107,6 +119,7 @@ class _FineTuned:
         keras.utils.clear_session()
         keras.utils.set_random_seed(seed)
         self._training = training
+        self._strategy = strategy
         self._batches = example_batches.TrainingExamples(
             train.encoded,
             train.labels(),
@@ -116,18 +129,19 @@ class _FineTuned:
             pool_batches=training.pool_batches,
         )
         self._num_steps = self._batches.steps_per_epoch * training.num_epochs
-        backbone = pretrained.backbone()
+        with strategy.scope():
+            backbone = pretrained.backbone()
+            self._network = recipe.network(
+                self._task, backbone, tokenizer, training
+            )
+            self._learner = recipe.learner(self._network, self._task, training)
+            self._learner.compile(
+                build_optimizer(num_steps=self._num_steps),
+                jit_compile=training.jit_compile,
+            )
         self._num_transferred_layers = pretrained.num_transferred_layers
         if self._num_transferred_layers is None:
             self._num_transferred_layers = backbone.num_layers
-        self._network = recipe.network(
-            self._task, backbone, tokenizer, training
-        )
-        self._learner = recipe.learner(self._network, self._task, training)
-        self._learner.compile(
-            build_optimizer(num_steps=self._num_steps),
-            jit_compile=training.jit_compile,
-        )
 
     def train(self, intervals, config_sha256, paper):
         """Train to the end and write the result; return its path."""
@@ -142,6 +156,7 @@ class _FineTuned:
             tokens_per_step=self._batches.tokens_per_step,
             intervals=intervals,
             periodic=[(due, self._evaluate)],
+            strategy=self._strategy,
         )
         history.close()
         best = _best(history.path)

@@ -7,6 +7,7 @@ import time
 
 import keras
 from absl import logging
+from keras import ops
 
 from gpt1_keras import errors
 from gpt1_keras import progress
@@ -16,6 +17,7 @@ from gpt1_keras.training import callbacks
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import history as history_lib
 from gpt1_keras.training import signals
+from gpt1_keras.training import strategy as strategy_lib
 
 # Runs expected to take longer hear how to make them shorter.
 _LONG_SECONDS = 3600.0
@@ -40,22 +42,6 @@ class Intervals:
     sample_steps: int = 0
 
 
-def check_batch(batch_size, microbatch_size):
-    """Complain of sizes that do not divide, before anything heavy starts."""
-    if batch_size < 1:
-        raise errors.InputError(f"BATCH_SIZE is {batch_size}: give 1 or more")
-    if microbatch_size is not None and microbatch_size < 1:
-        raise errors.InputError(
-            f"MICROBATCH_SIZE is {microbatch_size}: give 1 or more, or None "
-            "for the whole batch at once"
-        )
-    if microbatch_size and batch_size % microbatch_size:
-        raise errors.InputError(
-            f"BATCH_SIZE {batch_size} is not a multiple of MICROBATCH_SIZE "
-            f"{microbatch_size}: change one of them"
-        )
-
-
 def set_dtype(dtype):
     """Make `dtype` the policy of all layers built from now on."""
     try:
@@ -75,6 +61,7 @@ def fit(
     tokens_per_step,
     intervals,
     periodic,
+    strategy=strategy_lib.ONE_DEVICE,
     advice=None,
 ):
     """Train until `num_steps`, beginning at the last checkpoint if any.
@@ -88,8 +75,9 @@ def fit(
         intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`), `every` as
             in `callbacks.Periodically`.
-        advice: str, how to make the run shorter; where given, the time is
-            estimated after the first update. None leaves it to the bar.
+        strategy: `strategy.Strategy` in whose scope the learner was built.
+        advice: str, how to make the run shorter, for an estimate of its time
+            after the first update. None leaves it to the bar.
 
     Returns:
         `history.History`, still open, for what the run measures at its end.
@@ -98,12 +86,13 @@ def fit(
         Stopped: on SIGTERM or Ctrl-C, after a checkpoint.
         NonFiniteLoss: the last good checkpoint is kept.
     """
-    workdir = pathlib.Path(workdir)
-    workdir.mkdir(parents=True, exist_ok=True)
+    pathlib.Path(workdir).mkdir(parents=True, exist_ok=True)
     checkpoints = checkpoints_lib.Checkpoints(
-        workdir / "checkpoints", keep=intervals.num_checkpoints
+        pathlib.Path(workdir) / "checkpoints",
+        keep=intervals.num_checkpoints,
+        is_written=strategy.is_chief,
     )
-    first_step = checkpoints.restore(learner)
+    first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = history_lib.History(workdir, step=first_step)
     if first_step:
         logging.info("continuing after %d of %d updates", first_step, num_steps)
@@ -120,6 +109,7 @@ def fit(
                 tokens_per_step=tokens_per_step,
                 intervals=intervals,
                 periodic=periodic,
+                strategy=strategy,
                 advice=advice,
                 history=history,
                 checkpoints=checkpoints,
@@ -127,19 +117,27 @@ def fit(
             if stop:
                 raise errors.Stopped(
                     f"stopped by {stop.signal_name} after "
-                    f"{checkpoints.steps()[-1]} of {num_steps} updates, saved "
+                    f"{_updates(learner)} of {num_steps} updates, saved "
                     f"in {checkpoints.directory}; the same command continues"
                 )
             on_error.pop_all()
     return history
 
 
-def _train(learner, batches, first_step, *, num_steps, checkpoints, **more):
+def _updates(learner):
+    """Return how many updates the learner has made in all."""
+    return int(ops.convert_to_numpy(learner.optimizer.iterations))
+
+
+def _train(
+    learner, batches, first_step, *, num_steps, checkpoints, strategy, **more
+):
     """Call `fit`; return the `StopRequest` that it may have followed."""
     with (
-        signals.catch() as stop,
+        signals.catch() as asked,
         progress.bar("updates", num_steps, done=first_step) as advance,
     ):
+        stop = strategy.stop_request(asked, learner)
         made = _callbacks(
             first_step,
             num_steps=num_steps,

@@ -32,7 +32,8 @@ class Training:
 
     Attributes:
         batch_size: int. Sequences per update.
-        microbatch_size: int or None. Sequences per forward pass; None: all.
+        microbatch_size: int or None. Sequences per forward pass on each
+            replica; None: all.
         sequence_length: int. Tokens per sequence.
         num_steps: int or None. Updates; None takes `num_epochs`.
         num_epochs: float. Passes over the training books.
@@ -59,9 +60,9 @@ class Training:
         """Tokens that one update reads."""
         return self.batch_size * self.sequence_length
 
-    def begin(self):
+    def begin(self, strategy):
         """Check the sizes; set dtype and seed for all that is built now."""
-        fitting.check_batch(self.batch_size, self.microbatch_size)
+        strategy.check_batch(self.batch_size, self.microbatch_size)
         fitting.set_dtype(self.dtype)
         keras.utils.set_random_seed(self.seed)
 
@@ -93,36 +94,39 @@ def pretrain(
     sampling,
     probing,
     intervals,
+    devices,
     paper,
 ):
     """Train a language model and return the path of its `result.json`.
 
     Args:
         workdir: pathlib.Path. Where everything is written.
-        config_sha256: str, for the result.
+        config_sha256, paper: for the result.
         corpus: `corpora.Corpus`: where text and vocabulary come from.
-        build_backbone: function of `vocabulary_size`.
-        build_optimizer: function of `num_steps`.
-        training: `Training`.
-        evaluation: `held_out.Evaluation`.
-        sampling: `Sampling`.
-        probing: `probing.Probing`.
-        intervals: `fitting.Intervals`.
-        paper: dict, the paper's numbers, for the result.
+        build_backbone, build_optimizer: functions of `vocabulary_size` and of
+            `num_steps`.
+        training, evaluation: `Training`, `held_out.Evaluation`.
+        sampling, probing: `Sampling`, `probing.Probing`.
+        intervals, devices: `fitting.Intervals`, `strategy.Devices`.
     """
     if result.is_finished(workdir, config_sha256, _EXTEND):
         return result.path(workdir)
-    training.begin()
+    strategy = devices.open()
+    training.begin(strategy)
+    strategy.check_share("EVALUATION_BATCH_SIZE", evaluation.batch_size)
+    workdir = strategy.workdir(workdir)
     probing.read()
     shards, tokenizer = corpus.open()
     train = training.batches(shards)
     num_steps = training.count_steps(train.num_windows)
-    network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
-    learner = _build_learner(network, build_optimizer, training, num_steps)
+    with strategy.scope():
+        network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
+        learner = _build_learner(network, build_optimizer, training, num_steps)
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
         evaluation, shards, learner, training.sequence_length
     )
+    sample = sampling.recorder(causal_lm, tokenizer, strategy)
     _log_sizes(network, shards, training, num_steps)
     history = fitting.fit(
         learner,
@@ -133,22 +137,34 @@ def pretrain(
         intervals=intervals,
         periodic=[
             (intervals.evaluation_steps, held_out.record_until(num_steps)),
-            (intervals.sample_steps, sampling.recorder(causal_lm, tokenizer)),
+            (intervals.sample_steps, sample),
             (probing.steps(num_steps), probing.recorder(network, tokenizer)),
         ],
+        strategy=strategy,
         advice=_ADVICE,
     )
-    metrics = held_out.final(history, num_steps)
+    return _finish(
+        workdir,
+        causal_lm,
+        history,
+        metrics=held_out.final(history, num_steps),
+        amounts=(network, training, num_steps),
+        paper=paper,
+        config_sha256=config_sha256,
+    )
+
+
+def _finish(workdir, causal_lm, history, *, metrics, amounts, **facts):
+    """Write preset, learning curve and result."""
     presets.save(causal_lm, workdir / "preset")
     learning_curve.plot(history.path, workdir / "plots" / "learning_curve.png")
     return result.write(
         workdir,
         **_TASK,
         metrics=metrics,
-        paper=paper,
-        config_sha256=config_sha256,
         seconds=history.seconds,
-        **_amounts(network, training, num_steps, metrics),
+        **_amounts(*amounts, metrics),
+        **facts,
     )
 
 
@@ -214,7 +230,7 @@ class Sampling:
             "temperature": temperature,
         }
 
-    def recorder(self, causal_lm, tokenizer):
+    def recorder(self, causal_lm, tokenizer, strategy):
         """Return `function(step, history)` that writes and records one."""
         length = causal_lm.backbone.max_sequence_length
         num_tokens = min(self.options["num_tokens"], length)
@@ -223,7 +239,8 @@ class Sampling:
         )
 
         def record(step, history):
-            text = write(step)
+            with strategy.uncut():
+                text = write(step)
             history.write(step, sample=text)
             logging.info("sample after %d updates: %s", step, text)
 

@@ -6,7 +6,6 @@ from gpt1_keras import errors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import task_preprocessor
 from gpt1_keras.models import tokenizer as tokenizer_lib
-from gpt1_keras.runs import fitting
 from gpt1_keras.runs import labelled
 from gpt1_keras.tasks import targets
 from gpt1_keras.training import learner as learner_lib
@@ -19,7 +18,8 @@ class FineTuning:
 
     Attributes:
         batch_size: int. Examples per update.
-        microbatch_size: int or None. Examples per forward pass; None: all.
+        microbatch_size: int or None. Examples per forward pass on each
+            replica; None: all.
         num_epochs: int. Passes over the training examples.
         num_train_examples: int or None. So many of them, drawn at random;
             None: all.
@@ -62,9 +62,16 @@ class FineTuning:
     dtype: str
     jit_compile: bool
 
-    def check(self):
-        """Complain of what cannot work, before anything heavy starts."""
-        fitting.check_batch(self.batch_size, self.microbatch_size)
+    def check(self, strategy):
+        """Complain of what cannot work, before anything heavy starts.
+
+        Args:
+            strategy: `strategy.Strategy` that it is learnt on.
+        """
+        strategy.check_batch(self.batch_size, self.microbatch_size)
+        strategy.check_share(
+            "EVALUATION_BATCH_SIZE", self.evaluation_batch_size
+        )
         if self.num_epochs < 1:
             raise errors.InputError(
                 f"NUM_EPOCHS is {self.num_epochs}: give 1 or more"

@@ -34,11 +34,13 @@ class Checkpoints:
     Args:
         directory: path of the folder, made at the first save.
         keep: int. How many of the newest stay.
+        is_written: bool. False where another process writes them.
     """
 
-    def __init__(self, directory, *, keep):
+    def __init__(self, directory, *, keep, is_written=True):
         self.directory = pathlib.Path(directory)
         self.keep = keep
+        self.is_written = is_written
 
     def steps(self):
         """Return the steps saved, ascending."""
@@ -56,7 +58,7 @@ class Checkpoints:
             model: compiled `keras.Model`.
         """
         target = self._path(step)
-        if target.exists():
+        if target.exists() or not self.is_written:
             return
         temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)

@@ -29,6 +29,10 @@ class Learner(_step.TrainStep, keras.Model):
             needed for training.
         micro_batch_size: int or None. Examples per forward pass; None takes
             the whole batch.
+
+    Attributes:
+        stop_request: `signals.SharedStopRequest` where several processes
+            must agree to stop, else None.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Learner(_step.TrainStep, keras.Model):
         self.scorer = scorer
         self.clip_norm = clip_norm
         self.micro_batch_size = micro_batch_size
+        self.stop_request = None
         self.built = True
 
     def compile(self, optimizer, **kwargs):

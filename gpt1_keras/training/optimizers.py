@@ -54,6 +54,11 @@ class AdamWithDecay(keras.optimizers.Optimizer):
             variables, ["momentum", "velocity"]
         )
 
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        # Keras's TensorFlow optimizer would sum over the replicas here; the
+        # gradients are those of the whole batch already (`training.step`).
+        return grads_and_vars
+
     def update_step(self, gradient, variable, learning_rate):
         index = self._get_variable_index(variable)
         momentum, velocity = self._momentums[index], self._velocities[index]

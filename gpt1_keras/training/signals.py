@@ -14,6 +14,29 @@ class StopRequest:
         return self.signal_name is not None
 
 
+class SharedStopRequest(StopRequest):
+    """The wish of any of several workers, which all heed at one update.
+
+    Args:
+        asked: `StopRequest` of this process.
+    """
+
+    def __init__(self, asked):
+        super().__init__()
+        self._asked = asked
+
+    @property
+    def is_wished(self):
+        """Whether this process was asked to stop."""
+        return bool(self._asked)
+
+    def settle(self, num_wishes):
+        """Hear how many replicas' processes were asked to stop."""
+        if num_wishes:
+            own = self._asked.signal_name
+            self.signal_name = own or "a signal to another worker"
+
+
 @contextlib.contextmanager
 def catch():
     """Catch SIGTERM and SIGINT inside the block; a second one acts at once.

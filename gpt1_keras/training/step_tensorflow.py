@@ -2,11 +2,32 @@
 
 import tensorflow as tf
 
+from gpt1_keras.training import distributed_tensorflow
 from gpt1_keras.training import step
 
 
 class TrainStep:
-    """Mixin of `Learner` on the TensorFlow backend."""
+    """Mixin of `Learner` on the TensorFlow backend.
+
+    Built in the scope of a strategy, `fit` and `predict` share every batch
+    among its replicas.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.is_distributed = tf.distribute.has_strategy()
+        # The compiled steps of `distributed_tensorflow`.
+        self.distributed_update = self.distributed_scores = None
+
+    def fit(self, x=None, *, callbacks=None, **options):
+        if not self.is_distributed:
+            return super().fit(x, callbacks=callbacks, **options)
+        return distributed_tensorflow.fit(self, x, callbacks or ())
+
+    def predict(self, x, *, callbacks=None, **options):
+        if not self.is_distributed:
+            return super().predict(x, callbacks=callbacks, **options)
+        return distributed_tensorflow.predict(self, x, callbacks or ())
 
     def train_step(self, data):
         count = step.count_micro_batches(data, self.micro_batch_size)
@@ -14,7 +35,15 @@ class TrainStep:
             sums, gradients = self._gradients(data)
         else:
             sums, gradients = self._accumulate(step.cut(data, count), count)
-        logs, gradients = step.finish(sums, gradients, count, self.clip_norm)
+        context = tf.distribute.get_replica_context()
+        replicas = context.num_replicas_in_sync
+        if replicas > 1:
+            sums, gradients = context.all_reduce(
+                tf.distribute.ReduceOp.SUM, (sums, gradients)
+            )
+        logs, gradients = step.finish(
+            sums, gradients, count * replicas, self.clip_norm
+        )
         self.optimizer.apply(gradients, self.trainable_variables)
         return logs
 

@@ -22,6 +22,8 @@ import time
 import numpy as np
 import safetensors.numpy
 
+from tests.reference import cluster
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TIME_LIMIT = 600.0  # seconds for one process
 NUM_STEPS = 20
@@ -116,12 +118,24 @@ class Experiment:
 
     def start(self, workdir, **settings):
         """Start a process; its stderr goes to `<workdir>.log`."""
-        log = pathlib.Path(f"{workdir}.log")
+        return self._start(
+            self.command(workdir, **settings), f"{workdir}.log", {}
+        )
+
+    def start_workers(self, workdir, count, **settings):
+        """Start processes that share the work; logs in `<workdir>.N.log`."""
+        command = self.command(workdir, STRATEGY="multi_worker", **settings)
+        return [
+            self._start(command, f"{workdir}.{i}.log", environment)
+            for i, environment in enumerate(cluster.environments(count))
+        ]
+
+    def _start(self, command, log, environment):
         with open(log, "w", encoding="utf-8") as file:
             return subprocess.Popen(
-                self.command(workdir, **settings),
+                command,
                 cwd=ROOT,
-                env=self.environment,
+                env=self.environment | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,

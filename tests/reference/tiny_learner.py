@@ -80,14 +80,22 @@ def language_model(
     return learner
 
 
-def chooser(*, seed=0, lm_weight=0.5, micro_batch_size=None):
+def chooser(
+    *,
+    seed=0,
+    lm_weight=0.5,
+    micro_batch_size=None,
+    dropout=0.0,
+    clip_norm=1.0,
+    learning_rate=0.01,
+):
     """Return a compiled `Learner` that chooses between two candidates."""
     keras.utils.set_random_seed(seed)
     loss = losses.LanguageModelLoss(chunk_size=4)
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(
-            backbone_of(num_special_tokens=3),
-            heads.ChoiceHead(dropout=0.0, initializer_range=0.2),
+            backbone_of(dropout=dropout, num_special_tokens=3),
+            heads.ChoiceHead(dropout=dropout, initializer_range=0.2),
         ),
         loss=losses.TaskLoss(
             task_loss=losses.cross_entropy,
@@ -96,10 +104,10 @@ def chooser(*, seed=0, lm_weight=0.5, micro_batch_size=None):
         ),
         loss_names=("loss", "task_loss", "lm_loss"),
         scorer=loss,
-        clip_norm=1.0,
+        clip_norm=clip_norm,
         micro_batch_size=micro_batch_size,
     )
-    learner.compile(adam(), jit_compile=False)
+    learner.compile(adam(learning_rate), jit_compile=False)
     return learner
 
 
@@ -135,11 +143,24 @@ class Batches:
         }
 
 
+class LabelledBatches(Batches):
+    """Batches of two candidates with `labels` `[B]`."""
+
+    def __init__(self, *, batch_size=4):
+        super().__init__(batch_size=batch_size, candidates=2)
+
+    @property
+    def spec(self):
+        return super().spec | {"labels": ((self.batch_size,), "int32")}
+
+    def __call__(self, step):
+        labels = np.random.default_rng(step).integers(2, size=self.batch_size)
+        return {**super().__call__(step), "labels": labels.astype("int32")}
+
+
 def labelled_batch(step=0, *, batch_size=4):
     """Return a batch of two candidates with `labels` `[B]`."""
-    batch = Batches(batch_size=batch_size, candidates=2)(step)
-    labels = np.random.default_rng(step).integers(2, size=batch_size)
-    return {**batch, "labels": labels.astype("int32")}
+    return LabelledBatches(batch_size=batch_size)(step)
 
 
 def weights_of(learner):

@@ -212,3 +212,38 @@ def test_a_killed_run_ends_with_the_same_weights(experiment, finished):
         for workdir in (finished, killed)
     )
     assert len(ours) == len(theirs)
+
+
+@pytest.mark.slow
+def test_replicas_learn_what_one_device_learns(experiment, tmp_path):
+    """Dropout off; the last batch of dev is incomplete."""
+    strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
+    backend = keras.config.backend()
+    if backend not in strategies:
+        pytest.skip("one device only")
+    found = []
+    for name, count in (("none", 1), (strategies[backend], 2)):
+        workdir = tmp_path / name
+        experiment.environment["XLA_FLAGS"] = (
+            f"--xla_force_host_platform_device_count={count}"
+        )
+        status, output = experiment.finish(
+            workdir,
+            STRATEGY=name,
+            NUM_REPLICAS=count,
+            DROPOUT=0.0,
+            CLASSIFIER_DROPOUT=0.0,
+            NUM_EPOCHS=1,
+            EVALUATION_BATCH_SIZE=12,
+        )
+        assert status == 0, output
+        found.append(kill_run.lines(workdir))
+    one, two = found
+    assert len(one) == len(two) > 20
+    for ours, theirs in zip(one, two):
+        assert ours.keys() == theirs.keys()
+        for name in ("loss", "task_loss", "lm_loss", "gradient_norm"):
+            if name in ours:
+                assert theirs[name] == pytest.approx(ours[name], rel=1e-4)
+        for name in ("matthews", "accuracy"):
+            assert theirs.get(name) == ours.get(name)

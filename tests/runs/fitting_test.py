@@ -19,26 +19,6 @@ from tests.reference import tiny_learner
 NUM_STEPS = 8
 
 
-@pytest.mark.parametrize(
-    "sizes, expected",
-    [
-        ((8, 3), "BATCH_SIZE 8 .* MICROBATCH_SIZE 3"),
-        ((8, 16), "BATCH_SIZE 8 .* MICROBATCH_SIZE 16"),
-        ((0, None), "BATCH_SIZE is 0"),
-        ((8, -2), "MICROBATCH_SIZE is -2"),
-        ((8, 0), "MICROBATCH_SIZE is 0"),
-    ],
-)
-def test_sizes_that_do_not_divide(sizes, expected):
-    with pytest.raises(errors.InputError, match=expected):
-        fitting.check_batch(*sizes)
-
-
-@pytest.mark.parametrize("sizes", [(8, None), (8, 8), (8, 2), (1, 1)])
-def test_sizes_that_divide(sizes):
-    fitting.check_batch(*sizes)
-
-
 def test_dtype():
     before = keras.config.dtype_policy()
     try:

@@ -5,6 +5,7 @@ import io
 import json
 import shutil
 import signal
+import time
 
 import gin
 import keras
@@ -277,3 +278,92 @@ def test_killed_run_on_every_backend(tmp_path, backend, dtype):
         tmp_path, backend=backend, dtype=dtype, kills=2
     )
     assert len(killed_at) == 2 and found == []
+
+
+def finish_workers(experiment, workdir, count):
+    processes = experiment.start_workers(workdir, count)
+    for process in processes:
+        assert process.wait(kill_run.TIME_LIMIT) == 0, log_of(workdir, 0)
+
+
+def log_of(workdir, worker):
+    return workdir.with_name(f"{workdir.name}.{worker}.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def two_workers(experiment):
+    """The workdir of a run that two processes finished."""
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("for the TensorFlow backend")
+    workdir = experiment.directory / "two_workers"
+    finish_workers(experiment, workdir, 2)
+    return workdir
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "victim, name, saved_by_all",
+    [(0, "SIGKILL", False), (1, "SIGKILL", False), (1, "SIGTERM", True)],
+)
+def test_workers_stop_together_and_continue(
+    experiment, two_workers, victim, name, saved_by_all
+):
+    """Whoever is lost, the job ends, and its weights in the end are the same.
+
+    Dropout is on: each replica draws its own masks, and the same ones again.
+    """
+    workdir = experiment.directory / f"workers_{victim}_{name}"
+    metrics = workdir / "metrics.jsonl"
+    processes = experiment.start_workers(workdir, 2)
+    deadline = time.monotonic() + kill_run.TIME_LIMIT
+    while kill_run.last_step(metrics) < 7 and time.monotonic() < deadline:
+        time.sleep(0.002)
+    processes[victim].send_signal(signal.Signals[name])
+    found = [process.wait(kill_run.TIME_LIMIT) for process in processes]
+    expected = [3, 3]
+    if not saved_by_all:
+        expected[victim] = -signal.Signals[name]
+    assert found == expected
+    step, _ = kill_run.last_checkpoint(workdir)
+    assert step >= 7 if saved_by_all else step >= 6
+    last = log_of(workdir, 1 - victim).strip().splitlines()[-1]
+    assert "continue" in last
+    said = "a signal to another worker" if saved_by_all else "is gone"
+    assert said in last
+    finish_workers(experiment, workdir, 2)
+    assert kill_run.differences(two_workers, workdir) == []
+
+
+@pytest.mark.slow
+def test_replicas_measure_what_one_device_measures(experiment):
+    """Losses, held-out tokens and perplexity; dropout off."""
+    strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
+    backend = keras.config.backend()
+    if backend not in strategies:
+        pytest.skip("one device only")
+    found = []
+    for name, count in (("none", 1), (strategies[backend], 2)):
+        workdir = experiment.directory / f"{name}_{count}"
+        experiment.environment["XLA_FLAGS"] = (
+            f"--xla_force_host_platform_device_count={count}"
+        )
+        status, output = experiment.finish(
+            workdir, DROPOUT=0.0, STRATEGY=name, NUM_REPLICAS=count
+        )
+        assert status == 0, output
+        found.append(workdir)
+    one, two = map(kill_run.lines, found)
+    assert len(one) == len(two)
+    for ours, theirs in zip(one, two):
+        for name in ("loss", "perplexity", "gradient_norm", "tokens"):
+            if name in ours:
+                assert theirs[name] == pytest.approx(ours[name], rel=1e-5)
+    tokens = [result_of(workdir)["num_examples"] for workdir in found]
+    assert tokens[0] == tokens[1] > 0
+
+
+def test_strategy_of_another_backend(experiment):
+    other = "mirrored" if keras.config.backend() != "tensorflow" else "many"
+    workdir = experiment.directory / "mistake"
+    refused = run(experiment, workdir, STRATEGY=other)
+    assert_refused(*refused, f"STRATEGY '{other}'", keras.config.backend())

@@ -6,6 +6,7 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.runs import recipe
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.training import strategy
 from tests.reference import small_models
 
 SETTINGS = recipe.FineTuning(
@@ -66,7 +67,7 @@ def test_longest_sequence(given, positions, expected):
 )
 def test_mistakes(values, expected):
     with pytest.raises(errors.InputError, match=expected):
-        changed(**values).check()
+        changed(**values).check(strategy.ONE_DEVICE)
 
 
 def test_too_long_a_sequence():

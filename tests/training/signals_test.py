@@ -52,3 +52,21 @@ def test_outside_the_block_nothing_is_caught(handlers):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
     assert handlers == [signal.SIGTERM] and not stop
+
+
+def test_workers_stop_together():
+    asked = signals.StopRequest()
+    shared = signals.SharedStopRequest(asked)
+    asked.signal_name = "SIGTERM"
+    # Until all have heard of it.
+    assert shared.is_wished and not shared
+    shared.settle(1.0)
+    assert shared and shared.signal_name == "SIGTERM"
+
+
+def test_the_wish_of_another_worker():
+    shared = signals.SharedStopRequest(signals.StopRequest())
+    shared.settle(0.0)
+    assert not shared and not shared.is_wished
+    shared.settle(2.0)
+    assert shared and shared.signal_name == "a signal to another worker"

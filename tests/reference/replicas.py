@@ -1,0 +1,321 @@
+"""The same training on several devices and on one, in processes of their own.
+
+    python -m tests.reference.replicas
+
+prints for every backend, strategy and number of replicas how far losses,
+gradient norms, clipped gradients, weights and scores are from those of one
+device after ten updates, for a language model and for a labelled task.
+
+    python -m tests.reference.replicas --write FILE --strategy mirrored ...
+
+trains both in this process and writes what came out.
+"""
+
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from tests.reference import cluster
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+NUM_UPDATES = 10
+BATCH_SIZE = 8
+LIMIT = 1e-6
+CASES = (
+    ("tensorflow", "mirrored", 1),
+    ("tensorflow", "mirrored", 2),
+    ("tensorflow", "mirrored", 4),
+    ("tensorflow", "multi_worker", 2),
+    ("jax", "data_parallel", 1),
+    ("jax", "data_parallel", 2),
+    ("jax", "data_parallel", 4),
+)
+TASKS = ("pretraining", "fine-tuning")
+QUANTITIES = ("losses", "norms", "gradients", "weights", "scores")
+
+
+def train(devices, *, dropout, double, batch_size, micro_batch_size):
+    """Train both tasks on the devices; return `{task/quantity: array}`.
+
+    Args:
+        devices: `strategy.Devices`.
+        dropout, double, batch_size, micro_batch_size: see `run`.
+    """
+    # Not at the top: the backend is chosen by the process.
+    from tests.reference import tiny_learner
+
+    strategy = devices.open()
+    found = {}
+    for task, build, batches in (
+        (TASKS[0], tiny_learner.language_model, tiny_learner.Batches),
+        (TASKS[1], tiny_learner.chooser, tiny_learner.LabelledBatches),
+    ):
+        with strategy.scope():
+            learner = build(
+                dropout=dropout,
+                micro_batch_size=micro_batch_size,
+                # So small that every update is clipped.
+                clip_norm=0.05,
+                learning_rate=0.003,
+            )
+        made = batches(batch_size=batch_size // (2 if double else 1))
+        if double:
+            made = Doubled(made)
+        values = _train_one(learner, made)
+        found |= {f"{task}/{name}": value for name, value in values.items()}
+    return found
+
+
+class Doubled:
+    """Batches of which the second half repeats the first."""
+
+    def __init__(self, batches):
+        self._batches = batches
+
+    @property
+    def spec(self):
+        return {
+            name: ((2 * shape[0], *shape[1:]), dtype)
+            for name, (shape, dtype) in self._batches.spec.items()
+        }
+
+    def __call__(self, step):
+        batch = self._batches(step)
+        return {name: np.concatenate([x, x]) for name, x in batch.items()}
+
+
+def _train_one(learner, batches):
+    import keras
+    from keras import ops
+
+    from gpt1_keras.data import loader
+
+    seen = []
+
+    class Keep(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            seen.append((float(logs["loss"]), float(logs["gradient_norm"])))
+
+    loaded = loader.load(batches, first_step=0, num_steps=NUM_UPDATES)
+    learner.fit(loaded, epochs=1, verbose=0, shuffle=False, callbacks=[Keep()])
+    loaded = loader.load(batches, first_step=90, num_steps=3)
+    scores = learner.predict(loaded, verbose=0)
+    if "logits" in scores:
+        scores["logits"] -= scores["logits"].mean(axis=1, keepdims=True)
+
+    def values(variables):
+        return np.concatenate(
+            [
+                _asymmetric(weight.path, ops.convert_to_numpy(variable))
+                for weight, variable in zip(
+                    learner.trainable_variables, variables
+                )
+            ]
+        )
+
+    states = [
+        ops.convert_to_numpy(variable).astype("int64")
+        for variable in learner.non_trainable_variables
+        if variable.name == "seed_generator_state"
+    ]
+    losses, norms = np.array(seen).T
+    return {
+        "losses": losses,
+        "norms": norms,
+        # Adam's momentum is the mean of the clipped gradients.
+        "gradients": values(learner.optimizer._momentums),
+        "weights": values(learner.trainable_variables),
+        "scores": np.concatenate([scores[key].ravel() for key in scores]),
+        "states": np.array(states),
+    }
+
+
+def _asymmetric(path, value):
+    """Leave out what changes no loss: its gradient is rounding noise.
+
+    A constant added to all keys changes no attention, and one added to both
+    choices changes no softmax.
+    """
+    if path.endswith("query_key_value/bias"):
+        return np.delete(value, np.s_[len(value) // 3 : 2 * len(value) // 3])
+    return value.ravel()[: 0 if path.endswith("/dense/bias") else None]
+
+
+def run(
+    path,
+    backend,
+    strategy,
+    replicas,
+    *,
+    dropout=0.0,
+    double=False,
+    batch_size=BATCH_SIZE,
+    micro_batch_size=None,
+):
+    """Train in processes of their own; return what the first one wrote.
+
+    Args:
+        path: where it writes; the others add their number.
+        backend: str, of Keras.
+        strategy: str.
+        replicas: int.
+        dropout: float.
+        double: bool. The second half of every batch repeats the first.
+        batch_size: int. Examples per update.
+        micro_batch_size: int or None. Examples per forward pass on each
+            replica; None: 2 on several, all on one.
+    """
+    if micro_batch_size is None:
+        micro_batch_size = 2 if replicas > 1 else batch_size
+    environment = os.environ | {"KERAS_BACKEND": backend}
+    environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    if backend == "jax":
+        flag = f"--xla_force_host_platform_device_count={replicas}"
+        environment["XLA_FLAGS"] = flag
+    command = [sys.executable, "-m", "tests.reference.replicas"]
+    command += ["--strategy", strategy, "--replicas", str(replicas)]
+    command += ["--dropout", str(dropout), *(["--double"] * double)]
+    command += ["--batch_size", str(batch_size)]
+    command += ["--micro_batch_size", str(micro_batch_size)]
+    workers = [{}]
+    if strategy == "multi_worker":
+        workers = cluster.environments(replicas)
+    paths = [pathlib.Path(f"{path}_{i}.npz") for i in range(len(workers))]
+    processes = [
+        subprocess.Popen(
+            [*command, "--write", str(own)],
+            cwd=ROOT,
+            env=environment | worker,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for own, worker in zip(paths, workers)
+    ]
+    for process in processes:
+        _, complaints = process.communicate(timeout=600)
+        if process.returncode:
+            raise RuntimeError(f"exit {process.returncode}: {complaints}")
+    return dict(np.load(paths[0]))
+
+
+def differences(one, several):
+    """Return `{task: {quantity: largest difference}}`.
+
+    What is larger than 1, such as the score of a sequence, by its size.
+    """
+
+    def largest(key):
+        ours, theirs = one[key], several[key]
+        assert ours.shape == theirs.shape and np.isfinite(ours).all()
+        return float((abs(ours - theirs) / np.maximum(1, abs(ours))).max())
+
+    return {
+        task: {name: largest(f"{task}/{name}") for name in QUANTITIES}
+        for task in TASKS
+    }
+
+
+def assert_own_dropout(directory, backend, strategy):
+    """Two replicas read the same rows and lose different units.
+
+    With the same masks on both, their losses would be those of one device
+    that reads the rows once.
+    """
+    share = BATCH_SIZE // 2
+    for dropout in (0.0, 0.5):
+        once = run(
+            directory / f"once_{dropout}",
+            *(backend, "none", 1),
+            dropout=dropout,
+            batch_size=share,
+        )
+        twice = run(
+            directory / f"twice_{dropout}",
+            *(backend, strategy, 2),
+            dropout=dropout,
+            double=True,
+            micro_batch_size=share,
+        )
+        for task in TASKS:
+            first, second = (x[f"{task}/losses"][0] for x in (once, twice))
+            if dropout:
+                assert abs(first - second) > 1e-3
+                # One state for all in a checkpoint: that of one device.
+                states = once[f"{task}/states"]
+                np.testing.assert_array_equal(twice[f"{task}/states"], states)
+                assert states.shape[1] == 2 and len(states) > 3
+            else:
+                assert abs(first - second) < 1e-6
+
+
+def row(backend, strategy, replicas, found):
+    """Return the lines of one case of the table."""
+    return "\n".join(
+        f"| {backend} | {strategy} | {replicas} | {task} | "
+        + " | ".join(f"{found[task][name]:.1e}" for name in QUANTITIES)
+        + " |"
+        for task in TASKS
+    )
+
+
+def table(directory, cases=CASES):
+    """Print the table; return the largest difference."""
+    head = ("backend", "strategy", "replicas", "task", *QUANTITIES)
+    print("| " + " | ".join(head) + " |")
+    print("|" + "---|" * len(head))
+    one, largest = {}, 0.0
+    for backend, strategy, replicas in cases:
+        if backend not in one:
+            path = directory / backend
+            one[backend] = run(path, backend, "none", 1)
+        path = directory / f"{backend}_{strategy}_{replicas}"
+        several = run(path, backend, strategy, replicas)
+        found = differences(one[backend], several)
+        print(row(backend, strategy, replicas, found), flush=True)
+        largest = max(largest, *(max(x.values()) for x in found.values()))
+    return largest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--write")
+    parser.add_argument("--strategy", default="none")
+    parser.add_argument("--replicas", type=int, default=1)
+    parser.add_argument("--dropout", type=float, default=0.0)
+    parser.add_argument("--double", action="store_true")
+    parser.add_argument("--batch_size", type=int, default=BATCH_SIZE)
+    parser.add_argument("--micro_batch_size", type=int, default=BATCH_SIZE)
+    arguments = parser.parse_args()
+    if not arguments.write:
+        with tempfile.TemporaryDirectory() as directory:
+            largest = table(pathlib.Path(directory))
+        print(f"largest difference {largest:.1e}, limit {LIMIT:.0e}")
+        return 0 if largest <= LIMIT else 1
+
+    from gpt1_keras.training import strategy as strategy_lib
+
+    devices = strategy_lib.Devices(
+        strategy_name=arguments.strategy,
+        num_replicas=arguments.replicas,
+        tpu="",
+        jit_compile=False,
+    )
+    found = train(
+        devices,
+        dropout=arguments.dropout,
+        double=arguments.double,
+        batch_size=arguments.batch_size,
+        micro_batch_size=arguments.micro_batch_size,
+    )
+    np.savez(arguments.write, **found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,234 @@
+"""Every step compiles with XLA from the batches that a TPU would get.
+
+No tensor in it may have an unknown size, and nothing may call Python or work
+on strings: a TPU could do none of these.
+"""
+
+import keras
+import pytest
+
+from gpt1_keras.data import batches as batches_lib
+from gpt1_keras.data import encoded_examples
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import packed_items
+from gpt1_keras.models import branches
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import recipe
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.training import branch_scores
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+from tests.models import branches_test
+from tests.reference import counting_books
+from tests.reference import small_models
+from tests.reference import tiny_learner
+from tests.runs import recipe_test
+
+if keras.config.backend() != "tensorflow":
+    pytest.skip("for the TensorFlow backend", allow_module_level=True)
+
+import tensorflow as tf
+
+REPLICAS = 2
+BATCH_SIZE = 4 * REPLICAS
+# Axes to sum over, which XLA knows when it compiles.
+KNOWN = "BroadcastGradientArgs"
+FOREIGN = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
+
+
+def specs(spec, length=None):
+    """Return what one replica gets of batches of this `spec`.
+
+    Args:
+        spec: name -> (shape, dtype) of a batch of all replicas.
+        length: int, a bucket, where `spec` leaves the length open.
+    """
+    found = {}
+    for name, (shape, dtype) in spec.items():
+        rest = [length if n is None else n for n in shape[1:]]
+        found[name] = tf.TensorSpec([shape[0] // REPLICAS, *rest], dtype)
+    return found
+
+
+def compile_step(function, spec):
+    """Compile with XLA; return the graphs, those of loops included."""
+    step = tf.function(
+        lambda batch: function(batch), jit_compile=True, autograph=False
+    )
+    concrete = step.get_concrete_function(spec)
+    # Compiles without running; complains of what XLA cannot do.
+    zeros = {key: tf.zeros(s.shape, s.dtype) for key, s in spec.items()}
+    assert "HloModule" in step.experimental_get_compiler_ir(zeros)(stage="hlo")
+    return [concrete.graph, *_inner(concrete.graph)]
+
+
+def _inner(graph):
+    """The graphs of a graph's functions: loops, branches, gradients."""
+    found = []
+    for name in graph._functions:
+        function = graph._get_function(name)
+        inner = getattr(function, "graph", None)
+        if inner is not None:
+            found.append(inner)
+    return found
+
+
+def faults(graphs):
+    """What a TPU could not run, in words."""
+    found = []
+    for graph in graphs:
+        for operation in graph.get_operations():
+            if operation.type in FOREIGN or "String" in operation.type:
+                found.append(f"{operation.type} {operation.name}")
+            if operation.type == KNOWN:
+                continue
+            is_argument = operation.type == "Placeholder"
+            for tensor in operation.outputs:
+                if is_argument and not tensor.consumers():
+                    continue  # of a loop's condition, which reads few
+                if tensor.dtype == tf.string:
+                    found.append(f"string {tensor.name}")
+                if tensor.dtype not in (tf.resource, tf.variant):
+                    if not tensor.shape.is_fully_defined():
+                        found.append(f"{tensor.name} {tensor.shape}")
+    return found
+
+
+def assert_compiles(function, spec):
+    """Return how many graphs were looked at."""
+    graphs = compile_step(function, spec)
+    assert not faults(graphs)
+    return len(graphs)
+
+
+@pytest.fixture(params=["float32", "mixed_bfloat16"])
+def policy(request):
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(request.param)
+    yield
+    keras.config.set_dtype_policy(before)
+
+
+def test_an_unknown_size_is_found():
+    spec = {"x": tf.TensorSpec([4], "int32")}
+
+    def step(batch):
+        loops = tf.while_loop(
+            lambda i, x: i < 3,
+            lambda i, x: (i + 1, x),
+            (0, tf.boolean_mask(batch["x"], batch["x"] > 0)),
+            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+        )
+        return tf.reduce_sum(loops[1])
+
+    graph = tf.function(step).get_concrete_function(spec).graph
+    assert any("None" in fault for fault in faults([graph]))
+    inner = _inner(graph)
+    assert inner and any("None" in fault for fault in faults(inner))
+
+
+def test_a_call_of_python_and_a_string_are_found():
+    def step(batch):
+        x = tf.numpy_function(lambda x: x, [batch["x"]], tf.float32)
+        return tf.ensure_shape(x, [4]), tf.strings.as_string(batch["x"])
+
+    spec = {"x": tf.TensorSpec([4], "float32")}
+    graph = tf.function(step).get_concrete_function(spec).graph
+    found = " ".join(faults([graph]))
+    assert "PyFunc" in found and "string" in found
+
+
+def test_pretraining(policy):
+    batches = batches_lib.TrainingBatches(
+        counting_books.CountingBooks([50, 60]),
+        batch_size=BATCH_SIZE,
+        sequence_length=tiny_learner.LENGTH,
+        seed=0,
+    )
+    learner = tiny_learner.language_model(dropout=0.1, micro_batch_size=2)
+    # The loops over micro-batches and chunks, with their conditions.
+    assert assert_compiles(learner.train_step, specs(batches.spec)) >= 5
+
+
+def test_held_out_perplexity(policy):
+    batches = batches_lib.HeldOutBatches(
+        counting_books.CountingBooks([50, 60]),
+        batch_size=BATCH_SIZE,
+        sequence_length=tiny_learner.LENGTH,
+        stride=3,
+    )
+    learner = tiny_learner.language_model()
+    assert_compiles(learner.call, specs(batches.spec))
+
+
+@pytest.mark.parametrize(
+    "name, candidates, regression",
+    [
+        ("sst2", 1, False),
+        ("stsb", 2, False),
+        ("stsb", 2, True),
+        ("race", 4, False),
+    ],
+)
+def test_fine_tuning_and_its_evaluation(name, candidates, regression):
+    task = benchmarks.benchmark(name, regression=regression)
+    settings = recipe_test.changed(microbatch_size=2)
+    network = recipe.network(
+        task, small_models.network(), small_models.byte_pairs(), settings
+    )
+    learner = recipe.learner(network, task, settings)
+    learner.compile(tiny_learner.adam(), jit_compile=False)
+    length = settings.bucket_lengths[0]
+    target = task.target
+    shape, dtype = (BATCH_SIZE,), "int32"
+    if target.score_range:
+        dtype = "float32"
+        shape = shape if regression else (BATCH_SIZE, target.num_outputs)
+    encoded = object.__new__(encoded_examples.EncodedExamples)
+    encoded.num_candidates = candidates
+    spec = encoded.spec(BATCH_SIZE)
+    assert_compiles(learner.call, specs(spec, length))
+    spec["labels"] = (shape, dtype)
+    assert_compiles(learner.train_step, specs(spec, length))
+
+
+def test_probes():
+    network = small_models.network()
+    packed = packed_items.PackedItems(branches_test.items(), share_prefix=True)
+    batches = example_batches.ScoredExamples(
+        packed, batch_size=BATCH_SIZE, bucket_lengths=(24,)
+    )
+    learner = learner_lib.Learner(
+        branches.branching_network(network),
+        scorer=branch_scores.BranchScores(
+            num_branches=packed.num_branches, chunk_size=5
+        ),
+    )
+    assert_compiles(learner.call, specs(batches.spec, 24))
+
+
+def test_lstm_baseline():
+    from gpt1_keras.models import lstm_backbone
+
+    loss = losses.LanguageModelLoss(chunk_size=4)
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(
+            lstm_backbone.LSTMBackbone(
+                vocabulary_size=tiny_learner.VOCABULARY_SIZE,
+                num_units=8,
+                hidden_dim=8,
+                max_sequence_length=tiny_learner.LENGTH,
+                embedding_dropout=0.1,
+                residual_dropout=0.1,
+                embedding_dropout_on="tables",
+                initializer_range=0.02,
+            )
+        ),
+        loss=loss,
+        scorer=loss,
+        clip_norm=1.0,
+    )
+    learner.compile(tiny_learner.adam(), jit_compile=False)
+    spec = tiny_learner.Batches(batch_size=BATCH_SIZE).spec
+    assert_compiles(learner.train_step, specs(spec))
+    assert_compiles(learner.call, specs(spec))
