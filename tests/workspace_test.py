@@ -158,7 +158,7 @@ def test_wheel_carries_every_folder():
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in (ROOT / "gpt1_keras").rglob("*.py")
     }
-    assert set(declared) == folders | {"gpt1_keras.gin"}
+    assert set(declared) == folders | {"gpt1_keras.gin", "gpt1_keras.presets"}
 
 
 def test_no_function_is_too_long_to_see():

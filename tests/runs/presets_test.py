@@ -218,6 +218,28 @@ def test_is_newer(preset, tmp_path):
     assert presets.is_newer(changed, result)
 
 
+# --- the preset that is shipped ----------------------------------------------
+
+
+def test_shipped_preset_reads_novels():
+    """It is small, and knows more of English than its words."""
+    directory = presets.find(None)
+    size = sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
+    assert size < 15e6
+    for name in ("config.gin", "metrics.jsonl", "README.md"):
+        assert (directory / name).exists()
+    model = keras_hub.models.CausalLM.from_preset(str(directory))
+    assert isinstance(model, causal_lm.GPT1CausalLM)
+    assert {str(weight.dtype) for weight in model.weights} == {"float32"}
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    ids = np.array([tokenizer.encode("She did not know what he had said.")])
+    logits = model({"token_ids": ids, "padding_mask": np.ones_like(ids)})
+    losses = keras.losses.sparse_categorical_crossentropy(
+        ids[:, 1:], logits[:, :-1], from_logits=True
+    )
+    assert float(np.mean(losses)) < 4.0  # a guess among all words: 9.0
+
+
 # --- has_head ----------------------------------------------------------------
 
 
