@@ -259,5 +259,5 @@ class Advance(keras.callbacks.Callback):
         if self.stop:
             raise errors.Stopped(
                 f"stopped by {self.stop.signal_name} during the evaluation; "
-                "training is saved and the same command continues"
+                "the same command continues"
             )

@@ -35,7 +35,7 @@ def zero_shot(*, workdir, config_sha256, preset, probing, dtype):
     split = probing.split(probe)
     examples = probing.examples(probe, split)
     tokenizer = presets.load_tokenizer(directory)
-    backbone = presets.load(backbone_lib.GPT1Backbone, directory)
+    backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     with signals.catch() as stop:
         metrics = probing.measurer(probe, backbone, tokenizer)(stop)
     logging.info(

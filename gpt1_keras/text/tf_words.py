@@ -77,11 +77,35 @@ class WordRules(tf.Module):
             shape_invariants=[tf.TensorShape([]), *[flat] * 8],
         )
         words = tf.strings.join([before, self._middle(rest), after])
-        # spaCy joins what spells a special case; this one is no rarity.
-        words = tf.strings.regex_replace(
-            words, f"(^|{_BREAK})'{_BREAK}'({_BREAK}|$)", r"\1''\2"
+        return tf.gather(self._rejoined(words), tf.argsort(place))
+
+    def _rejoined(self, words):
+        """Put special cases in place of two words that spell one ("a", ".").
+
+        spaCy's last step; cases of three words or more are left.
+        """
+        words = tf.strings.split(words, _BREAK)
+        flat, rows = words.values, words.value_rowids()
+        flat, rows = (
+            tf.boolean_mask(x, words.values != "") for x in (flat, rows)
         )
-        return tf.gather(words, tf.argsort(place))
+        # [S] -> [S], of the last word a pair with nothing
+        following = tf.concat([flat[1:], [""]], axis=0)[: tf.size(flat)]
+        same_row = tf.concat([rows[1:], [-1]], axis=0)[: tf.size(flat)] == rows
+        special = self._special.lookup(tf.strings.join([flat, following]))
+        is_first = same_row & (special != "")
+        # Of three words in a row the first two are joined.
+        is_first &= ~_after(is_first)
+        flat = tf.where(is_first, special, flat)
+        is_kept = ~_after(is_first)
+        flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
+        return tf.strings.reduce_join(
+            tf.RaggedTensor.from_value_rowids(
+                flat, rows, nrows=words.nrows(), validate=False
+            ),
+            axis=-1,
+            separator=_BREAK,
+        )
 
     def _take(self, i, before, rest, after, place, *done):
         """Take one affix, or one on each side, from all that are not done.
@@ -273,6 +297,11 @@ def _for_re2(expression):
         expression,
     )
     return expression.replace(r"\'", "'").replace("(?u)", "")
+
+
+def _after(mask):
+    """Say of each place whether `mask` holds of the one before it."""
+    return tf.concat([[False], mask], axis=0)[:-1]
 
 
 def _length(texts):

@@ -31,7 +31,9 @@ class BranchScores:
             dict of float32 `log_probability`, `num_tokens` and
             `num_likeliest`, each `[B, K]`.
         """
-        hidden, weights = outputs["hidden"], batch["token_weights"]
+        hidden = outputs["hidden"]
+        # Keras casts what it calls a model with to its compute dtype.
+        weights = ops.cast(batch["token_weights"], "float32")
         log_p, likeliest = chunked_softmax.log_probabilities(
             ops.reshape(hidden, (-1, hidden.shape[-1])),
             outputs["table"],

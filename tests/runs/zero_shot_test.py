@@ -82,6 +82,18 @@ def test_cola(experiment, tmp_path):
     )
 
 
+def test_dtype_is_that_of_the_network(experiment, tmp_path):
+    found = []
+    for name in ("float32", "mixed_bfloat16"):
+        workdir = tmp_path / name
+        status, errors = probe(experiment, workdir, f"DTYPE = {name!r}")
+        assert status == 0, errors
+        found.append(result.read(workdir)["metrics"]["threshold"])
+    assert found[0] != found[1] and found[0] == pytest.approx(
+        found[1], rel=0.02
+    )
+
+
 def test_batches_and_buckets_change_nothing(experiment, tmp_path):
     found = []
     for i, settings in enumerate(
