@@ -55,8 +55,10 @@ def page(preset):
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell's background jobs ignore Ctrl-C, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    with process:
+    try:
         lines = []
         for line in process.stderr:
             lines.append(line)
@@ -67,7 +69,10 @@ def page(preset):
         yield lambda name, *values: ask(found[1], name, values)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-    assert process.returncode == 0
+        assert process.returncode == 0
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def ask(address, name, values):
