@@ -130,7 +130,7 @@ def test_no_archive(tmp_path, content):
 
 
 @given(data=strategies.data(), name=strategies.sampled_from(sorted(WRITERS)))
-def test_damage_leaves_all_or_nothing(tmp_path_factory, data, name):
+def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
     folder = tmp_path_factory.mktemp("damage")
     path = WRITERS[name](folder / name, FILES)
     content = bytearray(path.read_bytes())
@@ -146,5 +146,7 @@ def test_damage_leaves_all_or_nothing(tmp_path_factory, data, name):
         assert "\n" not in str(error)
         assert not tree(folder / "glue")
     else:
-        # Not every byte matters: times, rights and padding do not.
-        assert sorted(tree(folder / "glue").values()) == sorted(FILES.values())
+        # Times, rights and padding do not matter; of a zip's directory, which
+        # has no checksum, a damaged entry may hide a file. (A download's own
+        # sha256 is checked before it is unpacked.)
+        assert set(tree(folder / "glue").values()) <= set(FILES.values())
