@@ -2,9 +2,8 @@
 
 import base64
 import dataclasses
+import os
 import pathlib
-
-import jinja2
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import ablation_table
@@ -16,7 +15,10 @@ from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import perplexity_curves
 from gpt1_keras.evaluation import run_tables
 from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import templates
+from gpt1_keras.evaluation import token_page
 
+_PAGE = "report.html"
 _TEMPLATE = "report.html.jinja"
 # Kinds of runs whose numbers are their own, not a summary of others'.
 _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate")
@@ -89,12 +91,13 @@ def write(runs, directory, *, constants, paper, table5):
             ],
         ),
         Section("Pretraining", _pretraining(of_kind["pretrain"], plots)),
+        Section("Texts", _texts([r for r in runs if r.kind == "view"])),
         Section("Settings", _settings(of_kind)),
         Section("All results", _all_results(of_kind)),
     ]
     sections = [section for section in sections if section.parts]
     files.write_atomic(directory / "report.md", _markdown(sections, directory))
-    path = directory / "report.html"
+    path = directory / _PAGE
     files.write_atomic(path, _html(sections))
     return path
 
@@ -174,6 +177,30 @@ def _pretraining(runs, plots):
     return parts
 
 
+def _texts(runs):
+    """Return the coloured tokens and the attention of each view."""
+    parts = []
+    for run in runs:
+        pieces, values = run.result["pieces"], run.result["log_probabilities"]
+        parts.append(
+            token_page.Text(
+                f"Log-probability of each token: {run.path}",
+                token_page.surprise(pieces, values),
+                [token_page.SURPRISE_LEGEND],
+            )
+        )
+        picture = run.result["attention"]
+        if picture is not None and (run.path / picture).is_file():
+            parts.append(
+                Picture(
+                    f"Attention: {run.path}",
+                    run.path / picture,
+                    "How much each token (row) attends to each before it.",
+                )
+            )
+    return parts
+
+
 def _settings(of_kind):
     found = [run_tables.settings(kind, runs) for kind, runs in of_kind.items()]
     return [table for table in found if table is not None]
@@ -186,15 +213,8 @@ def _all_results(of_kind):
 
 
 def _html(sections):
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template(_TEMPLATE).render(
-        sections=sections, is_table=lambda part: isinstance(part, tables.Table)
+    return templates.render(
+        _TEMPLATE, sections=sections, kind=lambda part: type(part).__name__
     )
 
 
@@ -206,7 +226,12 @@ def _markdown(sections, directory):
             if isinstance(part, tables.Table):
                 lines.append(tables.markdown(part))
                 continue
-            path = part.path.relative_to(directory).as_posix()
-            lines.append(f"![{part.alternative}]({path})\n")
+            if isinstance(part, token_page.Text):
+                lines.append(f"{part.title}: in {_PAGE}.\n")
+                continue
+            path = os.path.relpath(part.path, directory)
+            lines.append(
+                f"![{part.alternative}]({pathlib.Path(path).as_posix()})\n"
+            )
             lines += [f"{note}\n" for note in part.notes]
     return "\n".join(lines)

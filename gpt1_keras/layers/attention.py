@@ -132,24 +132,40 @@ class CausalSelfAttention(keras.layers.Layer):
         value = ops.slice_update(cache[:, 1], start, value)
         return key, value, ops.stack([key, value], axis=1)
 
-    def _attend(self, query, key, value, allowed, training):
+    def probabilities(self, x):
+        """Return how much each position attends to each, `[B, H, T, T]`.
+
+        Without dropout, in float32; for `x` as in the call.
+        """
+        query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
+        length = ops.shape(x)[1]
+        return self._probabilities(
+            self._split_heads(query),
+            self._split_heads(key),
+            causal_mask(length, length),
+        )
+
+    def _probabilities(self, query, key, allowed):
         # [B, T, H, K] -> [B, H, T, K]
         query = ops.transpose(query, (0, 2, 1, 3))
         # [B, S, H, K] -> [B, H, K, S]
         key = ops.transpose(key, (0, 2, 3, 1))
-        # [B, S, H, K] -> [B, H, S, K]
-        value = ops.transpose(value, (0, 2, 1, 3))
 
         # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
         query = ops.multiply(query, self.head_dim**-0.5)
         scores = ops.cast(ops.matmul(query, key), "float32")
         scores = ops.where(allowed, scores, FORBIDDEN_SCORE)
+        return ops.softmax(scores, axis=-1)
+
+    def _attend(self, query, key, value, allowed, training):
         probabilities = ops.cast(
-            ops.softmax(scores, axis=-1), self.compute_dtype
+            self._probabilities(query, key, allowed), self.compute_dtype
         )
         probabilities = self.probability_dropout(
             probabilities, training=training
         )
+        # [B, S, H, K] -> [B, H, S, K]
+        value = ops.transpose(value, (0, 2, 1, 3))
         # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, D]
         x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
         shape = ops.shape(x)

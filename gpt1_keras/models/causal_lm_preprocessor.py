@@ -3,12 +3,15 @@
 import keras
 import keras_hub
 
+from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone
 from gpt1_keras.models import tokenizer
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1CausalLMPreprocessor(keras_hub.models.CausalLMPreprocessor):
+class GPT1CausalLMPreprocessor(
+    any_backbone.OfAnyBackbone, keras_hub.models.CausalLMPreprocessor
+):
     """KerasHub's preprocessor without start and end tokens.
 
     GPT-1 was pretrained on contiguous text, in which no such token occurs.

@@ -4,12 +4,13 @@ import keras
 import keras_hub
 from keras import ops
 
+from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_preprocessor
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskModel(keras_hub.models.Task):
+class GPT1TaskModel(any_backbone.OfAnyBackbone, keras_hub.models.Task):
     """Backbone and head over `C` candidate sequences per example.
 
     Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`

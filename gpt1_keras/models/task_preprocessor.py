@@ -4,12 +4,15 @@ import keras
 import keras_hub
 
 from gpt1_keras.data import transforms
+from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskPreprocessor(keras_hub.models.Preprocessor):
+class GPT1TaskPreprocessor(
+    any_backbone.OfAnyBackbone, keras_hub.models.Preprocessor
+):
     """What a fine-tuned preset knows of its task, and how it reads text.
 
     Letters: `B` batch, `C` candidates, `T` positions.

@@ -4,6 +4,7 @@ import keras
 import keras_hub
 import numpy as np
 
+from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone
 from gpt1_keras.text import tokenizer as text_tokenizer
 
@@ -14,7 +15,7 @@ _ASSETS = {
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1Tokenizer(keras_hub.tokenizers.Tokenizer):
+class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
     """`gpt1_keras.text.tokenizer.Tokenizer` with KerasHub's interface.
 
     Works in Python on every backend. A `tf.data` chain may call it, and calls

@@ -7,14 +7,11 @@ from keras import ops
 from scipy import special
 
 from gpt1_keras.models import causal_lm
+from gpt1_keras.models import inspection
 from gpt1_keras.models import streaming
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks.probes import fitting as probe_fitting
-from gpt1_keras.text import byte_pair
-from gpt1_keras.text import word_piece
-
-_LEAST = 2  # positions: Keras warns of a softmax over one
 
 
 class TaskAnswers:
@@ -91,19 +88,11 @@ class LanguageModelAnswers:
         ids = self._tokenizer.encode(text)[: self._length]
         if not ids:
             return []
-        inputs = [self._opening, *ids[:-1]]
-        inputs += [0] * (_LEAST - len(inputs))
-        inputs = np.array([inputs], "int32")
-        logits = self._network(
-            {"token_ids": inputs, "padding_mask": np.ones_like(inputs)}
+        found = inspection.log_probabilities(
+            self._network, ids, before=self._opening
         )
-        found = special.log_softmax(
-            ops.convert_to_numpy(logits)[0].astype("float64"), axis=-1
-        )
-        return [
-            (self._piece(token), float(row[token]))
-            for token, row in zip(ids, found)
-        ]
+        pieces = [self._tokenizer.piece(index) for index in ids]
+        return list(zip(pieces, found.tolist(), strict=True))
 
     def continued(self, text, num_tokens, temperature):
         """Yield a text that grows by one token at a time.
@@ -125,13 +114,3 @@ class LanguageModelAnswers:
         ):
             ids.append(token)
             yield self._tokenizer.decode(ids)
-
-    def _piece(self, token):
-        """Return an id as people read it."""
-        if token == self._tokenizer.newline_id:
-            return "\u23ce"
-        return (
-            self._tokenizer.vocabulary[token]
-            .removesuffix(byte_pair.END_OF_WORD)
-            .removeprefix(word_piece.CONTINUATION)
-        )

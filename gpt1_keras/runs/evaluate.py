@@ -7,6 +7,8 @@ from absl import logging
 
 from gpt1_keras.evaluation import confusion
 from gpt1_keras.evaluation import predictions as predictions_lib
+from gpt1_keras.evaluation import token_page
+from gpt1_keras.models import inspection
 from gpt1_keras.runs import fine_tuned
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
@@ -21,13 +23,15 @@ def evaluate(
     data,
     split,
     scoring,
+    num_viewed,
     paper,
 ):
     """Score a split; write metrics, a picture and every prediction.
 
-    Writes `predictions.tsv` (worst errors first), `plots/confusion.png` (for
-    scores `plots/scores.png`) and `result.json`. Without labels there is only
-    the first, in the order of the file, and a result without metrics.
+    Writes `predictions.tsv` (worst errors first), `tokens.html` (what the
+    model attends to in the first of these), `plots/confusion.png` (for scores
+    `plots/scores.png`) and `result.json`. Without labels there is no plot,
+    the order is that of the file, and the result is without metrics.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
@@ -38,6 +42,7 @@ def evaluate(
         data: `benchmark_files.BenchmarkFiles`.
         split: str: "train", "dev" or "test".
         scoring: `fine_tuned.Scoring`.
+        num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
         paper: dict from a task's name to the paper's metrics.
 
     Returns:
@@ -56,6 +61,8 @@ def evaluate(
     has_labels = all(e.label is not None for e in examples.examples)
     _write_predictions(workdir, examples, logits, has_labels)
     logging.info("predictions: %s", workdir / "predictions.tsv")
+    if num_viewed and inspection.has_attention(model.network.backbone):
+        _view(workdir, model, examples, num_viewed)
     metrics, majority = {}, {}
     if has_labels:
         metrics = examples.measure(logits)
@@ -95,6 +102,36 @@ def _write_predictions(workdir, examples, logits, has_labels):
         None if target.score_range else target.probabilities(logits),
         words=target.words,
     )
+
+
+def _view(workdir, model, examples, num_viewed):
+    """Show what the answer attends to in the first rows of the table."""
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    rows = predictions_lib.read(workdir / "predictions.tsv")[:num_viewed]
+    texts = []
+    for row in rows:
+        # Of several choices the one that was taken.
+        candidate = int(row["prediction"]) if row["choices"] else 0
+        ids = examples.encoded.candidates(row["row"])[candidate]
+        attention = inspection.attention(model.network.backbone, ids)
+        texts.append(
+            token_page.Text(
+                f"row {row['row']}: predicted {row['prediction']}"
+                + (f", labelled {row['label']}" if row["label"] else ""),
+                token_page.attended(
+                    [tokenizer.piece(index) for index in ids],
+                    # [L, H, T, T] -> [T]: last layer, from the last token
+                    attention[-1, :, -1].mean(axis=0).tolist(),
+                ),
+            )
+        )
+    page = token_page.write(
+        workdir / "tokens.html",
+        texts,
+        title=f"What the model attends to: {examples.name}",
+        legend=token_page.ATTENTION_LEGEND,
+    )
+    logging.info("attention in the worst of them: %s", page)
 
 
 def _plot(workdir, examples, logits, metrics):

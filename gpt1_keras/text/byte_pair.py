@@ -74,3 +74,9 @@ class BytePair:
         if word:
             spelled.append(word)
         return spelled
+
+    def readable(self, piece):
+        """Return a piece with a space where its word ends."""
+        if piece.endswith(END_OF_WORD):
+            return piece.removesuffix(END_OF_WORD) + " "
+        return piece

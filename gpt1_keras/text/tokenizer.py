@@ -144,3 +144,16 @@ class Tokenizer:
             if index < self.vocabulary_size:
                 pieces.append(self.vocabulary[index])
         return readable.join_words(self._model.join(pieces))
+
+    def piece(self, index):
+        """Return one id as people read it.
+
+        A line break is "\u23ce", a special token its name in brackets; a
+        space stands where a word ends (byte pairs) or begins (WordPiece).
+        """
+        special = ("[start]", "[delimiter]", "[extract]")
+        if index >= self.vocabulary_size:
+            return special[index - self.vocabulary_size]
+        if index == self.newline_id:
+            return "\u23ce"
+        return self._model.readable(self.vocabulary[index])

@@ -59,6 +59,12 @@ class WordPiece:
                 spelled.append(piece)
         return spelled
 
+    def readable(self, piece):
+        """Return a piece with a space where its word begins."""
+        if piece.startswith(CONTINUATION) and len(piece) > len(CONTINUATION):
+            return piece.removeprefix(CONTINUATION)
+        return " " + piece
+
     def _longest_piece(self, word, start):
         prefix = CONTINUATION if start else ""
         for end in range(min(len(word), start + self._longest), start, -1):

@@ -96,6 +96,14 @@ def fill(folder):
         **{"metrics": {"accuracy": 0.6789}, "num_examples": 872, "seed": None},
     }
     fake_workdirs.write_json(folder / "probe" / "result.json", zero_shot)
+    view = {
+        **{"run": "view", "pieces": ["tide ", "<i>"]},
+        **{"log_probabilities": [-1.0, -4.5], "attention": "plots/a.png"},
+    }
+    fake_workdirs.write_json(folder / "view" / "result.json", view)
+    picture = folder / "view" / "plots" / "a.png"
+    picture.parent.mkdir()
+    picture.write_bytes(b"a picture")
 
 
 def test_page_is_whole_and_stands_alone(tmp_path):
@@ -106,14 +114,20 @@ def test_page_is_whole_and_stands_alone(tmp_path):
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert 'name="viewport"' in text and "@media print" in text
-    assert len(page.images) == 3 and all(page.alternatives)
-    for image, name in zip(
-        page.images, ("figure2_left", "figure2_right", "learning_curves")
+    assert len(page.images) == 4 and all(page.alternatives)
+    for image, path in zip(
+        page.images,
+        (
+            "report/plots/figure2_left.png",
+            "report/plots/figure2_right.png",
+            "report/plots/learning_curves.png",
+            "out/view/plots/a.png",
+        ),
     ):
         content = base64.b64decode(image.partition(",")[2])
-        assert content == (tmp_path / f"report/plots/{name}.png").read_bytes()
+        assert content == (tmp_path / path).read_bytes()
     assert {link.removeprefix("#") for link in page.links} < page.anchors
-    assert len(page.links) == 6
+    assert len(page.links) == 7
 
 
 def test_every_row_is_as_long_as_its_header(tmp_path):
@@ -134,6 +148,16 @@ def test_numbers_stand_beside_the_paper_s_and_their_workdir(tmp_path):
     for name in ("full", "none", "some", "no_lm", "pretrain", "probe"):
         assert str(tmp_path / "out" / name) in shown
     assert "67.9" in shown
+
+
+def test_views_are_taken_in(tmp_path):
+    fill(tmp_path / "out")
+    text = write(tmp_path / "out", tmp_path / "report")
+    assert "&lt;i&gt;</span>" in text and "0.450)" in text
+    markdown = (tmp_path / "report" / "report.md").read_text()
+    assert "](../out/view/plots/a.png)" in markdown
+    (tmp_path / "out/view/plots/a.png").unlink()
+    assert "&lt;i&gt;</span>" in write(tmp_path / "out", tmp_path / "again")
 
 
 def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
@@ -170,7 +194,7 @@ def test_markdown_says_the_same(tmp_path):
     assert "| RTE | accuracy | 43.2 | 56.0 | 50.0 |" in text
     for picture in re.findall(r"!\[.+\]\((.+)\)", text):
         assert (tmp_path / "report" / picture).is_file()
-    assert text.count("![") == 3
+    assert text.count("![") == 4
 
 
 @pytest.mark.parametrize("kind", ["suite", "submission"])

@@ -32,8 +32,11 @@ def norm(x, gain, bias):
     return gain * (x - mean) / np.sqrt(variance + EPSILON) + bias
 
 
-def attention(x, weights, num_heads):
-    """`x` [T, D]; `weights(name)` gives the arrays of `h<i>/attn/`."""
+def attention(x, weights, num_heads, shares=None):
+    """`x` [T, D]; `weights(name)` gives the arrays of `h<i>/attn/`.
+
+    A list `shares` receives the probabilities [T, T] of each head.
+    """
     length, width = x.shape
     projected = x @ weights("c_attn/w") + weights("c_attn/b")  # [T, 3D]
     queries, keys, values = np.split(projected, 3, axis=-1)
@@ -44,7 +47,10 @@ def attention(x, weights, num_heads):
         part = slice(head * size, (head + 1) * size)
         scores = queries[:, part] @ keys[:, part].T / np.sqrt(size)
         scores = scores * allowed - 1e9 * (1 - allowed)
-        heads.append(softmax(scores) @ values[:, part])
+        probabilities = softmax(scores)
+        if shares is not None:
+            shares.append(probabilities)
+        heads.append(probabilities @ values[:, part])
     merged = np.concatenate(heads, axis=-1)
     return merged @ weights("c_proj/w") + weights("c_proj/b")
 
@@ -54,16 +60,23 @@ def feed_forward(x, weights):
     return x @ weights("c_proj/w") + weights("c_proj/b")
 
 
-def block(x, weights, num_heads):
+def block(x, weights, num_heads, shares=None):
     """`x` [T, D]; `weights(name)` gives the arrays of `h<i>/`."""
-    attended = attention(x, lambda name: weights("attn/" + name), num_heads)
+    attended = attention(
+        x, lambda name: weights("attn/" + name), num_heads, shares
+    )
     n = norm(x + attended, weights("ln_1/g"), weights("ln_1/b"))
     fed = feed_forward(n, lambda name: weights("mlp/" + name))
     return norm(n + fed, weights("ln_2/g"), weights("ln_2/b"))
 
 
-def hidden_states(arrays, token_ids, *, num_positions, num_layers, num_heads):
-    """Return [N, T, D] for ids [N, T]."""
+def hidden_states(
+    arrays, token_ids, *, num_positions, num_layers, num_heads, shares=None
+):
+    """Return [N, T, D] for ids [N, T].
+
+    A list `shares` receives the attention [T, T] of each row, layer and head.
+    """
     arrays = {k: np.asarray(v, np.float64) for k, v in arrays.items()}
     first_position = len(arrays["we"]) - num_positions
     result = []
@@ -75,7 +88,9 @@ def hidden_states(arrays, token_ids, *, num_positions, num_layers, num_heads):
             ]
         )
         for layer in range(num_layers):
-            x = block(x, lambda name: arrays[f"h{layer}/{name}"], num_heads)
+            x = block(
+                x, lambda name: arrays[f"h{layer}/{name}"], num_heads, shares
+            )
         result.append(x)
     return np.stack(result)
 

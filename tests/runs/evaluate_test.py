@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 
 import numpy as np
@@ -31,6 +32,19 @@ def write_stsb(folder):
         words = " ".join(tiny_task.WORDS[i : i + 3])
         lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
     path.write_text("\n".join(lines) + "\n")
+
+
+def write_race(folder):
+    """RACE's dev folders with one document and two questions each."""
+    for level in ("middle", "high"):
+        path = folder / "RACE" / "dev" / level / "1.txt"
+        path.parent.mkdir(parents=True)
+        record = {
+            **{"id": path.name, "article": "the old captain walked"},
+            **{"questions": ["who walked", "near"], "answers": ["A", "C"]},
+            "options": [["captain", "gate", "tree", "our"]] * 2,
+        }
+        path.write_text(json.dumps(record))
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +149,39 @@ def test_predictions_have_probabilities_worst_first(folder, models, cola):
         )
     of_labels = [row["label_probability"] for row in rows]
     assert of_labels == sorted(of_labels)
+
+
+def test_attention_of_the_worst_first(cola):
+    page = (cola / "tokens.html").read_text(encoding="utf-8")
+    titles = re.findall(r"<h2>(.*)</h2>", page)
+    rows = predictions.read(cola / "predictions.tsv")[:10]
+    assert titles == [
+        f"row {row['row']}: predicted {row['prediction']}, labelled "
+        f"{row['label']}"
+        for row in rows
+    ]
+    words = "".join(re.findall(r">([^<>]*)</span>", page)).split("[start]")
+    assert words[1] == f"{rows[0]['text']} [extract]"
+
+
+def test_attention_in_the_choice_that_was_taken(folder, tmp_path):
+    write_race(tmp_path / "data")
+    task = benchmarks.benchmark("race")
+    tiny_fine_tuned.write(tmp_path / "race", task, folder / "pretrained")
+    data = {"DATA_DIR": str(tmp_path / "data"), "NUM_VIEWED": 1}
+    status, errors = run(tmp_path, tmp_path / "dev", "race", **data)
+    assert status == 0, errors
+    row = predictions.read(tmp_path / "dev" / "predictions.tsv")[0]
+    page = (tmp_path / "dev" / "tokens.html").read_text(encoding="utf-8")
+    shown = "".join(re.findall(r">([^<>]*)</span>", page))
+    taken = row["choices"][int(row["prediction"])]
+    assert shown.endswith(f"[delimiter]{taken} [extract]")
+    assert shown.count("[start]") == 1
+
+
+def test_attention_may_be_left_out(folder, models, tmp_path):
+    assert run(folder, tmp_path, "cola", NUM_VIEWED=0)[0] == 0
+    assert not (tmp_path / "tokens.html").exists()
 
 
 def test_finished_run_started_again_changes_nothing(folder, cola):

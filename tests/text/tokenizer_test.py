@@ -8,6 +8,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.text import tokenizer
+from gpt1_keras.text import training
 from tests.reference import released_tokenizer
 
 VOCABULARY = "data/gpt1_vocab/encoder_bpe_40000.json"
@@ -101,6 +102,25 @@ def test_decode_drops_special_tokens_and_takes_arrays():
     assert ours.decode(ids) == "ab."
     with pytest.raises(ValueError, match="negative"):
         ours.decode([-1])
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_pieces_join_to_the_words(kind):
+    train = {"bpe": training.train_bpe, "wordpiece": training.train_wordpiece}
+    text = "the captain walked to the harbour\nand the captain sang"
+    ours = train[kind]([text] * 3, vocabulary_size=45)
+    pieces = [ours.piece(index) for index in ours.encode(text)]
+    assert len(pieces) > len(text.split())
+    expected = text.replace("\n", " \u23ce ")
+    assert (
+        " ".join("".join(pieces).replace("\u23ce", " \u23ce ").split())
+        == expected
+    )
+    special = (ours.start_id, ours.delimiter_id, ours.extract_id)
+    assert [ours.piece(index) for index in special] == [
+        *("[start]", "[delimiter]"),
+        "[extract]",
+    ]
 
 
 def test_special_ids_follow_the_vocabulary():

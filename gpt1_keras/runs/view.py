@@ -1,0 +1,135 @@
+"""One text as a language model sees it: its surprise and its attention."""
+
+import pathlib
+import time
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras.evaluation import attention_plot
+from gpt1_keras.evaluation import token_page
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import inspection
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import result
+from gpt1_keras.tasks.probes import fitting
+
+
+def view(*, workdir, config_sha256, preset, text, text_file, layer, head):
+    """Write `tokens.html`, a picture of the attention and `result.json`.
+
+    Args:
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the result.
+        preset: path of a preset, or None for the one shipped. Of a
+            fine-tuned model its language model is shown.
+        text: str. What the model has no positions for is left out.
+        text_file: path of a text file in its place, or None.
+        layer: int from 0, negative from the last.
+        head: int from 0; None draws all heads of the layer.
+
+    Returns:
+        path of `result.json`.
+
+    Raises:
+        InputError: no such preset, file, layer or head, or no text.
+    """
+    started = time.monotonic()
+    directory = presets.find(preset)
+    tokenizer = presets.load_tokenizer(directory)
+    model = causal_lm.GPT1CausalLM(
+        presets.load(backbone_lib.GPT1Backbone, directory)
+    )
+    ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
+    pieces = [tokenizer.piece(index) for index in ids]
+    picture = None
+    if inspection.has_attention(model.backbone):
+        picture = _draw(model.backbone, ids, pieces, layer, head, workdir)
+        logging.info("attention: %s", workdir / picture)
+    else:
+        logging.info("this network has no attention to draw")
+    values = inspection.log_probabilities(
+        model, ids, before=fitting.opening(tokenizer)
+    )
+    perplexity = float(np.exp(-values.mean()))
+    page = token_page.write(
+        workdir / "tokens.html",
+        [
+            token_page.Text(
+                f"{len(ids)} tokens, perplexity {perplexity:.1f}",
+                token_page.surprise(pieces, values),
+            )
+        ],
+        title=f"Log-probability of each token: {directory}",
+        legend=token_page.SURPRISE_LEGEND,
+    )
+    logging.info("tokens: %s", page)
+    return result.write(
+        workdir,
+        run="view",
+        task="language_model",
+        split="text",
+        metrics={"perplexity": perplexity},
+        paper={},
+        num_examples=len(ids),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(directory),
+        pieces=pieces,
+        log_probabilities=[round(value, 4) for value in values.tolist()],
+        attention=picture,
+    )
+
+
+def _ids(text, text_file, tokenizer, positions):
+    if text_file is not None:
+        try:
+            text = pathlib.Path(text_file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise errors.InputError(
+                f"TEXT_FILE {text_file} cannot be read: {error}"
+            ) from None
+    ids = tokenizer.encode(text)
+    if not ids:
+        raise errors.InputError(
+            "there is no text: add --set \"TEXT = 'Some words.'\" or TEXT_FILE"
+        )
+    if len(ids) > positions:
+        logging.warning(
+            "the text has %d tokens; the first %d are shown, as many as the "
+            "model has positions",
+            *(len(ids), positions),
+        )
+    return ids[:positions]
+
+
+def _draw(backbone, ids, pieces, layer, head, workdir):
+    """Draw a layer, or a head of it; return the path within the workdir."""
+    layer = _counted("LAYER", layer, backbone.num_layers)
+    shares = inspection.attention(backbone, ids)[layer]
+    if head is None:
+        picture = f"plots/attention_layer_{layer}.png"
+        attention_plot.all_heads(
+            shares, workdir / picture, title=f"attention of layer {layer}"
+        )
+        return picture
+    head = _counted("HEAD", head, backbone.num_heads)
+    picture = f"plots/attention_layer_{layer}_head_{head}.png"
+    attention_plot.one_head(
+        shares[head],
+        pieces,
+        workdir / picture,
+        title=f"attention of layer {layer}, head {head}",
+    )
+    return picture
+
+
+def _counted(macro, value, count):
+    if not -count <= value < count:
+        raise errors.InputError(
+            f"{macro} is {value}: the model has {count}, give 0 to {count - 1}"
+        )
+    return value % count

@@ -1,0 +1,36 @@
+import re
+
+from gpt1_keras.evaluation import token_page
+from tests.evaluation import report_test
+
+
+def test_the_less_probable_the_darker():
+    tokens = token_page.surprise(["a ", "b", "c"], [0.0, -5.0, -40.0])
+    assert [token.shade for token in tokens] == [0.0, 0.5, 1.0]
+    assert tokens[1].note == "log-probability -5.00, probability 0.0067"
+
+
+def test_the_largest_share_is_the_darkest():
+    tokens = token_page.attended(["a ", "b"], [0.2, 0.8])
+    assert [token.shade for token in tokens] == [0.25, 1.0]
+    assert tokens[0].note == "20.0 % of the attention"
+
+
+def test_page_stands_alone_and_escapes(tmp_path):
+    tokens = token_page.surprise(["<b> ", "\u23ce", "x"], [-1.0, -2.0, -3.0])
+    path = token_page.write(
+        tmp_path / "tokens.html",
+        [token_page.Text("one & two", tokens, ["a note"])],
+        title="a title",
+        legend="dark is rare",
+    )
+    text = path.read_text(encoding="utf-8")
+    page = report_test.Page(text)
+    assert "script" not in page.tags and "link" not in page.tags
+    assert page.tags.count("span") == 3 and page.tags.count("br") == 1
+    assert "http" not in text and "url(" not in text
+    assert ">&lt;b&gt; </span>" in text and "one &amp; two" in text
+    assert re.findall(r"rgba\(.*?, ([\d.]+)\)", text) == [
+        *("0.100", "0.200"),
+        "0.300",
+    ]

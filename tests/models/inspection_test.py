@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+
+from gpt1_keras.models import builders
+from gpt1_keras.models import inspection
+from tests.models import lstm_backbone_test
+from tests.reference import numpy_gpt1
+from tests.reference import small_models
+
+BEFORE = 3
+
+
+@pytest.mark.parametrize("ids", [[5], [5, 7], [4, 4, 9, 11, 2, 20]])
+def test_attention_is_that_of_the_released_equations(ids):
+    network = small_models.network()
+    shares = []
+    numpy_gpt1.hidden_states(
+        small_models.released_arrays(network),
+        [ids],
+        num_positions=small_models.SIZES["max_sequence_length"],
+        num_layers=2,
+        num_heads=2,
+        shares=shares,
+    )
+    found = inspection.attention(network, ids)
+    assert found.shape == (2, 2, len(ids), len(ids))
+    expected = np.reshape(shares, found.shape)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("ids", [[5], [4, 4, 9, 11, 2, 10]])
+def test_log_probabilities_are_those_of_the_released_equations(ids):
+    pipeline = small_models.byte_pairs()
+    network = small_models.network(vocabulary_size=pipeline.vocabulary_size)
+    arrays = small_models.released_arrays(network)
+    (hidden,) = numpy_gpt1.hidden_states(
+        arrays,
+        [[BEFORE, *ids[:-1]]],
+        num_positions=small_models.SIZES["max_sequence_length"],
+        num_layers=2,
+        num_heads=2,
+    )
+    words = arrays["we"][: pipeline.vocabulary_size]
+    expected = numpy_gpt1.log_softmax(hidden @ words.T)
+    found = inspection.log_probabilities(
+        builders.gpt1_causal_lm(network, pipeline), ids, before=BEFORE
+    )
+    np.testing.assert_allclose(
+        found, expected[np.arange(len(ids)), ids], atol=1e-4
+    )
+
+
+def test_an_lstm_has_no_attention():
+    assert inspection.has_attention(small_models.network())
+    assert not inspection.has_attention(lstm_backbone_test.network())
