@@ -12,9 +12,14 @@ import pytest
 
 from gpt1_keras import main
 from gpt1_keras.data.readers import glue
+from gpt1_keras.models import builders
+from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
+from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
+from tests.models import lstm_backbone_test
 from tests.reference import kill_run
+from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 
@@ -143,6 +148,37 @@ def test_without_pretraining(experiment, finished, tmp_path):
     # What is transferred is the matter of tests/models/transfer_test.py.
     first = kill_run.lines(tmp_path)[0]
     assert first["lm_loss"] != kill_run.lines(finished)[0]["lm_loss"]
+
+
+def test_an_lstm_learns_is_scored_and_probed(experiment, tmp_path):
+    """From its preset on, the baseline passes through the same runs."""
+    like = causal_lm.GPT1CausalLM.from_preset(
+        str(experiment.directory / "preset")
+    )
+    tokenizer = like.preprocessor.tokenizer.pipeline
+    network = lstm_backbone_test.network(
+        vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
+    )
+    model = builders.gpt1_causal_lm(network, tokenizer)
+    presets.save(model, tmp_path / "lstm" / "preset")
+    lstm = {"PRESET": str(tmp_path / "lstm")}
+    status, errors = run(experiment, tmp_path / "cola", **lstm)
+    assert status == 0, errors
+    learnt = result.read(tmp_path / "cola")
+    assert learnt["backbone"] == "LSTMBackbone"
+    assert learnt["metrics"]["matthews"] > 0.7
+    data = {"DATA_DIR": str(experiment.directory / "data")}
+    for gin_file, workdir, preset in (
+        ("gin/evaluate.gin", tmp_path / "dev", str(tmp_path / "cola")),
+        ("gin/zero_shot/cola.gin", tmp_path / "probe", lstm["PRESET"]),
+    ):
+        status, errors = tiny_fine_tuned.call_main(
+            gin_file, workdir, PRESET=preset, **data
+        )
+        assert status == 0, errors
+    scored = result.read(tmp_path / "dev")
+    assert scored["metrics"] == pytest.approx(learnt["metrics"])
+    assert not (tmp_path / "dev" / "tokens.html").exists()
 
 
 def test_several_seeds(experiment, tmp_path):
