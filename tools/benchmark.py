@@ -3,7 +3,7 @@
 python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
                           [--json FILE]
 
-  --section NAME  generate; default: all
+  --section NAME  generate, serve, tokenize, reading; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
   --rounds N      how often everything is timed; default: 3
   --json FILE     write the figures there too
@@ -33,6 +33,9 @@ from gpt1_keras.errors import InputError  # noqa: E402
 # Name -> module with `measure(*, sizes, rounds) -> dict`.
 SECTIONS = {
     "generate": "tools.benchmarks.generate",
+    "serve": "tools.benchmarks.serve",
+    "tokenize": "tools.benchmarks.tokenize",
+    "reading": "tools.benchmarks.reading",
 }
 _SIZES = ("tiny", "mini", "gpt1")
 _LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")

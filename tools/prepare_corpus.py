@@ -2,6 +2,7 @@
 
 python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
                                [--held_out_fraction X] [--seed N]
+                               [--beam RUNNER [--beam_option O ...]]
                                FILE_OR_FOLDER ...
 
   --vocabulary F         .json with --merges (byte pairs), or .txt (WordPiece)
@@ -9,6 +10,13 @@ python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
   --held_out_fraction X  share of the books not trained on; default 0.03
   --seed N               chooses the held-out books; default 0
   --num_processes N      default: all processors
+  --beam RUNNER          encode on many machines with Apache Beam: DirectRunner
+                         tries it on this one, FlinkRunner, SparkRunner,
+                         DataflowRunner ...; the shards are the same. Books
+                         and DIR must be on a file system of all machines
+                         (pip install -r requirements-beam.txt)
+  --beam_option O        of the runner, such as --direct_num_workers=4; may be
+                         given several times: --beam_option=--region=europe
 
 A command that was killed goes on where it stopped. Exit status: 0 done; 2
 wrong arguments or input, in one line.
@@ -22,6 +30,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from absl import flags  # noqa: E402
 from absl import logging  # noqa: E402
 
+from gpt1_keras.data import beam_encoding  # noqa: E402
 from gpt1_keras.data import prepare  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 from gpt1_keras.text import tokenizer as tokenizers  # noqa: E402
@@ -41,6 +50,7 @@ def main(arguments):
             held_out_fraction=values.held_out_fraction,
             seed=values.seed,
             num_processes=values.num_processes,
+            encode_pieces=_beam(values),
         )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -51,13 +61,29 @@ def main(arguments):
     return 0
 
 
+def _beam(values):
+    """Return the encoding of --beam; None without it."""
+    if values.beam is None:
+        if values.beam_option:
+            raise InputError("--beam_option needs --beam (see --help)")
+        return None
+    return beam_encoding.BeamEncoding(
+        pathlib.Path(values.output) / beam_encoding.FOLDER,
+        runner=values.beam,
+        options=values.beam_option,
+    )
+
+
 def _parse(arguments):
     """Return (absl's flag values, list of the other arguments)."""
     values = flags.FlagValues()
-    for name in ("vocabulary", "merges", "output"):
+    for name in ("vocabulary", "merges", "output", "beam"):
         flags.DEFINE_string(name, None, "see above", flag_values=values)
     flags.DEFINE_float(
         "held_out_fraction", 0.03, "see above", flag_values=values
+    )
+    flags.DEFINE_multi_string(
+        "beam_option", [], "see above", flag_values=values
     )
     flags.DEFINE_integer("seed", 0, "see above", flag_values=values)
     flags.DEFINE_integer(

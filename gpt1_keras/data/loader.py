@@ -10,10 +10,13 @@ def load(batches, *, first_step, num_steps):
     """Return what `fit` and `predict` take, with the same batches everywhere.
 
     Args:
-        batches: function of the step (`data.batches`).
+        batches: function of the step (`data.batches`), or what makes a
+            `dataset` of its own (`data.tf_raw_text`).
         first_step: int.
         num_steps: int.
     """
+    if hasattr(batches, "dataset"):
+        return batches.dataset(first_step=first_step, num_steps=num_steps)
     if keras.config.backend() == "tensorflow":
         return tf_loader.dataset(
             batches, first_step=first_step, num_steps=num_steps

@@ -42,6 +42,7 @@ class Preparation:
         num_processes=None,
         shard_tokens=SHARD_TOKENS,
         piece_bytes=PIECE_BYTES,
+        encode_pieces=None,
     ):
         self._scan = scan
         self._tokenizer = tokenizer
@@ -51,6 +52,7 @@ class Preparation:
         self._num_processes = num_processes
         self._shard_tokens = shard_tokens
         self._piece_bytes = piece_bytes
+        self._encode_pieces = encode_pieces or self._encode_here
         self._dtype = shards.token_dtype(tokenizer.vocabulary_size)
         self._request = self._identity()
 
@@ -104,17 +106,19 @@ class Preparation:
         ]
         total = sum(piece.end - piece.start for _, piece in tasks)
         done, left = tasks[: len(writer.records)], tasks[len(writer.records) :]
-        encoded = encoding.encode_pieces(
-            left,
-            self._tokenizer,
-            self._dtype,
-            num_processes=self._processes(left),
-        )
+        encoded = self._encode_pieces(left, self._tokenizer, self._dtype)
         before = sum(piece.end - piece.start for _, piece in done)
         with progress.bar("tokenising books", total, done=before) as advance:
-            for (source, piece), (ids, words) in zip(left, encoded):
+            for (ids, words), (source, piece) in zip(
+                encoded, left, strict=True
+            ):
                 writer.append(ids, book=source.name, words=words)
                 advance(piece.end - piece.start)
+
+    def _encode_here(self, tasks, tokenizer, dtype):
+        return encoding.encode_pieces(
+            tasks, tokenizer, dtype, num_processes=self._processes(tasks)
+        )
 
     def _processes(self, tasks):
         if self._num_processes is not None:

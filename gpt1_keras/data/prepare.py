@@ -30,6 +30,7 @@ def prepare(
     num_processes=None,
     shard_tokens=preparation.SHARD_TOKENS,
     piece_bytes=preparation.PIECE_BYTES,
+    encode_pieces=None,
     wait=False,
 ):
     """Tokenise books into `directory`, going on where a killed run stopped.
@@ -49,6 +50,7 @@ def prepare(
         num_processes: int; None takes all processors on much text.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, text that one process takes at once.
+        encode_pieces: as `beam_encoding.BeamEncoding`; None: processes here.
         wait: bool, whether to wait for another process that prepares this
             folder or to refuse.
 
@@ -83,6 +85,7 @@ def prepare(
             num_processes=num_processes,
             shard_tokens=shard_tokens,
             piece_bytes=piece_bytes,
+            encode_pieces=encode_pieces,
             **split,
         ).run()
 
@@ -119,23 +122,19 @@ def open_corpus(
         InputError: there is no corpus, or it does not fit the tokenizer.
     """
     corpus = pathlib.Path(corpus).expanduser()
-    if not corpus.exists():
-        raise InputError(
-            f"CORPUS {corpus} does not exist: give a folder of .txt books or "
-            "a prepared one"
-        )
     if shards.is_prepared(corpus):
         return _open_prepared(corpus, tokenizer)
     if (corpus / shard_writer.JOURNAL).exists():
         raise InputError(
             f"CORPUS {corpus} is prepared only in part: run its prepare again"
         )
-    files = _find_corpus(corpus)
+    files = find_corpus(corpus)
     identity = [tokenizer_type, vocabulary_size]
     if tokenizer is not None:
         identity = [tokenizer.sha256]
-    key = _cache_key(files, [identity, held_out_fraction, seed])
-    directory = _make_folder(cache_root(cache_dir) / f"corpus_{key}")
+    directory = cache_folder(
+        "corpus", files, [identity, held_out_fraction, seed], cache_dir
+    )
     if shards.is_prepared(directory):
         logging.info("corpus %s was prepared before: %s", corpus, directory)
     else:
@@ -175,7 +174,17 @@ def _make_folder(directory):
     return directory
 
 
-def _find_corpus(corpus):
+def find_corpus(corpus):
+    """Return the books of `corpus` (pathlib.Path) as `books.find_books`.
+
+    Raises:
+        InputError: there are none; the message speaks of CORPUS.
+    """
+    if not corpus.exists():
+        raise InputError(
+            f"CORPUS {corpus} does not exist: give a folder of .txt books or "
+            "a prepared one"
+        )
     if corpus.is_dir() and not any(corpus.iterdir()):
         raise InputError(f"CORPUS {corpus} is empty: put .txt books there")
     try:
@@ -197,11 +206,20 @@ def cache_root(cache_dir=None):
     return pathlib.Path(root or "~/.cache/gpt1_keras").expanduser()
 
 
-def _cache_key(files, settings):
+def cache_folder(kind, files, settings, cache_dir=None):
+    """Make and return the folder in the cache for what is made of books.
+
+    Args:
+        kind: str, the beginning of its name.
+        files: dict from name to path; names, sizes and times count.
+        settings: whatever else it is made with, as for `json.dumps`.
+        cache_dir: path; None as for `cache_root`.
+    """
     listing = []
     for name, path in files.items():
         state = path.stat()
         listing.append([name, state.st_size, state.st_mtime_ns])
     identity = [shards.FORMAT, listing, settings]
     text = json.dumps(identity, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    key = hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+    return _make_folder(cache_root(cache_dir) / f"{kind}_{key}")

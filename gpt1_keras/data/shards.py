@@ -16,6 +16,7 @@ import pathlib
 import numpy as np
 
 from gpt1_keras import files
+from gpt1_keras.data import batches
 from gpt1_keras.errors import InputError
 
 FORMAT = 1
@@ -99,6 +100,10 @@ class Shards:
             raise ValueError(f"split is train or held_out, not {name!r}")
         books = [b for b in self.index["books"] if b["split"] == name]
         return Split(self.directory, self.index, books)
+
+    def training_batches(self, **options):
+        """Return `batches.TrainingBatches` of the training books."""
+        return batches.TrainingBatches(self.split("train"), **options)
 
 
 class Split:

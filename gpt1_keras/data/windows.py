@@ -34,6 +34,9 @@ class TrainingWindows:
         seed: int.
 
     Attributes:
+        books: int64 `[R]`, the books that are used.
+        borders: int64 `[R + 1]`, the number of each one's first window in an
+            epoch, book by book, and at the end of all windows.
         num_windows: int, windows of one epoch.
 
     Raises:
@@ -44,14 +47,14 @@ class TrainingWindows:
         lengths = np.asarray(lengths, np.int64)
         if sequence_length < 2:
             raise InputError("a training window needs 2 tokens or more")
-        self._books = np.flatnonzero(lengths >= sequence_length)
-        if not len(self._books):
+        self.books = np.flatnonzero(lengths >= sequence_length)
+        if not len(self.books):
             longest = int(lengths.max(initial=0))
             raise InputError(
                 f"no training book has {sequence_length} tokens (the longest "
                 f"has {longest}): give longer books or a shorter sequence"
             )
-        if num_short := len(lengths) - len(self._books):
+        if num_short := len(lengths) - len(self.books):
             logging.info(
                 "%d of %d training books are shorter than %d tokens: not used",
                 num_short,
@@ -60,12 +63,11 @@ class TrainingWindows:
             )
         self._sequence_length = sequence_length
         self._seed = seed
-        self._lengths = lengths[self._books]
+        self._lengths = lengths[self.books]
         counts = self._lengths // sequence_length + 1
         counts[self._lengths == sequence_length] = 1
-        self._ends = np.cumsum(counts)
-        self._firsts = self._ends - counts
-        self.num_windows = int(self._ends[-1])
+        self.borders = np.concatenate([[0], np.cumsum(counts)])
+        self.num_windows = int(self.borders[-1])
 
     def batch(self, step, batch_size):
         """Return the windows of one step.
@@ -92,13 +94,25 @@ class TrainingWindows:
         epoch, position = np.divmod(numbers, self.num_windows)
         keys = permutation.hash_of(self._seed, 0, epoch)
         window = permutation.permute(position, self.num_windows, keys)
-        row = np.searchsorted(self._ends, window, side="right")
+        return self.in_order(epoch, window)
+
+    def in_order(self, epoch, window):
+        """Return windows of an epoch by their number, book by book.
+
+        Args:
+            epoch: int64 `[n]`, from 0.
+            window: int64 `[n]`, see `borders`.
+
+        Returns:
+            (book int64 `[n]`, start int64 `[n]`).
+        """
+        row = np.searchsorted(self.borders[1:], window, side="right")
         phase = self._phase(epoch, row)
-        tile = window - self._firsts[row] - 1
+        tile = window - self.borders[row] - 1
         tile += 2 * phase < self._lengths[row] % self._sequence_length
         start = phase + tile * self._sequence_length
         last = self._lengths[row] - self._sequence_length
-        return self._books[row], np.clip(start, 0, last)
+        return self.books[row], np.clip(start, 0, last)
 
     def _phase(self, epoch, row):
         """Draw r: 1 .. T, but 1 .. T-1 where T would repeat a window."""
@@ -106,7 +120,7 @@ class TrainingWindows:
         choices = np.where(
             is_multiple, self._sequence_length - 1, self._sequence_length
         )
-        drawn = permutation.hash_of(self._seed, 1, epoch, self._books[row])
+        drawn = permutation.hash_of(self._seed, 1, epoch, self.books[row])
         # The modulo's bias is below 2 ** -40 for any real T.
         return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
 

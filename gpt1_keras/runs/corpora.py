@@ -1,9 +1,11 @@
 """Where a run's text and vocabulary come from."""
 
+import keras
 from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import prepare
+from gpt1_keras.data import raw_corpus
 from gpt1_keras.data.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizers
 
@@ -73,6 +75,16 @@ class Corpus:
             [self._folder(tokenizer)], tokenizer, directory, **self._settings()
         )
 
+    def open_raw(self, pool_books):
+        """Return (`RawCorpus`, `Tokenizer`), the books as they are."""
+        tokenizer = self.tokenizer()
+        return raw_corpus.open_raw(
+            self._folder(tokenizer),
+            tokenizer=tokenizer,
+            pool_books=pool_books,
+            **self._settings(),
+        )
+
     def _settings(self):
         return {
             "tokenizer_type": self.tokenizer_type,
@@ -99,3 +111,31 @@ class Corpus:
             folder, words=self.sample_words, seed=self.sample_seed
         )
         return folder
+
+
+class RawText:
+    """Books that are tokenised while a model learns from them.
+
+    Args:
+        corpus: `Corpus`, in whose place it stands.
+        pool_books: int. Books whose windows are shuffled together.
+    """
+
+    def __init__(self, *, corpus, pool_books):
+        self.corpus = corpus
+        self.pool_books = pool_books
+
+    def open(self):
+        """Return (`RawCorpus`, `Tokenizer`).
+
+        Raises:
+            InputError: the backend is not TensorFlow, whose graph the
+                tokenizer is.
+        """
+        backend = keras.config.backend()
+        if backend != "tensorflow":
+            raise errors.InputError(
+                "gin/data/raw_text.gin needs KERAS_BACKEND=tensorflow, not "
+                f"{backend}; the default reads prepared shards"
+            )
+        return self.corpus.open_raw(self.pool_books)

@@ -26,19 +26,17 @@ def evaluate(
     num_viewed,
     paper,
 ):
-    """Score a split; write metrics, a picture and every prediction.
+    """Score a split; write metrics, pictures and every prediction.
 
-    Writes `predictions.tsv` (worst errors first), `tokens.html` (what the
-    model attends to in the first of these), `plots/confusion.png` (for scores
-    `plots/scores.png`) and `result.json`. Without labels there is no plot,
-    the order is that of the file, and the result is without metrics.
+    `predictions.tsv` has the worst errors first, `tokens.html` what the model
+    attends to in these, `plots/` the confusion or the scores. Without labels
+    there are no plots and no metrics, and the order is that of the file.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
-        preset: path of a fine-tuning run or its preset.
-        build_task: function of the `GPT1TaskPreprocessor` in the preset,
-            returns the `tasks.task.Task` to read and measure.
+        preset: path of a fine-tuning run.
+        build_task: function from its preprocessor to a `tasks.task.Task`.
         data: `benchmark_files.BenchmarkFiles`.
         split: str: "train", "dev" or "test".
         scoring: `fine_tuned.Scoring`.
@@ -49,10 +47,10 @@ def evaluate(
         path of `result.json`.
     """
     directory = presets.find_best(preset)
-    found = result.path(workdir)
-    if not presets.is_newer(directory, found):
-        if result.is_finished(workdir, config_sha256):
-            return found
+    path = result.path(workdir)
+    is_newer = presets.is_newer(directory, path)
+    if not is_newer and result.is_finished(workdir, config_sha256):
+        return path
     started = time.monotonic()
     model = fine_tuned.FineTuned(directory, scoring)
     task = build_task(model.preprocessor)
@@ -60,7 +58,6 @@ def evaluate(
     logits = model.logits(examples)
     has_labels = all(e.label is not None for e in examples.examples)
     _write_predictions(workdir, examples, logits, has_labels)
-    logging.info("predictions: %s", workdir / "predictions.tsv")
     if num_viewed and inspection.has_attention(model.network.backbone):
         _view(workdir, model, examples, num_viewed)
     metrics, majority = {}, {}
@@ -102,6 +99,7 @@ def _write_predictions(workdir, examples, logits, has_labels):
         None if target.score_range else target.probabilities(logits),
         words=target.words,
     )
+    logging.info("predictions: %s", workdir / "predictions.tsv")
 
 
 def _view(workdir, model, examples, num_viewed):

@@ -6,7 +6,6 @@ import keras
 from absl import logging
 
 from gpt1_keras import errors
-from gpt1_keras.data import batches
 from gpt1_keras.evaluation import learning_curve
 from gpt1_keras.evaluation import samples
 from gpt1_keras.models import builders
@@ -67,9 +66,8 @@ class Training:
         keras.utils.set_random_seed(self.seed)
 
     def batches(self, shards):
-        """Return the training batches of a prepared corpus."""
-        return batches.TrainingBatches(
-            shards.split("train"),
+        """Return the training batches of a corpus that is open."""
+        return shards.training_batches(
             batch_size=self.batch_size,
             sequence_length=self.sequence_length,
             seed=self.seed,
@@ -102,7 +100,7 @@ def pretrain(
     Args:
         workdir: pathlib.Path. Where everything is written.
         config_sha256, paper: for the result.
-        corpus: `corpora.Corpus`: where text and vocabulary come from.
+        corpus: `corpora.Corpus` or `corpora.RawText`: text and vocabulary.
         build_backbone, build_optimizer: functions of `vocabulary_size` and of
             `num_steps`.
         training, evaluation: `Training`, `held_out.Evaluation`.

@@ -1,5 +1,4 @@
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -10,6 +9,7 @@ import pytest
 from gpt1_keras.data import batches
 from gpt1_keras.data import py_loader
 from tests.reference import counting_books
+from tests.reference import without_tensorflow
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -17,19 +17,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 WITHOUT_TENSORFLOW = """
 import json, sys
 
-class WithoutTensorflow:
-    def __init__(self, finder):
-        self.finder = finder
-
-    def __getattr__(self, name):
-        return getattr(self.finder, name)
-
-    def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0].startswith("tensorflow"):
-            return None
-        return self.finder.find_spec(name, path, target)
-
-sys.meta_path[:] = map(WithoutTensorflow, sys.meta_path)
 import keras
 from gpt1_keras.data import batches, prepare, py_loader
 from tests.reference import counting_books
@@ -97,7 +84,7 @@ def test_without_tensorflow(backend):
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_TENSORFLOW],
         cwd=ROOT,
-        env={**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": str(ROOT)},
+        env=without_tensorflow.environment(backend),
         capture_output=True,
         text=True,
     )

@@ -1,5 +1,8 @@
+import json
 import logging
+import signal
 
+import keras
 import pytest
 
 from gpt1_keras import errors
@@ -119,3 +122,57 @@ def test_sample_corpus_where_none_is_given(make, tmp_path, caplog):
     assert "bpe trained on it" in record.getMessage()
     assert shards.split("train").words.sum() > 2000
     assert tokenizer.vocabulary_size > 50
+
+
+class RawExperiment(kill_run.Experiment):
+    """As ever, the books tokenised while they are read."""
+
+    gin_files = (*kill_run.Experiment.gin_files, "gin/data/raw_text.gin")
+
+
+def test_raw_text_needs_tensorflow(make, monkeypatch):
+    raw = corpora.RawText(corpus=make(), pool_books=2)
+    monkeypatch.setattr(corpora.keras.config, "backend", lambda: "jax")
+    expected = "needs KERAS_BACKEND=tensorflow, not jax; the default reads"
+    with pytest.raises(errors.InputError, match=expected) as caught:
+        raw.open()
+    assert "\n" not in str(caught.value)
+
+
+def test_raw_text_holds_out_what_prepared_books_do(make):
+    pytest.importorskip("tensorflow")
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("for the TensorFlow backend")
+    raw, tokenizer = corpora.RawText(corpus=make(), pool_books=2).open()
+    prepared, same = make().open()
+    assert tokenizer.sha256 == same.sha256
+    names = [sorted(x.split("held_out").names) for x in (raw, prepared)]
+    assert names[0] == names[1]
+
+
+@pytest.mark.slow
+def test_a_run_on_raw_text_that_is_stopped_ends_with_the_same_weights(
+    tmp_path,
+):
+    """Begun, sent SIGTERM, killed, gone on with; held-out books as ever."""
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("for the TensorFlow backend")
+    experiment = RawExperiment(tmp_path, backend="tensorflow", POOL_BOOKS=2)
+    undisturbed, stopped = tmp_path / "undisturbed", tmp_path / "stopped"
+    status, output = experiment.finish(undisturbed)
+    assert status == 0, output
+    status, output, _ = experiment.send(stopped, signal.SIGTERM, step=7)
+    assert status == 3, output
+    killed_at = experiment.kill_and_finish(stopped, kills=1, seed=0)
+    assert len(killed_at) == 1
+    assert kill_run.differences(undisturbed, stopped) == []
+    losses = [x["loss"] for x in kill_run.lines(stopped) if "loss" in x]
+    assert losses[-1] < losses[0] - 0.3
+    offline = kill_run.Experiment(tmp_path, backend="tensorflow", NUM_STEPS=1)
+    status, output = offline.finish(tmp_path / "offline")
+    assert status == 0, output
+    results = [
+        json.loads((workdir / "result.json").read_text())
+        for workdir in (stopped, tmp_path / "offline")
+    ]
+    assert results[0]["num_examples"] == results[1]["num_examples"] > 500

@@ -57,6 +57,19 @@ def test_prepares_from_any_directory(folder, tool):
     assert train.read(0, 0, 10**6).tolist() == expected
 
 
+def test_beam_makes_the_same_files(folder, tool):
+    pytest.importorskip("apache_beam")
+    many = ["--beam", "DirectRunner", "--beam_option=--direct_num_workers=1"]
+    for output, more in (("one", []), ("many", many)):
+        done = tool(*GIVEN, "--output", output, *more, "books")
+        assert done.returncode == 0, done.stderr
+    names = [path.name for path in (folder / "one").glob("[!.]*.*")]
+    assert {"index.json", "shard_00000.bin"} <= set(names)
+    for name in names:
+        ours, theirs = folder / "many" / name, folder / "one" / name
+        assert ours.read_bytes() == theirs.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -97,6 +110,14 @@ def test_prepares_from_any_directory(folder, tool):
             [*GIVEN, "--output", "merges.txt", "books"],
             "cannot be made a folder",
         ),
+        (
+            [*GIVEN, "--output", "out", "--beam", "DirectRunner", "books"],
+            "pip install -r requirements-beam.txt",
+        ),
+        (
+            [*GIVEN, "--output", "out", "--beam_option", "--x=1", "books"],
+            "--beam_option needs --beam",
+        ),
     ],
 )
 def test_mistakes_exit_with_2_and_one_line(
@@ -106,6 +127,7 @@ def test_mistakes_exit_with_2_and_one_line(
     import prepare_corpus
 
     monkeypatch.chdir(folder)
+    monkeypatch.setitem(sys.modules, "apache_beam", None)
     assert prepare_corpus.main(arguments) == 2
     lines = capsys.readouterr().err.strip().split("\n")
     assert (

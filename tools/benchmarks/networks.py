@@ -5,7 +5,9 @@ import pathlib
 
 import numpy as np
 
-_GIN = pathlib.Path(__file__).resolve().parents[2] / "gin" / "model"
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_GIN = _ROOT / "gin" / "model"
+_PRESET = _ROOT / "presets" / "gpt1_mini_novels_en"
 _RELEASED_VOCABULARY = 40478
 
 
@@ -26,11 +28,58 @@ def sizes(name):
 
 def causal_lm(**sizes):
     """Return a `GPT1CausalLM` without dropout, its weights random."""
-    from gpt1_keras.models import backbone
     from gpt1_keras.models import builders
     from gpt1_keras.text import tokenizer
 
-    network = backbone.GPT1Backbone(
+    words = [f"w{i}</w>" for i in range(1, sizes["vocabulary_size"])]
+    return builders.gpt1_causal_lm(
+        _backbone(**sizes), tokenizer.Tokenizer(["<unk>", *words], [])
+    )
+
+
+def tokenizer():
+    """Return the tokenizer of the preset that the repository has."""
+    from gpt1_keras.text import tokenizer
+
+    return tokenizer.Tokenizer.from_directory(_PRESET / "assets" / "tokenizer")
+
+
+def classifier(pipeline, **sizes):
+    """Return a `GPT1TaskModel` of one text and two classes, random weights.
+
+    Args:
+        pipeline: `Tokenizer`; its size is that of the vocabulary.
+        **sizes: of `sizes`.
+    """
+    from gpt1_keras.models import task_model
+    from gpt1_keras.models import task_preprocessor
+    from gpt1_keras.models import tokenizer as tokenizer_lib
+    from gpt1_keras.tasks import benchmarks
+
+    task = benchmarks.benchmark("sst2")
+    sizes = sizes | {"vocabulary_size": pipeline.vocabulary_size}
+    head = task.build_head(
+        num_outputs=2,
+        dropout=0.0,
+        initializer_range=0.02,
+        dtype="float32",
+        name="head",
+    )
+    preprocessor = task_preprocessor.GPT1TaskPreprocessor(
+        tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline),
+        transform="classification",
+        sequence_length=sizes["max_sequence_length"],
+        task="sst2",
+        label_words=task.target.words,
+    )
+    network = _backbone(**sizes, num_special_tokens=3)
+    return task_model.GPT1TaskModel(network, head, preprocessor=preprocessor)
+
+
+def _backbone(**sizes):
+    from gpt1_keras.models import backbone
+
+    return backbone.GPT1Backbone(
         **sizes,
         embedding_dropout=0.0,
         attention_dropout=0.0,
@@ -38,10 +87,6 @@ def causal_lm(**sizes):
         embedding_dropout_on="tables",
         layer_norm_epsilon=1e-5,
         initializer_range=0.02,
-    )
-    words = [f"w{i}</w>" for i in range(1, sizes["vocabulary_size"])]
-    return builders.gpt1_causal_lm(
-        network, tokenizer.Tokenizer(["<unk>", *words], [])
     )
 
 
@@ -55,9 +100,8 @@ def transformers_lm(model, directory):
     Returns:
         None where transformers or torch is not installed.
     """
-    for name in ("torch", "transformers"):
-        if importlib.util.find_spec(name) is None:
-            return None
+    if not has_transformers():
+        return None
     import transformers
 
     from gpt1_keras.convert import huggingface
@@ -67,6 +111,53 @@ def transformers_lm(model, directory):
     transformers.logging.disable_progress_bar()
     network = transformers.OpenAIGPTLMHeadModel
     return network.from_pretrained(directory / "peer").eval()
+
+
+def transformers_pipeline(model, pipeline, directory):
+    """Return transformers' pipeline of the same size, random weights, or None.
+
+    Args:
+        model: the `GPT1TaskModel`.
+        pipeline: `Tokenizer`, whose files it reads, too.
+        directory: pathlib.Path of a folder for its files.
+
+    Returns:
+        None where transformers or torch is not installed.
+    """
+    if not has_transformers():
+        return None
+    import transformers
+
+    from gpt1_keras.convert import huggingface
+    from gpt1_keras.models import builders
+
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    config = model.backbone.get_config() | {"num_special_tokens": 0}
+    network = type(model.backbone).from_config(config)
+    huggingface.write(
+        builders.gpt1_causal_lm(network, pipeline), directory / "classifier"
+    )
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        directory / "classifier"
+    )
+    tokenizer.pad_token = tokenizer.unk_token
+    classifier = transformers.OpenAIGPTForSequenceClassification
+    peer = classifier.from_pretrained(
+        directory / "classifier",
+        num_labels=2,
+        pad_token_id=tokenizer.pad_token_id,
+    ).eval()
+    return transformers.pipeline(
+        "text-classification", model=peer, tokenizer=tokenizer, device="cpu"
+    )
+
+
+def has_transformers():
+    """Whether transformers and torch are installed."""
+    return all(
+        importlib.util.find_spec(name) for name in ("torch", "transformers")
+    )
 
 
 def token_ids(*shape, vocabulary_size, seed=0):

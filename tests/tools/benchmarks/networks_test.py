@@ -41,3 +41,28 @@ def test_the_peer_has_the_same_weights(tmp_path):
 def test_without_the_peer(monkeypatch, tmp_path):
     monkeypatch.setattr(networks.importlib.util, "find_spec", lambda name: None)
     assert networks.transformers_lm(None, tmp_path) is None
+
+
+def test_the_classifier_takes_strings_and_has_the_vocabulary():
+    pipeline = networks.tokenizer()
+    model = networks.classifier(pipeline, **SIZES)
+    assert model.backbone.vocabulary_size == pipeline.vocabulary_size > 1000
+    inputs = model.preprocessor(["It was late.", "dull"])
+    assert inputs["token_ids"].max() == pipeline.extract_id
+    assert small_models.read(model(inputs)["logits"]).shape == (2, 2)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_peer_pipeline_is_of_the_same_size(tmp_path):
+    if not networks.has_transformers():
+        pytest.skip("transformers is not installed")
+    pipeline = networks.tokenizer()
+    model = networks.classifier(pipeline, **SIZES)
+    peer = networks.transformers_pipeline(model, pipeline, tmp_path)
+    ids = peer.tokenizer("it was late")["input_ids"]
+    assert ids == pipeline.encode("it was late")
+    count = sum(x.numel() for x in peer.model.transformer.parameters())
+    rows = 3 * SIZES["hidden_dim"]  # of the special tokens
+    assert count == model.backbone.count_params() - rows
+    (answer,) = peer(["it was late"])
+    assert answer["label"] in ("LABEL_0", "LABEL_1")

@@ -1,0 +1,175 @@
+"""Every run that a machine without TensorFlow can do, in small.
+
+    python -m tests.reference.without_tensorflow --backend jax
+    python -m tests.reference.without_tensorflow --backend torch --python F
+
+pretrains, fine-tunes, evaluates, probes, measures perplexity, generates and
+reports on the generated sample data, and says of each run how long it took.
+TensorFlow is hidden from the processes. F, the python of an environment that
+has none (`requirements-no-tensorflow.txt`), runs them as it is.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HIDING = pathlib.Path(__file__).resolve().parent / "no_tensorflow"
+TIME_LIMIT = 600.0  # seconds for one process
+PRETRAIN_STEPS = 30
+
+SAMPLE = {"SAMPLE_WORDS": 20000}
+SMALL = {
+    "VOCABULARY_SIZE": 400,
+    "NUM_LAYERS": 1,
+    "HIDDEN_DIM": 32,
+    "INTERMEDIATE_DIM": 64,
+    "NUM_POSITIONS": 64,
+    "SEQUENCE_LENGTH": 32,
+    "BATCH_SIZE": 8,
+    "MICROBATCH_SIZE": 4,
+    "NUM_STEPS": PRETRAIN_STEPS,
+    "WARMUP_STEPS": 3,
+    "EVALUATION_STRIDE": 16,
+    "EVALUATION_TOKENS": 300,
+    "FINAL_EVALUATION_TOKENS": 300,
+    "SAMPLE_STEPS": 20,
+    "PROBES": ("sst2",),
+    "NUM_PROBE_EXAMPLES": 8,
+    "pretrain.Sampling.num_tokens": 12,
+}
+EXAMPLES = {"SAMPLE_EXAMPLES": 64, "EVALUATION_BATCH_SIZE": 16}
+
+
+def environment(backend, *, hide=True):
+    """Return the environment of a process that sees no TensorFlow.
+
+    Args:
+        backend: str, of Keras.
+        hide: bool. False: the interpreter has none.
+    """
+    found = os.environ | {"KERAS_BACKEND": backend}
+    path = [str(HIDING)] if hide else []
+    if "PYTHONPATH" in os.environ:
+        path.append(os.environ["PYTHONPATH"])
+    return found | {"PYTHONPATH": os.pathsep.join(path)}
+
+
+class Chain:
+    """One run after the other, each in its own process.
+
+    Args:
+        directory: path for the cache and the workdirs.
+        backend: str, of Keras.
+        python: path of an interpreter without TensorFlow; None: this one,
+            from which it is hidden.
+    """
+
+    def __init__(self, directory, *, backend, python=None):
+        self.directory = pathlib.Path(directory)
+        self.python = python or sys.executable
+        cache = {"GPT1_KERAS_CACHE": str(self.directory / "cache")}
+        self.environment = environment(backend, hide=not python) | cache
+
+    def check(self):
+        """Raise RuntimeError where the processes do have TensorFlow."""
+        done = self._call("-c", "import tensorflow")
+        if "No module named 'tensorflow'" not in done.stderr:
+            raise RuntimeError(f"{self.python} has TensorFlow")
+
+    def run(self, name, *gin_files, workdir=True, **settings):
+        """Run `gpt1_keras.main`; return its standard output."""
+        command = ["-m", "gpt1_keras.main"]
+        for file in gin_files:
+            command += ["--gin", f"gin/{file}.gin"]
+        for macro, value in settings.items():
+            command += ["--set", f"{macro} = {value!r}"]
+        if workdir:
+            command += ["--workdir", str(self.directory / name)]
+        done = self._call(*command)
+        if done.returncode:
+            raise RuntimeError(f"{name}: exit {done.returncode}\n{done.stderr}")
+        return done.stdout
+
+    def result(self, name):
+        return json.loads((self.directory / name / "result.json").read_text())
+
+    def steps(self):
+        """Return `{name: function}` of all runs, in their order."""
+        pretrained = {"PRESET": str(self.directory / "pretrain")}
+        fine_tuned = {"PRESET": str(self.directory / "sst2")}
+        return {
+            "pretrain": lambda: self.run(
+                *("pretrain", "pretrain", "model/tiny", "data/sample"),
+                **SAMPLE | SMALL,
+                SAMPLE_EXAMPLES=64,
+            ),
+            "sst2": lambda: self.run(
+                *("sst2", "finetune/sst2", "finetune/tiny"),
+                **pretrained | EXAMPLES,
+                NUM_EPOCHS=2,
+            ),
+            "evaluate": lambda: self.run(
+                "evaluate", "evaluate", **fine_tuned | EXAMPLES
+            ),
+            "zero_shot": lambda: self.run(
+                *("zero_shot", "zero_shot/cola"),
+                **pretrained | EXAMPLES,
+                NUM_EXAMPLES=16,
+            ),
+            "perplexity": lambda: self.run(
+                *("perplexity", "perplexity"),
+                **pretrained,
+                CORPUS=str(next(self.directory.glob("cache/sample_*"))),
+                NUM_TOKENS=100,
+                EVALUATION_STRIDE=32,
+            ),
+            "generate": lambda: self.run(
+                *("generate", "generate"),
+                workdir=False,
+                **pretrained,
+                NUM_TOKENS=12,
+            ),
+            "report": lambda: self.run(
+                "report", "report", RESULTS=str(self.directory)
+            ),
+        }
+
+    def _call(self, *arguments):
+        return subprocess.run(
+            [self.python, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT,
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--backend", default="jax")
+    parser.add_argument("--python")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        chain = Chain(directory, **vars(arguments))
+        chain.check()
+        for name, step in chain.steps().items():
+            started = time.monotonic()
+            output = step().strip()
+            print(f"{name:<12} {time.monotonic() - started:6.1f} s", flush=True)
+            if (pathlib.Path(directory) / name / "result.json").exists():
+                print(f"             {chain.result(name)['metrics']}")
+            elif output:
+                print(f"             {output!r}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

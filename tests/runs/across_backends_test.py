@@ -1,0 +1,137 @@
+"""What one backend began, all of them go on with: the same data, the same sums.
+
+A run is stopped on TensorFlow and continued on each backend. Without dropout
+the losses of the updates that follow agree, and each is of another batch, so
+the order of data is the same on all.
+"""
+
+import shutil
+import signal
+
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras.evaluation import predictions
+from gpt1_keras.runs import result
+from tests.reference import kill_run
+from tests.reference import tiny_task
+
+BACKENDS = ("tensorflow", "jax", "torch")
+PRETRAINING = {"DROPOUT": 0.0, "SAMPLE_STEPS": 0}
+FINE_TUNING = {"DROPOUT": 0.0, "CLASSIFIER_DROPOUT": 0.0}
+
+pytestmark = [pytest.mark.slow, pytest.mark.backends]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def every_backend():
+    for name in ("jax", "torch"):
+        pytest.importorskip(name)
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+
+
+def continued(make, directory, *, stop, **settings):
+    """Stop a run on TensorFlow after `stop` updates, finish it on all.
+
+    Returns:
+        the step of its checkpoint, `{backend: its workdir}`.
+    """
+    first = make(directory, backend="tensorflow", **settings)
+    begun = directory / "begun"
+    status, output, _ = first.send(begun, signal.SIGTERM, step=stop)
+    assert status == 3, output
+    step, _ = kill_run.last_checkpoint(begun)
+    workdirs = {}
+    for backend in BACKENDS:
+        workdirs[backend] = directory / backend
+        shutil.copytree(begun, workdirs[backend])
+        experiment = make(directory, backend=backend, **settings)
+        status, output = experiment.finish(workdirs[backend])
+        assert status == 0, output
+        assert result.read(workdirs[backend])["backend"] == backend
+    return step, workdirs
+
+
+def updates(workdir, *, after):
+    """Return `[N, 2]`: loss and norm of the gradient of each later update."""
+    rows = [
+        [line["loss"], line["gradient_norm"]]
+        for line in kill_run.lines(workdir)
+        if "gradient_norm" in line and line["step"] > after
+    ]
+    return np.array(rows)
+
+
+def assert_same(step, workdirs, num_steps):
+    expected = updates(workdirs["tensorflow"], after=step)
+    assert len(expected) == num_steps - step > 5
+    # Another order of the batches would be seen.
+    differences = np.abs(np.diff(np.sort(expected[:, 0])))
+    assert np.median(differences) > 1e-3
+    for backend in ("jax", "torch"):
+        found = updates(workdirs[backend], after=step)
+        np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    return continued(
+        kill_run.Experiment,
+        tmp_path_factory.mktemp("pretrained"),
+        stop=6,
+        **PRETRAINING,
+    )
+
+
+def test_pretraining(pretrained):
+    step, workdirs = pretrained
+    assert_same(step, workdirs, kill_run.NUM_STEPS)
+    found = [result.read(workdirs[name])["metrics"] for name in BACKENDS]
+    for metrics in found[1:]:
+        assert metrics["tokens"] == found[0]["tokens"]
+        assert metrics["loss"] == pytest.approx(found[0]["loss"], rel=1e-4)
+
+
+def test_fine_tuning(tmp_path):
+    step, workdirs = continued(
+        tiny_task.Experiment, tmp_path, stop=30, **FINE_TUNING
+    )
+    assert_same(step, workdirs, tiny_task.NUM_STEPS)
+    found = [result.read(workdirs[name])["metrics"] for name in BACKENDS]
+    assert found[0] == found[1] == found[2]
+
+
+def test_each_step_on_another_backend(pretrained, tmp_path):
+    """Pretrained on torch, fine-tuned on JAX, evaluated on TensorFlow too."""
+    _, workdirs = pretrained
+    settings = {"PRESET": str(workdirs["torch"])}
+    fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", **settings)
+    status, output = fine_tuning.finish(tmp_path / "cola")
+    assert status == 0, output
+    learnt = result.read(tmp_path / "cola")
+    assert learnt["backend"] == "jax"
+    tables = []
+    for backend in ("tensorflow", "jax"):
+        workdir = tmp_path / f"dev_{backend}"
+        evaluation = kill_run.Experiment(tmp_path, backend=backend)
+        evaluation.gin_files = ("gin/evaluate.gin",)
+        evaluation.settings = {
+            "PRESET": str(tmp_path / "cola"),
+            "DATA_DIR": str(tmp_path / "data"),
+        }
+        status, output = evaluation.finish(workdir)
+        assert status == 0, output
+        found = result.read(workdir)
+        assert found["backend"] == backend
+        assert found["metrics"] == learnt["metrics"]
+        tables.append(probabilities(workdir / "predictions.tsv"))
+    assert tables[0].shape == (40, 2) and tables[0][:, 1].std() > 1e-3
+    np.testing.assert_allclose(tables[1], tables[0], atol=1e-4)
+
+
+def probabilities(path):
+    """Return `[N, 2]`, in the order of the examples."""
+    rows = sorted(predictions.read(path), key=lambda row: row["row"])
+    return np.array([list(row["probabilities"].values()) for row in rows])

@@ -1,0 +1,83 @@
+"""Tokens per second that reach a model, from shards and from raw books.
+
+`shards` are prepared first, which takes `prepare_seconds` once; `raw_text`
+is tokenised while it is read (`gin/data/raw_text.gin`), after the
+`open_seconds` it takes on first use. Both read the generated sample corpus.
+"""
+
+import pathlib
+import tempfile
+import time
+
+from tools.benchmarks import contest
+from tools.benchmarks import networks
+
+_WORDS = 1_500_000
+_POOL_BOOKS = 4  # of the 20 or so of the corpus
+_BATCH = {"batch_size": 16, "sequence_length": 512, "seed": 0}
+
+
+def measure(*, sizes, rounds, words=_WORDS):
+    """Return what was measured, a dict (`contest.run`).
+
+    Args:
+        sizes: not used: batches are 16 sequences of 512 tokens.
+        rounds: int, how often each contender reads the corpus once.
+        words: int, of the corpus.
+    """
+    del sizes
+    from gpt1_keras.data import prepare
+    from gpt1_keras.data import raw_corpus
+    from gpt1_keras.data.sample_world import corpus
+
+    with tempfile.TemporaryDirectory() as directory:
+        directory = pathlib.Path(directory)
+        corpus.write_corpus(directory / "books", words=words)
+        settings = {
+            "tokenizer": networks.tokenizer(),
+            "tokenizer_type": "bpe",
+            "vocabulary_size": 0,
+            "held_out_fraction": 0.03,
+            "seed": 0,
+            "cache_dir": directory / "cache",
+        }
+        books = directory / "books"
+        (shards, _), prepared = _timed(prepare.open_corpus, books, **settings)
+        (raw, _), opened = _timed(
+            raw_corpus.open_raw, books, pool_books=_POOL_BOOKS, **settings
+        )
+        total = shards.index["total"]["tokens"]
+        per_step = _BATCH["batch_size"] * _BATCH["sequence_length"]
+        num_steps = max(1, total // per_step)
+        found, counts = contest.run(
+            {
+                "shards": _reader(shards, num_steps),
+                "raw_text": _reader(raw, num_steps),
+            },
+            rounds=rounds,
+            work=num_steps * per_step,
+            peer_of="shards",
+        )
+    return {
+        "unit": "tokens/s",
+        **found,
+        "corpus_tokens": total,
+        "prepare_seconds": round(prepared, 1),
+        "open_seconds": round(opened, 1),
+        "batches": counts,
+    }
+
+
+def _reader(corpus, num_steps):
+    from gpt1_keras.data import loader
+
+    batches = corpus.training_batches(**_BATCH)
+    return lambda: sum(
+        1 for _ in loader.load(batches, first_step=0, num_steps=num_steps)
+    )
+
+
+def _timed(function, *arguments, **options):
+    started = time.perf_counter()
+    answer = function(*arguments, **options)
+    return answer, time.perf_counter() - started

@@ -1,0 +1,90 @@
+"""Install what gpt1_keras needs and this Python lacks, and nothing else.
+
+python tools/install_lacking.py [--dry_run]
+
+For a machine that brings its own TensorFlow, fitted to its GPU or TPU, such as
+Google Colab's: what is there stays in whatever version, except Keras, KerasHub
+and KerasNLP, which are brought to the version of requirements.txt without what
+they would pull in. Exit status: 0 done; 1 pip failed.
+
+  --dry_run   say what would be installed
+"""
+
+import importlib.metadata
+import importlib.util
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FILES = ("requirements-no-tensorflow.txt", "requirements.txt")
+# Of these the version matters.
+PINNED = ("keras", "keras-hub", "keras-nlp")
+# What they ask for would bring another TensorFlow.
+ALONE = ("keras-hub", "keras-nlp", "tensorflow-serving-api")
+# Some must fit the TensorFlow that is there; grain is needed only without it.
+NOT_BESIDE_TENSORFLOW = ("tensorflow", "tensorflow-text", "tf-keras", "grain")
+
+
+def lacking(text, version_of, *, has_tensorflow):
+    """Return what is to be installed: (with what it needs, alone).
+
+    Args:
+        text: str, lines `name==version`; those after "# --- " do not count.
+        version_of: function of a name; the version installed, or None.
+        has_tensorflow: bool, whether any TensorFlow can be imported.
+
+    Returns:
+        two lists of str such as "ftfy==6.3.1".
+    """
+    with_needs, alone = [], []
+    for line in text.partition("# --- ")[0].splitlines():
+        name, _, version = line.strip().partition("==")
+        if not version or name.startswith("#"):
+            continue
+        if has_tensorflow and name in NOT_BESIDE_TENSORFLOW:
+            continue
+        found = version_of(name)
+        if found is None or (name in PINNED and found != version):
+            (alone if name in ALONE else with_needs).append(line.strip())
+    return with_needs, alone
+
+
+def main(arguments):
+    """Install what lacks; return the exit status."""
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        return 0
+    needed = ([], [])
+    for file in FILES:
+        found = lacking(
+            (ROOT / file).read_text("utf-8"),
+            _version,
+            has_tensorflow=importlib.util.find_spec("tensorflow") is not None,
+        )
+        for names, more in zip(needed, found):
+            names += [name for name in more if name not in names]
+    for names, flags in zip(needed, ([], ["--no-deps"])):
+        if not names:
+            continue
+        print("installing", *names, flush=True)
+        if "--dry_run" in arguments:
+            continue
+        command = [sys.executable, "-m", "pip", "install", "-q", *flags, *names]
+        if status := subprocess.run(command).returncode:
+            print(f"error: pip ended with status {status}", file=sys.stderr)
+            return 1
+    if not any(needed):
+        print("everything is there")
+    return 0
+
+
+def _version(name):
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
