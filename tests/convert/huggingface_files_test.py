@@ -1,9 +1,11 @@
 import json
+import re
 
 import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.convert import huggingface_files
+from gpt1_keras.text import tokenizer as text_tokenizer
 from tests.reference import small_models
 
 CONFIG = {
@@ -153,3 +155,30 @@ def test_contents_are_read_back(tmp_path):
         "model_max_length": 12,
         "unk_token": "<unk>",
     }
+
+
+@pytest.mark.needs_data
+def test_transformers_cuts_plain_sentences_as_the_released_code(
+    tmp_path, shared_file
+):
+    # Where it does not: `python -m tests.reference.huggingface_tokenizer`.
+    pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    folder = shared_file("data/gpt1_vocab")
+    tokenizer = text_tokenizer.Tokenizer.from_files(
+        folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
+    )
+    network = small_models.network(vocabulary_size=40478, num_heads=4)
+    for name, text in huggingface_files.contents(network, tokenizer).items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    path = shared_file("golden/tokenizer_openai_a.json")
+    cases = json.loads(path.read_text("utf-8"))
+    plain = [
+        case
+        for case in cases
+        if re.fullmatch("[A-Za-z ,;?!]+[a-z]{2}[.]?", case["text"])
+    ]
+    assert len(plain) > 30
+    for case in plain:
+        assert theirs(case["text"])["input_ids"] == case["ids"], case["text"]
