@@ -1,11 +1,15 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
+import json
+
 import keras
 import numpy as np
 from absl import logging
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.data import example_batches
+from gpt1_keras.evaluation import json_files
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import recipe
@@ -32,8 +36,9 @@ def finetune(
     """Fine-tune on `task`; keep the weights that are best on dev.
 
     Writes `preset/` (backbone, head, tokenizer, what the labels mean),
-    `metrics.jsonl`, `checkpoints/` and `result.json`; of several seeds each
-    into its own `seed_N/`, and the median and range above them.
+    `metrics.jsonl`, `checkpoints/`, `examples.json` (digests of what is learnt
+    and scored: it does not go on with others) and `result.json`; of several
+    seeds each into its own `seed_N/`, and the median and range above them.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
@@ -96,6 +101,20 @@ def _labelled(task, data, training, tokenizer, length):
     return train, {"dev": dev, "train_sample": sample}
 
 
+def _check_unchanged(workdir, digests):
+    """Refuse to continue on other examples than the run began with."""
+    path = workdir / "examples.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    begun = json_files.read(path) if path.exists() else digests
+    for name, digest in digests.items():
+        if begun.get(name) != digest:
+            raise errors.InputError(
+                f"the {name} examples have changed since {workdir} was begun:"
+                " put the old files back, or give another --workdir"
+            )
+    files.write_atomic(path, json.dumps(digests, indent=2) + "\n")
+
+
 class _FineTuned:
     """One model: one task and one seed."""
 
@@ -115,6 +134,7 @@ class _FineTuned:
         self._workdir = workdir
         self._seed = seed
         self._scored = scored
+        self._digests = {"train": train.sha256(), "dev": scored["dev"].sha256()}
         self._task = train.task
         keras.utils.clear_session()
         keras.utils.set_random_seed(seed)
@@ -148,6 +168,7 @@ class _FineTuned:
         due = self._training.evaluation_steps(self._batches.steps_per_epoch)
         dev = self._scored["dev"]
         _log_sizes(self._task, self._batches, dev, self._num_steps)
+        _check_unchanged(self._workdir, self._digests)
         history = fitting.fit(
             self._learner,
             self._batches,

@@ -238,6 +238,20 @@ def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
     assert not (workdir / "result.json").exists()
 
 
+def test_does_not_continue_on_other_examples(tmp_path):
+    experiment = tiny_task.Experiment(tmp_path, backend=keras.config.backend())
+    workdir = tmp_path / "run"
+    assert run(experiment, workdir, NUM_EPOCHS=1)[0] == 0
+    (workdir / "result.json").unlink()
+    with open(tmp_path / "data/glue/CoLA/dev.tsv", "a") as file:
+        file.write("x\t1\t\tone more\n")
+    status, errors = run(experiment, workdir, NUM_EPOCHS=1)
+    assert status == 2
+    last = errors.strip().split("\n")[-1]
+    assert last.startswith("error: the dev examples have changed"), last
+    assert not (workdir / "result.json").exists()
+
+
 def test_a_killed_run_ends_with_the_same_weights(experiment, finished):
     killed = experiment.directory / "killed"
     killed_at = experiment.kill_and_finish(killed, kills=2, seed=0)

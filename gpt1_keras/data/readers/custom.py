@@ -80,6 +80,7 @@ class CustomFiles:
         self._seed = seed
         self._low, self._high = low, high
         self._rows = {}
+        self._parts = {}
 
     def read(self, data_dir, split):
         """Return the examples of a split.
@@ -143,10 +144,11 @@ class CustomFiles:
                 warnings += data_checks.overlap(
                     train_path, train_rows, path, rows
                 )
+                if split == "dev":
+                    warnings += data_checks.few_to_score(path, rows)
             elif self._has_classes:
                 warnings += data_checks.imbalance(path, rows)
-            for warning in warnings:
-                logging.warning("%s", warning)
+            _warn(warnings)
             self._rows[path, split] = rows
         return self._rows[path, split]
 
@@ -161,18 +163,27 @@ class CustomFiles:
 
     def _held_out(self, data_dir):
         """Return (rows to train on, rows held out), in the file's order."""
-        rows = self._file(data_dir, "train")
-        held_out = _draw(
-            rows,
-            self._dev_fraction,
-            self._seed,
-            path=self._path(data_dir, "train"),
-            is_stratified=self._has_classes,
-        )
-        return (
-            [row for i, row in enumerate(rows) if i not in held_out],
-            [row for i, row in enumerate(rows) if i in held_out],
-        )
+        if data_dir not in self._parts:
+            rows = self._file(data_dir, "train")
+            path = self._path(data_dir, "train")
+            held_out = _draw(
+                rows,
+                self._dev_fraction,
+                self._seed,
+                path=path,
+                is_stratified=self._has_classes,
+            )
+            self._parts[data_dir] = (
+                [row for i, row in enumerate(rows) if i not in held_out],
+                [row for i, row in enumerate(rows) if i in held_out],
+            )
+            _warn(data_checks.few_to_score(path, self._parts[data_dir][1]))
+        return self._parts[data_dir]
+
+
+def _warn(warnings):
+    for warning in warnings:
+        logging.warning("%s", warning)
 
 
 def _words(rows):

@@ -7,6 +7,7 @@ text and choices are.
 import collections
 
 _RARE = 0.1  # of the largest class
+_FEW = 100  # rows, of which each is a percent
 
 
 def imbalance(path, rows):
@@ -25,6 +26,21 @@ def imbalance(path, rows):
         f"{path}: classes are far from equal:"
         f" {', '.join(f'{word!r} {count}' for word, count in ranked)} rows"
         f" (line {line} is the first of {smallest!r}); accuracy will say little"
+    ]
+
+
+def few_to_score(path, rows):
+    """Warn of a dev split so small that its scores are mostly chance.
+
+    Returns:
+        list of str, empty or one line.
+    """
+    if len(rows) >= _FEW:
+        return []
+    return [
+        f"{path}: only {len(rows)} rows are for dev, so one row is"
+        f" {100 / len(rows):.1f} % of accuracy: the best epoch is found, and"
+        " models compared, much by chance"
     ]
 
 

@@ -3,7 +3,8 @@
 - `.tsv`: fields between tabs, without quoting, as in the GLUE files; the
   first line names the columns.
 - `.csv`: fields between commas, quoted where they hold commas, quotes or line
-  breaks; the first line names the columns.
+  breaks; the first line names the columns. Where it holds no comma but a
+  semicolon or a tab, as spreadsheets write in many countries, that is taken.
 - `.jsonl`: one JSON object per line.
 
 All are UTF-8, with or without a byte order mark. Blank lines are skipped.
@@ -88,7 +89,11 @@ def _parse_tsv(path, text):
 
 
 def _parse_csv(path, text):
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    header = text.lstrip().split("\n", 1)[0]
+    comma = next((c for c in ",;\t" if c in header), ",")
+    reader = csv.reader(
+        io.StringIO(text, newline=""), strict=True, delimiter=comma
+    )
     fields, line = [], 1
     try:
         for values in reader:
@@ -100,7 +105,8 @@ def _parse_csv(path, text):
             f"{path} line {line} is no CSV ({error}): quote texts that hold"
             ' commas, quotes or line breaks, and write " inside them as ""'
         ) from None
-    return _with_header(path, fields, "texts with commas in quotes")
+    written = {",": "commas", ";": "semicolons", "\t": "tabs"}[comma]
+    return _with_header(path, fields, f"texts with {written} in quotes")
 
 
 def _with_header(path, fields, advice):

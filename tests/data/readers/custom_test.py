@@ -40,6 +40,7 @@ def warnings(monkeypatch):
 
 
 MANY = [(f"text {i}", "ab"[i % 4 == 0]) for i in range(100)]
+OTHERS = [(f"other {text}", label) for text, label in MANY]
 
 
 def test_read_file(tmp_path):
@@ -53,12 +54,12 @@ def test_read_file(tmp_path):
 
 def test_splits_of_three_files(tmp_path, warnings):
     write(tmp_path / "train.jsonl", MANY)
-    write(tmp_path / "dev.jsonl", [("u", "b"), ("v", "a")])
+    write(tmp_path / "dev.jsonl", [("u", "b"), ("v", "a")] + OTHERS)
     (tmp_path / "test.tsv").write_text("text\nw\n")
     mine = files(train="train.jsonl", dev="dev.jsonl", test="test.tsv")
     train = mine.read(tmp_path, "train")
     assert [(e.text, e.label) for e in train] == MANY
-    assert mine.read(tmp_path, "dev") == [
+    assert mine.read(tmp_path, "dev")[:2] == [
         examples.Example("u", label="b"),
         examples.Example("v", label="a"),
     ]
@@ -143,11 +144,21 @@ def test_each_warning_comes_once(tmp_path, warnings):
     for _ in range(2):
         for split in ("dev", "train"):
             mine.read(tmp_path, split)
-    repeated, contradicting, imbalance, overlap = warnings
+    repeated, contradicting, imbalance, overlap, few = warnings
     assert "repeated texts: 1" in repeated
     assert "line 4 'a', line 101 'b'" in contradicting
     assert "'c' 1 rows (line 102 is the first of 'c')" in imbalance
     assert "train.jsonl too: 1 of 2" in overlap and "its line 6" in overlap
+    assert "dev.jsonl: only 2 rows are for dev" in few
+
+
+def test_few_rows_held_out_are_warned_of_once(tmp_path, warnings):
+    write(tmp_path / "train.jsonl", MANY)
+    mine = files(train="train.jsonl")
+    for split in ("dev", "train", "dev"):
+        mine.read(tmp_path, split)
+    (few,) = warnings
+    assert "train.jsonl: only 20 rows are for dev" in few
 
 
 @pytest.mark.parametrize(

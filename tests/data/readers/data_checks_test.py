@@ -25,6 +25,17 @@ def test_imbalance(rare, is_warned):
         assert "'yes' 100, 'no' 9 rows (line 102 is the first" in line
 
 
+@pytest.mark.parametrize("count, is_warned", [(40, True), (100, False)])
+def test_few_to_score(count, is_warned):
+    found = data_checks.few_to_score(
+        "my.tsv", rows(*[(f"a{i}", "yes") for i in range(count)])
+    )
+    assert bool(found) == is_warned
+    if is_warned:
+        (line,) = found
+        assert "only 40 rows are for dev, so one row is 2.5 %" in line
+
+
 def test_repetitions_and_contradictions():
     found = data_checks.repetitions(
         "my.tsv",

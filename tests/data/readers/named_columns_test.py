@@ -48,6 +48,13 @@ def test_csv_is_quoted(write):
     ]
 
 
+@pytest.mark.parametrize("comma", [";", "\t"])
+def test_csv_as_spreadsheets_write_it_elsewhere(write, comma):
+    path = write("a.csv", f'text{comma}label\r\n"a{comma} b, c"{comma}1\r\n')
+    table = named_columns.read(path)
+    assert table.rows == [(2, {"text": f"a{comma} b, c", "label": "1"})]
+
+
 def test_jsonl_keeps_types(write):
     path = write("a.jsonl", '\n{"text": "a\\tb", "n": 1}\n{"c": ["x", null]}\n')
     table = named_columns.read(path)
@@ -101,6 +108,7 @@ def test_json_lines_come_back(tmp_path_factory, rows):
         ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4 has 1 columns, its header 2"),
         ("a.csv", 'a,b\nx,1\n"y,2\nz,3\n', "line 3 is no CSV"),
         ("a.csv", 'a,b\n"x"y,1\n', "line 2 is no CSV"),
+        ("a.csv", "a;b\nx;y;1\n", "with semicolons in quotes"),
         ("a.tsv", "a\tb\ta\n1\t2\t3\n", "line 1 names column 'a' twice"),
         ("a.jsonl", '{"a": 1}\n{"a": \n', "line 2 is broken JSON"),
         ("a.jsonl", '{"a": 1}\n["a"]\n', "line 2 is no JSON object"),
