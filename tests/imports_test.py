@@ -23,7 +23,7 @@ ALLOWED = {
     "training": set(),
     "evaluation": {"bindings"},
     "data": {"text"},
-    "serving": {"text"},
+    "serving": {"text", "data.tf_transforms"},
     "models": {"layers", "text", "data.transforms"},
     "convert": {"models", "text"},
     "tasks": {"data", "layers.heads", "training.losses", "evaluation.metrics"},

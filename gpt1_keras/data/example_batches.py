@@ -12,13 +12,69 @@ from gpt1_keras import errors
 from gpt1_keras.data import permutation
 
 
-class TrainingExamples:
-    """Training batches: call with a step.
+class TrainingOrder:
+    """Which examples a step learns from: call with the step (int from 0).
 
     Every epoch is a new random order, of which the incomplete last batch is
     dropped. Within pools of `pool_batches` batches examples are sorted by
     length, and then the batches of the epoch are shuffled. A pool of one
     batch is the paper's plain random order.
+
+    Args:
+        lengths: int array `[N]`, about how long each example is.
+        batch_size: int, `B`.
+        seed: int.
+        pool_batches: int.
+
+    Call returns:
+        int array `[B]`.
+
+    Attributes:
+        steps_per_epoch: int.
+
+    Raises:
+        InputError: there are fewer examples than one batch.
+    """
+
+    def __init__(self, lengths, *, batch_size, seed, pool_batches):
+        if len(lengths) < batch_size:
+            raise errors.InputError(
+                f"{len(lengths)} training examples do not fill one batch of "
+                f"{batch_size}: lower BATCH_SIZE"
+            )
+        self._lengths = lengths
+        self._batch_size = batch_size
+        self._seed = seed
+        self._pool = pool_batches * batch_size
+        self._epoch = None
+        self.steps_per_epoch = len(lengths) // batch_size
+
+    def __call__(self, step):
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        known = self._epoch
+        if known is None or known[0] != epoch:
+            known = (epoch, self._draw(epoch))
+            self._epoch = known
+        return known[1][place]
+
+    def _draw(self, epoch):
+        """Return the examples of each batch of an epoch, `[steps, B]`."""
+        size = len(self._lengths)
+        count = self.steps_per_epoch * self._batch_size
+        keys = permutation.hash_of(self._seed, 2, epoch, np.arange(size))
+        order = np.argsort(keys, kind="stable")[:count]
+        pool = np.arange(count) // self._pool
+        order = order[np.lexsort((self._lengths[order], pool))]
+        # [steps * B] -> [steps, B]
+        batches = order.reshape(self.steps_per_epoch, self._batch_size)
+        keys = permutation.hash_of(
+            self._seed, 3, epoch, np.arange(len(batches))
+        )
+        return batches[np.argsort(keys, kind="stable")]
+
+
+class TrainingExamples:
+    """Training batches: call with a step.
 
     Args:
         encoded: `EncodedExamples`.
@@ -27,9 +83,10 @@ class TrainingExamples:
         seed: int, the order of the data.
         bucket_lengths: ints, the values `T` may have; the longest sequence
             may also be itself.
-        pool_batches: int.
+        pool_batches: int, see `TrainingOrder`.
 
     Attributes:
+        batch_size: int.
         num_examples: int. Examples trained on.
         steps_per_epoch: int.
         tokens_per_step: float, on average.
@@ -48,20 +105,18 @@ class TrainingExamples:
         bucket_lengths,
         pool_batches,
     ):
-        if len(encoded) < batch_size:
-            raise errors.InputError(
-                f"{len(encoded)} training examples do not fill one batch of "
-                f"{batch_size}: lower BATCH_SIZE"
-            )
+        self._order = TrainingOrder(
+            encoded.lengths,
+            batch_size=batch_size,
+            seed=seed,
+            pool_batches=pool_batches,
+        )
         self._encoded = encoded
         self._labels = np.asarray(labels)
-        self._seed = seed
         self._bucket_lengths = np.array(sorted(bucket_lengths))
-        self._pool = pool_batches * batch_size
-        self._epoch = None
         self.batch_size = batch_size
         self.num_examples = len(encoded)
-        self.steps_per_epoch = self.num_examples // batch_size
+        self.steps_per_epoch = self._order.steps_per_epoch
         self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
 
     @property
@@ -76,32 +131,9 @@ class TrainingExamples:
 
     def __call__(self, step):
         """Return the batch of `step` (int from 0, without end)."""
-        epoch, place = divmod(int(step), self.steps_per_epoch)
-        rows = self._order(epoch)[place]
+        rows = self._order(step)
         batch = _pad(self._encoded, rows, self._bucket_lengths)
         return {**batch, "labels": self._labels[rows]}
-
-    def _order(self, epoch):
-        """Return the examples of each batch of an epoch, `[steps, B]`."""
-        known = self._epoch
-        if known is None or known[0] != epoch:
-            known = (epoch, self._draw(epoch))
-            self._epoch = known
-        return known[1]
-
-    def _draw(self, epoch):
-        size = self.num_examples
-        count = self.steps_per_epoch * self.batch_size
-        keys = permutation.hash_of(self._seed, 2, epoch, np.arange(size))
-        order = np.argsort(keys, kind="stable")[:count]
-        pool = np.arange(count) // self._pool
-        order = order[np.lexsort((self._encoded.lengths[order], pool))]
-        # [steps * B] -> [steps, B]
-        batches = order.reshape(self.steps_per_epoch, self.batch_size)
-        keys = permutation.hash_of(
-            self._seed, 3, epoch, np.arange(len(batches))
-        )
-        return batches[np.argsort(keys, kind="stable")]
 
 
 class ScoredExamples:

@@ -8,7 +8,6 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras import files
-from gpt1_keras.data import example_batches
 from gpt1_keras.evaluation import json_files
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import presets
@@ -140,14 +139,7 @@ class _FineTuned:
         keras.utils.set_random_seed(seed)
         self._training = training
         self._strategy = strategy
-        self._batches = example_batches.TrainingExamples(
-            train.encoded,
-            train.labels(),
-            batch_size=training.batch_size,
-            seed=seed,
-            bucket_lengths=training.bucket_lengths,
-            pool_batches=training.pool_batches,
-        )
+        self._batches = training.training_batches(train, seed)
         self._num_steps = self._batches.steps_per_epoch * training.num_epochs
         with strategy.scope():
             backbone = pretrained.backbone()

@@ -13,7 +13,7 @@ from gpt1_keras.runs import fitting
 
 
 class Labelled:
-    """Examples of a task, encoded, and how they are scored.
+    """Examples of a task, encoded when first asked for, and their scores.
 
     Args:
         task: `tasks.task.Task`.
@@ -39,20 +39,29 @@ class Labelled:
         self.task = task
         self.examples = examples
         self.name = name
-        self.encoded = encoded_examples.EncodedExamples(
-            examples,
-            tokenizer=tokenizer,
-            transform=task.transform,
-            max_sequence_length=max_sequence_length,
-            name=name,
-        )
+        self.tokenizer = tokenizer
+        self.max_sequence_length = max_sequence_length
+        self._encoded = None
         self._scoring = {
             "batch_size": batch_size,
             "bucket_lengths": bucket_lengths,
         }
 
+    @property
+    def encoded(self):
+        """`EncodedExamples` of all."""
+        if self._encoded is None:
+            self._encoded = encoded_examples.EncodedExamples(
+                self.examples,
+                tokenizer=self.tokenizer,
+                transform=self.task.transform,
+                max_sequence_length=self.max_sequence_length,
+                name=self.name,
+            )
+        return self._encoded
+
     def part(self, rows, name):
-        """Return some of the examples under another name, encoded already.
+        """Return some of the examples under another name.
 
         Args:
             rows: ints.
@@ -61,7 +70,8 @@ class Labelled:
         found = copy.copy(self)
         found.name = name
         found.examples = [self.examples[row] for row in rows]
-        found.encoded = self.encoded.part(rows)
+        if self._encoded is not None:
+            found._encoded = self._encoded.part(rows)
         return found
 
     def __len__(self):

@@ -1,5 +1,6 @@
 """How a task is learnt: the settings, and what they make of a backbone."""
 
+import collections.abc
 import dataclasses
 
 from gpt1_keras import errors
@@ -41,6 +42,7 @@ class FineTuning:
             the development examples are scored too.
         dtype: str, Keras dtype policy.
         jit_compile: bool. Compile with XLA.
+        batches: function of `training_batches`: how text becomes batches.
     """
 
     batch_size: int
@@ -61,6 +63,7 @@ class FineTuning:
     early_evaluation_steps: tuple
     dtype: str
     jit_compile: bool
+    batches: collections.abc.Callable
 
     def check(self, strategy):
         """Complain of what cannot work, before anything heavy starts.
@@ -109,6 +112,16 @@ class FineTuning:
             batch_size=self.evaluation_batch_size,
             bucket_lengths=self.bucket_lengths,
             name=f"{task.name} {split}",
+        )
+
+    def training_batches(self, train, seed):
+        """Return the batches of `train`, a `labelled.Labelled`."""
+        return self.batches(
+            train,
+            batch_size=self.batch_size,
+            seed=seed,
+            bucket_lengths=self.bucket_lengths,
+            pool_batches=self.pool_batches,
         )
 
 

@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from gpt1_keras.serving import tf_transforms
+from gpt1_keras.data import tf_transforms
 from gpt1_keras.serving import tf_weights
 
 _TEXTS = {

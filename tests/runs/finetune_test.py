@@ -132,6 +132,22 @@ def test_special_rows_are_drawn_and_saved(experiment, finished):
     assert 0.01 < np.std(keras.ops.convert_to_numpy(rows)) < 0.5
 
 
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="a graph of TensorFlow"
+)
+def test_texts_tokenised_on_the_way(finished, tmp_path):
+    class Raw(tiny_task.Experiment):
+        gin_files = ("gin/finetune/cola.gin", "gin/data/raw_examples.gin")
+
+    experiment = Raw(tmp_path, backend="tensorflow")
+    status, errors = run(experiment, tmp_path / "run")
+    assert status == 0, errors
+    found, encoded = result.read(tmp_path / "run"), result.read(finished)
+    assert found["num_steps"] == encoded["num_steps"]
+    assert found["metrics"]["matthews"] > 0.8
+    assert found["config_sha256"] != encoded["config_sha256"]
+
+
 def test_without_the_language_model_loss(experiment, tmp_path):
     status, errors = run(experiment, tmp_path, LM_LOSS_WEIGHT=0.0, NUM_EPOCHS=1)
     assert status == 0, errors

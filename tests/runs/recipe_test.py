@@ -5,6 +5,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.runs import recipe
+from gpt1_keras.runs import training_batches
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import strategy
 from tests.reference import small_models
@@ -28,6 +29,7 @@ SETTINGS = recipe.FineTuning(
     early_evaluation_steps=(1000, 2000),
     dtype="float32",
     jit_compile=False,
+    batches=training_batches.encoded,
 )
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
-from gpt1_keras.serving import tf_transforms
 
 SPECIAL = tf_transforms.SpecialIds(90, 91, 92)
 ids = st.lists(st.integers(1, 9), max_size=14)

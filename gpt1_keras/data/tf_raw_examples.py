@@ -1,0 +1,180 @@
+"""Training batches of labelled texts, tokenised inside tf.data."""
+
+import numpy as np
+import tensorflow as tf
+
+from gpt1_keras.data import encoded_examples
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import tf_transforms
+from gpt1_keras.data import transforms
+from gpt1_keras.text import tf_tokenizer
+
+_NO_END = np.iinfo(np.int64).max
+_PARALLEL_CALLS = 2
+_PREFETCHED_BATCHES = 4
+_NUM_FREQUENT = 50_000
+# Examples that are encoded beforehand, to know the tokens of a character.
+_NUM_MEASURED = 200
+
+
+class RawTrainingExamples:
+    """Batches of a step as `example_batches.TrainingExamples` has them.
+
+    The texts of a batch go through `text.tf_tokenizer` and `tf_transforms` in
+    a tf.data chain, ahead of the model. Which examples a batch holds is
+    decided by their lengths in characters, so it is another order than that
+    of encoded examples.
+
+    Args:
+        examples: list of Example.
+        labels: array `[N, ...]`.
+        tokenizer: `text.tokenizer.Tokenizer`.
+        transform: str, name of a function of `tf_transforms`.
+        max_sequence_length: int. Longest sequence `T`.
+        batch_size, seed, bucket_lengths, pool_batches: as of
+            `TrainingExamples`.
+
+    Attributes:
+        batch_size, num_examples, steps_per_epoch: ints.
+        tokens_per_step: float, about so many on average.
+    """
+
+    def __init__(
+        self,
+        examples,
+        labels,
+        *,
+        tokenizer,
+        transform,
+        max_sequence_length,
+        batch_size,
+        seed,
+        bucket_lengths,
+        pool_batches,
+    ):
+        self._examples = examples
+        self._labels = np.asarray(labels)
+        sizes = np.array([_num_characters(e) for e in examples])
+        self._order = example_batches.TrainingOrder(
+            sizes, batch_size=batch_size, seed=seed, pool_batches=pool_batches
+        )
+        with tf.device("CPU:0"):  # where tf.data runs
+            self._tokenizer = tf_tokenizer.GraphTokenizer(
+                tokenizer,
+                tf_tokenizer.frequent_pieces(
+                    (text for e in examples for text in _texts(e)),
+                    _NUM_FREQUENT,
+                ),
+            )
+        self._special_ids = tf_transforms.SpecialIds(
+            tokenizer.start_id, tokenizer.delimiter_id, tokenizer.extract_id
+        )
+        self._transform = getattr(tf_transforms, transform)
+        self._max_sequence_length = max_sequence_length
+        self._bucket_lengths = sorted(bucket_lengths)
+        measured = encoded_examples.EncodedExamples(
+            examples[:_NUM_MEASURED],
+            tokenizer=tokenizer,
+            transform=getattr(transforms, transform),
+            max_sequence_length=max_sequence_length,
+            name="a few examples",
+        )
+        tokens_per_character = (
+            measured.num_tokens.sum() / sizes[:_NUM_MEASURED].sum()
+        )
+        self._num_candidates = measured.num_candidates
+        self.batch_size = batch_size
+        self.num_examples = len(examples)
+        self.steps_per_epoch = self._order.steps_per_epoch
+        self.tokens_per_step = float(
+            batch_size * sizes.mean() * tokens_per_character
+        )
+
+    def dataset(self, *, first_step=0, num_steps):
+        """Return the batches of consecutive steps, as `tf_loader.dataset`.
+
+        Args:
+            first_step: int, where a resumed run goes on.
+            num_steps: int; None goes on without end.
+        """
+        end = _NO_END if num_steps is None else first_step + num_steps
+        steps = tf.data.Dataset.range(first_step, end)
+        for make in (self._read, self._batch):
+            steps = steps.map(
+                make, num_parallel_calls=_PARALLEL_CALLS, deterministic=True
+            )
+        return steps.prefetch(_PREFETCHED_BATCHES)
+
+    def _read(self, step):
+        """Return text and text_pair `[B]`, choices `[B * C]` and labels."""
+        labels = self._labels
+
+        def read(step):
+            rows = self._order(step)
+            examples = [self._examples[row] for row in rows]
+            return (
+                _bytes(e.text for e in examples),
+                _bytes(e.text_pair for e in examples),
+                _bytes(choice for e in examples for choice in e.choices),
+                np.ascontiguousarray(labels[rows]),
+            )
+
+        text, text_pair, choices, labels_read = tf.numpy_function(
+            read, [step], [tf.string, tf.string, tf.string, labels.dtype]
+        )
+        return (
+            tf.ensure_shape(text, [self.batch_size]),
+            tf.ensure_shape(text_pair, [self.batch_size]),
+            tf.ensure_shape(choices, [None]),
+            tf.ensure_shape(labels_read, [self.batch_size, *labels.shape[1:]]),
+        )
+
+    def _batch(self, text, text_pair, choices, labels):
+        """Return the dict of a batch (`data.transforms.pad`)."""
+        candidates = self._transform(
+            text=self._encode(text),
+            text_pair=self._encode(text_pair),
+            choices=tf_transforms.Choices(
+                self._encode(choices), self._num_candidates
+            ),
+            special_ids=self._special_ids,
+            max_sequence_length=self._max_sequence_length,
+        )
+        longest = tf.shape(candidates.token_ids)[-1]
+        # The shortest bucket that holds all, or as long as the longest is.
+        fitting = tf.constant(self._bucket_lengths)
+        fitting = tf.boolean_mask(fitting, fitting >= longest)
+        length = tf.concat([fitting, longest[None]], axis=0)[0]
+        token_ids = tf.pad(
+            candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
+        )
+        shape = [self.batch_size, self._num_candidates]
+        position = tf.ensure_shape(candidates.extract_position, shape)
+        place = tf.range(length)
+        weights = (place > 0) & (place <= position[..., None])
+        return {
+            "token_ids": tf.ensure_shape(token_ids, [*shape, None]),
+            "token_weights": tf.cast(weights, tf.float32),
+            "extract_position": position,
+            "labels": labels,
+        }
+
+    def _encode(self, texts):
+        return self._tokenizer(texts, limit=self._max_sequence_length)
+
+
+def _texts(example):
+    return [example.text, example.text_pair, *example.choices]
+
+
+def _num_characters(example):
+    """Return about how long the longest candidate is."""
+    return (
+        len(example.text)
+        + len(example.text_pair)
+        + max(map(len, example.choices), default=0)
+    )
+
+
+def _bytes(texts):
+    return np.array([text.encode("utf-8") for text in texts], object)
