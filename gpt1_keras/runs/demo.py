@@ -88,6 +88,7 @@ def _task_page(gradio, preset, seed):
     boxes = [
         gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
     ]
+    button = gradio.Button("ask", variant="primary")
     output = gradio.Label(label="score" if answers.is_score else "label")
 
     def answer(*values):
@@ -100,7 +101,6 @@ def _task_page(gradio, preset, seed):
         found = answers(**given)
         return f"{found:.2f}" if answers.is_score else found
 
-    button = gradio.Button("ask", variant="primary")
     button.click(answer, boxes, output, api_name="ask")
 
 
