@@ -44,11 +44,18 @@ NOT_RECIPE_MACROS = frozenset(
         "NUM_CHECKPOINTS",
     }
 )
+# Macros of which only counts whether they are given: where the official files
+# lie does not matter, but without a folder generated ones are taken.
+PATH_MACROS = frozenset({"DATA_DIR"})
 NOT_RECIPE_PARAMETERS = frozenset(
     {"workdir", "devices", "microbatch_size", "softmax_chunk"}
     | {"jit_compile", "log_steps", "paper", "bucket_lengths", "first_step"}
 )
 NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling", "Devices", "report"})
+
+# Runs that keep everything they made before beside the new: any configuration
+# of such a run may follow another in one workdir.
+VERSIONED_RUNS = frozenset({"export.export"})
 
 # Macros that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("NUM_STEPS", "NUM_EPOCHS")
@@ -137,11 +144,23 @@ class Bindings:
         lines = [f"{name} = {text}" for name, text in self.recipe().items()]
         return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
 
+    def is_version_of(self, other):
+        """Whether both are configurations of one run that has versions."""
+        run = self.macros.get("RUN")
+        return (
+            isinstance(run, Reference)
+            and run.name in VERSIONED_RUNS
+            and run == other.macros.get("RUN")
+        )
+
     def _canonical(self, value):
         if isinstance(value, Macro):
             if value.name in NOT_RECIPE_MACROS or value == REQUIRED:
                 return repr(value)
-            return self._canonical(self.macros.get(value.name))
+            bound = self.macros.get(value.name)
+            if value.name in PATH_MACROS and isinstance(bound, str):
+                return "a path"
+            return self._canonical(bound)
         if isinstance(value, dict):
             items = sorted(
                 (self._canonical(key), self._canonical(item))

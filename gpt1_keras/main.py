@@ -109,7 +109,9 @@ def _run(flags, arguments):
     values = _values_from_main(configuration, parameters)
     configurations.check_arguments(configuration, values)
     is_new = False
-    if "workdir" in values:
+    if "workdir" in values and workdirs.is_written_by(
+        configuration, os.environ.get("TF_CONFIG")
+    ):
         command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
         is_new = workdirs.claim(values["workdir"], configuration, command)
     absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.

@@ -1,5 +1,6 @@
 """A workdir belongs to one configuration, kept in its `config.gin`."""
 
+import json
 import pathlib
 import re
 import tokenize
@@ -11,12 +12,32 @@ from gpt1_keras import files
 CONFIG = "config.gin"
 
 
+def is_written_by(configuration, tf_config):
+    """Return whether this process writes: the first of several workers does.
+
+    Args:
+        configuration: `configuration.Configuration`.
+        tf_config: str, what the environment says of the workers, or None.
+    """
+    macros = configuration.bindings.macros
+    if macros.get("STRATEGY") != "multi_worker" or not tf_config:
+        return True
+    try:
+        settings = json.loads(tf_config)
+        cluster, task = settings["cluster"], settings["task"]
+        first = "chief" if "chief" in cluster else "worker"
+        return (task["type"], int(task["index"])) == (first, 0)
+    except (ValueError, KeyError, TypeError):
+        return True  # The strategy says what is wrong.
+
+
 def claim(directory, configuration, command):
     """Make `directory` the workdir of `configuration`.
 
     Writes `config.gin` where there is none. Where there is one, it must have
     the same hash; with EXTEND it may differ in a larger NUM_STEPS or
-    NUM_EPOCHS, and is then replaced.
+    NUM_EPOCHS, and is then replaced. A run that makes versions may differ in
+    anything.
 
     Args:
         directory: path, created if missing.
@@ -68,13 +89,15 @@ def release(directory):
 
 
 def _check(path, text, new):
-    """Compare with the text found; return whether the run is extended."""
+    """Compare with the text found; return whether it is to be replaced."""
     try:
         old = bindings.read(text)
     except (SyntaxError, tokenize.TokenError):
         raise errors.InputError(
             f"{path}: is not gin any more; give another --workdir"
         ) from None
+    if new.is_version_of(old):
+        return True
     differing = bindings.differences(old, new)
     if not differing:
         return False

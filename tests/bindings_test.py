@@ -97,6 +97,30 @@ def test_macros_that_are_not_recipe(name):
     assert first.sha256() == second.sha256()
 
 
+def test_where_official_files_lie_is_not_recipe():
+    text = "DATA_DIR = {}\nfinetune.data_dir = %DATA_DIR\n"
+    here, there, sample = (
+        bindings.read(text.format(value)) for value in ("'a'", "'b'", "None")
+    )
+    assert here.sha256() == there.sha256() != sample.sha256()
+    assert bindings.differences(here, there) == []
+    assert bindings.differences(here, sample) == [("DATA_DIR", "a", None)]
+
+
+@pytest.mark.parametrize(
+    "old, new, expected",
+    [
+        ("RUN = @export.export", "RUN = @export.export", True),
+        ("RUN = @export.export", "RUN = @evaluate.evaluate", False),
+        ("RUN = @finetune.finetune", "RUN = @finetune.finetune", False),
+        ("SEED = 1", "SEED = 1", False),
+    ],
+)
+def test_versions_of_one_run(old, new, expected):
+    old, new = (bindings.read(text + "\nA = 1\n") for text in (old, new))
+    assert new.is_version_of(old) == expected
+
+
 @pytest.mark.parametrize(
     "name, is_covered",
     [

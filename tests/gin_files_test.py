@@ -91,7 +91,9 @@ def test_overlays_include_nothing(name):
     assert not re.search(r"^\s*include\b", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("document", ["README.md", "WORKSPACE.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "WORKSPACE.md", "tools/serve.md"]
+)
 def test_commands_in_documents_parse(document):
     found = commands((ROOT / document).read_text(encoding="utf-8"))
     # A config.gin in out/ is there only after the run.

@@ -1,3 +1,4 @@
+import json
 import types
 
 import pytest
@@ -30,6 +31,25 @@ def refusal(directory, **macros):
         workdir.claim(directory, configuration(**macros), COMMAND)
     assert "\n" not in str(caught.value)
     return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "strategy, cluster, task, expected",
+    [
+        ("none", {"worker": ["a", "b"]}, ("worker", 1), True),
+        ("multi_worker", {"worker": ["a", "b"]}, ("worker", 0), True),
+        ("multi_worker", {"worker": ["a", "b"]}, ("worker", 1), False),
+        ("multi_worker", {"chief": ["a"], "worker": ["b"]}, ("chief", 0), True),
+        ("multi_worker", {"chief": ["a"], "worker": ["b"]}, ("worker", 0), False),
+    ],
+)  # fmt: skip
+def test_the_first_of_several_workers_writes(strategy, cluster, task, expected):
+    kind, index = task
+    tf_config = {"cluster": cluster, "task": {"type": kind, "index": index}}
+    mine = configuration(STRATEGY=strategy)
+    assert workdir.is_written_by(mine, json.dumps(tf_config)) == expected
+    assert workdir.is_written_by(mine, None)
+    assert workdir.is_written_by(mine, "{broken")
 
 
 def test_first_claim_writes_config(tmp_path):
@@ -102,3 +122,20 @@ def test_release_frees_only_an_untouched_workdir(tmp_path):
     (tmp_path / "checkpoints" / "1.npz").write_text("")
     workdir.release(tmp_path)
     assert (tmp_path / "config.gin").exists()
+
+
+def test_a_run_that_makes_versions_may_differ(tmp_path):
+    def version(preset, run="export.export"):
+        text = f"RUN = @{run}\nPRESET = {preset!r}\n{run}.preset = %PRESET\n"
+        found = bindings.read(text)
+        return types.SimpleNamespace(
+            text=text, bindings=found, sha256=found.sha256()
+        )
+
+    assert workdir.claim(tmp_path, version("a"), COMMAND)
+    assert not workdir.claim(tmp_path, version("b"), COMMAND)
+    text = (tmp_path / "config.gin").read_text()
+    assert bindings.read(text).macros["PRESET"] == "b"
+    assert version("b").sha256 in text
+    with pytest.raises(errors.InputError, match="another configuration"):
+        workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)

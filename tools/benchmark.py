@@ -36,6 +36,7 @@ SECTIONS = {
     "serve": "tools.benchmarks.serve",
     "tokenize": "tools.benchmarks.tokenize",
     "reading": "tools.benchmarks.reading",
+    "rows": "tools.benchmarks.rows",
 }
 _SIZES = ("tiny", "mini", "gpt1")
 _LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")

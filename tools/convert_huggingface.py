@@ -75,8 +75,13 @@ def _make(option, path, write):
         write()
     except OSError as error:
         raise InputError(
-            f"{option} {path} cannot be written ({error.strerror or error})"
+            f"{option} {path} cannot be written ({_reason(error)})"
         ) from None
+
+
+def _reason(error):
+    """Return one line: h5py's errors have several."""
+    return error.strerror or str(error).strip().split("\n")[0]
 
 
 def _report(path, network):

@@ -45,7 +45,7 @@ def _convert(values):
         presets.save(model, preset)
     except OSError as error:
         raise InputError(
-            f"--preset {preset} cannot be written ({error.strerror or error})"
+            f"--preset {preset} cannot be written ({_reason(error)})"
         ) from None
     network = model.backbone
     print(
@@ -54,6 +54,11 @@ def _convert(values):
         f"{network.max_sequence_length} positions, "
         f"{network.vocabulary_size} tokens"
     )
+
+
+def _reason(error):
+    """Return one line: h5py's errors have several."""
+    return error.strerror or str(error).strip().split("\n")[0]
 
 
 def _check(source, preset):

@@ -14,6 +14,7 @@ import re
 import shutil
 
 import numpy as np
+import safetensors
 from absl import logging
 from keras import ops
 from safetensors import numpy as safetensors_numpy
@@ -73,6 +74,7 @@ def write(model, directory):
 
     Raises:
         InputError: transformers has no such network or vocabulary.
+        OSError: it cannot be written, as on a full disk; nothing is left.
     """
     network = model.backbone
     tokenizer = model.preprocessor.tokenizer.pipeline
@@ -81,22 +83,31 @@ def write(model, directory):
     temporary = directory.with_name(f".{directory.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
-    safetensors_numpy.save_file(
-        {
-            _PREFIX + name: np.ascontiguousarray(
-                ops.convert_to_numpy(variable), np.float32
-            )
-            for name, variable in _variables(network).items()
-        },
-        temporary / tensor_files.SAFETENSORS,
-        metadata={"format": "pt"},
-    )
-    files.sync(temporary / tensor_files.SAFETENSORS)
-    for name, content in huggingface_files.contents(network, tokenizer).items():
-        files.write_atomic(temporary / name, content)
+    try:
+        _write_files(network, tokenizer, temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     if directory.exists():
         directory.rmdir()
     temporary.rename(directory)
+
+
+def _write_files(network, tokenizer, directory):
+    path = directory / tensor_files.SAFETENSORS
+    arrays = {
+        _PREFIX + name: np.ascontiguousarray(
+            ops.convert_to_numpy(variable), np.float32
+        )
+        for name, variable in _variables(network).items()
+    }
+    try:
+        safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
+    except safetensors.SafetensorError as error:
+        raise OSError(str(error)) from None
+    files.sync(path)
+    for name, content in huggingface_files.contents(network, tokenizer).items():
+        files.write_atomic(directory / name, content)
 
 
 def _variables(network):

@@ -142,7 +142,8 @@ def _shard_paths(directory):
 def _open(path):
     """Return the array of a shard, not yet read into memory."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        # Unlike np.load, which opens .npz files and pickles too.
+        array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError):
         raise errors.InputError(
             f"{path} is cut short or no .npy file: get it again"

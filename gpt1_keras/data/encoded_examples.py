@@ -43,14 +43,15 @@ class EncodedExamples:
         self.num_candidates = int(sizes[:, 2].max(initial=1))
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))
         if self.num_cut:
-            logging.info(
-                "%s: %s of %s examples are longer than %d positions; %s "
-                "tokens of them were cut",
+            logging.warning(
+                "%s: of %s of %s examples something was cut to fit into %d "
+                "positions, %s tokens in all; example %s is the first",
                 name,
                 f"{self.num_cut:,}",
                 f"{len(self):,}",
                 max_sequence_length,
                 f"{int(sizes[:, 3].sum()):,}",
+                f"{int(np.flatnonzero(sizes[:, 3])[0]) + 1:,}",
             )
 
     def __len__(self):

@@ -88,6 +88,7 @@ class TrainingExamples:
     Attributes:
         batch_size: int.
         num_examples: int. Examples trained on.
+        num_cut: int. Of so many something was cut; None: not known.
         steps_per_epoch: int.
         tokens_per_step: float, on average.
 
@@ -116,6 +117,7 @@ class TrainingExamples:
         self._bucket_lengths = np.array(sorted(bucket_lengths))
         self.batch_size = batch_size
         self.num_examples = len(encoded)
+        self.num_cut = encoded.num_cut
         self.steps_per_epoch = self._order.steps_per_epoch
         self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
 

@@ -1,6 +1,7 @@
 """One row of a benchmark, whatever file it came from."""
 
 import dataclasses
+import hashlib
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -22,3 +23,11 @@ class Example:
     choices: tuple = ()
     label: str | int | float | None = None
     group: str = ""
+
+
+def sha256(examples):
+    """Return a digest of a list of `Example`, in their order."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(example).encode())
+    return digest.hexdigest()

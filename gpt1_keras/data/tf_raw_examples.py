@@ -36,6 +36,7 @@ class RawTrainingExamples:
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: ints.
+        num_cut: None: what is cut on the way is not counted.
         tokens_per_step: float, about so many on average.
     """
 
@@ -85,6 +86,7 @@ class RawTrainingExamples:
         self._num_candidates = measured.num_candidates
         self.batch_size = batch_size
         self.num_examples = len(examples)
+        self.num_cut = None
         self.steps_per_epoch = self._order.steps_per_epoch
         self.tokens_per_step = float(
             batch_size * sizes.mean() * tokens_per_character

@@ -23,12 +23,20 @@ def look(i):
     }
 
 
-def updates(axes):
-    """Make the x axis count updates: logarithmic, as 500, 1k, 2k, 5k."""
-    axes.set_xscale("log")
+def updates(axes, scale="log"):
+    """Make the x axis count updates, as 500, 1k, 2k, 5k.
+
+    Args:
+        axes: matplotlib's, with its curves.
+        scale: "log", or "linear" where epochs are compared.
+    """
+    axes.set_xscale(scale)
     axes.set_xlabel("updates")
     axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+    if scale == "linear":
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
+        return
     low, high = axes.get_xlim()
     # Within a few decades 1, 2 and 5 of each have room, beyond only 1.
     steps = (1, 2, 5) if high / low < 3000 else (1,)

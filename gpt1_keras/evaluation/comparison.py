@@ -9,9 +9,12 @@ from gpt1_keras.evaluation import workdirs
 # What several runs of one setting, or the rows of an ablation, differ in.
 _SEED_PARAMETERS = ("seed", "seeds")
 _COMPARED = {
-    *("RUN", "SEED", "SEEDS", "TASK", "TASKS"),
+    *("RUN", "SEED", "SEEDS", "TASK"),
     *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
 }
+# How one run or a run of many (suite, grid) gives a task to fine-tuning.
+_GIVING_FUNCTIONS = ("suite.", "grid.")
+_GIVEN = ("finetune.finetune.task", "finetune.finetune.data")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,7 +78,7 @@ def over_seeds(runs):
     for group in groups.values():
         seeds = {}
         for run in group:
-            seeds = run.seeds | seeds
+            seeds |= {k: v for k, v in run.seeds.items() if k not in seeds}
         results.append(Result(tuple(group), seeds))
     return results
 
@@ -83,8 +86,8 @@ def over_seeds(runs):
 def differences(one, other):
     """Return the names of settings in which two runs differ.
 
-    Without those that an ablation compares; between networks of different
-    kinds neither the preset.
+    Without those that an ablation compares, and without what a suite or a
+    grid runs besides; between networks of different kinds neither the preset.
 
     Args:
         one, other: `workdirs.Run`; without a `config.gin` nothing is known.
@@ -94,12 +97,10 @@ def differences(one, other):
     expected = _COMPARED
     if one.backbone != other.backbone:
         expected = expected | {"PRESET"}
-    found = bindings.differences(one.bindings, other.bindings)
-    return [
-        name
-        for name, _, _ in found
-        if name not in expected and not name.startswith("suite.")
-    ]
+    found = bindings.differences(
+        _of_fine_tuning(one.bindings), _of_fine_tuning(other.bindings)
+    )
+    return [name for name, _, _ in found if name not in expected]
 
 
 def preferred(results):
@@ -128,6 +129,16 @@ def closest(results, reference):
         ),
         default=None,
     )
+
+
+def _of_fine_tuning(found):
+    """Return the `Bindings` without those that say what else is run."""
+    parameters = {
+        name: value
+        for name, value in found.parameters.items()
+        if not name.startswith(_GIVING_FUNCTIONS) and name not in _GIVEN
+    }
+    return dataclasses.replace(found, parameters=parameters)
 
 
 def _preference(result):

@@ -1,6 +1,5 @@
 """All results as one page: `report.html`, and the same as `report.md`."""
 
-import base64
 import dataclasses
 import os
 import pathlib
@@ -8,11 +7,8 @@ import pathlib
 from gpt1_keras import files
 from gpt1_keras.evaluation import ablation_table
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import figure2
-from gpt1_keras.evaluation import figure2_plot
-from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import perplexity_curves
+from gpt1_keras.evaluation import report_pictures
 from gpt1_keras.evaluation import run_tables
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import templates
@@ -21,31 +17,7 @@ from gpt1_keras.evaluation import token_page
 _PAGE = "report.html"
 _TEMPLATE = "report.html.jinja"
 # Kinds of runs whose numbers are their own, not a summary of others'.
-_MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate")
-
-
-@dataclasses.dataclass(frozen=True)
-class Picture:
-    """A PNG with the table of its numbers.
-
-    Attributes:
-        title: str.
-        path: path of the PNG.
-        alternative: str, what it shows, for who cannot see it.
-        data: path of the CSV, or None.
-        notes: list of str, sentences below it.
-    """
-
-    title: str
-    path: pathlib.Path
-    alternative: str
-    data: pathlib.Path | None = None
-    notes: list = dataclasses.field(default_factory=list)
-
-    def uri(self):
-        """Return the picture as a data URI."""
-        content = base64.b64encode(pathlib.Path(self.path).read_bytes())
-        return f"data:image/png;base64,{content.decode('ascii')}"
+_MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,23 +46,27 @@ def write(runs, directory, *, constants, paper, table5):
     Returns:
         path of `report.html`.
     """
-    plots = directory / "plots"
-    plots.mkdir(parents=True, exist_ok=True)
+    (directory / "plots").mkdir(parents=True, exist_ok=True)
     of_kind = {kind: [r for r in runs if r.kind == kind] for kind in _MEASURED}
     results = comparison.over_seeds(of_kind["finetune"])
     ablations = ablation_table.choose(results)
+    transfer = [
+        *report_pictures.transferred_layers(
+            results, of_kind["evaluate"], directory
+        ),
+        *report_pictures.probes(of_kind["pretrain"], constants, directory),
+        *_probe_tables(of_kind, constants),
+    ]
+    curves = report_pictures.fine_tuning(results, ablations, directory)
     sections = [
         Section("Benchmarks", paper_tables.of_the_paper(results, paper)),
         Section("Ablations", [ablation_table.table(ablations, table5)]),
+        Section("Transfer and zero-shot behaviour", transfer),
+        Section("Language models", _language_models(of_kind, directory)),
+        Section("Fine-tuning", curves),
         Section(
-            "Transfer and zero-shot behaviour",
-            [
-                *_left(results, of_kind["evaluate"], directory),
-                *_right(of_kind["pretrain"], constants, directory),
-                *_probe_tables(of_kind, constants),
-            ],
+            "Evaluations", report_pictures.evaluations(of_kind["evaluate"])
         ),
-        Section("Pretraining", _pretraining(of_kind["pretrain"], plots)),
         Section("Texts", _texts([r for r in runs if r.kind == "view"])),
         Section("Settings", _settings(of_kind)),
         Section("All results", _all_results(of_kind)),
@@ -100,55 +76,6 @@ def write(runs, directory, *, constants, paper, table5):
     path = directory / _PAGE
     files.write_atomic(path, _html(sections))
     return path
-
-
-def _left(results, evaluations, directory):
-    rows = figure2.layer_rows(results, evaluations)
-    if not rows:
-        return []
-    return [
-        Picture(
-            "Figure 2, left: transferred layers",
-            figure2_plot.draw_left(rows, directory / "plots/figure2_left.png"),
-            "Accuracy against the number of transferred layers; dev solid, "
-            "train dashed.",
-            figure2.write_csv(rows, directory / "figure2_left.csv"),
-            ["Mean over seeds; bars from the lowest to the highest."],
-        )
-    ]
-
-
-def _right(runs, constants, directory):
-    rows = figure2.probe_rows(runs, constants)
-    if not rows:
-        return []
-    shown = sorted(figure2_plot.drawn_runs(rows))
-    notes = [
-        "(score - random) / (state of the art - random); the paper does not "
-        "give its constants. Here: "
-        + "; ".join(
-            f"{paper_table.task_name(probe)} {paper_table.percent(c['random'])}"
-            f" to {paper_table.percent(c['state_of_the_art'])} ({c['source']})"
-            for probe, c in constants.items()
-        )
-        + ".",
-        f"Shown: {', '.join(shown)}.",
-    ]
-    others = {row["workdir"] for row in rows} - set(shown)
-    if others:
-        notes.append(f"In the CSV only: {', '.join(sorted(others))}.")
-    return [
-        Picture(
-            "Figure 2, right: zero-shot performance while pretraining",
-            figure2_plot.draw_right(
-                rows, directory / "plots/figure2_right.png"
-            ),
-            "Relative performance of probes against updates; Transformer "
-            "solid, LSTM dashed.",
-            figure2.write_csv(rows, directory / "figure2_right.csv"),
-            notes,
-        )
-    ]
 
 
 def _probe_tables(of_kind, constants):
@@ -161,19 +88,14 @@ def _probe_tables(of_kind, constants):
     return [table for table in found if table is not None]
 
 
-def _pretraining(runs, plots):
-    if not runs:
-        return []
-    parts = [run_tables.pretraining(runs)]
-    path = perplexity_curves.plot(runs, plots / "learning_curves.png")
-    if path is not None:
-        parts.append(
-            Picture(
-                "Learning curves",
-                path,
-                "Perplexity against updates, on held-out books and batches.",
-            )
-        )
+def _language_models(of_kind, directory):
+    """Return what pretraining and the scoring of texts gave."""
+    parts = []
+    if of_kind["pretrain"]:
+        parts.append(run_tables.pretraining(of_kind["pretrain"]))
+        parts += report_pictures.pretraining(of_kind["pretrain"], directory)
+    if of_kind["perplexity"]:
+        parts.append(run_tables.perplexity(of_kind["perplexity"]))
     return parts
 
 
@@ -189,15 +111,7 @@ def _texts(runs):
                 [token_page.SURPRISE_LEGEND],
             )
         )
-        picture = run.result["attention"]
-        if picture is not None and (run.path / picture).is_file():
-            parts.append(
-                Picture(
-                    f"Attention: {run.path}",
-                    run.path / picture,
-                    "How much each token (row) attends to each before it.",
-                )
-            )
+        parts += report_pictures.attention(run)
     return parts
 
 

@@ -8,8 +8,8 @@ from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import result_cells as cells
 from gpt1_keras.evaluation import tables
 
-# Macros that say what a run is, or hold the paper's numbers.
-_NOT_SETTINGS = ("PAPER", "RUN", "TASK")
+# Macros that say what is run, or hold the paper's numbers.
+_NOT_SETTINGS = ("PAPER", "ROWS", "RUN", "TASK")
 
 
 def pretraining(runs):
@@ -39,6 +39,33 @@ def pretraining(runs):
         "corpora or vocabularies do not compare; the paper's is of BooksCorpus."
     )
     return tables.Table("Pretraining runs", header, rows, [note])
+
+
+def perplexity(runs):
+    """Return the table of texts scored under a language model."""
+    header = ["corpus", "perplexity", "per word", "tokens", "window"]
+    header += ["unknown", "preset", "workdir"]
+    rows = []
+    for run in runs:
+        found, metrics = run.result, run.result["metrics"]
+        rows.append(
+            [
+                cells.path(found["corpus"], found["split"]),
+                cells.number(metrics.get("perplexity")),
+                cells.number(metrics.get("word_perplexity")),
+                cells.count(metrics.get("tokens")),
+                cells.count(found.get("sequence_length")),
+                paper_table.percent(found.get("unknown_share")),
+                cells.path(found["preset"]),
+                cells.path(run.path),
+            ]
+        )
+    note = (
+        "Perplexity per token; below the corpus the part scored; window: "
+        "tokens seen at a time; unknown: percent of the tokens not in the "
+        "vocabulary."
+    )
+    return tables.Table("Perplexity of texts", header, rows, [note])
 
 
 def zero_shot(runs):

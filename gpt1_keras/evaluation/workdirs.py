@@ -19,8 +19,8 @@ _RESULT = "result.json"
 _METRICS = "metrics.jsonl"
 # Folders inside a workdir that hold no workdirs.
 _INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
-# A seed of a task of a suite: its config.gin lies two folders above.
-_LEVELS = 3
+# A seed of a task of a row of a grid: its config.gin lies three folders above.
+_LEVELS = 4
 # Runs whose macros say how each of their results was fine-tuned.
 _FINE_TUNING = ("finetune.finetune", "suite.suite")
 

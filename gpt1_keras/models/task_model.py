@@ -1,5 +1,8 @@
 """The network that is trained: C candidate sequences, one forward pass."""
 
+import functools
+import importlib.util
+
 import keras
 import keras_hub
 from keras import ops
@@ -7,6 +10,9 @@ from keras import ops
 from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_preprocessor
+
+# KerasHub reads whatever it trains on through one of them.
+_HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -73,15 +79,66 @@ class GPT1TaskModel(any_backbone.OfAnyBackbone, keras_hub.models.Task):
                 hidden, extract_position
             )
             outputs["logits"] = head(features)
-        super().__init__(
-            inputs=inputs, outputs=outputs, compile=False, **kwargs
-        )
+        kwargs.setdefault("compile", False)
+        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Leave arrays, of which the preprocessor made them, as they are."""
         if isinstance(x, dict) and "token_ids" in x:
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
+
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        sample_weight=None,
+        validation_data=None,
+        **kwargs,
+    ):
+        method = super().fit
+        if not _HAS_LOADER:
+            method = functools.partial(keras.Model.fit, self)
+            x, y, sample_weight = self._arrays(x, y, sample_weight)
+            if validation_data is not None:
+                validation_data = self._arrays(*validation_data)
+        return method(
+            x=x,
+            y=y,
+            batch_size=batch_size,
+            sample_weight=sample_weight,
+            validation_data=validation_data,
+            **kwargs,
+        )
+
+    def evaluate(
+        self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs
+    ):
+        method = super().evaluate
+        if not _HAS_LOADER:
+            method = functools.partial(keras.Model.evaluate, self)
+            x, y, sample_weight = self._arrays(x, y, sample_weight)
+        return method(
+            x=x,
+            y=y,
+            batch_size=batch_size,
+            sample_weight=sample_weight,
+            **kwargs,
+        )
+
+    def predict(self, x=None, batch_size=None, **kwargs):
+        method = super().predict
+        if not _HAS_LOADER:
+            method = functools.partial(keras.Model.predict, self)
+            x, _, _ = self._arrays(x)
+        return method(x=x, batch_size=batch_size, **kwargs)
+
+    def _arrays(self, x, y=None, sample_weight=None):
+        """Return (x, y, sample_weight), preprocessed all at once."""
+        return keras.utils.unpack_x_y_sample_weight(
+            self.preprocess_samples(x, y, sample_weight)
+        )
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True
@@ -114,9 +171,9 @@ class FlattenCandidates(keras.layers.Layer):
         return ops.reshape(token_ids, (-1, ops.shape(token_ids)[-1]))
 
     def compute_output_spec(self, token_ids):
-        return keras.KerasTensor(
-            (None, token_ids.shape[-1]), dtype=token_ids.dtype
-        )
+        size, candidates, length = token_ids.shape
+        rows = size * candidates if size and candidates else None
+        return keras.KerasTensor((rows, length), dtype=token_ids.dtype)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -125,6 +182,9 @@ class GatherExtract(keras.layers.Layer):
 
     `[B * C, T, D]` and positions `[B, C]` -> `[B, C, D]`.
     """
+
+    def build(self, hidden_shape, extract_position_shape):
+        self.built = True
 
     def call(self, hidden, extract_position):
         shape = ops.shape(extract_position)

@@ -8,6 +8,9 @@ from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
+# Of multiple choice the example tells.
+_NUM_CANDIDATES = {"classification": 1, "entailment": 1, "similarity": 2}
+
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1TaskPreprocessor(
@@ -124,14 +127,13 @@ class GPT1TaskPreprocessor(
         token_ids, extract_position = tf.numpy_function(
             make, [columns[name] for name in names], [tf.int32, tf.int32]
         )
-        rank = columns["text"].shape.rank
-        shape = [None] * rank
+        is_batch = columns["text"].shape.rank > 0
+        # [B, C], of one text [C]
+        shape = [None] * is_batch + [_NUM_CANDIDATES.get(self.transform)]
+        length = None if is_batch else self.sequence_length
         return {
-            # [B, C, T], of one text [C, T]
-            "token_ids": tf.ensure_shape(token_ids, [*shape, None, None]),
-            "extract_position": tf.ensure_shape(
-                extract_position, [*shape, None]
-            ),
+            "token_ids": tf.ensure_shape(token_ids, [*shape, length]),
+            "extract_position": tf.ensure_shape(extract_position, shape),
         }
 
     def get_config(self):

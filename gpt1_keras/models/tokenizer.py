@@ -31,7 +31,8 @@ class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         pipeline: the `Tokenizer` that does the work.
         start_token_id, end_token_id, pad_token_id: pretraining knows no
             start token; generation stops at `end_token_id`, the newline;
-            padding is id 0, which no loss and no unpadded position sees.
+            padding, which no loss and no unpadded position sees, is id 0,
+            or 1 where 0 is the newline: a sampler stops where it sees it.
     """
 
     backbone_cls = backbone.GPT1Backbone
@@ -60,6 +61,7 @@ class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         """Use `pipeline` for all work from now on."""
         self.pipeline = pipeline
         self.end_token_id = pipeline.newline_id
+        self.pad_token_id = int(pipeline.newline_id == 0)
 
     @property
     def special_token_ids(self):

@@ -3,6 +3,7 @@
 import importlib.util
 import math
 import os
+import socket
 
 from absl import logging
 
@@ -10,6 +11,7 @@ from gpt1_keras import errors
 from gpt1_keras.runs import demo_answers
 from gpt1_keras.runs import presets
 
+_HOST = "127.0.0.1"
 _FONT = ["system-ui", "sans-serif"]  # of the browser: nothing is fetched
 
 
@@ -21,7 +23,12 @@ def demo(*, preset, port, seed):
             None for the one shipped.
         port: int; 0 takes a free one.
         seed: int, of what a language model writes.
+
+    Raises:
+        InputError: gradio is not installed, the port cannot be used, or
+            there is no such preset.
     """
+    _check_port(port)
     app = page(preset, seed)
     address = launch(app, port)
     logging.info("open %s in a browser; Ctrl-C ends it", address)
@@ -39,7 +46,7 @@ def page(preset, seed=0):
             "the page is made with gradio, which is not installed: "
             "pip install -r requirements-demo.txt"
         )
-    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+    _stay_on_this_machine()
     import gradio
 
     directory = presets.find(None) if preset is None else None
@@ -56,24 +63,55 @@ def launch(app, port):
     """Start serving in a thread; return the address.
 
     Raises:
-        InputError: the port is taken.
+        InputError: the port cannot be used.
     """
     import gradio
 
     theme = gradio.themes.Default(font=_FONT, font_mono=["monospace"])
     try:
         _, address, _ = app.launch(
-            server_name="127.0.0.1",
+            server_name=_HOST,
             server_port=port or None,
+            share=False,
             prevent_thread_lock=True,
             quiet=True,
             theme=theme,
         )
-    except OSError:
-        raise errors.InputError(
-            f"PORT {port} is taken: give another, or 0 for any"
-        ) from None
+    except OSError as error:
+        raise _unusable(port, error) from None
     return address
+
+
+def _check_port(port):
+    """Find out early, and why: gradio does not tell."""
+    if not isinstance(port, int) or not 0 <= port <= 65535:
+        raise _unusable(port, "it is no number from 0 to 65535")
+    try:
+        with socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((_HOST, port))
+    except OSError as error:
+        raise _unusable(port, error.strerror or error) from None
+
+
+def _unusable(port, reason):
+    return errors.InputError(
+        f"PORT {port} cannot be used ({reason}): give another, or 0 for any"
+    )
+
+
+def _stay_on_this_machine():
+    """Set what gradio reads of the environment, whatever it says.
+
+    Nothing is reported to anybody, and gradio asks its own page, which it
+    does before it says that the page is there, without a proxy.
+    """
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
+    hosts = [host.strip() for host in ",".join(given).split(",")]
+    if "*" not in hosts:
+        hosts = filter(None, dict.fromkeys([*hosts, _HOST, "localhost"]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 
 def _task_page(gradio, preset, seed):
@@ -119,7 +157,7 @@ def _language_model_page(gradio, preset, seed):
     written = gradio.Textbox(label="continuation", lines=6)
     summary = gradio.Markdown()
     tokens = gradio.HighlightedText(
-        label="probability of each token, given those before it",
+        label="log-probability of each token, given those before it",
         color_map={label: color for label, _, color in _SHARES},
         show_legend=True,
     )
@@ -147,7 +185,10 @@ _SHARES = (
 
 
 def _colored(tokens):
-    """Return a sentence on the whole text, and each token with its share."""
+    """Return a sentence on the whole text, and each token with its value.
+
+    A token is (piece and log-probability, label of its probability).
+    """
     if not tokens:
         return "no text", []
     total = sum(value for _, value in tokens)
@@ -155,7 +196,10 @@ def _colored(tokens):
     return (
         f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity "
         f"{perplexity:.1f} per token",
-        [(piece, _label(math.exp(value))) for piece, value in tokens],
+        [
+            (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", _label(math.exp(value)))
+            for piece, value in tokens
+        ],
     )
 
 

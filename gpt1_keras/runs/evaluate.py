@@ -5,6 +5,7 @@ import time
 import numpy as np
 from absl import logging
 
+from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.evaluation import confusion
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.evaluation import token_page
@@ -47,14 +48,13 @@ def evaluate(
         path of `result.json`.
     """
     directory = presets.find_best(preset)
-    path = result.path(workdir)
-    is_newer = presets.is_newer(directory, path)
-    if not is_newer and result.is_finished(workdir, config_sha256):
-        return path
     started = time.monotonic()
     model = fine_tuned.FineTuned(directory, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
+    digest = examples_lib.sha256(examples.examples)
+    if _is_done(workdir, directory, digest, config_sha256):
+        return result.path(workdir)
     logits = model.logits(examples)
     has_labels = all(e.label is not None for e in examples.examples)
     _write_predictions(workdir, examples, logits, has_labels)
@@ -62,14 +62,7 @@ def evaluate(
         _view(workdir, model, examples, num_viewed)
     metrics, majority = {}, {}
     if has_labels:
-        metrics = examples.measure(logits)
-        majority = examples.majority()
-        _plot(workdir, examples, logits, metrics)
-        logging.info(
-            "%s: %s",
-            examples.name,
-            ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
-        )
+        metrics, majority = _measure(workdir, examples, logits)
     return result.write(
         workdir,
         run="evaluate",
@@ -79,11 +72,36 @@ def evaluate(
         majority=majority,
         paper=paper.get(task.name, {}),
         num_examples=len(examples),
+        num_cut=examples.encoded.num_cut,
+        examples_sha256=digest,
         seed=None,
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(model.directory),
     )
+
+
+def _is_done(workdir, preset, digest, config_sha256):
+    """Whether this model was scored on these rows; mended ones are new."""
+    path = result.path(workdir)
+    return (
+        path.exists()
+        and not presets.is_newer(preset, path)
+        and result.read(workdir).get("examples_sha256") == digest
+        and result.is_finished(workdir, config_sha256)
+    )
+
+
+def _measure(workdir, examples, logits):
+    """Draw and return the metrics, and those of the best constant guess."""
+    metrics = examples.measure(logits)
+    _plot(workdir, examples, logits, metrics)
+    logging.info(
+        "%s: %s",
+        examples.name,
+        ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
+    )
+    return metrics, examples.majority()
 
 
 def _write_predictions(workdir, examples, logits, has_labels):
@@ -96,8 +114,8 @@ def _write_predictions(workdir, examples, logits, has_labels):
         examples.examples,
         labels,
         target.predict(logits),
-        None if target.score_range else target.probabilities(logits),
-        words=target.words,
+        target.probabilities(logits),
+        words=target.outputs,
     )
     logging.info("predictions: %s", workdir / "predictions.tsv")
 

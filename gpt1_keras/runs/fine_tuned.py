@@ -9,6 +9,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import labelled
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import recipe
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import signals
 
@@ -26,6 +27,10 @@ class Scoring:
     batch_size: int
     bucket_lengths: tuple
     dtype: str
+
+    def __post_init__(self):
+        recipe.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        recipe.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
 
 
 class FineTuned:

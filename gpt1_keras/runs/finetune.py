@@ -1,13 +1,15 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
+import dataclasses
 import json
 
 import keras
-import numpy as np
 from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import subset
 from gpt1_keras.evaluation import json_files
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import presets
@@ -15,6 +17,9 @@ from gpt1_keras.runs import recipe
 from gpt1_keras.runs import result
 from gpt1_keras.runs import seeds as seeds_lib
 from gpt1_keras.training import history as history_lib
+
+# Digests of the examples a run began with.
+_EXAMPLES = "examples.json"
 
 
 def finetune(
@@ -38,6 +43,7 @@ def finetune(
     `metrics.jsonl`, `checkpoints/`, `examples.json` (digests of what is learnt
     and scored: it does not go on with others) and `result.json`; of several
     seeds each into its own `seed_N/`, and the median and range above them.
+    Of the user's own files also `dev.jsonl`, the examples scored.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
@@ -57,6 +63,9 @@ def finetune(
         path of `result.json`.
     """
     if result.is_finished(workdir, config_sha256):
+        if task.is_own:  # Official files do not change.
+            for path in workdir.rglob(_EXAMPLES):
+                _check_unchanged(path, _digests(task, data))
         return result.path(workdir)
     strategy = devices.open()
     training.check(strategy)
@@ -65,6 +74,7 @@ def finetune(
     tokenizer = pretrained.tokenizer()
     length = training.max_sequence_length(pretrained.num_positions())
     train, scored = _labelled(task, data, training, tokenizer, length)
+    digests = _digests(task, data)
 
     def run(directory, seed):
         return _FineTuned(
@@ -72,6 +82,7 @@ def finetune(
             seed,
             train=train,
             scored=scored,
+            digests=digests,
             tokenizer=tokenizer,
             pretrained=pretrained,
             build_optimizer=build_optimizer,
@@ -85,7 +96,9 @@ def finetune(
 def _labelled(task, data, training, tokenizer, length):
     """Return the rows to learn from, and dict of those that are scored."""
     examples = data.read(task, "train")
-    rows = _draw(len(examples), training.num_train_examples)
+    rows = subset.draw(
+        len(examples), training.num_train_examples, dial="NUM_TRAIN_EXAMPLES"
+    )
     train, dev = (
         training.labelled(task, part, tokenizer, length, split)
         for split, part in (
@@ -94,24 +107,42 @@ def _labelled(task, data, training, tokenizer, length):
         )
     )
     sample = train.part(
-        _draw(len(train), training.num_scored_train_examples),
+        subset.draw(
+            len(train),
+            training.num_scored_train_examples,
+            dial="NUM_SCORED_TRAIN_EXAMPLES",
+        ),
         f"{task.name} train sample",
     )
     return train, {"dev": dev, "train_sample": sample}
 
 
-def _check_unchanged(workdir, digests):
-    """Refuse to continue on other examples than the run began with."""
-    path = workdir / "examples.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    begun = json_files.read(path) if path.exists() else digests
-    for name, digest in digests.items():
-        if begun.get(name) != digest:
+def _digests(task, data):
+    return {
+        split: examples_lib.sha256(data.read(task, split))
+        for split in ("train", "dev")
+    }
+
+
+def _check_unchanged(path, digests):
+    """Refuse other examples than those whose digests `path` holds."""
+    begun = json_files.read(path)
+    for split, digest in digests.items():
+        if begun.get(split) != digest:
             raise errors.InputError(
-                f"the {name} examples have changed since {workdir} was begun:"
-                " put the old files back, or give another --workdir"
+                f"the {split} examples have changed since {path.parent} was "
+                "begun: put the old files back, or give another --workdir"
             )
-    files.write_atomic(path, json.dumps(digests, indent=2) + "\n")
+
+
+def _as_json(example):
+    """Return an example as a line with `readers.named_columns`' names."""
+    fields = dataclasses.asdict(example)
+    del fields["group"]
+    kept = {name: value for name, value in fields.items() if value != ""}
+    if not example.choices:
+        del kept["choices"]
+    return json.dumps(kept, ensure_ascii=False) + "\n"
 
 
 class _FineTuned:
@@ -124,6 +155,7 @@ class _FineTuned:
         *,
         train,
         scored,
+        digests,
         tokenizer,
         pretrained,
         build_optimizer,
@@ -133,7 +165,7 @@ class _FineTuned:
         self._workdir = workdir
         self._seed = seed
         self._scored = scored
-        self._digests = {"train": train.sha256(), "dev": scored["dev"].sha256()}
+        self._digests = digests
         self._task = train.task
         keras.utils.clear_session()
         keras.utils.set_random_seed(seed)
@@ -160,7 +192,7 @@ class _FineTuned:
         due = self._training.evaluation_steps(self._batches.steps_per_epoch)
         dev = self._scored["dev"]
         _log_sizes(self._task, self._batches, dev, self._num_steps)
-        _check_unchanged(self._workdir, self._digests)
+        self._keep_examples()
         history = fitting.fit(
             self._learner,
             self._batches,
@@ -185,7 +217,9 @@ class _FineTuned:
             majority=names,
             paper=paper,
             num_examples=len(dev),
+            num_cut=dev.encoded.num_cut,
             num_train_examples=self._batches.num_examples,
+            num_train_cut=self._batches.num_cut,
             num_steps=self._num_steps,
             best_step=best["step"],
             backbone=type(self._network.backbone).__name__,
@@ -195,6 +229,18 @@ class _FineTuned:
             config_sha256=config_sha256,
             seconds=history.seconds,
         )
+
+    def _keep_examples(self):
+        """Note what is learnt and scored; go on with nothing else."""
+        path = self._workdir / _EXAMPLES
+        if path.exists():
+            _check_unchanged(path, self._digests)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomic(path, json.dumps(self._digests, indent=2) + "\n")
+        if self._task.is_own:
+            lines = map(_as_json, self._scored["dev"].examples)
+            files.write_atomic(self._workdir / "dev.jsonl", "".join(lines))
 
     def _evaluate(self, step, history):
         """Score dev, record it, and keep the weights if they are best."""
@@ -214,18 +260,6 @@ class _FineTuned:
                 or self._task.main_metric(metrics) > best[next(iter(metrics))]
             ):
                 presets.save(self._network, self._workdir / "preset")
-
-
-def _draw(size, count):
-    """Return all of `size` rows, or `count` of them, equal for all seeds."""
-    if count is None or count >= size:
-        return np.arange(size)
-    if count < 1:
-        raise errors.InputError(
-            "NUM_TRAIN_EXAMPLES and NUM_SCORED_TRAIN_EXAMPLES are 1 or more, "
-            f"not {count}; None takes all"
-        )
-    return np.sort(np.random.default_rng(0).permutation(size)[:count])
 
 
 def _best(path):

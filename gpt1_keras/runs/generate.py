@@ -11,6 +11,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import streaming
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import presets
+from gpt1_keras.tasks.probes import fitting as probe_fitting
 
 # Name -> KerasHub's sampler, {its argument: our setting}.
 _STREAMED = {
@@ -84,8 +85,9 @@ def generate(
     )
     if prompt_file is not None:
         prompt = _read(prompt_file)
-    if num_tokens < 1:
-        raise errors.InputError(f"NUM_TOKENS is {num_tokens}: give 1 or more")
+    for name, number in (("NUM_TOKENS", num_tokens), ("NUM_TEXTS", num_texts)):
+        if number < 1:
+            raise errors.InputError(f"{name} is {number}: give 1 or more")
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
@@ -96,8 +98,13 @@ def generate(
     if stop_at_newline and tokenizer.newline_id is not None:
         stop_ids = (tokenizer.newline_id,)
     for each in _asked() if interactive else [prompt]:
-        for _ in range(num_texts):
-            write(model, tokenizer, each, chosen, num_tokens, stop_ids)
+        try:
+            for _ in range(num_texts):
+                write(model, tokenizer, each, chosen, num_tokens, stop_ids)
+        except errors.InputError as error:
+            if not interactive:
+                raise
+            print(f"error: {error}", file=sys.stderr)
 
 
 def _sampler(name, settings):
@@ -134,20 +141,16 @@ def _asked():
         yield line
 
 
-def _ids(tokenizer, prompt):
-    """Return the prompt's ids; an empty one begins like a new paragraph."""
-    ids = tokenizer.encode(prompt)
-    return ids or [tokenizer.newline_id or tokenizer.encode(".")[0]]
-
-
 def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print word by word. What a later token may still change is held back:
     the last word."""
-    ids = _ids(tokenizer, prompt)
+    ids = probe_fitting.encode(prompt, tokenizer)
     shown = ""
     for chosen in streaming.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
     ):
+        if chosen in stop_ids:
+            break
         ids.append(chosen)
         text = tokenizer.decode(ids)
         stable = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
@@ -160,7 +163,7 @@ def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
 
 def _whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print the text when it is all there."""
-    ids = _ids(tokenizer, prompt)
+    ids = probe_fitting.encode(prompt, tokenizer)
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(
@@ -170,7 +173,8 @@ def _whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
         )
     model.compile(sampler=sampler, optimizer=None, loss=None)
     preprocessor, model.preprocessor = model.preprocessor, None
-    padded = [[*ids, *[0] * num_tokens]]
+    padding = preprocessor.tokenizer.pad_token_id
+    padded = [[*ids, *[padding] * num_tokens]]
     mask = [[1] * len(ids) + [0] * num_tokens]
     output = model.generate(
         {

@@ -1,6 +1,7 @@
 """The ablations: tasks by rows by seeds, in one run that goes on."""
 
 import dataclasses
+import re
 import time
 
 from absl import logging
@@ -11,9 +12,10 @@ from gpt1_keras.evaluation import ablation_table
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import workdirs
+from gpt1_keras.runs import presets
 from gpt1_keras.runs import result
 from gpt1_keras.runs import suite
-from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import names
 
 _TRANSFER = "transfer_"
 
@@ -56,10 +58,8 @@ def grid(
     if result.is_finished(workdir, config_sha256):
         return result.path(workdir)
     started = time.monotonic()
-    changes = {
-        row: _changes(row, training, pretrained, lstm_preset) for row in rows
-    }
-    chosen = [benchmarks.benchmark(name) for name in tasks]
+    changes = _choose(rows, training, pretrained, lstm_preset)
+    chosen = suite.choose(tasks)
     suite.check(chosen, data)
     cells = [(row, task) for task in chosen for row in changes]
     for i, (row, task) in enumerate(cells, start=1):
@@ -90,6 +90,17 @@ def grid(
     )
 
 
+def _choose(rows, training, pretrained, lstm_preset):
+    """Return {row: arguments of fine-tuning}, of rows that can all begin."""
+    names.check_list(rows, dial="ROWS", example=("full", "no_pretraining"))
+    found = {
+        row: _changes(row, training, pretrained, lstm_preset) for row in rows
+    }
+    for row, changed in found.items():
+        _check_preset(row, **changed)
+    return found
+
+
 def _changes(row, training, pretrained, lstm_preset):
     """Return the arguments of fine-tuning in a row."""
     if row == "full":
@@ -116,13 +127,35 @@ def _changes(row, training, pretrained, lstm_preset):
 
 
 def _layers(row):
-    try:
-        return int(str(row).removeprefix(_TRANSFER))
-    except ValueError:
+    number = re.fullmatch(rf"{_TRANSFER}(-?[0-9]+)", row)
+    if not number:
         raise errors.InputError(
             f"ROWS has {row!r}: give 'full', 'no_auxiliary_lm', "
             "'no_pretraining', 'lstm' or 'transfer_K' with a number K"
-        ) from None
+        )
+    return int(number[1])
+
+
+def _check_preset(row, training, pretrained):
+    """Refuse a row that could not begin, before other rows have trained."""
+    directory = pretrained.directory
+    pretrained.tokenizer()
+    training.max_sequence_length(pretrained.num_positions())
+    config = presets.backbone_config(directory)
+    if row == "lstm" and "num_units" not in config:
+        raise errors.InputError(
+            f"LSTM_PRESET {directory} is no LSTM: give a pretraining run with "
+            "gin/ablation/lstm.gin"
+        )
+    num_layers = config.get("num_layers", 1)  # an LSTM has one
+    count = pretrained.num_transferred_layers
+    if count is None:
+        return
+    if not isinstance(count, int) or not -1 <= count <= num_layers:
+        raise errors.InputError(
+            f"the row {row!r} transfers {count!r} layers: {directory} has "
+            f"{num_layers}; give -1 (nothing), 0 (embeddings) to {num_layers}"
+        )
 
 
 def _write_table(workdir, table5):

@@ -1,7 +1,6 @@
 """Labelled examples of one split and what a model makes of them."""
 
 import copy
-import hashlib
 
 import numpy as np
 
@@ -76,13 +75,6 @@ class Labelled:
 
     def __len__(self):
         return len(self.examples)
-
-    def sha256(self):
-        """Return a digest of all examples, in their order."""
-        digest = hashlib.sha256()
-        for example in self.examples:
-            digest.update(repr(example).encode())
-        return digest.hexdigest()
 
     def labels(self):
         """Return the labels as the loss takes them, `[N, ...]`."""

@@ -1,6 +1,8 @@
 """KerasHub presets in folders: found, read, and replaced as a whole."""
 
+import errno
 import json
+import os
 import pathlib
 import shutil
 
@@ -13,6 +15,7 @@ from gpt1_keras.runs import result
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
+_ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, what h5py adds
 
 
 def find(preset):
@@ -83,7 +86,8 @@ def load(cls, directory, *, dtype="float32"):
     except (ValueError, TypeError, KeyError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise errors.InputError(
-            f"PRESET {directory} cannot be read: {reason}"
+            f"PRESET {directory} cannot be read ({reason}): give the "
+            "workdir of a finished run, or make it again"
         ) from None
 
 
@@ -137,20 +141,37 @@ def save(model, directory):
     """Write `model` as a preset, in place of what was there.
 
     Its weights are float32, and so it says, whatever it computed in.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; what was there
+            stays, and nothing else.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
-    model.save_to_preset(str(temporary))
-    for path in temporary.glob("*.json"):
-        config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
-        path.write_text(json.dumps(config, indent=4), encoding="utf-8")
+    _check_space(model, directory.parent)
+    try:
+        model.save_to_preset(str(temporary))
+        for path in temporary.glob("*.json"):
+            config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
+            path.write_text(json.dumps(config, indent=4), encoding="utf-8")
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
     old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if directory.exists():
         directory.rename(old)
     temporary.rename(directory)
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _check_space(model, parent):
+    """Raise OSError on a full disk: h5py may crash when it finds out."""
+    parent.mkdir(parents=True, exist_ok=True)
+    needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
+    if shutil.disk_usage(parent).free < needed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(parent))
 
 
 def _as_float32(config):

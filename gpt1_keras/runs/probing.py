@@ -8,6 +8,7 @@ from gpt1_keras import progress
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import loader
 from gpt1_keras.data import packed_items
+from gpt1_keras.data import subset
 from gpt1_keras.models import branches
 from gpt1_keras.runs import fitting
 from gpt1_keras.training import branch_scores
@@ -16,13 +17,14 @@ from gpt1_keras.training import learner as learner_lib
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scoring:
-    """How items are scored; the scores do not depend on it.
+    """How items are scored; their scores do not depend on it.
 
     Attributes:
         batch_size: int. Items per forward pass.
         bucket_lengths: ints. Lengths that batches are padded to.
         softmax_chunk: int. Tokens whose logits exist at one time.
-        num_examples: int or None. The first so many of each split; None: all.
+        num_examples: int or None. So many of each split, drawn at random and
+            always the same; None: all.
     """
 
     batch_size: int
@@ -60,7 +62,12 @@ class Probing:
         key = (probe.name, split)
         if key not in self._examples:
             examples = self._data.read(probe, split)
-            self._examples[key] = examples[: self._scoring.num_examples]
+            rows = subset.draw(
+                len(examples),
+                self._scoring.num_examples,
+                dial="NUM_EXAMPLES or NUM_PROBE_EXAMPLES",
+            )
+            self._examples[key] = [examples[row] for row in rows]
         return self._examples[key]
 
     def read(self):

@@ -71,19 +71,30 @@ class FineTuning:
         Args:
             strategy: `strategy.Strategy` that it is learnt on.
         """
+        self._check_kinds()
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
             "EVALUATION_BATCH_SIZE", self.evaluation_batch_size
         )
-        if self.num_epochs < 1:
-            raise errors.InputError(
-                f"NUM_EPOCHS is {self.num_epochs}: give 1 or more"
-            )
         if self.softmax_over not in ("tokens", "released"):
             raise errors.InputError(
                 f"SOFTMAX_OVER is {self.softmax_over!r}: give 'tokens' or "
                 "'released'"
             )
+
+    def _check_kinds(self):
+        for macro, value in (
+            ("NUM_EPOCHS", self.num_epochs),
+            ("BATCH_SIZE", self.batch_size),
+            ("EVALUATION_BATCH_SIZE", self.evaluation_batch_size),
+            ("POOL_BATCHES", self.pool_batches),
+        ):
+            check_count(macro, value)
+        for macro, values in (
+            ("EARLY_EVALUATION_STEPS", self.early_evaluation_steps),
+            ("BUCKET_LENGTHS", self.bucket_lengths),
+        ):
+            check_counts(macro, values)
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of updates after which is evaluated."""
@@ -122,6 +133,25 @@ class FineTuning:
             seed=seed,
             bucket_lengths=self.bucket_lengths,
             pool_batches=self.pool_batches,
+        )
+
+
+def check_count(macro, value):
+    """Refuse a value of `macro` that is no whole number from 1."""
+    if not isinstance(value, int) or value < 1:
+        raise errors.InputError(
+            f"{macro} is {value!r}: give a whole number, 1 or more"
+        )
+
+
+def check_counts(macro, values):
+    """Refuse a value of `macro` that is no tuple of whole numbers from 1."""
+    if not isinstance(values, tuple | list) or not all(
+        isinstance(value, int) and value > 0 for value in values
+    ):
+        raise errors.InputError(
+            f"{macro} is {values!r}: give whole numbers in brackets, such as "
+            "(64, 128)"
         )
 
 

@@ -8,6 +8,7 @@ import keras
 from absl import logging
 
 from gpt1_keras import files
+from gpt1_keras.evaluation import json_files
 
 _ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -21,7 +22,7 @@ def read(workdir):
     """Return the result of a finished run, or None."""
     if not path(workdir).exists():
         return None
-    return json.loads(path(workdir).read_text(encoding="utf-8"))
+    return json_files.read(path(workdir))
 
 
 def is_finished(workdir, config_sha256, advice="for another try"):

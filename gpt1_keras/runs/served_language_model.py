@@ -27,6 +27,8 @@ class ServedLanguageModel:
         name, split: str. Of the benchmark with the texts.
         labels: [].
         preset: path of the preset.
+        tokenizer, graph_tokenizer: the `text.tokenizer.Tokenizer`, and as a
+            graph.
         num_parameters: int.
         sequence_length: int, tokens.
     """
@@ -45,13 +47,16 @@ class ServedLanguageModel:
         rows = options.data.read(task, options.split)
         self.split = options.split
         self._texts = [row.text for row in rows]
-        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
+        self.tokenizer = self._network.preprocessor.tokenizer.pipeline
+        self.graph_tokenizer = options.graph_tokenizer(
+            self.tokenizer, options.table_rows(task)
+        )
         self.sequence_length = self._network.backbone.max_sequence_length
         self.num_parameters = self._network.count_params()
-        self._opening = probe_fitting.opening(self._tokenizer)
+        self._opening = probe_fitting.opening(self.tokenizer)
         self.server = tf_language_model_server.LanguageModelServer(
             self._network,
-            options.graph_tokenizer(self._tokenizer, task),
+            self.graph_tokenizer,
             opening_id=self._opening,
             max_sequence_length=self.sequence_length,
             dtype=options.weights_dtype,
@@ -68,10 +73,19 @@ class ServedLanguageModel:
         ]
 
     def compare(self, answers):
-        """Return metrics of the answers and how far they are the model's."""
+        """Return metrics of the answers and how far they are the model's.
+
+        Args:
+            answers: list of dicts, one for each of `requests()`.
+
+        Returns:
+            dict of `loss` per token and `perplexity`; and dict of
+            `evaluation.agreement`, numbers and lengths of the texts whose ids
+            are the model's, `compared_rows` of them.
+        """
         expected_ids = [
             ids[: self.sequence_length]
-            for ids in self._tokenizer.encode_batch(self._texts)
+            for ids in self.tokenizer.encode_batch(self._texts)
         ]
         found_ids = []
         for request in self.requests():
@@ -82,9 +96,12 @@ class ServedLanguageModel:
         found = np.concatenate([a["log_probability"] for a in answers])
         tokens = np.concatenate([a["num_tokens"] for a in answers])
         expected = np.array([self._log_probability(i) for i in expected_ids])
-        per_token = np.maximum(1, list(map(len, expected_ids)))
+        lengths = np.array(list(map(len, expected_ids)))
+        per_token = np.maximum(1, lengths)
         compared = {
             **agreement.of_ids(expected_ids, found_ids),
+            "compared_rows": sum(is_same),
+            "same_num_tokens": agreement.share(tokens == lengths, is_same),
             "largest_difference": agreement.of_numbers(
                 expected / per_token, found / per_token, is_same
             ),

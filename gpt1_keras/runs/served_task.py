@@ -21,6 +21,8 @@ class ServedTask:
         name, split: str. Of the task and of the rows.
         labels: list of str, the classes; empty for choices and scores.
         preset: path of the preset.
+        tokenizer, graph_tokenizer: the `text.tokenizer.Tokenizer`, and as a
+            graph.
         num_parameters: int.
         sequence_length: int, tokens.
     """
@@ -40,11 +42,13 @@ class ServedTask:
         self.preset = model.directory
         self.num_parameters = model.network.count_params()
         self.sequence_length = model.preprocessor.sequence_length
+        self.tokenizer = model.preprocessor.tokenizer.pipeline
+        self.graph_tokenizer = options.graph_tokenizer(
+            self.tokenizer, options.table_rows(task, model.preprocessor)
+        )
         self.server = tf_task_server.TaskServer(
             model.network,
-            options.graph_tokenizer(
-                model.preprocessor.tokenizer.pipeline, task
-            ),
+            self.graph_tokenizer,
             dtype=options.weights_dtype,
         )
 
@@ -63,34 +67,26 @@ class ServedTask:
         ]
 
     def compare(self, answers):
-        """Return metrics of the answers and how far they are the model's."""
+        """Return metrics of the answers and how far they are the model's.
+
+        Args:
+            answers: list of dicts, one for each of `requests()`.
+
+        Returns:
+            dict of the task's metrics, {} without labels; and dict of
+            `evaluation.agreement`, numbers and predictions of the rows whose
+            ids are the model's, `compared_rows` of them.
+        """
         encoded = self._examples.encoded
         expected_ids = [encoded.candidates(i) for i in range(len(self))]
         found_ids = self._ids_in_graph()
-        target = self._examples.task.target
-        if "probabilities" in answers[0]:
-            expected = target.probabilities(self._logits)
-            found = _joined(answers, "probabilities")
-        else:
-            expected, found = target.predict(self._logits), None
-        if target.score_range:
-            predictions = _joined(answers, "score")
-            found = predictions if found is None else found
-        else:
-            predictions = found.argmax(axis=-1)
         is_same = [a == b for a, b in zip(expected_ids, found_ids, strict=True)]
+        predictions, difference, same = self._compare_outputs(answers, is_same)
         compared = {
             **agreement.of_ids(_flat(expected_ids), _flat(found_ids)),
-            "largest_difference": agreement.of_numbers(
-                expected, found, is_same
-            ),
-            "same_predictions": float(
-                np.mean(
-                    np.isclose(
-                        predictions, target.predict(self._logits), atol=1e-3
-                    )
-                )
-            ),
+            "compared_rows": sum(is_same),
+            "largest_difference": difference,
+            "same_predictions": same,
         }
         metrics = {}
         if all(e.label is not None for e in self._examples.examples):
@@ -98,6 +94,39 @@ class ServedTask:
                 self._examples.examples, predictions
             )
         return metrics, compared
+
+    def _compare_outputs(self, answers, is_same):
+        """Return predictions, largest difference, share of same ones."""
+        target = self._examples.task.target
+        probabilities = target.probabilities(self._logits)
+        differences = []
+        if probabilities is not None:
+            found = _joined(answers, "probabilities")
+            differences.append(
+                agreement.of_numbers(probabilities, found, is_same)
+            )
+        if target.score_range is None:
+            labels = _joined(answers, "label").tolist()
+            predictions = np.array([self._class(label) for label in labels])
+            same = agreement.of_classes(probabilities, predictions, is_same)
+            return predictions, float(np.max(differences)), same
+        predictions = _joined(answers, "score")
+        expected = target.predict(self._logits)
+        # Of a score from 0 to 5 as of one from 0 to 1000.
+        width = max(1.0, target.score_range[1] - target.score_range[0])
+        differences.append(
+            agreement.of_numbers(expected / width, predictions / width, is_same)
+        )
+        is_close = np.isclose(predictions, expected, rtol=0, atol=1e-3 * width)
+        same = agreement.share(is_close, is_same)
+        return predictions, float(np.max(differences)), same
+
+    def _class(self, label):
+        """Return the class of an answer's label; -1 if there is none."""
+        if not self.labels:
+            return int(label)
+        word = label.decode() if isinstance(label, bytes) else label
+        return self.labels.index(word) if word in self.labels else -1
 
     def _ids_in_graph(self):
         """Return the candidates of each row, as the graph makes them."""

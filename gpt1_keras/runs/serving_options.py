@@ -3,6 +3,8 @@
 import collections.abc
 import dataclasses
 
+from absl import logging
+
 from gpt1_keras import errors
 from gpt1_keras.runs import benchmark_files
 from gpt1_keras.runs import fine_tuned
@@ -21,9 +23,13 @@ class Options:
         split: str. The rows that the served model is checked on.
         table_split: str or None. The rows whose frequent pieces of text go
             into the tokenizer's table.
+        table_file: path of such rows where `build_task` takes a `file`; goes
+            before `table_split`. None where there is none.
         num_table_pieces: int. How many of them at most.
         scoring: `fine_tuned.Scoring`.
         weights_dtype: str, dtype the weights are stored in.
+        identity_texts: path of a `.txt` file or a folder of them, or None.
+            The tokenizer is compared on their paragraphs, too.
     """
 
     data: benchmark_files.BenchmarkFiles
@@ -33,6 +39,8 @@ class Options:
     num_table_pieces: int
     scoring: fine_tuned.Scoring
     weights_dtype: str
+    table_file: str | None = None
+    identity_texts: str | None = None
 
     def __post_init__(self):
         if self.weights_dtype not in _DTYPES:
@@ -41,26 +49,42 @@ class Options:
                 f"{' or '.join(map(repr, _DTYPES))}"
             )
 
-    def graph_tokenizer(self, tokenizer, task):
-        """Return the tokenizer as a graph, with the table of a task's texts.
+    def table_rows(self, task, preprocessor=None):
+        """Return the rows whose frequent pieces go into the table.
+
+        Args:
+            task: `tasks.task.Task`.
+            preprocessor: the `GPT1TaskPreprocessor` of the preset; without
+                one `table_file` is not looked at.
+
+        Returns:
+            list of Example, perhaps empty.
+        """
+        if self.table_file is not None and preprocessor is not None:
+            own = self.build_task(preprocessor, file=self.table_file)
+            return own.read(None, "train")
+        if self.table_split is not None:
+            return self.data.read(task, self.table_split)
+        logging.info("no rows for the table: the words of the vocabulary do")
+        return []
+
+    def graph_tokenizer(self, tokenizer, rows):
+        """Return the tokenizer as a graph, with the table of some rows.
 
         Args:
             tokenizer: `text.tokenizer.Tokenizer`.
-            task: `tasks.task.Task`.
+            rows: list of Example.
         """
         from gpt1_keras.text import tf_tokenizer
 
-        pieces = []
-        if self.table_split is not None:
-            rows = self.data.read(task, self.table_split)
-            pieces = tf_tokenizer.frequent_pieces(
-                (
-                    text
-                    for row in rows
-                    for text in (row.text, row.text_pair, *row.choices)
-                ),
-                self.num_table_pieces,
-            )
+        pieces = tf_tokenizer.frequent_pieces(
+            (
+                text
+                for row in rows
+                for text in (row.text, row.text_pair, *row.choices)
+            ),
+            self.num_table_pieces,
+        )
         return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
 
 

@@ -63,7 +63,7 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
     )
     if filled:
         logging.warning(
-            "no model for %s: their files hold one constant answer",
+            "no model or no test file for %s: one constant answer stands there",
             ", ".join(filled),
         )
     problems = glue_submission.check(path, num_rows=num_rows)

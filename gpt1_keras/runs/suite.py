@@ -2,11 +2,11 @@
 
 from absl import logging
 
-from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.evaluation import paper_table
 from gpt1_keras.runs import result
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import names
 
 
 def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
@@ -29,13 +29,7 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
     """
     if result.is_finished(workdir, config_sha256):
         return result.path(workdir)
-    is_list = isinstance(tasks, list | tuple)
-    if not is_list or not tasks or len(set(tasks)) != len(tasks):
-        raise errors.InputError(
-            f"TASKS is {tasks!r}: give different names, as in ('cola', 'rte') "
-            "or ('cola',)"
-        )
-    chosen = [benchmarks.benchmark(name) for name in tasks]
+    chosen = choose(tasks)
     check([t for t in chosen if not _is_done(workdir, t, config_sha256)], data)
     found = []
     for i, task in enumerate(chosen, start=1):
@@ -67,6 +61,12 @@ def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
         config_sha256=config_sha256,
         seconds=sum(each["seconds"] for each in found),
     )
+
+
+def choose(tasks):
+    """Return the list of `Task` of the names in TASKS, one or more."""
+    names.check_list(tasks, dial="TASKS", example=("cola", "rte"))
+    return [benchmarks.benchmark(name) for name in tasks]
 
 
 def _is_done(workdir, task, config_sha256):

@@ -90,7 +90,8 @@ def _ids(text, text_file, tokenizer, positions):
             text = pathlib.Path(text_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise errors.InputError(
-                f"TEXT_FILE {text_file} cannot be read: {error}"
+                f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
+                " of UTF-8 text"
             ) from None
     ids = tokenizer.encode(text)
     if not ids:
@@ -128,8 +129,9 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
 
 
 def _counted(macro, value, count):
-    if not -count <= value < count:
+    if not isinstance(value, int) or not -count <= value < count:
         raise errors.InputError(
-            f"{macro} is {value}: the model has {count}, give 0 to {count - 1}"
+            f"{macro} is {value!r}: the model has {count}, give 0 to"
+            f" {count - 1}"
         )
     return value % count

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 _REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
+_MOST_CHARACTERS = 1000
 
 
 def answers(saved_model, requests):
@@ -21,7 +22,8 @@ def answers(saved_model, requests):
         list of dicts from an output's name to nested lists.
 
     Raises:
-        RuntimeError: the process failed; has the last line that it wrote.
+        RuntimeError: the process failed; has the last line that it wrote,
+            in ASCII.
     """
     with tempfile.TemporaryDirectory() as folder:
         asked, answered = (
@@ -40,11 +42,18 @@ def answers(saved_model, requests):
             check=False,
         )
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
             raise RuntimeError(
-                f"{saved_model} does not answer in a process of its own: {last}"
+                f"{saved_model} does not answer in a process of its own: "
+                f"{_last_line(done.stderr)}"
             )
         return [
             json.loads(line)
             for line in answered.read_text(encoding="utf-8").splitlines()
         ]
+
+
+def _last_line(text):
+    """Return the last line, harmless on a terminal whatever it quotes."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    last = ascii(lines[-1].strip())[1:-1] if lines else "no message"
+    return last[:_MOST_CHARACTERS]

@@ -2,6 +2,7 @@
 
 import tensorflow as tf
 
+from gpt1_keras.serving import tf_checks
 from gpt1_keras.serving import tf_weights
 
 
@@ -23,6 +24,8 @@ class LanguageModelServer(tf.Module):
             `is_cut` bool `[B]`, whether the end of the text was left out.
             Also the default.
         tokens: `token_ids` int32 `[B, T]` -> `logits` float32 `[B, T, V]`.
+            Ids and positions that there are not are an
+            `InvalidArgumentError`.
     """
 
     texts = ("text",)
@@ -38,6 +41,7 @@ class LanguageModelServer(tf.Module):
     ):
         super().__init__()
         self._network = tf_weights.FrozenNetwork(network, dtype)
+        self._check_ids = lambda ids: tf_checks.check_ids(ids, network)
         self._tokenizer = tokenizer
         self._opening_id = opening_id
         self._max_sequence_length = max_sequence_length
@@ -70,6 +74,7 @@ class LanguageModelServer(tf.Module):
 
     def tokens(self, token_ids):
         """`tokens`."""
+        token_ids = self._check_ids(token_ids)
         found = self._network(
             {
                 "token_ids": token_ids,

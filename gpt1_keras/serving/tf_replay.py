@@ -4,16 +4,23 @@
 
 Both files have one JSON object per line: inputs of the default signature, and
 its outputs. What an export needs and a server does not have is forbidden here:
-Keras, this package, tokenizers.
+Keras, this package, tokenizers. A WordPiece model holds one operation of
+tensorflow-text, which TensorFlow Serving links: it is loaded from its library
+alone, as the package itself imports Keras.
 """
 
+import importlib.util
 import json
+import pathlib
 import sys
 
 FORBIDDEN = (
     *("keras", "keras_hub", "tf_keras", "gpt1_keras", "spacy", "ftfy"),
     *("tokenizers", "transformers", "jax", "torch"),
 )
+# With "TFText>" before it or without, as tensorflow-text has it.
+_WORD_PIECE = b"FastWordpieceTokenizeWithOffsets"
+_LIBRARY = "python/ops/_fast_wordpiece_tokenizer.so"
 
 
 def main(saved_model, requests, answers):
@@ -21,6 +28,9 @@ def main(saved_model, requests, answers):
         sys.modules[name] = None  # an import of it fails
     import tensorflow as tf
 
+    graphs = pathlib.Path(saved_model, "saved_model.pb")
+    if graphs.exists() and _WORD_PIECE in graphs.read_bytes():
+        tf.load_op_library(_library())
     model = tf.saved_model.load(saved_model)
     answer = model.signatures["serving_default"]
     with open(requests, encoding="utf-8") as lines:
@@ -35,6 +45,16 @@ def main(saved_model, requests, answers):
                     for name, value in answer(**inputs).items()
                 }
                 file.write(json.dumps(outputs) + "\n")
+
+
+def _library():
+    """Return the path of the operation's library, nothing imported."""
+    package = importlib.util.find_spec("tensorflow_text")
+    if package is None:
+        raise SystemExit(
+            "the tokenizer is WordPiece: pip install tensorflow-text"
+        )
+    return str(pathlib.Path(package.origin).parent / _LIBRARY)
 
 
 def _plain(value):

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from gpt1_keras.data import tf_transforms
+from gpt1_keras.serving import tf_checks
 from gpt1_keras.serving import tf_weights
 
 _TEXTS = {
@@ -30,13 +31,15 @@ class TaskServer(tf.Module):
             class, the index of the choice), or for scores `score` float32
             `[B]`; and `is_cut` bool `[B]`, whether a text was too long.
         tokens: `token_ids` int32 `[B, C, T]`, `extract_position` int32
-            `[B, C]` -> `logits` float32 `[B, Y]`.
+            `[B, C]` -> `logits` float32 `[B, Y]`. Ids and positions that
+            there are not are an `InvalidArgumentError`.
     """
 
     def __init__(self, network, tokenizer, dtype="float32"):
         super().__init__()
         preprocessor = network.preprocessor
         self._network = tf_weights.FrozenNetwork(network, dtype)
+        self._check_ids = lambda ids: tf_checks.check_ids(ids, network)
         self._tokenizer = tokenizer
         pipeline = preprocessor.tokenizer.pipeline
         self._special_ids = tf_transforms.SpecialIds(
@@ -84,8 +87,14 @@ class TaskServer(tf.Module):
 
     def tokens(self, token_ids, extract_position):
         """`tokens`."""
+        token_ids = self._check_ids(token_ids)
         found = self._network(
-            {"token_ids": token_ids, "extract_position": extract_position}
+            {
+                "token_ids": token_ids,
+                "extract_position": tf_checks.check_positions(
+                    extract_position, token_ids
+                ),
+            }
         )
         return {"logits": found["logits"]}
 

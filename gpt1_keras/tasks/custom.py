@@ -116,6 +116,7 @@ def custom(
         build_head=build_head,
         target=_target(files, family, data_dir),
         metrics=tuple(metrics or default_metrics),
+        is_own=True,
     )
 
 
@@ -217,19 +218,27 @@ def of_preset(preprocessor, *, file, text, text_pair, choices, label):
         is_score=preprocessor.score_range is not None,
     )
 
+    target = _preset_target(preprocessor, family)
+
     def read(data_dir, split):
         is_labelled = label in table.names
         rows = labelled_rows.read(file, columns, is_labelled=is_labelled)
+        labelled = [row for row in rows if row.example.label is not None]
+        if target.words:
+            custom_files.check_words(file, labelled, target.words)
+        elif target.score_range:
+            custom_files.check_scores(file, labelled, *target.score_range)
         return [row.example for row in rows]
 
     transform, build_head, metrics = _FAMILIES[family]
     return task.Task(
-        name=preprocessor.task,
+        name="custom",
         read=read,
         transform=transform,
         build_head=build_head,
-        target=_preset_target(preprocessor, family),
+        target=target,
         metrics=metrics,
+        is_own=True,
     )
 
 
@@ -238,4 +247,6 @@ def _preset_target(preprocessor, family):
         return targets.Choice()
     if preprocessor.score_range is None:
         return targets.Classes(preprocessor.label_words)
-    return _score_target(*preprocessor.score_range)
+    if preprocessor.is_regression:
+        return targets.Score(*preprocessor.score_range)
+    return targets.ScoreDistribution(*map(int, preprocessor.score_range))

@@ -18,12 +18,15 @@ class Target(abc.ABC):
     Attributes:
         num_outputs: int. Logits of the head for each candidate or sum.
         words: tuple of str, the names of classes; () for other targets.
+        outputs: tuple of str, what each logit is the weight of; () where
+            this depends on the example or there is no such thing.
         score_range: list of the lowest and highest score; None for others.
         loss: function `(labels, logits [N, Y]) -> [N]` of `training.losses`.
     """
 
     num_outputs = 1
     words = ()
+    outputs = ()
     score_range = None
     loss = None
 
@@ -63,7 +66,7 @@ class Classes(Target):
     loss = staticmethod(losses.cross_entropy)
 
     def __init__(self, words):
-        self.words = tuple(words)
+        self.words = self.outputs = tuple(words)
         self.num_outputs = len(self.words)
         self._indices = {word: i for i, word in enumerate(self.words)}
 
@@ -120,6 +123,7 @@ class ScoreDistribution(Target):
         self.score_range = [low, high]
         self.num_outputs = high - low + 1
         self._numbers = np.arange(low, high + 1)
+        self.outputs = tuple(map(str, self._numbers))
 
     def encode(self, example):
         distance = np.abs(self._numbers - _score(self, example))

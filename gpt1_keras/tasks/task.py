@@ -22,6 +22,7 @@ class Task:
         metrics: tuple of functions `(targets, predictions) -> dict` of
             `evaluation.metrics`. The first key of the first one is the
             metric of the paper, by which the best epoch is chosen.
+        is_own: bool. Whether it reads the user's own files, which change.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Task:
     build_head: type
     target: targets.Target
     metrics: tuple
+    is_own: bool = False
 
     def measure(self, examples, predictions):
         """Score predictions, all together and by group.

@@ -144,6 +144,21 @@ def cut_short(folder):
     path.write_bytes(path.read_bytes()[:-3])
 
 
+def write_npz(folder):
+    """An .npz file under the name of a shard."""
+    path = folder / "params_3.npy"
+    with open(path, "r+b") as file:
+        array = np.load(file)
+        file.seek(0)
+        np.savez(file, array)
+
+
+def cut_npz(folder):
+    write_npz(folder)
+    path = folder / "params_3.npy"
+    path.write_bytes(path.read_bytes()[:100])
+
+
 def put(value):
     def change(array):
         array[array.size // 2] = value
@@ -210,6 +225,8 @@ MISTAKES = {
         rewrite_shard(lambda a: a.astype(object)),
         r"params_4\.npy is cut short or no \.npy",
     ),
+    "npz": (write_npz, r"params_3\.npy is cut short or no \.npy"),
+    "npz cut short": (cut_npz, r"params_3\.npy is cut short or no \.npy"),
     "float64": (
         rewrite_shard(lambda a: a.astype("float64")),
         "has float64 of shape",

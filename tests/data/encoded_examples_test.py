@@ -71,13 +71,14 @@ def test_part_is_that_of_these_rows_encoded_alone():
 
 
 def test_says_what_was_cut(caplog):
-    rows = [examples.Example("a" * 9), examples.Example("a")]
-    with caplog.at_level("INFO"):
+    rows = [examples.Example("a"), examples.Example("a" * 9)]
+    with caplog.at_level("WARNING"):
         _, found = encode(rows, transforms.classification, 6)
     assert found.num_cut == 1
-    assert "letters: 1 of 2 examples are longer than 6 positions; 5 tokens" in (
-        caplog.text
-    )
+    assert (
+        "letters: of 1 of 2 examples something was cut to fit into 6 "
+        "positions, 5 tokens in all; example 2 is the first"
+    ) in caplog.text
 
 
 def test_examples_without_choices_are_no_multiple_choice():

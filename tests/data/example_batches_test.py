@@ -10,6 +10,8 @@ from gpt1_keras.data import example_batches
 class Encoded:
     """Examples of one candidate; the id says which example it is."""
 
+    num_cut = 0
+
     def __init__(self, lengths):
         self.lengths = self.num_tokens = np.array(lengths)
 

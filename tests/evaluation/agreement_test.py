@@ -10,7 +10,7 @@ def test_of_ids():
     )
     assert found == {
         "identical_texts": pytest.approx(2 / 3),
-        "identical_tokens": 1.0,
+        "identical_tokens": pytest.approx(5 / 7),
     }
     found = agreement.of_ids([[1, 2, 3, 4]], [[1, 3, 2, 7]])
     assert found == {"identical_texts": 0.0, "identical_tokens": 0.5}
@@ -23,4 +23,25 @@ def test_of_numbers():
     assert agreement.of_numbers(
         expected, found, [True, False, True]
     ) == pytest.approx(0.05)
-    assert agreement.of_numbers(expected, found, [False] * 3) == 0.0
+    assert agreement.of_numbers(expected, found, [False] * 3) == np.inf
+    found[0, 0] = np.nan
+    assert np.isnan(agreement.of_numbers(expected, found, [True] * 3))
+
+
+def test_of_classes():
+    probabilities = [[0.1, 0.9], [0.5, 0.5 - 1e-7], [0.2, 0.8], [0.3, 0.7]]
+    compared = [True] * 4
+    for found, share in (
+        ([1, 0, 1, 1], 1.0),
+        ([1, 1, 1, 1], 1.0),  # a tie
+        ([0, 0, 1, 1], 0.75),
+        ([1, 0, -1, 2], 0.5),  # no classes
+    ):
+        assert agreement.of_classes(probabilities, found, compared) == share
+    only = [False, True, True, True]
+    assert agreement.of_classes(probabilities, [0, 0, 1, 1], only) == 1.0
+
+
+def test_share_of_nothing_is_none():
+    assert agreement.share([True, False, True], [True, True, False]) == 0.5
+    assert agreement.share([True, True], [False, False]) == 0.0

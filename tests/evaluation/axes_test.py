@@ -37,6 +37,18 @@ def test_updates_are_short(last, expected):
     assert expected in labels
 
 
+@pytest.mark.parametrize("last, expected", [(3, "3"), (77000, "50k")])
+def test_epochs_stand_as_far_apart_as_they_are(last, expected):
+    figure, axes = pyplot.subplots()
+    axes.plot([0, last], [0, 1])
+    axes_lib.updates(axes, scale="linear")
+    figure.canvas.draw()
+    labels = [tick.get_text() for tick in axes.get_xticklabels()]
+    pyplot.close(figure)
+    assert axes.get_xscale() == "linear"
+    assert expected in labels and len(labels) < 8
+
+
 def test_save_closes_the_figure(tmp_path):
     figure, axes = pyplot.subplots()
     axes.plot([1, 2])

@@ -1,10 +1,33 @@
 import os
+import pathlib
+import re
 
 import pytest
 
+from gpt1_keras import bindings
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
+
+ROOT = pathlib.Path(__file__).parents[2]
+# The ways to fine-tune on CoLA.
+GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
+
+
+def gin_text(name):
+    """Return a gin file with the files it includes in their place."""
+    return re.sub(
+        r"^include '(.+)'$",
+        lambda found: gin_text(found[1]),
+        (ROOT / name).read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+
+
+def run_of(name, *settings):
+    """Return a `workdirs.Run` with the bindings of a gin file."""
+    text = "\n".join([gin_text(name), *settings])
+    return workdirs.Run(pathlib.Path(name), {}, bindings.read(text), None)
 
 
 def results(folder):
@@ -48,6 +71,24 @@ def test_other_settings_are_apart(tmp_path):
         )
     one, other = results(tmp_path)
     assert comparison.differences(one.run, other.run) == ["PEAK_LEARNING_RATE"]
+
+
+@pytest.mark.parametrize("one", GIN_FILES)
+@pytest.mark.parametrize("other", GIN_FILES)
+def test_one_recipe_in_a_single_run_a_suite_and_a_grid(one, other):
+    assert comparison.differences(run_of(one), run_of(other)) == []
+    many = ("TASKS = ('cola',)", "SEEDS = (1, 2)")
+    rate = "PEAK_LEARNING_RATE = 1e-4"
+    differing = comparison.differences(run_of(one), run_of(other, *many, rate))
+    assert differing == ["PEAK_LEARNING_RATE"]
+
+
+def test_rows_and_presets_of_grids_are_no_difference():
+    one, other = (
+        run_of("gin/grid.gin", f"ROWS = ('{row}',)", f"LSTM_PRESET = '{row}'")
+        for row in ("full", "lstm")
+    )
+    assert comparison.differences(one, other) == []
 
 
 def test_what_an_ablation_compares_is_no_difference(tmp_path):

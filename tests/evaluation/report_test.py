@@ -79,9 +79,14 @@ def fill(folder):
         "some": {"NUM_TRANSFERRED_LAYERS": 1},
         "no_lm": {"LM_LOSS_WEIGHT": 0.0},
     }.items():
-        fake_workdirs.finetune(
+        run = fake_workdirs.finetune(
             folder / name, "rte", {"accuracy": 0.4321}, **options
         )
+        lines = fake_workdirs.evaluations("accuracy", (0.4, 0.6), (0.5, 0.8))
+        fake_workdirs.write_lines(run, lines)
+    picture = ("confusion.png", b"a matrix")
+    fake_workdirs.evaluate(folder / "dev", "rte", {"accuracy": 0.4}, picture)
+    fake_workdirs.perplexity(folder / "novel")
     fake_workdirs.pretrain(
         folder / "pretrain",
         [
@@ -114,26 +119,28 @@ def test_page_is_whole_and_stands_alone(tmp_path):
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert 'name="viewport"' in text and "@media print" in text
-    assert len(page.images) == 4 and all(page.alternatives)
+    assert len(page.images) == 6 and all(page.alternatives)
     for image, path in zip(
         page.images,
         (
             "report/plots/figure2_left.png",
             "report/plots/figure2_right.png",
             "report/plots/learning_curves.png",
+            "report/plots/fine_tuning_curves.png",
+            "out/dev/plots/confusion.png",
             "out/view/plots/a.png",
         ),
     ):
         content = base64.b64decode(image.partition(",")[2])
         assert content == (tmp_path / path).read_bytes()
     assert {link.removeprefix("#") for link in page.links} < page.anchors
-    assert len(page.links) == 7
+    assert len(page.links) == 9
 
 
 def test_every_row_is_as_long_as_its_header(tmp_path):
     fill(tmp_path / "out")
     page = Page(write(tmp_path / "out", tmp_path / "report"))
-    assert len(page.tables) == 9
+    assert len(page.tables) == 10
     for table in page.tables:
         assert {len(row) for row in table} == {len(table[0])}
 
@@ -145,7 +152,8 @@ def test_numbers_stand_beside_the_paper_s_and_their_workdir(tmp_path):
     assert row[2:4] == ["43.2", "56.0"]
     assert row[-1] == str(tmp_path / "out" / "full")
     shown = {cell for table in page.tables for row in table for cell in row}
-    for name in ("full", "none", "some", "no_lm", "pretrain", "probe"):
+    names = ("full", "none", "some", "no_lm", "pretrain", "probe")
+    for name in (*names, "dev", "novel"):
         assert str(tmp_path / "out" / name) in shown
     assert "67.9" in shown
 
@@ -158,6 +166,26 @@ def test_views_are_taken_in(tmp_path):
     assert "](../out/view/plots/a.png)" in markdown
     (tmp_path / "out/view/plots/a.png").unlink()
     assert "&lt;i&gt;</span>" in write(tmp_path / "out", tmp_path / "again")
+
+
+def test_perplexities_have_a_table_and_stand_among_all_results(tmp_path):
+    fill(tmp_path / "out")
+    page = Page(write(tmp_path / "out", tmp_path / "report"))
+    of_texts, everything = (
+        table
+        for table in page.tables
+        if any(row[-1] == str(tmp_path / "out" / "novel") for row in table)
+    )
+    assert of_texts[1][:3] == ["novel.txtall", "54.6", "321.5"]
+    (row,) = [row for row in everything if row[0] == "perplexity"]
+    assert "perplexity 54.6" in row[4]
+
+
+def test_plots_of_evaluations_are_small(tmp_path):
+    fill(tmp_path / "out")
+    text = write(tmp_path / "out", tmp_path / "report")
+    (small,) = re.findall(r'<div class="small">\n<h3>(.+)</h3>', text)
+    assert small == f"RTE, dev: {tmp_path / 'out' / 'dev'}"
 
 
 def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
@@ -189,12 +217,12 @@ def test_markdown_says_the_same(tmp_path):
     fill(tmp_path / "out")
     write(tmp_path / "out", tmp_path / "report")
     text = (tmp_path / "report" / "report.md").read_text()
-    for title in ("Benchmarks", "Ablations", "Pretraining", "All results"):
+    for title in ("Benchmarks", "Ablations", "Language models", "All results"):
         assert f"## {title}\n" in text
     assert "| RTE | accuracy | 43.2 | 56.0 | 50.0 |" in text
     for picture in re.findall(r"!\[.+\]\((.+)\)", text):
         assert (tmp_path / "report" / picture).is_file()
-    assert text.count("![") == 4
+    assert text.count("![") == 6
 
 
 @pytest.mark.parametrize("kind", ["suite", "submission"])

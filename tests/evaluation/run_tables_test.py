@@ -26,6 +26,17 @@ def test_pretraining_runs_finished_and_not(tmp_path):
     assert table.cells()[1][0].note == "not finished"
 
 
+def test_perplexity_of_texts(tmp_path):
+    fake_workdirs.perplexity(tmp_path)
+    table = run_tables.perplexity(workdirs.find([tmp_path]))
+    assert texts(table) == [
+        ["novel.txt", "54.6", "321.5", "12,345", "512", "1.2", "out/books"]
+        + [str(tmp_path)],
+    ]
+    assert table.cells()[0][0].note == "all"
+    assert len(table.header) == 8
+
+
 def test_zero_shot(tmp_path):
     fake_workdirs.write_json(
         tmp_path / "result.json",
@@ -95,7 +106,14 @@ def test_settings_that_differ(tmp_path):
         tmp_path / "d" / "result.json", {"run": "finetune"}
     )
     table = run_tables.settings("finetune", workdirs.find([tmp_path]))
-    # What a run is of stands in its folder's name.
+    # What a run is of stands in its folder's name; what a grid runs besides
+    # is no setting of its results.
+    fake_workdirs.finetune(
+        tmp_path / "e", "rte", metrics, NUM_EPOCHS=3, ROWS=("full",)
+    )
+    assert run_tables.settings(
+        "finetune", workdirs.find([tmp_path])
+    ).header == ["workdir", "WEIGHT_DECAY"]
     assert table.header == ["workdir", "WEIGHT_DECAY"]
     assert [tuple(row) for row in texts(table)] == [
         (str(tmp_path / "a"), ""),

@@ -3,6 +3,7 @@ import pathlib
 import pytest
 
 from gpt1_keras import errors
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
@@ -118,6 +119,25 @@ def test_tasks_of_a_suite_share_its_configuration(tmp_path):
     found = workdirs.find([tmp_path])
     assert [run.task for run in found] == ["cola", "rte"]
     assert {run.row for run in found} == {"no_auxiliary_lm"}
+
+
+def test_seeds_of_an_unfinished_cell_have_the_grid_s_configuration(tmp_path):
+    sha256 = fake_workdirs.write_config(
+        tmp_path, "grid.grid", DATA_DIR="data", SEEDS=(1, 2, 3)
+    )
+    cell = tmp_path / "no_auxiliary_lm" / "rte"
+    for seed in (1, 2):
+        record = {"run": "finetune", "task": "rte", "seed": seed}
+        record |= {"metrics": {"accuracy": seed / 4}, "config_sha256": sha256}
+        record |= {"lm_loss_weight": 0.0, "backbone": "GPT1Backbone"}
+        fake_workdirs.write_json(cell / f"seed_{seed}" / "result.json", record)
+    fake_workdirs.write_lines(cell / "seed_3", [{"step": 1, "loss": 2.0}])
+    found = workdirs.find([tmp_path])
+    assert {run.config for run in found} == {tmp_path / "config.gin"}
+    assert [run.is_sample for run in found] == [False] * 3
+    assert [run.row for run in found] == ["no_auxiliary_lm"] * 2 + [None]
+    (result,) = comparison.over_seeds(found)
+    assert result.values("accuracy") == [0.25, 0.5]
 
 
 def test_unfinished_pretraining_is_found_by_its_metrics(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from keras import ops
 
 from gpt1_keras.layers import lstm_block
+from tests.reference import keras_hub_programs
 from tests.reference import small_models
 
 
@@ -59,3 +60,21 @@ def test_config_round_trip():
     config = keras.saving.serialize_keras_object(layer)
     again = keras.saving.deserialize_keras_object(config)
     assert again.get_config() == layer.get_config()
+
+
+def test_keras_hub_layer_program():
+    keras_hub_programs.programs().run_layer_test(
+        cls=lstm_block.LSTMBlock,
+        init_kwargs={
+            "hidden_dim": 6,
+            "num_units": 5,
+            "residual_dropout": 0.1,
+            "initializer_range": 0.02,
+        },
+        input_data=ops.convert_to_tensor(random(2, 7, 6)),
+        expected_output_shape=(2, 7, 6),
+        expected_num_trainable_weights=5,
+        expected_num_non_trainable_variables=2,
+        # It asks for states in half precision, ours are float32.
+        run_precision_checks=False,
+    )

@@ -1,3 +1,4 @@
+import keras
 import keras_hub
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import transfer
 from tests.models import branches_test
+from tests.reference import keras_hub_programs
 from tests.reference import small_models
 
 SIZES = {
@@ -154,3 +156,17 @@ def test_branches_are_refused():
         model.encode(
             np.zeros((1, 3), "int32"), allowed=np.ones((1, 3, 3), bool)
         )
+
+
+def test_keras_hub_backbone_program():
+    ids = ops.convert_to_tensor(small_models.token_ids(6, 7, below=23))
+    keras_hub_programs.programs().run_backbone_test(
+        cls=lstm_backbone.LSTMBackbone,
+        init_kwargs=SIZES | {"name": "lstm_backbone"},
+        input_data={"token_ids": ids, "padding_mask": ops.ones_like(ids)},
+        expected_output_shape=(6, 7, 8),
+        # It asks for states in half precision, ours are float32.
+        run_mixed_precision_check=False,
+        # The same code everywhere; compiling it for JAX takes longest.
+        run_quantization_check=keras.config.backend() == "tensorflow",
+    )

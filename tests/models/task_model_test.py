@@ -8,6 +8,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.training import learner
 from gpt1_keras.training import losses
 from gpt1_keras.training import optimizers
+from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
@@ -152,3 +153,39 @@ def test_round_trip_by_keras_file_and_preset(tmp_path):
         assert type(read.head) is heads.SumHead
         got = small_models.read(outputs(read, given)["logits"])
         np.testing.assert_array_equal(got, expected)
+
+
+def test_keras_hub_layer_program_for_candidates():
+    keras_hub_programs.programs().run_layer_test(
+        cls=task_model.FlattenCandidates,
+        init_kwargs={"dtype": "int32"},
+        input_data=ops.convert_to_tensor(batch()["token_ids"]),
+        expected_output_shape=(B * C, T),
+        expected_output_data=batch()["token_ids"].reshape(-1, T),
+        # It is of ids, which neither a loss nor half precision can be.
+        run_training_check=False,
+        run_precision_checks=False,
+    )
+
+
+def test_keras_hub_layer_program_for_the_extract_token():
+    hidden = np.random.default_rng(0).normal(size=(B, C, T, 8))
+    place = batch()["extract_position"]
+    keras_hub_programs.programs().run_layer_test(
+        cls=task_model.GatherExtract,
+        init_kwargs={},
+        input_data={
+            "hidden": ops.convert_to_tensor(
+                hidden.reshape(-1, T, 8), "float32"
+            ),
+            "extract_position": ops.convert_to_tensor(place),
+        },
+        expected_output_shape=(B, C, 8),
+        expected_output_data=np.take_along_axis(
+            hidden, place[..., None, None], axis=2
+        )[:, :, 0],
+        # Its training step wants inputs that share their first axis.
+        run_training_check=False,
+        # It gives what it takes: here float32 under every policy.
+        run_precision_checks=False,
+    )

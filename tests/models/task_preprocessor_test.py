@@ -8,6 +8,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.models import task_preprocessor
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
+from tests.reference import keras_hub_programs
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 
@@ -247,28 +248,39 @@ def test_preset_round_trip(transform, tmp_path):
 def test_predict_takes_what_the_preprocessor_gives():
     model = fine_tuned("classification")
     inputs = model.preprocessor(["the cat", "a", "b b"])
-    if keras.config.backend() != "tensorflow":
-        pytest.importorskip("tensorflow")  # KerasHub's predict needs it.
     found = model.predict(inputs, batch_size=2, verbose=0)["logits"]
     np.testing.assert_allclose(found, logits(model, inputs), atol=1e-6)
 
 
-@pytest.mark.parametrize("transform", HEADS)
-def test_predict_from_raw_strings(transform):
+# Where batches come from: KerasHub's loaders, none of them, `tf.data`.
+WAYS = ["loader", "no loader", "chain"]
+
+
+@pytest.fixture(params=WAYS)
+def as_chain(request, monkeypatch):
+    """A function from (strings, labels) to a `tf.data` chain, or None."""
+    if request.param == "no loader":
+        monkeypatch.setattr(task_model, "_HAS_LOADER", False)
+    if request.param != "chain":
+        return None
     tf = pytest.importorskip("tensorflow")
+    return lambda data, size: tf.data.Dataset.from_tensor_slices(data).batch(
+        size
+    )
+
+
+@pytest.mark.parametrize("transform", HEADS)
+def test_predict_from_raw_strings(transform, as_chain):
     model = fine_tuned(transform)
     x = RAW[transform]
     expected = logits(model, model.preprocessor(x))
-    chain = tf.data.Dataset.from_tensor_slices(x).batch(2)
-    for given in (x, chain):
-        found = model.predict(given, verbose=0)["logits"]
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    given = as_chain(x, 2) if as_chain else x
+    found = model.predict(given, verbose=0)["logits"]
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("is_chain", [False, True])
-def test_fit_from_raw_strings(is_chain):
+def test_fit_from_raw_strings(as_chain):
     """A label that is a word of the text is learnt."""
-    tf = pytest.importorskip("tensorflow")
     keras.utils.set_random_seed(0)  # of dropout
     model = fine_tuned("classification")
     draws = np.random.default_rng(0)
@@ -283,15 +295,102 @@ def test_fit_from_raw_strings(is_chain):
         metrics=["accuracy"],
     )
     given = {"x": texts, "y": labels, "batch_size": 8}
-    if is_chain:
-        chain = tf.data.Dataset.from_tensor_slices((texts, labels))
-        given = {"x": chain.batch(8)}
-    history = model.fit(**given, epochs=8, shuffle=False, verbose=0)
+    if as_chain:
+        given = {"x": as_chain((texts, labels), 8)}
+    history = model.fit(
+        **given,
+        validation_data=(["b cat", "a the"], np.array([0, 1])),
+        epochs=8,
+        shuffle=False,
+        verbose=0,
+    )
     losses = history.history["loss"]
     assert losses[-1] < 0.2 < losses[0]
     assert history.history["accuracy"][-1] == 1.0
+    assert history.history["val_accuracy"][-1] == 1.0
+    _, accuracy = model.evaluate(
+        ["a cat", "b cat"], np.array([0, 1]), verbose=0
+    )
+    assert accuracy == 0.5
     found = model.predict(["b cat", "a the"], verbose=0)["logits"]
     assert found.argmax(-1).tolist() == [0, 1]
+
+
+def test_keras_hub_preprocessing_program():
+    keras_hub_programs.programs().run_preprocessing_layer_test(
+        cls=task_preprocessor.GPT1TaskPreprocessor,
+        init_kwargs={
+            "tokenizer": preprocessor("classification").tokenizer,
+            "sequence_length": 4,
+        },
+        input_data=["the cat"],
+        expected_output={
+            "token_ids": [[[START, THE, CAT, EXTRACT]]],
+            "extract_position": [[3]],
+        },
+    )
+
+
+@keras.saving.register_keras_serializable(package="task_preprocessor_test")
+class Compiled(task_model.GPT1TaskModel):
+    """What KerasHub's program expects: compiled as it is made."""
+
+    backbone_cls = None  # No preset is one.
+
+    def __init__(self, *arguments, compile=True, **kwargs):
+        super().__init__(*arguments, **kwargs)
+        if compile:
+            self.compile(
+                optimizer="adam",
+                loss=keras.losses.SparseCategoricalCrossentropy(
+                    from_logits=True
+                ),
+            )
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*was not called as part of model loading",
+    "ignore:.*shuffle=True. was passed",
+)
+def test_keras_hub_task_program():
+    model = fine_tuned("classification")
+    keras_hub_programs.programs().run_task_test(
+        cls=Compiled,
+        init_kwargs={
+            "backbone": model.backbone,
+            "head": model.head,
+            "preprocessor": model.preprocessor,
+        },
+        # One batch: its tables do not go through `predict` row by row.
+        train_data=(["the cat", "a"], np.array([1, 0]), np.array([0.5, 1.0])),
+    )
+
+
+def language_model():
+    network = small_models.network(vocabulary_size=PIPELINE.vocabulary_size)
+    return builders.gpt1_causal_lm(network, PIPELINE)
+
+
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        (lambda: fine_tuned("classification"), "GPT1TaskPreprocessor"),
+        (language_model, "GPT1CausalLMPreprocessor"),
+    ],
+)
+def test_summary_tells_of_the_preprocessor(make, expected, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # of a terminal, which there is not
+    printed = []
+    model = make()
+    model.summary(
+        line_length=200, print_fn=lambda text, **_: printed.append(text)
+    )
+    text = "\n".join(printed)
+    assert f'Preprocessor: "{model.preprocessor.name}"' in text
+    assert type(model.preprocessor).__name__ == expected
+    assert "GPT1Tokenizer" in text and "Vocab size: 60" in text
+    assert "decoder_block_1 (DecoderBlock)" in text
+    assert f"Total params: {model.count_params():,}" in text
 
 
 def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):

@@ -59,6 +59,13 @@ def test_vocabulary():
     assert tokenizer.pad_token_id == 0 and tokenizer.start_token_id is None
 
 
+def test_padding_is_not_what_generation_stops_at():
+    pieces = ["\n</w>", *small_models.byte_pairs().vocabulary[:-1]]
+    pipeline = text_tokenizer.Tokenizer(pieces, [])
+    tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline)
+    assert tokenizer.end_token_id == 0 and tokenizer.pad_token_id == 1
+
+
 @pytest.mark.parametrize("pipeline", [small_models.byte_pairs, word_pieces])
 def test_assets_and_config_bring_it_back(tmp_path, pipeline):
     tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline())

@@ -94,6 +94,44 @@ def finetune(
     return folder
 
 
+def evaluations(metric, *pairs, step=100):
+    """Return lines of `metrics.jsonl`, beside others of the kind.
+
+    Args:
+        metric: str.
+        pairs: (dev, train sample) of each evaluation, `step` updates apart.
+    """
+    lines = [{"step": 10, "loss": 2.0}]
+    for i, (dev, train) in enumerate(pairs, 1):
+        for split, value in (("dev", dev), ("train_sample", train)):
+            lines.append({"step": i * step, "split": split, metric: value})
+            lines[-1] |= {"other": 0.0, "seconds": 1.0}
+    return lines
+
+
+def evaluate(folder, task, metrics, picture):
+    """Write an `evaluate` run with a picture (name, bytes) in `plots/`."""
+    record = {"run": "evaluate", "task": task, "split": "dev"}
+    record |= {"metrics": metrics, "seed": None, "num_examples": 10}
+    write_json(folder / "result.json", record)
+    name, content = picture
+    (folder / "plots").mkdir()
+    (folder / "plots" / name).write_bytes(content)
+
+
+def perplexity(folder):
+    """Write the perplexity of a text."""
+    metrics = {"loss": 4.0, "perplexity": 54.6, "word_perplexity": 321.5}
+    record = {
+        **{"run": "perplexity", "task": "language_model", "split": "all"},
+        **{"metrics": metrics | {"tokens": 12345, "words": 9000}},
+        **{"num_examples": 12345, "seed": None, "preset": "out/books"},
+        **{"corpus": "novel.txt", "sequence_length": 512},
+        **{"unknown_share": 0.0125, "paper": {}},
+    }
+    write_json(folder / "result.json", record)
+
+
 def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
     sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)

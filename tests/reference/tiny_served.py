@@ -7,6 +7,8 @@ import tempfile
 import tensorflow as tf
 
 from gpt1_keras.data import examples
+from gpt1_keras.models import causal_lm
+from gpt1_keras.serving import tf_language_model_server
 from gpt1_keras.serving import tf_task_server
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.text import tf_tokenizer
@@ -20,6 +22,13 @@ TEXTS = [
     "the garden " * 30,
     "Near, near - nearer!\nWalked",
 ]
+# What no person writes.
+HOSTILE = [
+    *(b"", b"\xff\xfe\x00", b"\x00" * 9, b"a" * 1_000_000, b" " * 100_000),
+    *("\u202e\U0001f600\u0301".encode(), b"&#0;&#xffffffff;<"),
+]
+# Of the language model: what stands before a text, and the longest one.
+OPENING, LANGUAGE_MODEL_LENGTH = 3, 16
 # One of each family, and a score.
 TASKS = ("sst2", "rte", "mrpc", "stsb", "story_cloze", "race")
 
@@ -76,3 +85,19 @@ def graph_tokenizer(sha256):
     tokenizer = model(TASKS[0]).preprocessor.tokenizer.pipeline
     assert tokenizer.sha256 == sha256
     return tf_tokenizer.GraphTokenizer(tokenizer)
+
+
+@functools.cache
+def language_model_server():
+    """A `LanguageModelServer` of the pretrained network."""
+    with tempfile.TemporaryDirectory() as folder:
+        network = causal_lm.GPT1CausalLM.from_preset(
+            str(tiny_task.write_preset(pathlib.Path(folder) / "preset"))
+        )
+    tokenizer = network.preprocessor.tokenizer.pipeline
+    return tf_language_model_server.LanguageModelServer(
+        network,
+        tf_tokenizer.GraphTokenizer(tokenizer),
+        opening_id=OPENING,
+        max_sequence_length=LANGUAGE_MODEL_LENGTH,
+    )

@@ -41,11 +41,11 @@ def write_cola(directory, *, sizes=None):
     return directory
 
 
-def write_preset(directory):
+def write_preset(directory, tokenizer=None):
     """Save a small `GPT1CausalLM` with a vocabulary of the words."""
     draws = random.Random(1)
     texts = [sentence(draws)[0] for _ in range(200)]
-    tokenizer = training.train_bpe(texts, vocabulary_size=80)
+    tokenizer = tokenizer or training.train_bpe(texts, vocabulary_size=80)
     keras.utils.set_random_seed(0)
     network = backbone.GPT1Backbone(
         **small_models.SIZES

@@ -3,8 +3,9 @@
     python -m tests.reference.without_tensorflow --backend jax
     python -m tests.reference.without_tensorflow --backend torch --python F
 
-pretrains, fine-tunes, evaluates, probes, measures perplexity, generates and
-reports on the generated sample data, and says of each run how long it took.
+pretrains, fine-tunes, evaluates, probes, measures perplexity, generates,
+reports on the generated sample data, uses the presets in Python, and says of
+each how long it took.
 TensorFlow is hidden from the processes. F, the python of an environment that
 has none (`requirements-no-tensorflow.txt`), runs them as it is.
 """
@@ -43,6 +44,30 @@ SMALL = {
     "NUM_PROBE_EXAMPLES": 8,
     "pretrain.Sampling.num_tokens": 12,
 }
+# What README.md does with presets in Python.
+MODELS = """
+import sys
+import keras
+import numpy as np
+from gpt1_keras import models
+
+language_model, fine_tuned = sys.argv[1:]
+model = models.GPT1CausalLM.from_preset(language_model)
+print(model.generate("it was", max_length=12))
+model = models.GPT1TaskModel.from_preset(fine_tuned)
+texts, labels = ["a fine film", "dull", "the same", "a bore"], [1, 0, 1, 0]
+inputs = model.preprocessor(texts)
+expected = model.predict(inputs, verbose=0)["logits"]
+found = model.predict(texts, verbose=0)["logits"]
+np.testing.assert_allclose(found, expected, atol=1e-5)
+model.compile(
+    optimizer=keras.optimizers.Adam(1e-2),
+    loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+)
+model.fit(texts, np.array(labels), epochs=3, batch_size=2, verbose=0)
+changed = model.predict(texts, verbose=0)["logits"]
+assert np.abs(changed - found).max() > 1e-3
+"""
 EXAMPLES = {"SAMPLE_EXAMPLES": 64, "EVALUATION_BATCH_SIZE": 16}
 
 
@@ -96,6 +121,14 @@ class Chain:
             raise RuntimeError(f"{name}: exit {done.returncode}\n{done.stderr}")
         return done.stdout
 
+    def models(self, *names):
+        """Use the presets of two runs in Python; return what is printed."""
+        presets = [str(self.directory / name / "preset") for name in names]
+        done = self._call("-c", MODELS, *presets)
+        if done.returncode:
+            raise RuntimeError(f"models: {done.stderr}")
+        return done.stdout
+
     def result(self, name):
         return json.loads((self.directory / name / "result.json").read_text())
 
@@ -135,6 +168,7 @@ class Chain:
                 **pretrained,
                 NUM_TOKENS=12,
             ),
+            "models": lambda: self.models("pretrain", "sst2"),
             "report": lambda: self.run(
                 "report", "report", RESULTS=str(self.directory)
             ),

@@ -2,13 +2,18 @@
 
 import contextlib
 import json
+import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import urllib.parse
 import urllib.request
 
+import matplotlib.image
+import numpy as np
 import pytest
 
 from gpt1_keras import errors
@@ -47,11 +52,12 @@ def command(preset, port=0):
 
 
 @contextlib.contextmanager
-def page(preset):
-    """A function that asks the page and returns what it answers."""
+def serving(preset, **environment):
+    """Serve a page in a process of its own; give its address."""
     process = subprocess.Popen(
         command(preset),
         cwd=tiny_fine_tuned.ROOT,
+        env=os.environ | environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -66,13 +72,20 @@ def page(preset):
                 break
         else:
             raise AssertionError("".join(lines))
-        yield lambda name, *values: ask(found[1], name, values)
+        yield found[1]
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         assert process.returncode == 0
     finally:
         process.kill()
         process.communicate()
+
+
+@contextlib.contextmanager
+def page(preset, **environment):
+    """A function that asks the page and returns what it answers."""
+    with serving(preset, **environment) as address:
+        yield lambda name, *values: ask(address, name, values)
 
 
 def ask(address, name, values):
@@ -105,16 +118,59 @@ def test_choices(folder):
         assert kind == "error"
 
 
+# A proxy that answers nothing, and what would tell others of the page.
+HOSTILE = {
+    "http_proxy": "http://127.0.0.1:9",
+    "HTTP_PROXY": "http://127.0.0.1:9",
+    "no_proxy": "",
+    "NO_PROXY": "",
+    "GRADIO_SHARE": "True",
+    "GRADIO_ANALYTICS_ENABLED": "True",
+}
+
+
 @needs_gradio
-def test_language_model(folder):
-    with page(folder / "pretrained") as ask_page:
+def test_language_model_whatever_the_environment(folder):
+    with page(folder / "pretrained", **HOSTILE) as ask_page:
         _, (summary, tokens) = ask_page("tokens", "the old gate")
         assert len(tokens) == int(summary.split()[0])
+        values = [float(each["token"].split()[-1]) for each in tokens]
+        total = float(re.search("log-probability (-[0-9.]+)", summary)[1])
+        assert sum(values) == pytest.approx(
+            total, abs=0.05 * len(values) + 0.01
+        )
         _, (text,) = ask_page("continue", "the old gate", 8, 0.8)
     assert text.startswith("the old gate ")
 
 
+def test_nothing_leaves_this_machine(monkeypatch):
+    for name, value in HOSTILE.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("NO_PROXY", "intranet")
+    demo._stay_on_this_machine()
+    assert os.environ["GRADIO_ANALYTICS_ENABLED"] == "False"
+    for name in ("no_proxy", "NO_PROXY"):
+        assert os.environ[name] == "intranet,127.0.0.1,localhost"
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("no_proxy", "*")
+    demo._stay_on_this_machine()
+    assert os.environ["NO_PROXY"] == "*"
+
+
 @needs_gradio
+def test_no_tunnel(monkeypatch):
+    given = {}
+
+    class App:
+        def launch(self, **settings):
+            given.update(settings)
+            return None, "address", None
+
+    assert demo.launch(App(), 0) == "address"
+    assert given["share"] is False
+    assert given["server_name"] == "127.0.0.1"
+
+
 def test_port_in_use(folder):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -128,7 +184,87 @@ def test_port_in_use(folder):
             check=False,
         )
     assert done.returncode == 2
-    assert f"PORT {port} is taken" in done.stderr.strip().splitlines()[-1]
+    last = done.stderr.strip().splitlines()[-1]
+    assert f"PORT {port} cannot be used (Address already in use)" in last
+
+
+@pytest.mark.parametrize("port", [-1, 65536, "http", None])
+def test_no_port(port):
+    with pytest.raises(errors.InputError, match=f"^PORT {port} .* 0 to 65535"):
+        demo.demo(preset="nowhere", port=port, seed=0)
+
+
+def test_port_that_is_not_allowed(monkeypatch):
+    def bind(self, address):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(demo.socket.socket, "bind", bind)
+    with pytest.raises(errors.InputError, match=r"^PORT 80 .*\(Permission "):
+        demo.demo(preset="nowhere", port=80, seed=0)
+
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "google-chrome"))), None
+)
+
+
+def browse(folder, address, *options):
+    """What headless Chromium, which finds no other host, writes of a page."""
+    done = subprocess.run(
+        [
+            CHROMIUM,
+            *("--headless", "--no-sandbox", "--disable-gpu"),
+            f"--user-data-dir={folder / 'profile'}",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+            "--no-proxy-server",
+            "--window-size=1000,1000",
+            # Of the page's own clock: its scripts have run.
+            "--virtual-time-budget=20000",
+            *options,
+            address,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        timeout=120,
+        check=True,
+    )
+    return done.stdout.decode()
+
+
+def hosts_asked(log, address):
+    """Hosts the page has asked; the browser's own errands are not its."""
+    events = json.loads(log.read_text())["events"]
+    given = [event.get("params", {}) for event in events]
+    return {
+        urllib.parse.urlsplit(each["url"]).hostname
+        for each in given
+        if "url" in each and each.get("initiator") == address.rstrip("/")
+    }
+
+
+@needs_gradio
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
+@pytest.mark.parametrize(
+    "name, expected",
+    [
+        ("pretrained", ["language model", "how likely is it?", "temperature"]),
+        ("race", ["race", "choices, one a line"]),
+    ],
+)
+def test_in_a_browser_without_the_internet(folder, tmp_path, name, expected):
+    picture, log = tmp_path / "page.png", tmp_path / "net.json"
+    with serving(folder / name) as address:
+        dom = browse(tmp_path, address, "--dump-dom", f"--log-net-log={log}")
+        browse(tmp_path, address, f"--screenshot={picture}")
+    assert re.search(rf"<h2[^>]*>{expected[0]}</h2>", dom)
+    for text in (*expected, str(folder / name)):
+        assert text in dom
+    assert hosts_asked(log, address) == {"127.0.0.1"}
+    pixels = matplotlib.image.imread(picture)
+    assert pixels.shape[:2] == (1000, 1000)
+    colors = np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)
+    assert len(colors) > 50
 
 
 def test_without_gradio(folder, monkeypatch):

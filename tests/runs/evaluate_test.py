@@ -245,7 +245,11 @@ def test_scores(folder, models, tmp_path):
     assert (tmp_path / "plots" / "scores.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "confusion.png").exists()
     rows = predictions.read(tmp_path / "predictions.tsv")
-    assert [row["probabilities"] for row in rows] == [{}] * len(SCORES)
+    shares = special.softmax(logits, axis=-1)
+    for row in rows:
+        assert row["probabilities"] == pytest.approx(
+            dict(zip("012345", shares[row["row"]].tolist())), abs=1e-4
+        )
     errors = [row["error"] for row in rows]
     assert errors == sorted(errors, reverse=True)
     for row in rows:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 
 from gpt1_keras import main
 from gpt1_keras.data.readers import glue
+from gpt1_keras.evaluation import predictions
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
@@ -132,6 +134,94 @@ def test_special_rows_are_drawn_and_saved(experiment, finished):
     assert 0.01 < np.std(keras.ops.convert_to_numpy(rows)) < 0.5
 
 
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    """A folder with my.csv, a preset, and what was fine-tuned on them."""
+    folder = tmp_path_factory.mktemp("own")
+    tiny_task.write_preset(folder / "preset")
+    draws = random.Random(3)
+    rows = [tiny_task.sentence(draws) for _ in range(160)]
+    (folder / "my.csv").write_text(
+        "review,stars\n" + "".join(f"{t},{'bg'[int(w)]}\n" for t, w in rows)
+    )
+    status, errors = run_own(folder)
+    assert status == 0, errors
+    return folder
+
+
+def run_own(folder, **settings):
+    return tiny_fine_tuned.call_main(
+        "gin/finetune/custom.gin",
+        folder / "run",
+        **{
+            "TRAIN_FILE": str(folder / "my.csv"),
+            "PRESET": str(folder / "preset"),
+            "TEXT_COLUMN": "review",
+            "LABEL_COLUMN": "stars",
+            "SEQUENCE_LENGTH": 32,
+            "BATCH_SIZE": 8,
+            "NUM_EPOCHS": 4,
+            "PEAK_LEARNING_RATE": 1e-2,
+            "BUCKET_LENGTHS": (16, 32),
+        }
+        | settings,
+    )
+
+
+def score_own(folder, workdir, file, **settings):
+    """Evaluate what was fine-tuned on a file; the columns have plain names."""
+    return tiny_fine_tuned.call_main(
+        "gin/evaluate_custom.gin",
+        workdir,
+        **{"PRESET": str(folder / "run"), "TEST_FILE": str(file)} | settings,
+    )
+
+
+def test_own_file_one_command_a_model(own, tmp_path):
+    found = result.read(own / "run")
+    assert found["task"] == "custom" and found["paper"] == {}
+    assert found["num_train_examples"] + found["num_examples"] == 160
+    assert 12 <= found["num_examples"] <= 20
+    assert found["metrics"]["accuracy"] > found["majority"]["accuracy"]
+    # The rows held out are there to look at, and score as they did.
+    status, errors = score_own(own, tmp_path, own / "run" / "dev.jsonl")
+    assert status == 0, errors
+    again = result.read(tmp_path)
+    assert again["metrics"] == pytest.approx(found["metrics"])
+    assert again["num_examples"] == found["num_examples"]
+    assert (tmp_path / "plots" / "confusion.png").exists()
+
+
+def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
+    file = tmp_path / "new.jsonl"
+    file.write_text('{"text": "the garden"}\n{"text": "a tall harbour"}\n')
+    status, errors = score_own(own, tmp_path / "out", file)
+    assert status == 0, errors
+    assert result.read(tmp_path / "out")["metrics"] == {}
+    table = predictions.read(tmp_path / "out" / "predictions.tsv")
+    assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
+    file.write_text('{"text": "the garden", "label": "h"}\n')
+    status, errors = score_own(own, tmp_path / "other", file)
+    assert status == 2
+    assert "new.jsonl line 1 has label 'h'" in errors
+    # The same command looks at the mended file again.
+    file.write_text('{"text": "the garden", "label": "g"}\n')
+    status, errors = score_own(own, tmp_path / "out", file)
+    assert status == 0, errors
+    assert set(result.read(tmp_path / "out")["metrics"]) == {"accuracy"}
+
+
+def test_own_file_that_changed_after_the_end(own):
+    content = (own / "my.csv").read_text()
+    (own / "my.csv").write_text(content + "the old garden,b\n")
+    status, errors = run_own(own)
+    (own / "my.csv").write_text(content)
+    assert status == 2
+    assert "examples have changed since" in errors
+    status, errors = run_own(own)
+    assert status == 0, errors
+
+
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="a graph of TensorFlow"
 )
@@ -241,7 +331,7 @@ def test_part_of_the_training_examples(experiment, tmp_path):
         ({"NUM_EPOCHS": 0}, "NUM_EPOCHS is 0"),
         ({"SOFTMAX_OVER": "words"}, "SOFTMAX_OVER is 'words'"),
         ({"SEEDS": (1, 1)}, "give different whole numbers"),
-        ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES and"),
+        ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES is 0"),
     ],
 )
 def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):

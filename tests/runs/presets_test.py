@@ -1,5 +1,7 @@
+import collections
 import json
 import os
+import pathlib
 import shutil
 
 import keras
@@ -132,7 +134,10 @@ def test_damaged_preset(preset, tmp_path, name, text):
     with pytest.raises(errors.InputError) as caught:
         presets.load(causal_lm.GPT1CausalLM, damaged)
     message = str(caught.value)
-    assert message.startswith(f"PRESET {damaged} cannot be read: ")
+    assert message.startswith(f"PRESET {damaged} cannot be read (")
+    assert message.endswith(
+        "give the workdir of a finished run, or make it again"
+    )
     assert "\n" not in message
     assert keras.config.dtype_policy().name == "float32"
 
@@ -190,6 +195,38 @@ def test_save_goes_on_after_a_killed_one(preset, tmp_path):
     assert not (tmp_path / "preset" / "torn").exists()
     found = presets.load(task_model.GPT1TaskModel, tmp_path / "preset")
     assert found.preprocessor.label_words == ["entailment", "not_entailment"]
+
+
+def test_save_that_fails_leaves_what_was_there(preset, tmp_path, monkeypatch):
+    task = benchmarks.benchmark("cola")
+    model = tiny_fine_tuned.write(tmp_path, task, preset)
+    before = tiny_fine_tuned.contents(tmp_path)
+
+    def save(directory):
+        pathlib.Path(directory).mkdir()
+        (pathlib.Path(directory) / "model.weights.h5").write_text("torn")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(model, "save_to_preset", save)
+    with pytest.raises(OSError, match="No space left"):
+        presets.save(model, tmp_path / "preset")
+    assert tiny_fine_tuned.contents(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["preset"]
+
+
+def test_save_needs_room(preset, tmp_path, monkeypatch):
+    model = tiny_fine_tuned.write(
+        tmp_path, benchmarks.benchmark("cola"), preset
+    )
+    before = tiny_fine_tuned.contents(tmp_path)
+    usage = collections.namedtuple("usage", ["total", "used", "free"])
+    monkeypatch.setattr(
+        presets.shutil, "disk_usage", lambda path: usage(10**9, 10**9, 100)
+    )
+    with pytest.raises(OSError, match="No space left"):
+        presets.save(model, tmp_path / "preset")
+    assert tiny_fine_tuned.contents(tmp_path) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["preset"]
 
 
 def test_label_words_are_kept_as_they_are(preset, tmp_path):

@@ -64,6 +64,10 @@ def test_longest_sequence(given, positions, expected):
     [
         ({"batch_size": 6, "microbatch_size": 4}, "MICROBATCH_SIZE 4"),
         ({"num_epochs": 0}, "NUM_EPOCHS is 0"),
+        ({"num_epochs": 1.5}, "NUM_EPOCHS is 1.5: give a whole number"),
+        ({"evaluation_batch_size": 0}, "EVALUATION_BATCH_SIZE is 0"),
+        ({"early_evaluation_steps": 9}, "EARLY_EVALUATION_STEPS is 9: give"),
+        ({"bucket_lengths": (8, 0.5)}, "BUCKET_LENGTHS is .8, 0.5.: give"),
         ({"softmax_over": "all"}, "SOFTMAX_OVER is 'all'"),
     ],
 )

@@ -44,3 +44,11 @@ def test_other_answers_are_noticed(served):
     found[0]["log_probability"] = found[0]["log_probability"] - 0.5
     _, compared = served.compare(found)
     assert compared["largest_difference"] == pytest.approx(0.5, abs=1e-4)
+
+
+def test_other_lengths_are_noticed(served):
+    found = answers(served)
+    found[0]["num_tokens"] = found[0]["num_tokens"] + [1, 0, 0, 0]
+    _, compared = served.compare(found)
+    assert compared["same_num_tokens"] == 0.75
+    assert compared["compared_rows"] == 4

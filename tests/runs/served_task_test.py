@@ -57,7 +57,7 @@ def test_the_model_agrees_with_its_server(served, name):
     )
 
 
-def test_other_answers_are_noticed(served):
+def test_other_probabilities_are_noticed(served):
     served = served["cola"]
     found = answers(served)
     found[0]["probabilities"] = np.array(found[0]["probabilities"])
@@ -67,7 +67,44 @@ def test_other_answers_are_noticed(served):
     assert compared["largest_difference"] == pytest.approx(
         abs(first[0] - first[1]), abs=1e-5
     )
+
+
+@pytest.mark.parametrize("other", ["swapped", b"neither"])
+def test_other_labels_are_noticed(served, other):
+    """Also where the probabilities beside them are right."""
+    served = served["cola"]
+    found = answers(served)
+    right = found[0]["label"][0].decode()
+    if other == "swapped":
+        other = {"0": b"1", "1": b"0"}[right]
+    found[0]["label"] = np.array([other, *found[0]["label"][1:]], object)
+    _, compared = served.compare(found)
+    assert compared["largest_difference"] < 1e-5
     assert compared["same_predictions"] == pytest.approx(1 - 1 / len(served))
+
+
+def test_other_scores_are_noticed(served):
+    served = served["stsb"]
+    found = answers(served)
+    found[0]["score"] = np.array(found[0]["score"])
+    found[0]["score"][0] += 0.5
+    _, compared = served.compare(found)
+    assert compared["largest_difference"] == pytest.approx(0.1, abs=1e-5)
+    assert compared["same_predictions"] == pytest.approx(1 - 1 / len(served))
+
+
+def test_only_rows_of_equal_ids_are_compared(served, monkeypatch):
+    served = served["cola"]
+    ids = served._ids_in_graph()
+    ids[0] = [[*ids[0][0], 0]]
+    monkeypatch.setattr(served, "_ids_in_graph", lambda: ids)
+    found = answers(served)
+    swapped = {b"0": b"1", b"1": b"0"}[found[0]["label"][0]]
+    found[0]["label"] = np.array([swapped, *found[0]["label"][1:]], object)
+    _, compared = served.compare(found)
+    assert compared["compared_rows"] == len(served) - 1
+    assert compared["same_predictions"] == 1.0
+    assert compared["identical_texts"] == pytest.approx(1 - 1 / len(served))
 
 
 def test_what_it_says_of_itself(served):

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -27,9 +29,33 @@ def test_table_has_the_frequent_pieces_of_a_split(tmp_path, limit, num_known):
     options = tiny_serving_options.of(
         tmp_path, table_split="train", num_table_pieces=limit
     )
-    graph = options.graph_tokenizer(WORDS, benchmarks.benchmark("cola"))
+    rows = options.table_rows(benchmarks.benchmark("cola"))
+    graph = options.graph_tokenizer(WORDS, rows)
     assert graph.num_known == num_known - 1
     assert graph(tf.constant(["xx a"])).to_list() == [WORDS.encode("xx a")]
+
+
+def test_table_of_a_file_goes_before_a_split(tmp_path):
+    write_cola(tmp_path, ["xx"])
+    asked = []
+
+    def build_task(preprocessor, file=None):
+        asked.append((preprocessor, file))
+        return dataclasses.replace(
+            benchmarks.benchmark("cola"),
+            read=lambda data_dir, split: [f"{split} of {file}"],
+        )
+
+    options = tiny_serving_options.of(
+        tmp_path,
+        table_split="train",
+        table_file="own.tsv",
+        build_task=build_task,
+    )
+    task = benchmarks.benchmark("cola")
+    assert options.table_rows(task, "preset's") == ["train of own.tsv"]
+    assert asked == [("preset's", "own.tsv")]
+    assert [row.text for row in options.table_rows(task)] == ["xx"]
 
 
 def test_rounded_weights(tmp_path):

@@ -175,7 +175,9 @@ def test_unfinished_runs_are_left_out(folder, tmp_path, caplog):
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     filled = ["sst2", "mrpc", "qqp", "qnli", "rte", "wnli"]
     assert result["filled"] == filled
-    assert f"no model for {', '.join(filled)}: their files" in caplog.text
+    assert (
+        f"no model or no test file for {', '.join(filled)}: one" in caplog.text
+    )
 
 
 def test_model_of_another_task(folder, tmp_path):

@@ -140,7 +140,7 @@ def test_missing_files_are_found_before_anything_trains(tmp_path):
         ((), "TASKS is"),
         (("cola", "cola"), "give different names"),
         (("cola", "kola"), "did you mean 'cola'"),
-        ("cola", "TASKS is"),
+        ("cola", r"TASKS is 'cola': give a tuple: \('cola',\)"),
     ],
 )
 def test_wrong_tasks(tmp_path, tasks, expected):

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 
 import gin
 import keras
@@ -36,10 +37,10 @@ def run(arguments):
     return status, errors.getvalue()
 
 
-def probe(experiment, workdir, *settings):
+def probe(experiment, workdir, *settings, name="cola"):
     return run(
         [
-            *("--gin", "gin/zero_shot/cola.gin"),
+            *("--gin", f"gin/zero_shot/{name}.gin"),
             *("--set", f"DATA_DIR = {str(experiment.directory / 'data')!r}"),
             *("--set", f"PRESET = {str(experiment.directory / 'preset')!r}"),
             *(word for each in settings for word in ("--set", each)),
@@ -82,6 +83,67 @@ def test_cola(experiment, tmp_path):
     )
 
 
+@pytest.fixture(scope="module")
+def reviews(experiment):
+    """SST-2 with sentences that the preset's vocabulary is of."""
+    draws = random.Random(2)
+    rows = [tiny_task.sentence(draws) for _ in range(40)]
+    folder = experiment.directory / "data" / "glue" / "SST-2"
+    folder.mkdir(parents=True)
+    lines = ["sentence\tlabel", *(f"{text}\t{label}" for text, label in rows)]
+    (folder / "dev.tsv").write_text("\n".join(lines) + "\n")
+
+
+def test_label_words_of_sst2(experiment, reviews, tmp_path):
+    found = []
+    for i, settings in enumerate(
+        (
+            [],
+            ["LABEL_WORDS = (('harbour',), ('garden', 'tree'))"],
+            ["LABEL_WORDS = (('garden', 'tree'), ('harbour',))"],
+        )
+    ):
+        status, errors = probe(
+            experiment, tmp_path / str(i), *settings, name="sst2"
+        )
+        assert status == 0, errors
+        found.append(result.read(tmp_path / str(i))["metrics"]["auc"])
+    assert abs(found[0] - found[1]) > 0.01
+    # Good and bad the other way round: every pair is in the other order.
+    assert found[1] == pytest.approx(1 - found[2]) != 0.5
+
+
+@pytest.mark.parametrize("words", ["'good'", "((), ('good',))", "('a', 'b')"])
+def test_wrong_label_words_end_in_one_line(experiment, tmp_path, words):
+    workdir = tmp_path / "run"
+    status, errors = probe(
+        experiment, workdir, f"LABEL_WORDS = {words}", name="sst2"
+    )
+    assert status == 2
+    last = errors.strip().split("\n")[-1]
+    assert last.startswith("error: LABEL_WORDS ")
+    assert "not two lists of words: give" in last and "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
+    "name, split",
+    [("lambada", "dev"), ("wsc", "test"), ("pdp", "test"), ("dprd", "test")],
+)
+def test_without_data_dir_sample_files_are_probed(
+    experiment, tmp_path, monkeypatch, name, split
+):
+    monkeypatch.setenv(
+        "GPT1_KERAS_CACHE", str(experiment.directory / "sample_cache")
+    )
+    settings = ["DATA_DIR = None", "SAMPLE_EXAMPLES = 16"]
+    status, errors = probe(experiment, tmp_path / "run", *settings, name=name)
+    assert status == 0, errors
+    found = result.read(tmp_path / "run")
+    assert (found["task"], found["split"]) == (name, split)
+    assert found["num_examples"] == 4
+    assert 0 <= found["metrics"]["accuracy"] <= 1
+
+
 def test_dtype_is_that_of_the_network(experiment, tmp_path):
     found = []
     for name in ("float32", "mixed_bfloat16"):
@@ -115,6 +177,8 @@ def test_batches_and_buckets_change_nothing(experiment, tmp_path):
         (["SPLIT = 'dve'"], "'dve'"),
         (["PRESET = 'nowhere'"], "PRESET nowhere"),
         (["PROBE = 'race'"], "RACE"),
+        (["NUM_EXAMPLES = -5"], "NUM_EXAMPLES or NUM_PROBE_EXAMPLES is -5"),
+        (["PROBE = ('cola',)"], "no probe ('cola',)"),
     ],
 )
 def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):

@@ -26,3 +26,15 @@ def test_answers(tmp_path):
 def test_failure(tmp_path):
     with pytest.raises(RuntimeError, match="does not answer"):
         bare_process.answers(tmp_path / "nothing", [{"text": ["a"]}])
+
+
+def test_what_it_wrote_is_harmless(tmp_path, monkeypatch):
+    """It may quote what a user sent."""
+    program = tmp_path / "program.py"
+    program.write_text("raise SystemExit('\\x1b[2J\\u202e' + 'a' * 9999)\n")
+    monkeypatch.setattr(bare_process, "_REPLAY", program)
+    with pytest.raises(RuntimeError) as caught:
+        bare_process.answers(tmp_path, [])
+    message = str(caught.value)
+    assert "\\x1b[2J\\u202eaaa" in message
+    assert message.isascii() and message.isprintable() and len(message) < 2000

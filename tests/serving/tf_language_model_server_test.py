@@ -62,3 +62,32 @@ def test_ids_in(model, server):
 def test_empty_batch(server):
     found = server.signatures()["score"](text=tf.zeros([0], tf.string))
     assert found["log_probability"].shape == (0,)
+
+
+def test_hostile_input(server, capfd):
+    found = server.signatures()["score"](text=tf.constant(tiny_served.HOSTILE))
+    assert np.isfinite(found["log_probability"]).all()
+    lengths = found["num_tokens"].numpy()
+    assert lengths.min() == 0 and lengths.max() == LENGTH
+    empty, million = (
+        tiny_served.HOSTILE.index(text) for text in (b"", b"a" * 1_000_000)
+    )
+    assert lengths[empty] == 0 and found["log_probability"][empty] == 0.0
+    assert found["is_cut"][million] and not found["is_cut"][empty]
+    printed = "".join(capfd.readouterr())
+    assert "aaaaaaaa" not in printed and "\u202e" not in printed
+    assert "\x00" not in printed
+
+
+@pytest.mark.parametrize(
+    "ids, message",
+    [
+        ([[0, 9999]], "token_ids must be 0 to"),
+        ([[-1, 0]], "token_ids must be 0 to"),
+        ([[1] * 33], "at most 32 positions"),
+    ],
+)
+def test_ids_that_are_none(server, ids, message):
+    tokens = server.signatures()["tokens"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tokens(token_ids=tf.constant(ids, tf.int32))

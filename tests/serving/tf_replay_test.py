@@ -7,6 +7,8 @@ import pytest
 import tensorflow as tf
 
 from gpt1_keras.serving import tf_replay
+from gpt1_keras.text import tf_tokenizer
+from gpt1_keras.text import tokenizer
 
 
 class Upper(tf.Module):
@@ -57,3 +59,35 @@ def test_what_a_server_lacks_cannot_be_imported(saved_model, tmp_path, name):
     done = replay(saved_model, tmp_path, code)
     assert done.returncode == 1
     assert f"import of {name} halted" in done.stderr
+
+
+WORD_PIECES = tokenizer.Tokenizer(
+    ["[UNK]", "[NEWLINE]", "a", "b", "##b", "##a", "bc"]
+)
+
+
+class Encode(tf.Module):
+    def __init__(self):
+        self.tokenizer = tf_tokenizer.GraphTokenizer(WORD_PIECES)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def run(self, text):
+        return {"ids": self.tokenizer(text).to_tensor(-1)}
+
+
+def test_word_pieces_without_their_package(tmp_path):
+    """The package itself would import Keras, which is forbidden."""
+    module = Encode()
+    tf.saved_model.save(module, tmp_path / "1", signatures=module.run)
+    done = replay(tmp_path / "1", tmp_path)
+    assert done.returncode == 0, done.stderr
+    first = json.loads((tmp_path / "answered").read_text().splitlines()[0])
+    assert first == {"ids": WORD_PIECES.encode_batch(["a", "bc"])}
+
+
+def test_word_pieces_where_the_package_lacks(monkeypatch):
+    monkeypatch.setattr(
+        tf_replay.importlib.util, "find_spec", lambda name: None
+    )
+    with pytest.raises(SystemExit, match="pip install tensorflow-text"):
+        tf_replay._library()

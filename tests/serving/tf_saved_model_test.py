@@ -1,7 +1,10 @@
 """What TensorFlow Serving reads; asked as it is asked, through its protos."""
 
 import concurrent.futures
+import contextlib
 import json
+import pathlib
+import re
 import subprocess
 import sys
 
@@ -17,6 +20,37 @@ from tensorflow_serving.apis import prediction_service_pb2_grpc
 from gpt1_keras.serving import tf_saved_model
 from tests.reference import tiny_served
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+_OF_CLASSES = {"probabilities", "label", "is_cut"}
+# Name -> inputs, signature, names of the outputs.
+FAMILIES = {
+    "sst2": ({"text": ["a joy", "old"]}, "serving_default", _OF_CLASSES),
+    "rte": (
+        {"text": ["It rained."], "text_pair": ["It was dry."]},
+        "serving_default",
+        _OF_CLASSES,
+    ),
+    "stsb": (
+        {"text": ["old tree"], "text_pair": ["our gate"]},
+        "serving_default",
+        {"score", "probabilities", "is_cut"},
+    ),
+    "race": (
+        {
+            "text": ["Ann ran home."],
+            "text_pair": ["Who ran?"],
+            "choices": [["Ann", "Bob", "our gate", ""]],
+        },
+        "serving_default",
+        _OF_CLASSES,
+    ),
+    "language_model": (
+        {"text": ["It was a dark night.", ""]},
+        "score",
+        {"log_probability", "num_tokens", "is_cut"},
+    ),
+}
+MODELS_OF_THE_MANUAL = {"sst2", "rte", "mrpc", "stsb", "race", "mini"}
 REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
 
 
@@ -85,13 +119,31 @@ def answer(model, request):
     return {name: value.numpy() for name, value in found.items()}
 
 
-def test_grpc(model):
-    """The real messages over a socket; the service itself is ours."""
+@pytest.fixture(scope="module", params=FAMILIES)
+def family(request, tmp_path_factory):
+    """(name, saved and loaded model, its server before)."""
+    name = request.param
+    if name == "language_model":
+        server = tiny_served.language_model_server()
+    else:
+        server = tiny_served.server(name)
+    directory = tmp_path_factory.mktemp(name) / "1"
+    tf_saved_model.write(server, directory, labels=[], requests=[])
+    return name, tf.saved_model.load(directory), server
+
+
+@contextlib.contextmanager
+def serving(answer_request):
+    """Yields the port of a server: the messages are real, the service ours.
+
+    Args:
+        answer_request: function of a `PredictRequest` to a dict of arrays.
+    """
 
     class Service(prediction_service_pb2_grpc.PredictionServiceServicer):
         def Predict(self, request, context):
             response = predict_pb2.PredictResponse()
-            for name, value in answer(model, request).items():
+            for name, value in answer_request(request).items():
                 response.outputs[name].CopyFrom(tf.make_tensor_proto(value))
             return response
 
@@ -102,20 +154,82 @@ def test_grpc(model):
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
-        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-            response = stub.Predict(
-                tf_saved_model.predict_request(REQUESTS[0]), timeout=30
-            )
+        yield port
     finally:
         server.stop(None)
-    np.testing.assert_allclose(
-        tf.make_ndarray(response.outputs["probabilities"]),
-        expected(),
-        atol=1e-6,
-    )
-    (label,) = tf.make_ndarray(response.outputs["label"])
-    assert label in (b"entailment", b"not_entailment")
+
+
+def test_grpc(family):
+    name, model, server = family
+    inputs, signature, outputs = FAMILIES[name]
+    request = tf_saved_model.predict_request(inputs, signature=signature)
+    with (
+        serving(lambda request: answer(model, request)) as port,
+        grpc.insecure_channel(f"127.0.0.1:{port}") as channel,
+    ):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        response = stub.Predict(request, timeout=60)
+    assert set(response.outputs) == outputs
+    right = server.answer(**{k: tf.constant(v) for k, v in inputs.items()})
+    for key, value in response.outputs.items():
+        found, wanted = tf.make_ndarray(value), right[key].numpy()
+        assert found.shape == wanted.shape
+        if wanted.dtype.kind == "f":
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
+        else:
+            assert found.tolist() == wanted.tolist()
+
+
+# --- tools/serve.md ----------------------------------------------------------
+
+
+def server_of(name):
+    """The server that answers in place of a model of the manual's."""
+    if name == "mini":
+        return tiny_served.language_model_server()
+    return tiny_served.server(name)
+
+
+def manual():
+    return (ROOT / "tools" / "serve.md").read_text(encoding="utf-8")
+
+
+def test_rest_requests_of_the_manual():
+    """One for each family; the body is what the signature takes."""
+    commands = re.findall(r"/models/(\w+):predict -d '(.*)'\n", manual())
+    assert {name for name, _ in commands} == MODELS_OF_THE_MANUAL
+    for name, body in commands:
+        body = json.loads(body)
+        wanted = "score" if name == "mini" else "serving_default"
+        assert body.pop("signature_name", "serving_default") == wanted
+        inputs = {k: tf.constant(v) for k, v in body.pop("inputs").items()}
+        assert not body
+        assert tuple(inputs) == server_of(name).texts
+        server_of(name).answer(**inputs)
+
+
+def test_grpc_requests_of_the_manual(capsys):
+    """The program as it stands there, but for the port."""
+    asked = []
+
+    def answer_request(request):
+        name = request.model_spec.name
+        asked.append((name, request.model_spec.signature_name))
+        inputs = {
+            key: tf.constant(tf.make_ndarray(value))
+            for key, value in request.inputs.items()
+        }
+        found = server_of(name).answer(**inputs)
+        return {key: value.numpy() for key, value in found.items()}
+
+    code = re.search(r"```python\n(import grpc\n.*?)```", manual(), re.DOTALL)
+    with serving(answer_request) as port:
+        address = f"127.0.0.1:{port}"
+        assert "localhost:8500" in code[1]
+        exec(code[1].replace("localhost:8500", address), {})
+    assert {name for name, _ in asked} == MODELS_OF_THE_MANUAL
+    assert ("mini", "score") in asked
+    assert len(capsys.readouterr().out.splitlines()) == len(asked)
 
 
 def test_as_a_layer_of_keras_3(directory):

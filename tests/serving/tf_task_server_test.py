@@ -57,15 +57,43 @@ def test_empty_batch(name):
     assert found["probabilities"].shape[0] == 0
 
 
-def test_hostile_input():
-    texts = [b"\xff\xfe\x00", b"\x00" * 9, b"a" * 1_000_000, b" " * 100_000]
-    texts += ["\u202e\U0001f600\u0301".encode(), b"&#0;&#xffffffff;<"]
+def test_hostile_input(capfd):
+    texts = tiny_served.HOSTILE
     found = tiny_served.signature("rte")(
         text=tf.constant(texts), text_pair=tf.constant(texts[::-1])
     )
     probabilities = found["probabilities"].numpy()
     np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-5)
-    assert found["is_cut"].numpy()[2]
+    assert found["is_cut"].numpy()[texts.index(b"a" * 1_000_000)]
+    printed = "".join(capfd.readouterr())
+    assert "aaaaaaaa" not in printed and "\u202e" not in printed
+    assert "\x00" not in printed
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"token_ids": [[[0, 1, 999]]]}, "token_ids must be 0 to"),
+        ({"token_ids": [[[0, -1, 2]]]}, "token_ids must be 0 to"),
+        ({"token_ids": [[[2**31 - 1, 0, 0]]]}, "token_ids must be 0 to"),
+        ({"token_ids": [[[1] * 33]]}, "at most 32 positions"),
+        ({"extract_position": [[3]]}, "extract_position must be less than T"),
+        ({"extract_position": [[-1]]}, "extract_position must not be negative"),
+        ({"extract_position": [[0, 1]]}, "extract_position must be \\[B, C\\]"),
+    ],
+)
+def test_ids_that_are_none(changes, message):
+    inputs = {"token_ids": [[[0, 1, 2]]], "extract_position": [[2]]}
+    answer = tiny_served.signature("sst2", "tokens")
+
+    def ask(inputs):
+        return answer(
+            **{name: tf.constant(v, tf.int32) for name, v in inputs.items()}
+        )
+
+    assert ask(inputs)["logits"].shape == (1, 2)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        ask(inputs | changes)
 
 
 def test_wrong_shapes_are_named():

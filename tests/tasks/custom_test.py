@@ -1,4 +1,5 @@
 import json
+import types
 
 import numpy as np
 import pytest
@@ -173,3 +174,45 @@ def test_mistakes_in_other_files(build, split, tmp_path):
 def test_no_train_file():
     with pytest.raises(errors.InputError, match="TRAIN_FILE"):
         custom.custom(train=None, dev_fraction=0.1, seed=0)
+
+
+@pytest.mark.parametrize(
+    "score_range, is_regression, expected",
+    [
+        ([0.0, 5.0], False, targets.ScoreDistribution),
+        ([0.0, 5.0], True, targets.Score),
+        ([0.0, 0.7], True, targets.Score),
+    ],
+)
+def test_score_of_a_preset(tmp_path, score_range, is_regression, expected):
+    file = tmp_path / "my.jsonl"
+    row = {"text": "a", "text_pair": "b", "label": 0.5}
+    file.write_text(json.dumps(row) + "\n")
+    preprocessor = types.SimpleNamespace(
+        transform="similarity",
+        score_range=score_range,
+        label_words=(),
+        is_regression=is_regression,
+        task="stsb",
+    )
+    columns = dict(text="text", text_pair=None, choices=None, label="label")
+    task = custom.of_preset(preprocessor, file=file, **columns)
+    assert type(task.target) is expected
+    assert (task.name, task.is_own) == ("custom", True)
+    assert task.target.score_range == score_range
+    assert len(task.read(None, "test")) == 1
+    file.write_text(json.dumps(row | {"label": 7}) + "\n")
+    with pytest.raises(errors.InputError, match="line 1 has score 7.0, outs"):
+        task.read(None, "test")
+
+
+def test_one_column_of_choices(tmp_path):
+    (tmp_path / "my.csv").write_text("text,a,label\nx,y,0\nz,y,0\n")
+    with pytest.raises(errors.InputError, match="at least two columns"):
+        custom.custom(
+            train="my.csv",
+            data_dir=tmp_path,
+            choices=("a",),
+            dev_fraction=0.5,
+            seed=1,
+        )

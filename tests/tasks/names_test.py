@@ -25,3 +25,29 @@ def test_unknown(name, advice):
     with pytest.raises(errors.InputError) as error:
         names.find(name, KNOWN, "task")
     assert advice in str(error.value)
+
+
+@pytest.mark.parametrize("given", [("cola",), ["cola", "rte"]])
+def test_lists_of_names(given):
+    names.check_list(given, dial="TASKS", example=("cola", "rte"))
+
+
+@pytest.mark.parametrize(
+    "given, advice",
+    [
+        ("cola", "TASKS is 'cola': give a tuple: ('cola',)"),
+        ((), "TASKS is (): give different names, as in ('cola', 'rte') or"),
+        (("cola", "cola"), "give different names"),
+        ((["cola"],), "give different names"),
+        (7, "TASKS is 7: give"),
+        (None, "TASKS is None: give"),
+    ],
+)
+def test_wrong_lists(given, advice):
+    with pytest.raises(errors.InputError) as error:
+        names.check_list(given, dial="TASKS", example=("cola", "rte"))
+    assert advice in str(error.value)
+
+
+def test_lists_that_may_be_empty():
+    names.check_list((), dial="A", example=("b", "c"), may_be_empty=True)

@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import safetensors
 
 from gpt1_keras.convert import huggingface
 from gpt1_keras.models import builders
@@ -132,6 +133,23 @@ def test_output_that_cannot_be_written(tmp_path, preset, capsys):
     output = preset / "config.json" / "below"
     assert load().main(["--preset", str(preset), "--output", str(output)]) == 2
     assert "cannot be written (" in capsys.readouterr().err
+
+
+def test_full_disk_is_told_in_one_line_and_leaves_nothing(
+    tmp_path, preset, monkeypatch, capsys
+):
+    def save_file(tensors, path, metadata):
+        path.write_text("torn")
+        raise safetensors.SafetensorError("I/O error: No space left")
+
+    monkeypatch.setattr(huggingface.safetensors_numpy, "save_file", save_file)
+    output = tmp_path / "o"
+    assert load().main(["--preset", str(preset), "--output", str(output)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: --output {output} cannot be written (I/O error: No space"
+        " left)\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["preset"]
 
 
 def test_help(capsys):

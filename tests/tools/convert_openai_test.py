@@ -136,6 +136,26 @@ def test_damaged_input_leaves_nothing(tmp_path, folder, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_full_disk_is_told_in_one_line_and_leaves_nothing(
+    tmp_path, folder, monkeypatch, capsys
+):
+    def save(self, directory):
+        pathlib.Path(directory).mkdir()
+        (pathlib.Path(directory) / "model.weights.h5").write_text("torn")
+        # As h5py words it.
+        raise OSError("Can't write data (time = Sat Nov 21\n, errno = 28)")
+
+    monkeypatch.setattr(causal_lm.GPT1CausalLM, "save_to_preset", save)
+    preset = tmp_path / "p"
+    arguments = ["--input", folder, "--preset", preset, "--num_heads", 2]
+    assert load().main([str(each) for each in arguments]) == 2
+    assert capsys.readouterr().err == (
+        f"error: --preset {preset} cannot be written (Can't write data (time ="
+        " Sat Nov 21)\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_help(capsys):
     with pytest.raises(SystemExit) as raised:
         load().main(["--help"])

@@ -12,6 +12,7 @@ from gpt1_keras.data import encoded_examples
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import packed_items
 from gpt1_keras.models import branches
+from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import recipe
 from gpt1_keras.tasks import benchmarks
@@ -28,6 +29,8 @@ if keras.config.backend() != "tensorflow":
     pytest.skip("for the TensorFlow backend", allow_module_level=True)
 
 import tensorflow as tf
+
+from gpt1_keras.training import distributed_tensorflow
 
 REPLICAS = 2
 BATCH_SIZE = 4 * REPLICAS
@@ -150,6 +153,21 @@ def test_pretraining(policy):
     assert assert_compiles(learner.train_step, specs(batches.spec)) >= 5
 
 
+def test_what_a_replica_does_in_an_update(policy):
+    """Around the step above: a seed of its own, and the wish to stop."""
+    learner = tiny_learner.language_model(dropout=0.1)
+    learner.stop_request = object()
+    spec = specs(tiny_learner.Batches(batch_size=BATCH_SIZE).spec)
+    spec["wish"] = tf.TensorSpec([], "float32")
+
+    def step(batch):
+        batch = dict(batch)
+        wish = batch.pop("wish")
+        return distributed_tensorflow._replica_update(learner, batch, wish)
+
+    assert_compiles(step, spec)
+
+
 def test_held_out_perplexity(policy):
     batches = batches_lib.HeldOutBatches(
         counting_books.CountingBooks([50, 60]),
@@ -170,7 +188,7 @@ def test_held_out_perplexity(policy):
         ("race", 4, False),
     ],
 )
-def test_fine_tuning_and_its_evaluation(name, candidates, regression):
+def test_fine_tuning_and_its_evaluation(policy, name, candidates, regression):
     task = benchmarks.benchmark(name, regression=regression)
     settings = recipe_test.changed(microbatch_size=2)
     network = recipe.network(
@@ -192,7 +210,7 @@ def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     assert_compiles(learner.train_step, specs(spec, length))
 
 
-def test_probes():
+def test_probes(policy):
     network = small_models.network()
     packed = packed_items.PackedItems(branches_test.items(), share_prefix=True)
     batches = example_batches.ScoredExamples(
@@ -207,9 +225,7 @@ def test_probes():
     assert_compiles(learner.call, specs(batches.spec, 24))
 
 
-def test_lstm_baseline():
-    from gpt1_keras.models import lstm_backbone
-
+def test_lstm_baseline(policy):
     loss = losses.LanguageModelLoss(chunk_size=4)
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(

@@ -28,10 +28,10 @@ def run(contenders, *, rounds, work, peer_of):
     present = {name: call for name, call in contenders.items() if call}
     answers, first, seconds = {}, {}, {name: [] for name in present}
     for name, call in present.items():
-        first[name], answers[name] = _timed(call)
+        first[name], answers[name] = timed(call)
     for _ in range(rounds):
         for name, call in present.items():
-            elapsed, answers[name] = _timed(call)
+            elapsed, answers[name] = timed(call)
             seconds[name].append(elapsed)
     return {
         "per_second": {
@@ -50,7 +50,8 @@ def run(contenders, *, rounds, work, peer_of):
     }, answers
 
 
-def _timed(call):
+def timed(call, *arguments, **options):
+    """Call; return (seconds it took, what it returned)."""
     started = time.perf_counter()
-    answer = call()
+    answer = call(*arguments, **options)
     return time.perf_counter() - started, answer

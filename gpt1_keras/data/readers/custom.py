@@ -157,9 +157,9 @@ class CustomFiles:
         if self._columns.choices:
             _check_choices(path, rows, train_rows)
         elif self._columns.is_score:
-            _check_scores(path, labelled, *self._range(train_rows))
+            check_scores(path, labelled, *self._range(train_rows))
         else:
-            _check_words(path, labelled, _words(train_rows))
+            check_words(path, labelled, _words(train_rows))
 
     def _held_out(self, data_dir):
         """Return (rows to train on, rows held out), in the file's order."""
@@ -200,7 +200,14 @@ def _check_choices(path, rows, train_rows):
         )
 
 
-def _check_words(path, rows, words):
+def check_words(path, rows, words):
+    """Refuse labels that are none of the classes learnt.
+
+    Args:
+        path: path of the file, for messages.
+        rows: list of labelled `labelled_rows.Row`.
+        words: tuple of str.
+    """
     if len(words) < 2:
         raise errors.InputError(
             f"{path} has only the class {words[0]!r}: add rows of another one,"
@@ -210,11 +217,12 @@ def _check_words(path, rows, words):
         if row.example.label not in words:
             raise errors.InputError(
                 f"{path} line {row.line} has label {row.example.label!r}, which"
-                " no row of the train file has: mend it, or add such rows"
+                " no training row has: mend it, or train on such rows, too"
             )
 
 
-def _check_scores(path, rows, low, high):
+def check_scores(path, rows, low, high):
+    """Refuse scores outside the range learnt; arguments as `check_words`."""
     if not low < high:
         raise errors.InputError(
             f"{path} has scores from {low} to {high}: set a LOWEST_SCORE below"

@@ -102,6 +102,10 @@ def _check_names(table, columns, is_labelled):
             f" one for each, CHOICES_COLUMNS = ('choice_0', 'choice_1'), or a"
             " .jsonl file with a list"
         )
+    if isinstance(columns.choices, tuple) and len(columns.choices) < 2:
+        raise errors.InputError(
+            f"CHOICES_COLUMNS is {columns.choices}: give at least two columns"
+        )
     for field, macro in _MACROS.items():
         wanted = getattr(columns, field)
         wanted = wanted if isinstance(wanted, tuple) else (wanted,)

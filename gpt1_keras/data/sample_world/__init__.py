@@ -17,14 +17,15 @@ sample_world/
   grammar.py templates.py   English forms; text with alternatives and slots
   library.py draws.py       reads the word lists; choices equal on every Python
   benchmarks.py             sample files of all benchmarks
-  benchmark_files.py        labelled examples in the official formats
+  benchmark_files.py probe_files.py    labelled examples in the official formats
   situations.py             stories, events, people and facts to draw them from
   labelled_sentences.py     CoLA, SST-2
   labelled_entailments.py   SNLI, MultiNLI, RTE
   labelled_facts.py         SciTail, QNLI
   labelled_similarities.py  MRPC, QQP, STS-B
   labelled_passages.py labelled_stories.py    RACE; Story Cloze
-  labelled_pronouns.py      WNLI and pronoun resolution
+  labelled_pronouns.py      WNLI, pronoun resolution, Winograd schemas
+  labelled_last_words.py    LAMBADA
   generated_folder.py       whole or absent, never written twice
   words.txt sentences.txt   the vocabulary and the sentences
   events.txt plots.txt      the events and the plots

@@ -197,19 +197,6 @@ def story_cloze(parts):
     return found
 
 
-def dpr(parts):
-    """Definite Pronoun Resolution: blocks of four lines, and an empty one."""
-    found = {}
-    for split in ("train", "test"):
-        blocks = [
-            f"{e.text}\n{e.text_pair}\n{','.join(e.choices)}\n"
-            f"{e.choices[e.label]}\n\n"
-            for e in parts[split]
-        ]
-        found[f"dpr/{split}.c.txt"] = "".join(blocks)
-    return found
-
-
 def _glue(name, columns, label, parts, index="index"):
     """Return tables with an index, the texts and, but in test, the label."""
     found = {}

@@ -11,11 +11,13 @@ from gpt1_keras.data.sample_world import benchmark_files
 from gpt1_keras.data.sample_world import generated_folder
 from gpt1_keras.data.sample_world import labelled_entailments as entailments
 from gpt1_keras.data.sample_world import labelled_facts as facts
+from gpt1_keras.data.sample_world import labelled_last_words as last_words
 from gpt1_keras.data.sample_world import labelled_passages as passages
 from gpt1_keras.data.sample_world import labelled_pronouns as pronouns
 from gpt1_keras.data.sample_world import labelled_sentences as sentences
 from gpt1_keras.data.sample_world import labelled_similarities as similarities
 from gpt1_keras.data.sample_world import labelled_stories as stories
+from gpt1_keras.data.sample_world import probe_files
 from gpt1_keras.data.sample_world import situations
 
 MANIFEST = "sample_benchmarks.json"
@@ -31,7 +33,8 @@ def write_benchmarks(directory, *, num_train, num_dev, num_test, seed=0):
     The same arguments give the same bytes everywhere, no example stands in
     two splits, and the folder appears whole or not at all. Where it already
     holds these very files, nothing is written. Beside the twelve there are
-    GLUE's WNLI and diagnostic files, and Definite Pronoun Resolution.
+    GLUE's WNLI and diagnostic files and those of the zero-shot probes:
+    Definite Pronoun Resolution, Winograd schemas, PDP and LAMBADA.
 
     Args:
         directory: folder that does not exist yet, is empty, or holds these
@@ -133,6 +136,12 @@ def _middle_and_high(take, numbers):
     }
 
 
+def _dev_and_test(make):
+    return lambda take, numbers: {
+        split: take(make, numbers[split]) for split in ("dev", "test")
+    }
+
+
 def _validation_and_test(take, numbers):
     make = stories.story_cloze
     return {
@@ -141,8 +150,8 @@ def _validation_and_test(take, numbers):
     }
 
 
-def _test_only(take, numbers):
-    return {"test": take(entailments.mnli, numbers["test"])}
+def _test_only(make):
+    return lambda take, numbers: {"test": take(make, numbers["test"])}
 
 
 _BENCHMARKS = (
@@ -155,10 +164,13 @@ _BENCHMARKS = (
     (benchmark_files.qnli, _three(facts.qnli)),
     (benchmark_files.rte, _three(entailments.rte)),
     (benchmark_files.wnli, _three(pronouns.wnli)),
-    (benchmark_files.diagnostic, _test_only),
+    (benchmark_files.diagnostic, _test_only(entailments.mnli)),
     (benchmark_files.snli, _three(entailments.snli)),
     (benchmark_files.scitail, _three(facts.scitail)),
     (benchmark_files.race, _middle_and_high),
     (benchmark_files.story_cloze, _validation_and_test),
-    (benchmark_files.dpr, _three(pronouns.dpr)),
+    (probe_files.dpr, _three(pronouns.dpr)),
+    (probe_files.wsc, _test_only(pronouns.dpr)),
+    (probe_files.pdp, _test_only(pronouns.dpr)),
+    (probe_files.lambada, _dev_and_test(last_words.last_word)),
 )

@@ -39,19 +39,19 @@ def _story(situations, wanted):
     here = situations.situation()
     if wanted:
         last, endings = _mood(situations, here, wanted)
-        told = endings and _sentences(situations, here, last)
+        told = endings and sentences(situations, here, last)
     else:
         told, endings = _next_event(situations, here)
     if not endings or len(told) < _NUM_SENTENCES:
         return None
-    sentences = [
+    texts = [
         situations.say(template, event.roles)
         for template, event in told[-_NUM_SENTENCES:]
     ]
-    return "\n".join(sentences), endings
+    return "\n".join(texts), endings
 
 
-def _sentences(situations, here, last):
+def sentences(situations, here, last):
     """Return (template, event) of the sentences up to the event `last`."""
     draws = situations.draws
     found = []
@@ -64,7 +64,7 @@ def _sentences(situations, here, last):
 
 
 def _next_event(situations, here):
-    """Return what is told of one of two stories, as `_sentences` does, and
+    """Return what is told of one of two stories, as `sentences` does, and
     two endings: what happens next, and what happens then in the other story,
     or at times what is not true after all this."""
     draws = situations.draws
@@ -82,8 +82,8 @@ def _next_event(situations, here):
     events_here, events_there = here.story.events, there.story.events
     count = min(len(events_here), len(events_there))
     last = draws.pick(range(_FEWEST_EVENTS - 2, count - 1))
-    told = _sentences(situations, here, last)
-    if len(_sentences(situations, there, last)) < _NUM_SENTENCES:
+    told = sentences(situations, here, last)
+    if len(sentences(situations, there, last)) < _NUM_SENTENCES:
         return (), None
     right, wrong = events_here[last + 1], events_there[last + 1]
     for event, other in ((right, there), (wrong, here)):

@@ -1,5 +1,6 @@
 """All zero-shot probes by name."""
 
+from gpt1_keras import errors
 from gpt1_keras.data.readers import pronouns as pronoun_reader
 from gpt1_keras.tasks import names as task_names
 from gpt1_keras.tasks.probes import acceptability
@@ -37,15 +38,35 @@ _PROBES = {
 NAMES = tuple(_PROBES)
 
 
-def probe(name):
+def probe(name, label_words=None):
     """Return the `Probe` of that name, one of `NAMES`.
 
+    Args:
+        name: str.
+        label_words: of SST-2, what `sentiment.Sentiment` takes; None: its own.
+
     Raises:
-        InputError: there is none; says which name is nearest.
+        InputError: there is none, says which name is nearest; or the words
+            are wrong.
     """
-    return task_names.find(name, _PROBES, "probe")()
+    make = task_names.find(name, _PROBES, "probe")
+    if label_words is None:
+        return make()
+    if name != "sst2":
+        raise errors.InputError(
+            f"LABEL_WORDS are for the probe 'sst2', not {name!r}: take "
+            f"gin/zero_shot/{name}.gin"
+        )
+    return make(label_words)
 
 
 def by_name(names):
-    """Return the list of `Probe` of some names."""
+    """Return the list of `Probe` of some names, perhaps none.
+
+    Raises:
+        InputError: there is none of that name, or no list of names.
+    """
+    task_names.check_list(
+        names, dial="PROBES", example=("cola", "sst2"), may_be_empty=True
+    )
     return [probe(name) for name in names]

@@ -15,8 +15,8 @@ class Pronouns(choice.ChoiceProbe):
     Each candidate takes the place of the pronoun and is read; the mean
     log-probability of the tokens behind it counts, of the same tokens for all
     candidates. Candidates keep their spelling: the tokenizer lower-cases, so
-    that "The bee" is right also within a sentence. In the place of a
-    possessive pronoun they get 's.
+    that "The bee" is right also within a sentence, and "the bee" where one
+    begins. In the place of a possessive pronoun they get 's.
 
     Where nothing at all follows the pronoun, there is no rest to be compared
     and the candidates' own tokens are scored. A full stop is a rest.
@@ -73,14 +73,20 @@ class Pronouns(choice.ChoiceProbe):
 
         Returns:
             dict with `accuracy`; `num_possessive`, texts whose candidates got
-            's; `num_last`, texts in which no word follows the pronoun, so that
-            at most punctuation was scored.
+            's; `num_recased`, texts in which a candidate has a capital and
+            the pronoun none, as names and "The bee" have, or the pronoun one
+            and a candidate none; `num_last`, texts in which no word follows
+            the pronoun, so that at most punctuation was scored.
         """
         found = super().measure(examples, scores)
         parts = [_split(example.text) for example in examples]
         found["num_possessive"] = sum(
             possessives.is_possessive(before, example.text_pair, after)
             for example, (before, after) in zip(examples, parts)
+        )
+        found["num_recased"] = sum(
+            _is_recased(example, before)
+            for example, (before, _) in zip(examples, parts)
         )
         found["num_last"] = sum(
             re.search(r"\w", after) is None for _, after in parts
@@ -104,6 +110,16 @@ def substitute(example):
 def _split(text):
     before, _, after = text.partition(reader.BLANK)
     return before, after
+
+
+def _is_recased(example, before):
+    """Return whether a candidate begins in another case than its place."""
+    # A file that hides its pronoun does not say how that was written.
+    begins = re.search(r"(^|[.!?])[\s\"'`]*$", before) is not None
+    opens = example.text_pair[:1].isupper() or begins
+    if example.text_pair == "I":
+        opens = begins
+    return any(text[:1].isupper() != opens for text in example.choices)
 
 
 def _possessive(text):

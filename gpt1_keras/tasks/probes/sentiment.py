@@ -26,21 +26,17 @@ class Sentiment(probe.Probe):
         label_words: two sequences of str, the words of the negative and of the
             positive class.
 
-    Raises: InputError, if a class has no word.
+    Raises:
+        InputError: that is not what they are, a class has no word, or a word
+            stands for both.
     """
 
     name = "sst2"
     random = 0.5
 
     def __init__(self, label_words=LABEL_WORDS):
-        words = [tuple(part) for part in label_words]
-        is_text = any(isinstance(part, str) for part in label_words)
-        if is_text or len(words) != len(glue.BINARY) or not all(words):
-            raise errors.InputError(
-                f"label words {label_words!r} are not two lists of words: give"
-                f" negative and positive ones as in {LABEL_WORDS!r}"
-            )
-        self.label_words = tuple(words)
+        _check(label_words)
+        self.label_words = tuple(map(tuple, label_words))
 
     def read(self, data_dir, split):
         """See `glue.read_sst2`."""
@@ -84,3 +80,31 @@ class Sentiment(probe.Probe):
     def majority(self, examples):
         """Return the accuracy of the commoner class always."""
         return labels.majority_accuracy(labels.labels(self.name, examples))
+
+
+def _check(label_words):
+    is_two = _is_list(label_words) and len(label_words) == len(glue.BINARY)
+    if not is_two or not all(map(_is_list_of_words, label_words)):
+        raise errors.InputError(
+            f"LABEL_WORDS {label_words!r} are not two lists of words: give"
+            f" negative and positive ones as in {LABEL_WORDS!r}"
+        )
+    words = [word for part in label_words for word in part]
+    repeated = [word for word in words if words.count(word) > 1]
+    if repeated:
+        raise errors.InputError(
+            f"LABEL_WORDS have {repeated[0]!r} more than once: give each word"
+            " to one class"
+        )
+
+
+def _is_list(value):
+    return isinstance(value, list | tuple)
+
+
+def _is_list_of_words(value):
+    return (
+        _is_list(value)
+        and len(value) > 0
+        and all(isinstance(word, str) and word.strip() for word in value)
+    )

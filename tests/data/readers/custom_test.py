@@ -166,7 +166,7 @@ def test_few_rows_held_out_are_warned_of_once(tmp_path, warnings):
     [
         ([("a", "x"), ("b", "x")], None, WORDS, "only the class 'x'"),
         ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
-        ([("a", "x"), ("b", "y")], [("c", "z")], WORDS, "dev.jsonl line 1 has label 'z', which no row of the train file has"),
+        ([("a", "x"), ("b", "y")], [("c", "z")], WORDS, "dev.jsonl line 1 has label 'z', which no training row has"),
         ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2 has score 2.5, outside 1.0 to 2.0"),
         ([("a", "x"), ("b", "x"), ("c", "y")], None, WORDS, "one text of class 'y' (line 3)"),
         ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, WORDS, "one text of class 'y' (line 3)"),

@@ -130,19 +130,3 @@ def test_story_cloze(tmp_path):
     train = story_cloze.read(tmp_path, "train")
     dev = story_cloze.read(tmp_path, "dev")
     assert (len(train), len(dev)) == (8, 2)
-
-
-def test_pronouns_stand_in_blocks_of_four_lines():
-    block = examples.Example(
-        "The bee stung the dog because it was angry.",
-        "it",
-        ("The bee", "the dog"),
-        0,
-    )
-    parts = {"train": [block, block], "dev": [block], "test": [block]}
-    written = benchmark_files.dpr(parts)
-    text = (
-        "The bee stung the dog because it was angry.\nit\nThe bee,the dog\n"
-        "The bee\n\n"
-    )
-    assert written == {"dpr/train.c.txt": 2 * text, "dpr/test.c.txt": text}

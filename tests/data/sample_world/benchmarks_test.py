@@ -7,6 +7,8 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
+from gpt1_keras.data.readers import lambada
+from gpt1_keras.data.readers import pronouns
 from gpt1_keras.data.readers import race
 from gpt1_keras.data.readers import scitail
 from gpt1_keras.data.readers import snli
@@ -96,6 +98,33 @@ def test_diagnostic_and_pronoun_files(folder):
         assert f" {pronoun} " in sentence
         assert right in candidates.split(",")
         assert all(name in sentence for name in candidates.split(","))
+
+
+def test_files_of_the_other_probes(folder):
+    found = {
+        "wsc": pronouns.read_wsc(folder, "test"),
+        "pdp": pronouns.read_pdp(folder, "test"),
+        "lambada": lambada.read(folder, "test"),
+        "lambada dev": lambada.read(folder, "dev"),
+    }
+    assert {name: len(rows) for name, rows in found.items()} == {
+        **{"wsc": 20, "pdp": 20, "lambada": 20},
+        "lambada dev": 30,
+    }
+    for name in ("wsc", "pdp"):
+        for e in found[name]:
+            assert "because [MASK] " in e.text and len(e.choices) == 2, e
+            assert e.text_pair in (("",) if name == "pdp" else ("he", "she"))
+        assert 3 < sum(e.label for e in found[name]) < 17
+    texts = [
+        {e.text for e in found[name]} for name in ("lambada", "lambada dev")
+    ]
+    assert not texts[0] & texts[1]
+    (folder / "winograd/WSCollection.xml").rename(folder / "aside")
+    try:
+        assert pronouns.read_wsc(folder, "test") == found["wsc"]
+    finally:
+        (folder / "aside").rename(folder / "winograd/WSCollection.xml")
 
 
 def test_texts_are_short(folder):

@@ -31,6 +31,33 @@ def test_unknown(name, remedy):
         probes.probe(name)
 
 
+def test_label_words_of_sst2_only():
+    words = (("bad", "dull"), ("good",))
+    assert probes.probe("sst2", words).label_words == words
+    with pytest.raises(errors.InputError, match="sst2', not 'cola': take gin/"):
+        probes.probe("cola", words)
+
+
+def test_by_name():
+    found = probes.by_name(["cola", "race"])
+    assert [each.name for each in found] == ["cola", "race"]
+    assert probes.by_name(()) == []
+
+
+@pytest.mark.parametrize(
+    "names, expected",
+    [
+        ("cola", r"PROBES is 'cola': give a tuple: \('cola',\)$"),
+        (("cola", "cola"), "PROBES is .*: give different names"),
+        (("kola",), "did you mean 'cola'"),
+        (None, "PROBES is None"),
+    ],
+)
+def test_wrong_lists(names, expected):
+    with pytest.raises(errors.InputError, match=expected):
+        probes.by_name(names)
+
+
 @pytest.mark.needs_data
 def test_guessing_among_the_candidates_of_pdp(shared_file):
     data = shared_file("data/winograd/PDP.txt").parent.parent

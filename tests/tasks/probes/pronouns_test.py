@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,9 +90,38 @@ def test_measure():
             scores([-3.0, -2.0], 1),
         ],
     )
-    assert found == {"accuracy": 0.75, "num_possessive": 1, "num_last": 2}
+    # "The cup" four times within a sentence.
+    assert found == {
+        "accuracy": 0.75,
+        "num_possessive": 1,
+        "num_recased": 4,
+        "num_last": 2,
+    }
     assert next(iter(found)) == "accuracy"
     assert PROBE.majority([example("", label=1)] * 2) == {"accuracy": 1.0}
+
+
+@pytest.mark.parametrize(
+    "text, pronoun, choices, is_recased",
+    [
+        ("so [MASK] fell.", "it", ("The cup", "the jug"), True),
+        ("so [MASK] fell.", "it", ("the cup", "the jug"), False),
+        ("so [MASK] fell.", "he", ("Tom", "Bill"), True),
+        ("[MASK] fell.", "He", ("Tom", "Bill"), False),
+        ("[MASK] fell.", "It", ("The cup", "the jug"), True),
+        ("It was full. [MASK] fell.", "It", ("the cup", "the jug"), True),
+        ('"No!" [MASK] fell.', "It", ("The cup", "The jug"), False),
+        ("and [MASK] fell.", "I", ("the cup", "the jug"), False),
+        # The file hides its pronoun.
+        ("It was full. [MASK] fell.", "", ("Tom", "Bill"), False),
+        ("It was full, [MASK] fell.", "", ("Tom", "Bill"), True),
+    ],
+)
+def test_recased(text, pronoun, choices, is_recased):
+    row = example(text, pronoun, choices)
+    scores = continuations.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
+    found = PROBE.measure([row], [scores])
+    assert found["num_recased"] == int(is_recased)
 
 
 @given(
@@ -134,3 +165,17 @@ def test_parts_are_encoded_as_the_whole(shared_file):
             ]
     # By hand: his 6 times, and "her tail", "her music" twice.
     assert counts == {"dprd": 9, "pdp": 13}
+
+
+@pytest.mark.needs_data
+def test_recased_of_dprd(shared_file):
+    """All its pronouns stand within a sentence: only capitals count."""
+    data = shared_file("data/dpr/test.c.txt").parent.parent
+    rows = PROBE.read(data, "test")
+    small = [
+        row for row in rows if not re.search("[A-Z]", "".join(row.choices))
+    ]
+    scores = continuations.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
+    found = PROBE.measure(rows, [scores] * len(rows))
+    assert len(small) == 10
+    assert (found["num_recased"], len(rows)) == (554, 564)

@@ -74,11 +74,29 @@ def test_multiplied_by_any_factor_nothing_changes():
 
 
 @pytest.mark.parametrize(
-    "words", [(("bad",), ()), ("bad", "good"), (("bad",),), ()]
+    "words",
+    [
+        (("bad",), ()),
+        ("bad", "good"),
+        ("bad", ("good",)),
+        "bad",
+        (("bad",),),
+        (("bad",), ("good",), ("dull",)),
+        (("bad",), 5),
+        (("bad",), (5,)),
+        (("bad",), (" ",)),
+        (),
+        5,
+    ],
 )
 def test_wrong_label_words(words):
     with pytest.raises(errors.InputError, match="are not two lists of words"):
         sentiment.Sentiment(words)
+
+
+def test_a_word_of_both_classes():
+    with pytest.raises(errors.InputError, match="'good' more than once"):
+        sentiment.Sentiment((("good",), ("fine", "good")))
 
 
 @pytest.mark.needs_data

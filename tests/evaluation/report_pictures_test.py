@@ -1,0 +1,71 @@
+import csv
+
+from gpt1_keras.evaluation import ablation_table
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import report_pictures
+from gpt1_keras.evaluation import workdirs
+from tests.reference import fake_workdirs
+
+LINES = fake_workdirs.evaluations("accuracy", (0.25, 0.5))
+
+
+def of_fine_tuning(folder):
+    (folder / "plots").mkdir(exist_ok=True)
+    found = comparison.over_seeds(workdirs.find([folder]))
+    chosen = ablation_table.choose(found)
+    return report_pictures.fine_tuning(found, chosen, folder)
+
+
+def test_curves_of_fine_tuning_and_their_numbers(tmp_path):
+    for name, examples in (("a", None), ("b", 8)):
+        folder = fake_workdirs.finetune(
+            tmp_path / name,
+            "rte",
+            {"accuracy": 0.25},
+            NUM_TRAIN_EXAMPLES=examples,
+        )
+        fake_workdirs.write_lines(folder, LINES)
+    (picture,) = of_fine_tuning(tmp_path)
+    assert picture.path == tmp_path / "plots" / "fine_tuning_curves.png"
+    assert picture.uri().startswith("data:image/png;base64,iVBOR")
+    assert picture.notes[1:] == [f"In the CSV only: {tmp_path / 'b'}."]
+    with open(picture.data, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["workdir"] for row in rows] == [
+        str(tmp_path / name) for name in "aabb"
+    ]
+    assert {row["split"]: float(row["score"]) for row in rows} == {
+        "dev": 0.25,
+        "train_sample": 0.5,
+    }
+
+
+def test_no_curves_without_evaluations_or_a_row(tmp_path):
+    folder = fake_workdirs.finetune(tmp_path / "a", "rte", {"accuracy": 0.5})
+    assert of_fine_tuning(tmp_path) == []
+    fake_workdirs.write_lines(folder, LINES)
+    (folder / "preset" / "config.json").unlink()
+    assert of_fine_tuning(tmp_path) == []
+    assert not list(tmp_path.glob("*.csv"))
+    assert not list((tmp_path / "plots").iterdir())
+
+
+def test_plots_of_evaluate_runs(tmp_path):
+    fake_workdirs.evaluate(
+        tmp_path / "a", "cola", {"matthews": 0.1}, ("confusion.png", b"a")
+    )
+    fake_workdirs.evaluate(
+        tmp_path / "b", "stsb", {"pearson": 0.1}, ("scores.png", b"b")
+    )
+    fake_workdirs.write_json(
+        tmp_path / "unlabelled" / "result.json",
+        {"run": "evaluate", "task": "cola", "split": "test", "metrics": {}},
+    )
+    runs = workdirs.find([tmp_path])
+    shown = report_pictures.evaluations(runs)
+    assert [(each.title, each.alternative) for each in shown] == [
+        (f"CoLA, dev: {tmp_path / 'a'}", "Predicted against true classes."),
+        (f"STS-B, dev: {tmp_path / 'b'}", "Predicted against true scores."),
+    ]
+    assert all(each.is_small for each in shown)
+    assert [each.path.read_bytes() for each in shown] == [b"a", b"b"]

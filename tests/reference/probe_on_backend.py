@@ -1,0 +1,63 @@
+"""CoLA's probe of a preset, on the backend in use.
+
+    KERAS_BACKEND=jax python -m tests.reference.probe_on_backend PRESET DATA FILE
+
+writes to FILE (.npz) its metrics and, of train and dev, the log-probability
+and the number of tokens of every sentence.
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.runs import benchmark_files
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import probing
+from gpt1_keras.tasks.probes import acceptability
+
+NAMES = ("log_probability", "num_tokens")
+
+
+class Recorder(acceptability.Acceptability):
+    """Keeps the scores that it measures."""
+
+    def measure(self, examples, scores, train=None):
+        """See `Acceptability`."""
+        self.scores = {"dev": scores, "train": train[1]}
+        return super().measure(examples, scores, train)
+
+
+def use(preset, data):
+    """Return dict of metrics and scores."""
+    recorder = Recorder()
+    runner = probing.Probing(
+        probes=[recorder],
+        data=benchmark_files.BenchmarkFiles(
+            data_dir=data, sample_examples=0, sample_seed=0
+        ),
+        split=None,
+        scoring=probing.Scoring(
+            batch_size=8,
+            bucket_lengths=(8, 16, 32),
+            softmax_chunk=16,
+            num_examples=None,
+        ),
+    )
+    measure = runner.measurer(
+        recorder,
+        presets.load(backbone_lib.GPT1Backbone, preset),
+        presets.load_tokenizer(preset),
+    )
+    found = {name: np.array(value) for name, value in measure().items()}
+    for split, scores in recorder.scores.items():
+        for name in NAMES:
+            found[f"{split}_{name}"] = np.array(
+                [getattr(each, name)[0] for each in scores]
+            )
+    return found
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[3], **use(*map(pathlib.Path, sys.argv[1:3])))
