@@ -72,7 +72,8 @@ def matthews_threshold(targets, scores):
 
     Returns:
         float, the threshold, and float, the correlation with it. Where none
-        is above 0 (as where there is one class), the lowest score and 0.
+        is above 0 (as where there is one class), 1 below the lowest score,
+        so that class 1 is predicted always, and 0.
     """
     targets, scores = _arrays(targets, scores)
     order = np.argsort(scores, kind="stable")
@@ -80,7 +81,7 @@ def matthews_threshold(targets, scores):
     # Of a threshold below scores[i]: what is predicted 0 are the first i.
     below = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     if not below.size or _is_constant(ones):
-        return float(scores[0]), 0.0
+        return float(scores[0]) - 1.0, 0.0
     num, num_ones = len(ones), ones.sum()
     false_zeros = np.cumsum(ones)[below - 1]
     true_zeros = below - false_zeros
@@ -92,7 +93,7 @@ def matthews_threshold(targets, scores):
     )
     best = np.argmax(product / scale)
     if product[best] <= 0:
-        return float(scores[0]), 0.0
+        return float(scores[0]) - 1.0, 0.0
     i = below[best]
     threshold = (scores[i - 1] + scores[i]) / 2
     if not scores[i - 1] < threshold <= scores[i]:
