@@ -16,7 +16,7 @@ MODULES = sorted(
 
 # Folder -> what its modules may import besides their own folder, as folders
 # or modules of gpt1_keras. Those of EVERYWHERE may be imported by anything.
-EVERYWHERE = {"errors", "files", "progress"}
+EVERYWHERE = {"dials", "errors", "files", "progress"}
 ALLOWED = {
     "text": set(),
     "layers": set(),

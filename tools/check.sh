@@ -57,6 +57,6 @@ if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then
     echo "KERAS_BACKEND=$backend"
     KERAS_BACKEND=$backend test tests/layers tests/models tests/training \
       tests/evaluation tests/tasks tests/data/transforms_test.py \
-      tests/runs/zero_shot_test.py
+      tests/runs/zero_shot_test.py tests/runs/finetune_test.py
   done
 fi

@@ -11,6 +11,7 @@ import pathlib
 import numpy as np
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import files as files_lib
 from gpt1_keras.data import books
 from gpt1_keras.data import corpus_tokenizer
@@ -120,8 +121,7 @@ def open_raw(
             f"CORPUS {corpus} holds token shards: give a folder of .txt books "
             "or leave gin/data/raw_text.gin out"
         )
-    if pool_books < 1:
-        raise InputError(f"POOL_BOOKS is {pool_books}: give 1 or more")
+    dials.check_count("POOL_BOOKS", pool_books)
     files = prepare.find_corpus(corpus)
     identity = [tokenizer_type, vocabulary_size]
     if tokenizer is not None:

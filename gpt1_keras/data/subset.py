@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpt1_keras import errors
+from gpt1_keras import dials
 
 
 def draw(size, count, *, dial):
@@ -22,11 +22,7 @@ def draw(size, count, *, dial):
     Raises:
         InputError: `count` is not a whole number above 0.
     """
+    dials.check_count(dial, count, or_none="for all")
     if count is None:
         return np.arange(size)
-    if type(count) is not int or count < 1:
-        raise errors.InputError(
-            f"{dial} is {count!r}: give a whole number from 1 on, or None "
-            "for all"
-        )
     return np.sort(np.random.default_rng(0).permutation(size)[:count])

@@ -12,6 +12,7 @@ from gpt1_keras.text import tf_tokenizer
 _NO_END = np.iinfo(np.int64).max
 _PARALLEL_CALLS = 2
 _PREFETCHED_BATCHES = 4
+_STEPS_AT_ONCE = 32  # whose texts go through the tokenizer together
 _NUM_FREQUENT = 50_000
 # Examples that are encoded beforehand, to know the tokens of a character.
 _NUM_MEASURED = 200
@@ -84,6 +85,7 @@ class RawTrainingExamples:
             measured.num_tokens.sum() / sizes[:_NUM_MEASURED].sum()
         )
         self._num_candidates = measured.num_candidates
+        self._num_choices = len(examples[0].choices)
         self.batch_size = batch_size
         self.num_examples = len(examples)
         self.num_cut = None
@@ -100,19 +102,27 @@ class RawTrainingExamples:
             num_steps: int; None goes on without end.
         """
         end = _NO_END if num_steps is None else first_step + num_steps
-        steps = tf.data.Dataset.range(first_step, end)
-        for make in (self._read, self._batch):
-            steps = steps.map(
-                make, num_parallel_calls=_PARALLEL_CALLS, deterministic=True
+        batches = (
+            tf.data.Dataset.range(first_step, end)
+            .batch(_STEPS_AT_ONCE)
+            .map(self._read, _PARALLEL_CALLS, deterministic=True)
+            .map(self._encode_all, _PARALLEL_CALLS, deterministic=True)
+            .prefetch(1)
+            .flat_map(self._cut)
+            .map(self._batch, _PARALLEL_CALLS, deterministic=True)
+        )
+        if num_steps is not None:
+            batches = batches.apply(
+                tf.data.experimental.assert_cardinality(num_steps)
             )
-        return steps.prefetch(_PREFETCHED_BATCHES)
+        return batches.prefetch(_PREFETCHED_BATCHES)
 
-    def _read(self, step):
-        """Return text and text_pair `[B]`, choices `[B * C]` and labels."""
+    def _read(self, steps):
+        """`G` steps -> texts and text_pairs `[G * B]`, choices, labels."""
         labels = self._labels
 
-        def read(step):
-            rows = self._order(step)
+        def read(steps):
+            rows = np.concatenate([self._order(step) for step in steps])
             examples = [self._examples[row] for row in rows]
             return (
                 _bytes(e.text for e in examples),
@@ -121,24 +131,41 @@ class RawTrainingExamples:
                 np.ascontiguousarray(labels[rows]),
             )
 
-        text, text_pair, choices, labels_read = tf.numpy_function(
-            read, [step], [tf.string, tf.string, tf.string, labels.dtype]
+        *texts, labels_read = tf.numpy_function(
+            read, [steps], [tf.string, tf.string, tf.string, labels.dtype]
         )
         return (
-            tf.ensure_shape(text, [self.batch_size]),
-            tf.ensure_shape(text_pair, [self.batch_size]),
-            tf.ensure_shape(choices, [None]),
-            tf.ensure_shape(labels_read, [self.batch_size, *labels.shape[1:]]),
+            *(tf.ensure_shape(text, [None]) for text in texts),
+            tf.ensure_shape(labels_read, [None, *labels.shape[1:]]),
         )
+
+    def _encode_all(self, text, text_pair, choices, labels):
+        """Strings to ragged ids; a call costs much, whatever their number."""
+        return (*map(self._encode, (text, text_pair, choices)), labels)
+
+    def _cut(self, text, text_pair, choices, labels):
+        """Ids of `G` steps to a Dataset of those of each."""
+
+        def part(index):
+            return tuple(
+                each[size * index : size * (index + 1)]
+                for each, size in (
+                    (text, self.batch_size),
+                    (text_pair, self.batch_size),
+                    (choices, self.batch_size * self._num_choices),
+                    (labels, self.batch_size),
+                )
+            )
+
+        count = tf.shape(labels, tf.int64)[0] // self.batch_size
+        return tf.data.Dataset.range(count).map(part)
 
     def _batch(self, text, text_pair, choices, labels):
         """Return the dict of a batch (`data.transforms.pad`)."""
         candidates = self._transform(
-            text=self._encode(text),
-            text_pair=self._encode(text_pair),
-            choices=tf_transforms.Choices(
-                self._encode(choices), self._num_candidates
-            ),
+            text=text,
+            text_pair=text_pair,
+            choices=tf_transforms.Choices(choices, self._num_candidates),
             special_ids=self._special_ids,
             max_sequence_length=self._max_sequence_length,
         )
@@ -158,7 +185,9 @@ class RawTrainingExamples:
             "token_ids": tf.ensure_shape(token_ids, [*shape, None]),
             "token_weights": tf.cast(weights, tf.float32),
             "extract_position": position,
-            "labels": labels,
+            "labels": tf.ensure_shape(
+                labels, [self.batch_size, *self._labels.shape[1:]]
+            ),
         }
 
     def _encode(self, texts):

@@ -4,12 +4,12 @@ import dataclasses
 
 import numpy as np
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import fitting
 from gpt1_keras.runs import labelled
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import recipe
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import signals
 
@@ -29,8 +29,8 @@ class Scoring:
     dtype: str
 
     def __post_init__(self):
-        recipe.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
-        recipe.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
+        dials.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        dials.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
 
 
 class FineTuned:

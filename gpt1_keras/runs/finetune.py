@@ -64,8 +64,9 @@ def finetune(
     """
     if result.is_finished(workdir, config_sha256):
         if task.is_own:  # Official files do not change.
+            digests = _digests(task, data)
             for path in workdir.rglob(_EXAMPLES):
-                _check_unchanged(path, _digests(task, data))
+                _check_unchanged(path, digests)
         return result.path(workdir)
     strategy = devices.open()
     training.check(strategy)

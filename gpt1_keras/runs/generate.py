@@ -6,6 +6,7 @@ import sys
 import keras
 import keras_hub
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import streaming
@@ -85,9 +86,8 @@ def generate(
     )
     if prompt_file is not None:
         prompt = _read(prompt_file)
-    for name, number in (("NUM_TOKENS", num_tokens), ("NUM_TEXTS", num_texts)):
-        if number < 1:
-            raise errors.InputError(f"{name} is {number}: give 1 or more")
+    dials.check_count("NUM_TOKENS", num_tokens)
+    dials.check_count("NUM_TEXTS", num_texts)
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)

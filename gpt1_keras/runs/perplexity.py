@@ -5,6 +5,7 @@ import time
 
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards as shards_lib
@@ -46,14 +47,10 @@ class Scoring:
     softmax_chunk: int
 
     def __post_init__(self):
-        for macro, value in (
-            ("NUM_TOKENS", self.num_tokens),
-            ("EVALUATION_STRIDE", self.stride),
-            ("EVALUATION_BATCH_SIZE", self.batch_size),
-            ("SOFTMAX_CHUNK", self.softmax_chunk),
-        ):
-            if value is not None and value < 1:
-                raise errors.InputError(f"{macro} is {value}: give 1 or more")
+        dials.check_count("NUM_TOKENS", self.num_tokens, or_none="for all")
+        dials.check_count("EVALUATION_STRIDE", self.stride)
+        dials.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        dials.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
 
 
 def perplexity(*, preset, corpus, split, scoring, config_sha256, workdir=None):

@@ -4,6 +4,7 @@ import dataclasses
 
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import progress
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import loader
@@ -31,6 +32,11 @@ class Scoring:
     bucket_lengths: tuple
     softmax_chunk: int
     num_examples: int | None
+
+    def __post_init__(self):
+        dials.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        dials.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
+        dials.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
 
 
 class Probing:

@@ -3,6 +3,7 @@
 import collections.abc
 import dataclasses
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import task_preprocessor
@@ -85,16 +86,15 @@ class FineTuning:
     def _check_kinds(self):
         for macro, value in (
             ("NUM_EPOCHS", self.num_epochs),
-            ("BATCH_SIZE", self.batch_size),
             ("EVALUATION_BATCH_SIZE", self.evaluation_batch_size),
             ("POOL_BATCHES", self.pool_batches),
         ):
-            check_count(macro, value)
+            dials.check_count(macro, value)
         for macro, values in (
             ("EARLY_EVALUATION_STEPS", self.early_evaluation_steps),
             ("BUCKET_LENGTHS", self.bucket_lengths),
         ):
-            check_counts(macro, values)
+            dials.check_counts(macro, values)
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of updates after which is evaluated."""
@@ -133,25 +133,6 @@ class FineTuning:
             seed=seed,
             bucket_lengths=self.bucket_lengths,
             pool_batches=self.pool_batches,
-        )
-
-
-def check_count(macro, value):
-    """Refuse a value of `macro` that is no whole number from 1."""
-    if not isinstance(value, int) or value < 1:
-        raise errors.InputError(
-            f"{macro} is {value!r}: give a whole number, 1 or more"
-        )
-
-
-def check_counts(macro, values):
-    """Refuse a value of `macro` that is no tuple of whole numbers from 1."""
-    if not isinstance(values, tuple | list) or not all(
-        isinstance(value, int) and value > 0 for value in values
-    ):
-        raise errors.InputError(
-            f"{macro} is {values!r}: give whole numbers in brackets, such as "
-            "(64, 128)"
         )
 
 

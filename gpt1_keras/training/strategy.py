@@ -19,6 +19,7 @@ import importlib
 
 import keras
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 
 # Backend -> what STRATEGY may be there, besides 'none'.
@@ -79,16 +80,13 @@ class Strategy:
             batch_size: int. Examples per update, on all replicas.
             microbatch_size: int or None. Those per forward pass on each.
         """
-        if batch_size < 1:
-            raise errors.InputError(
-                f"BATCH_SIZE is {batch_size}: give 1 or more"
-            )
+        dials.check_count("BATCH_SIZE", batch_size)
+        dials.check_count(
+            "MICROBATCH_SIZE",
+            microbatch_size,
+            or_none="for the whole batch at once",
+        )
         self.check_share("BATCH_SIZE", batch_size)
-        if microbatch_size is not None and microbatch_size < 1:
-            raise errors.InputError(
-                f"MICROBATCH_SIZE is {microbatch_size}: give 1 or more, or "
-                "None for the whole batch at once"
-            )
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
             each = ""
@@ -168,10 +166,7 @@ class Devices:
                 f"backend: {advice}"
             )
         count = self.num_replicas
-        if count is not None and (not isinstance(count, int) or count < 1):
-            raise errors.InputError(
-                f"NUM_REPLICAS is {count!r}: give 1 or more, or None for all"
-            )
+        dials.check_count("NUM_REPLICAS", count, or_none="for all")
         if self.strategy_name == "none" and count not in (None, 1):
             raise errors.InputError(
                 f"NUM_REPLICAS is {count}, but STRATEGY 'none' is one device: "

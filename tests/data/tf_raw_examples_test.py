@@ -102,6 +102,10 @@ def test_a_batch_is_one_of_seed_and_step(tokenizer):
     for ours, again in zip(whole[7:], read(make(tokenizer), 7, 5)):
         for name in ours:
             np.testing.assert_array_equal(ours[name], again[name])
+    # Also where one call of the tokenizer ends and the next begins.
+    (last,) = read(make(tokenizer), 35, 1)
+    *_, same = read(make(tokenizer), 0, 36)
+    np.testing.assert_array_equal(last["token_ids"], same["token_ids"])
     other = read(make(tokenizer, seed=4), 0, 12)
     assert [b["labels"].tolist() for b in whole] != [
         b["labels"].tolist() for b in other

@@ -21,7 +21,7 @@ WORDS = "the old captain walked under a tall tree near our gate".split()
 
 def sentence(draws):
     """Return (sentence, label): "1" if it ends in the garden."""
-    words = draws.choices(WORDS, k=draws.randint(1, 8))
+    words = draws.choices(WORDS, k=draws.randint(1, 3))
     last = draws.choice(["garden", "harbour"])
     return " ".join([*words, last]), str(int(last == "garden"))
 

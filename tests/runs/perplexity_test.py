@@ -232,7 +232,7 @@ MISTAKES = {
     "split": ({"SPLIT": "test"}, "SPLIT is 'test': give one of all, train"),
     "no split": ({"SPLIT": "held_out"}, "has no held_out files"),
     "window": ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH is 33: give 2 to 32"),
-    "stride": ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give 1"),
+    "stride": ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give a"),
     "batch": ({"EVALUATION_BATCH_SIZE": 0}, "EVALUATION_BATCH_SIZE is 0"),
     "tokens": ({"NUM_TOKENS": 0}, "NUM_TOKENS is 0"),
 }

@@ -22,7 +22,8 @@ def measure(*, sizes, rounds, rows=_ROWS):
 
     Args:
         sizes: not used: batches are 32 rows.
-        rounds: int, how often each contender reads all rows once.
+        rounds: int, how often each contender reads all rows `reading.EPOCHS`
+            times.
         rows: int, training examples.
     """
     del sizes
@@ -62,7 +63,7 @@ def _measure(directory, rows, rounds):
 
     encoding, encoded = contest.timed(make, training_batches.encoded)
     opening, raw = contest.timed(make, training_batches.raw)
-    num_steps = encoded.steps_per_epoch
+    num_steps = reading.EPOCHS * encoded.steps_per_epoch
     found, counts = contest.run(
         {
             "encoded": reading.reader(encoded, num_steps),
