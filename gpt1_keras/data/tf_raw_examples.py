@@ -21,10 +21,10 @@ _NUM_MEASURED = 200
 class RawTrainingExamples:
     """Batches of a step as `example_batches.TrainingExamples` has them.
 
-    The texts of a batch go through `text.tf_tokenizer` and `tf_transforms` in
-    a tf.data chain, ahead of the model. Which examples a batch holds is
-    decided by their lengths in characters, so it is another order than that
-    of encoded examples.
+    The texts of many steps at once go through `text.tf_tokenizer`, each step's
+    ids then through `tf_transforms`, in a tf.data chain ahead of the model.
+    Which examples a batch holds is decided by their lengths in characters, so
+    it is another order than that of encoded examples.
 
     Args:
         examples: list of Example.
