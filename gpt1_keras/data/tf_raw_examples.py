@@ -190,7 +190,9 @@ class RawTrainingExamples:
             ),
         }
 
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):
+        """Strings `[N]` -> ragged ids `[N, (ids)]`; its graph is made once."""
         return self._tokenizer(texts, limit=self._max_sequence_length)
 
 
