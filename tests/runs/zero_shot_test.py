@@ -126,6 +126,22 @@ def test_wrong_label_words_end_in_one_line(experiment, tmp_path, words):
 
 
 @pytest.mark.parametrize(
+    "setting, wrong",
+    [
+        ("EVALUATION_BATCH_SIZE = 0", "EVALUATION_BATCH_SIZE is 0: give"),
+        ("SOFTMAX_CHUNK = -1", "SOFTMAX_CHUNK is -1: give"),
+        ("BUCKET_LENGTHS = (32, 0)", "BUCKET_LENGTHS"),
+        ("NUM_EXAMPLES = 0", "NUM_EXAMPLES"),
+    ],
+)
+def test_wrong_counts_end_in_one_line(experiment, tmp_path, setting, wrong):
+    status, errors = probe(experiment, tmp_path / "run", setting, name="cola")
+    assert status == 2
+    last = errors.strip().split("\n")[-1]
+    assert last.startswith(f"error: {wrong}") and "Traceback" not in errors
+
+
+@pytest.mark.parametrize(
     "name, split",
     [("lambada", "dev"), ("wsc", "test"), ("pdp", "test"), ("dprd", "test")],
 )

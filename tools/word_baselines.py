@@ -1,0 +1,159 @@
+"""Measure what linear models reach on benchmarks by words alone.
+
+python tools/word_baselines.py --data DIR [--examples N] TASK [TASK ...]
+
+  --data DIR     the DATA_DIR of the runs
+  --examples N   train on so many, those that NUM_TRAIN_EXAMPLES = N draws
+  TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
+
+A peer to hold a network against: what it adds to knowing which words occur.
+Learnt on train by scikit-learn with its defaults, measured on dev:
+
+  majority  always the same answer
+  words     which words and pairs of neighbours occur (TF-IDF)
+  overlap   of two texts: the shares of words that they have in common
+
+Prints one row of a table for each task, within seconds up to 10,000
+examples. Exit status: 0 done; 2 wrong arguments or files.
+"""
+
+import argparse
+import os
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+from gpt1_keras import start_up  # noqa: E402
+from gpt1_keras.errors import InputError  # noqa: E402
+
+with start_up.without_noise():  # tasks import Keras
+    from gpt1_keras.data import subset
+    from gpt1_keras.tasks import benchmarks
+
+_LEFT_OUT = {
+    "race": "is about choices, which these models do not compare",
+    "story_cloze": "is about choices, which these models do not compare",
+    "ax": "has no training examples",
+}
+_HEADER = "task metric train dev majority words overlap".split()
+
+
+def main(arguments):
+    """Measure what `arguments` (list of str) name; return the exit status."""
+    try:
+        values = _parse(arguments)
+        for i, task in enumerate([_task(name) for name in values.tasks]):
+            train = task.read(values.data, "train")
+            drawn = subset.draw(len(train), values.examples, dial="--examples")
+            train = [train[row] for row in drawn]
+            cells = _cells(task, train, task.read(values.data, "dev"))
+            rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]
+            print(*map(_row, rows), sep="\n", flush=True)
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def baselines(task, train, dev):
+    """Return the task's metrics on `dev` of each baseline that it has.
+
+    Args:
+        task: `tasks.task.Task` without choices.
+        train: list of labelled Example.
+        dev: list of labelled Example.
+
+    Returns:
+        dict from "majority", "words" and, of pairs, "overlap" to what
+        `task.measure` returns.
+    """
+    guess = task.target.majority(train)
+    found = {"majority": task.measure(dev, [guess] * len(dev))}
+    for name, features in (("words", _words), ("overlap", _overlap)):
+        if name == "words" or dev[0].text_pair:
+            predictions = _fit(task, *features(train, dev), train)
+            found[name] = task.measure(dev, predictions)
+    return found
+
+
+def _words(train, dev):
+    from sklearn.feature_extraction import text
+
+    vectors = text.TfidfVectorizer(ngram_range=(1, 2))
+    both = [[f"{e.text} {e.text_pair}" for e in part] for part in (train, dev)]
+    return vectors.fit_transform(both[0]), vectors.transform(both[1])
+
+
+def _overlap(train, dev):
+    return [
+        np.array([_shares(e.text, e.text_pair) for e in part])
+        for part in (train, dev)
+    ]
+
+
+def _shares(first, second):
+    """Return |A and B| over |A or B|, |A| and |B| of two sets of words."""
+    a, b = (set(re.findall(r"\w+", text.lower())) for text in (first, second))
+    return [len(a & b) / max(1, len(whole)) for whole in (a | b, a, b)]
+
+
+def _fit(task, features, dev_features, train):
+    from sklearn import linear_model
+
+    labels = [task.target.value(example) for example in train]
+    model = (
+        linear_model.Ridge()
+        if task.target.score_range
+        else linear_model.LogisticRegression(max_iter=1000)
+    )
+    return model.fit(features, labels).predict(dev_features)
+
+
+def _cells(task, train, dev):
+    found = baselines(task, train, dev)
+    metric = next(iter(found["majority"]))
+    values = [
+        f"{found[name][metric]:.3f}" if name in found else ""
+        for name in ("majority", "words", "overlap")
+    ]
+    return [task.name, metric, f"{len(train):,}", f"{len(dev):,}", *values]
+
+
+def _row(cells):
+    return "| " + " | ".join(cells) + " |"
+
+
+def _task(name):
+    task = benchmarks.benchmark(name)
+    if name in _LEFT_OUT:
+        raise InputError(f"{name} {_LEFT_OUT[name]}: leave it out")
+    return task
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise InputError(f"{message} (see --help)")
+
+
+def _parse(arguments):
+    parser = _Parser(allow_abbrev=False, add_help=False)
+    parser.add_argument("tasks", nargs="+", metavar="TASK")
+    parser.add_argument("--data", required=True, type=pathlib.Path)
+    parser.add_argument("--examples", type=int)
+    if {"-h", "--help"} & set(arguments):
+        print(__doc__)
+        sys.exit(0)
+    values = parser.parse_args(arguments)
+    if values.examples is not None and values.examples < 1:
+        parser.error(f"--examples {values.examples}: give a number from 1 on")
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
