@@ -37,7 +37,8 @@ def data(tmp_path):
             rows.append("\t".join(map(str, [*cells, common])))
         write(tmp_path / f"glue/STS-B/{split}.tsv", [STSB, *rows])
         rows = [
-            f"a\t{i % 2}\t\t{'good' if i % 2 else 'bad'} text" for i in range(40)
+            f"a\t{i % 2}\t\t{'good' if i % 2 else 'bad'} text"
+            for i in range(40)
         ]
         write(tmp_path / f"glue/CoLA/{split}.tsv", rows)
     return tmp_path
