@@ -96,7 +96,6 @@ def _run(flags, arguments):
     from absl import logging
 
     from gpt1_keras import configuration as configurations
-    from gpt1_keras import gin_reader
     from gpt1_keras import start_up
     from gpt1_keras import workdir as workdirs
 
@@ -108,24 +107,34 @@ def _run(flags, arguments):
     parameters = inspect.signature(run).parameters
     values = _values_from_main(configuration, parameters)
     configurations.check_arguments(configuration, values)
-    is_new = False
-    if "workdir" in values and workdirs.is_written_by(
-        configuration, os.environ.get("TF_CONFIG")
-    ):
-        command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
-        is_new = workdirs.claim(values["workdir"], configuration, command)
     absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.
     logging.use_absl_handler()
     logging.get_absl_handler().setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
     logging.set_verbosity(logging.INFO)
+    if "workdir" not in values or not workdirs.is_written_by(
+        configuration, os.environ.get("TF_CONFIG")
+    ):
+        _call(run, values)
+        return
+    directory = values["workdir"]
+    command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
+    with workdirs.held(directory):
+        is_new = workdirs.claim(directory, configuration, command)
+        try:
+            _call(run, values)
+        except errors.InputError:
+            if is_new:
+                workdirs.release(directory)
+            raise
+
+
+def _call(run, values):
+    from gpt1_keras import gin_reader
+
     try:
         run(**values)
-    except errors.InputError:
-        if is_new:
-            workdirs.release(values["workdir"])
-        raise
     except ImportError as error:
         message = gin_reader.missing_module(error)
         if message is None:

@@ -1,6 +1,9 @@
 """A workdir belongs to one configuration, kept in its `config.gin`."""
 
+import contextlib
+import fcntl
 import json
+import os
 import pathlib
 import re
 import tokenize
@@ -29,6 +32,31 @@ def is_written_by(configuration, tf_config):
         return (task["type"], int(task["index"])) == (first, 0)
     except (ValueError, KeyError, TypeError):
         return True  # The strategy says what is wrong.
+
+
+@contextlib.contextmanager
+def held(directory):
+    """Keep other processes of this program out of a workdir.
+
+    The kernel lets go of it when the process ends, however it ends. A file
+    system without locks keeps nobody out.
+
+    Args:
+        directory: path, created if missing.
+
+    Raises:
+        InputError: another process works there, or it cannot be made.
+    """
+    try:
+        pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+        folder = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise _unusable(directory, error) from None
+    try:
+        _lock(folder, directory)
+        yield
+    finally:
+        os.close(folder)
 
 
 def claim(directory, configuration, command):
@@ -67,10 +95,7 @@ def claim(directory, configuration, command):
             return True
         found = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise errors.InputError(
-            f"{directory}: cannot be used as workdir: {error};"
-            " give another --workdir"
-        ) from None
+        raise _unusable(directory, error) from None
     if _check(path, found, configuration.bindings):
         files.write_atomic(path, text)
     return False
@@ -86,6 +111,25 @@ def release(directory):
     written = [path for path in directory.rglob("*") if path.is_file()]
     if written == [directory / CONFIG]:
         (directory / CONFIG).unlink()
+
+
+def _lock(folder, directory):
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise errors.InputError(
+            f"{directory}: another process is at work there: wait for it, or"
+            " give another --workdir"
+        ) from None
+    except OSError:
+        pass  # This file system has no locks.
+
+
+def _unusable(directory, error):
+    return errors.InputError(
+        f"{directory}: cannot be used as workdir: {error};"
+        " give another --workdir"
+    )
 
 
 def _check(path, text, new):

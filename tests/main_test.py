@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from gpt1_keras import workdir
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = """\
 from __gin__ import dynamic_registration
@@ -103,6 +105,14 @@ def test_workdir_belongs_to_one_config(call, record):
     assert_refused(call(*command, "SEED = 3"), "SEED 0 -> 3", "--workdir")
     assert call(*command, "LOG_STEPS = 5").returncode == 0
     assert call(*command, "SEED = 0").returncode == 0
+
+
+def test_a_second_process_is_kept_out(call, record, tmp_path):
+    with workdir.held(tmp_path / "w"):
+        result = call("--gin", record, "--workdir", "w")
+        assert_refused(result, "w: another process is at work there")
+        assert not list((tmp_path / "w").iterdir())
+    assert call("--gin", record, "--workdir", "w").returncode == 0
 
 
 def test_macro_workdir_serves_without_flag(call, record, tmp_path):

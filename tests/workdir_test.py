@@ -111,6 +111,30 @@ def test_config_that_is_not_gin(tmp_path):
 def test_workdir_that_is_a_file(tmp_path):
     (tmp_path / "file").write_text("")
     assert "cannot be used as workdir" in refusal(tmp_path / "file")
+    with pytest.raises(errors.InputError, match="cannot be used as workdir"):
+        with workdir.held(tmp_path / "file"):
+            pass
+
+
+def test_held_keeps_others_out_until_it_ends(tmp_path):
+    with workdir.held(tmp_path / "new" / "w"):
+        with workdir.held(tmp_path / "other"):
+            pass
+        with pytest.raises(errors.InputError, match="at work there: wait"):
+            with workdir.held(tmp_path / "new" / "w"):
+                pass
+    with workdir.held(tmp_path / "new" / "w"):
+        pass
+    assert not list((tmp_path / "new" / "w").iterdir())
+
+
+def test_held_without_locks(tmp_path, monkeypatch):
+    def flock(*_):
+        raise OSError("no locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with workdir.held(tmp_path), workdir.held(tmp_path):
+        pass
 
 
 def test_release_frees_only_an_untouched_workdir(tmp_path):
