@@ -39,7 +39,8 @@ def held(directory):
     """Keep other processes of this program out of a workdir.
 
     The kernel lets go of it when the process ends, however it ends. A file
-    system without locks keeps nobody out.
+    system without locks keeps nobody out. What is locked is the folder, not
+    a file in it: `data.folder_lock` may take that for a corpus made there.
 
     Args:
         directory: path, created if missing.

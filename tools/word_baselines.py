@@ -7,7 +7,8 @@ python tools/word_baselines.py --data DIR [--examples N] TASK [TASK ...]
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
 A peer to hold a network against: what it adds to knowing which words occur.
-Learnt on train by scikit-learn with its defaults, measured on dev:
+Learnt on train by scikit-learn's logistic (of scores, ridge) regression with
+its defaults, measured on dev:
 
   majority  always the same answer
   words     which words and pairs of neighbours occur (TF-IDF)
@@ -107,11 +108,15 @@ def _fit(task, features, dev_features, train):
     from sklearn import linear_model
 
     labels = [task.target.value(example) for example in train]
-    model = (
-        linear_model.Ridge()
-        if task.target.score_range
-        else linear_model.LogisticRegression(max_iter=1000)
-    )
+    if task.target.score_range:
+        model = linear_model.Ridge()
+    elif len(set(labels)) > 1:
+        model = linear_model.LogisticRegression(max_iter=1000)
+    else:
+        raise InputError(
+            f"{task.name}: all {len(labels)} training examples have the same"
+            " label: take more of them with --examples"
+        )
     return model.fit(features, labels).predict(dev_features)
 
 

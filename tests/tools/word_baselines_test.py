@@ -69,6 +69,12 @@ def test_fewer_examples(data, run):
     assert output.splitlines()[2].split("|")[3].strip() == "12"
 
 
+def test_one_label_only(data, run):
+    status, output, errors = run("--data", data, "--examples", 1, "cola")
+    assert (status, output) == (2, "") and "Traceback" not in errors
+    assert "the same label: take more" in errors.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     "arguments, wrong",
     [
