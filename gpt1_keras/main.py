@@ -113,6 +113,7 @@ def _run(flags, arguments):
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
     logging.set_verbosity(logging.INFO)
+    start_up.without_retracing_notes()
     if "workdir" not in values or not workdirs.is_written_by(
         configuration, os.environ.get("TF_CONFIG")
     ):

@@ -1,6 +1,7 @@
-"""Holds back what TensorFlow prints on import, whatever its log level."""
+"""Holds back what TensorFlow prints and nobody can act on."""
 
 import contextlib
+import logging
 import os
 import re
 import sys
@@ -33,3 +34,14 @@ def without_noise():
             for line in held:
                 if not _NOISE.match(line):
                     os.write(2, line)
+
+
+def without_retracing_notes():
+    """Drop TensorFlow's warning that a function was traced several times.
+
+    It counts every Learner's function as one and the same: a run that trains
+    or scores with several of them does not trace any too often.
+    """
+    logging.getLogger("tensorflow").addFilter(
+        lambda record: "triggered tf.function retracing" not in record.msg
+    )

@@ -1,3 +1,4 @@
+import logging
 import os
 
 import pytest
@@ -28,3 +29,19 @@ def test_exception_passes_and_stderr_is_restored(capfd):
             1 / 0
     os.write(2, b"after\n")
     assert capfd.readouterr().err == "before\nafter\n"
+
+
+def test_only_the_note_on_retracing_is_dropped(caplog):
+    logger = logging.getLogger("tensorflow")
+    before = list(logger.filters)
+    start_up.without_retracing_notes()
+    try:
+        logger.warning(
+            "%d out of the last %d calls to f triggered tf.function retracing.",
+            5,
+            6,
+        )
+        logger.warning("something else")
+    finally:
+        logger.filters[:] = before
+    assert [record.message for record in caplog.records] == ["something else"]

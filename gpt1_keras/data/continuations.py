@@ -23,10 +23,12 @@ class Item(typing.NamedTuple):
         prefix: list of ids, at least one: the first token of a text has
             nothing before it that could predict it.
         continuations: tuple of `Continuation`.
+        num_cut: int, tokens before the prefix that had no room.
     """
 
     prefix: list
     continuations: tuple
+    num_cut: int = 0
 
 
 class Scores(typing.NamedTuple):

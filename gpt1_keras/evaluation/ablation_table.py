@@ -113,13 +113,11 @@ def _notes(ablations):
         "range. The paper's numbers are those of GLUE's test server. The "
         "average is there where all eight tasks are."
     ]
-    samples = {
+    notes += cells.sample_notes(
         paper_table.task_name(task)
         for (_, task), result in ablations.cells.items()
         if result.run.is_sample and task in ablations.tasks()
-    }
-    if samples:
-        notes.append(f"Generated sample data: {', '.join(sorted(samples))}.")
+    )
     for (row, task), result in ablations.cells.items():
         name = f"{paper_table.task_name(task)}, {ROWS[row]}"
         full = ablations.cells.get(("full", task), result)

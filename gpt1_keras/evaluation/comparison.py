@@ -97,10 +97,17 @@ def differences(one, other):
     expected = _COMPARED
     if one.backbone != other.backbone:
         expected = expected | {"PRESET"}
-    found = bindings.differences(
-        _of_fine_tuning(one.bindings), _of_fine_tuning(other.bindings)
-    )
-    return [name for name, _, _ in found if name not in expected]
+    found = setting_names(one.bindings, other.bindings)
+    return [name for name in found if name not in expected]
+
+
+def setting_names(one, other):
+    """Return the names of what differs in two `bindings.Bindings`.
+
+    Without what says which task is run, and what else in a suite or a grid.
+    """
+    found = bindings.differences(_of_one_task(one), _of_one_task(other))
+    return [name for name, _, _ in found]
 
 
 def preferred(results):
@@ -131,7 +138,7 @@ def closest(results, reference):
     )
 
 
-def _of_fine_tuning(found):
+def _of_one_task(found):
     """Return the `Bindings` without those that say what else is run."""
     parameters = {
         name: value

@@ -11,6 +11,12 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
 
+_CONSTANTS = {
+    "metric": str,
+    "random": (int, float),
+    "state_of_the_art": (int, float),
+    "source": str,
+}
 _FEWEST = 3  # numbers of layers that make a curve
 
 
@@ -160,13 +166,23 @@ def _evaluated(folder, evaluations):
 
 
 def _check(constants):
+    if not isinstance(constants, dict):
+        raise errors.InputError(
+            f"PROBE_CONSTANTS is {constants!r}: give a dict as in"
+            " gin/report.gin"
+        )
     for probe, each in constants.items():
-        missing = {"metric", "random", "state_of_the_art"} - each.keys()
-        if missing:
-            raise errors.InputError(
-                f"PROBE_CONSTANTS: {probe} has no {sorted(missing)[0]!r}: see"
-                " gin/report.gin"
-            )
+        for name, types in _CONSTANTS.items():
+            if not isinstance(each, dict) or name not in each:
+                raise errors.InputError(
+                    f"PROBE_CONSTANTS: {probe} has no {name!r}: see"
+                    " gin/report.gin"
+                )
+            if not isinstance(each[name], types):
+                raise errors.InputError(
+                    f"PROBE_CONSTANTS: {probe}: {name!r} is {each[name]!r}:"
+                    " see gin/report.gin"
+                )
         if each["random"] == each["state_of_the_art"]:
             raise errors.InputError(
                 f"PROBE_CONSTANTS: {probe}: random and state_of_the_art are"

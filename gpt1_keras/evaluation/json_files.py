@@ -32,6 +32,22 @@ def read_lines(path):
     return [_parse(line, path, number) for number, line in enumerate(lines, 1)]
 
 
+def check_objects(path, found, names):
+    """Refuse an object in which something else stands for an object.
+
+    Args:
+        path: pathlib.Path of the file, for the message.
+        found: dict, what `read` returned.
+        names: iterable of str, keys whose values are objects where they are.
+
+    Raises:
+        InputError: one is not; names it.
+    """
+    for name in names:
+        if not isinstance(found.get(name, {}), dict):
+            raise _damaged(path, f"{name!r} is not an object")
+
+
 def _parse(text, path, first_line):
     try:
         found = json.loads(text)
@@ -41,7 +57,11 @@ def _parse(text, path, first_line):
         if isinstance(found, dict):
             return found
         line, why = first_line, "not an object"
-    raise errors.InputError(
-        f"{path}:{line}: is damaged ({why}): run it again, or take its folder"
-        " out of RESULTS"
+    raise _damaged(f"{path}:{line}", why)
+
+
+def _damaged(place, why):
+    return errors.InputError(
+        f"{place}: is damaged ({why}): run it again, or take its folder out of"
+        " RESULTS"
     )

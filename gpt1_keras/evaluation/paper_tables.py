@@ -32,7 +32,6 @@ _OF_THE_PAPER = {
         ("qqp", "f1", "QQP"),
     ),
 }
-_DATA = {True: "sample", False: "official", None: ""}
 
 
 def of_the_paper(results, paper):
@@ -81,7 +80,7 @@ def _row(name, metric, result, paper):
             cells.over_seeds(result, metric),
             paper_table.percent(paper.get(metric)),
             paper_table.percent(found.get("majority", {}).get(metric)),
-            _DATA[result.run.is_sample],
+            cells.data(result.run),
             cells.count(found.get("num_train_examples")),
             cells.count(found.get("num_examples")),
             cells.path(result.run.path),

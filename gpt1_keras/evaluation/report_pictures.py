@@ -9,6 +9,7 @@ from gpt1_keras.evaluation import figure2_plot
 from gpt1_keras.evaluation import fine_tuning_curves
 from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import perplexity_curves
+from gpt1_keras.evaluation import result_cells
 
 # What the plots of an `evaluate` run show.
 _SHOWN = {"confusion": "classes", "scores": "scores"}
@@ -51,6 +52,12 @@ def transferred_layers(results, evaluations, directory):
     rows = figure2.layer_rows(results, evaluations)
     if not rows:
         return []
+    drawn = {row["workdir"] for row in rows}
+    samples = {
+        paper_table.task_name(result.run.task)
+        for result in results
+        if result.run.is_sample and str(result.run.path) in drawn
+    }
     return [
         Picture(
             "Figure 2, left: transferred layers",
@@ -58,7 +65,10 @@ def transferred_layers(results, evaluations, directory):
             "Accuracy against the number of transferred layers; dev solid, "
             "train dashed.",
             figure2.write_csv(rows, directory / "figure2_left.csv"),
-            ["Mean over seeds; bars from the lowest to the highest."],
+            [
+                "Mean over seeds; bars from the lowest to the highest.",
+                *result_cells.sample_notes(samples),
+            ],
         )
     ]
 
@@ -85,6 +95,11 @@ def probes(runs, constants, directory):
         )
         + ".",
         f"Shown: {', '.join(sorted(shown))}.",
+        *result_cells.sample_notes(
+            str(run.path)
+            for run in runs
+            if run.is_sample and str(run.path) in shown
+        ),
         *_left_out(rows, shown),
     ]
     return [
@@ -153,6 +168,7 @@ def evaluations(runs):
             f"{run.path}",
             path,
             f"Predicted against true {_SHOWN.get(path.stem, path.stem)}.",
+            notes=_worst(run),
             is_small=True,
         )
         for run in runs
@@ -172,6 +188,14 @@ def attention(run):
             "How much each token (row) attends to each before it.",
         )
     ]
+
+
+def _worst(run):
+    """Return a list of the note on the page of an `evaluate` run."""
+    page = run.path / "tokens.html"
+    return (
+        [f"Its worst errors, token by token: {page}."] if page.is_file() else []
+    )
 
 
 def _left_out(rows, shown):

@@ -1,7 +1,9 @@
-"""Numbers and paths as cells of a table; "" for what is not there."""
+"""What results are as cells of a table; "" for what is not there."""
 
 from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import tables
+
+_DATA = {True: "sample", False: "official", None: ""}
 
 # Metrics that are shares (or correlations), shown in percent.
 SHARES = frozenset(
@@ -25,7 +27,7 @@ def over_seeds(result, metric, middle="median"):
     text = metric_value(metric, getattr(result, middle)(metric))
     span = result.span(metric)
     if span is None:
-        return text
+        return tables.Cell(text, "1 seed" if text else "")
     low, high = (metric_value(metric, value) for value in span)
     return tables.Cell(
         text, f"{low} to {high}; {len(result.values(metric))} seeds"
@@ -35,6 +37,21 @@ def over_seeds(result, metric, middle="median"):
 def metric_value(name, value):
     """Return a metric as text: shares in percent, others as they are."""
     return paper_table.percent(value) if name in SHARES else number(value)
+
+
+def data(run):
+    """Return whether a `workdirs.Run` has official or generated data."""
+    return _DATA[run.is_sample]
+
+
+def sample_notes(names):
+    """Return a list of the sentence on what has generated data, [] of none.
+
+    Args:
+        names: iterable of str.
+    """
+    names = sorted(set(names))
+    return [f"Generated sample data: {', '.join(names)}."] if names else []
 
 
 def count(value):

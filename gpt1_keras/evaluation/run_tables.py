@@ -3,7 +3,7 @@
 Shares are in percent. What no file says is an empty cell.
 """
 
-from gpt1_keras import bindings
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_table
 from gpt1_keras.evaluation import result_cells as cells
 from gpt1_keras.evaluation import tables
@@ -71,14 +71,14 @@ def perplexity(runs):
 def zero_shot(runs):
     """Return the table of probes on a finished model."""
     header = ["probe", "split", "metric", "value", "random", "majority"]
-    header += ["examples", "network", "workdir"]
+    header += ["examples", "data", "network", "workdir"]
     rows = []
     for run in runs:
         result = run.result
         for i, (name, value) in enumerate(result["metrics"].items()):
             random = result.get("random") if i == 0 else None
             majority = result.get("majority", {}).get(name)
-            first = [paper_table.task_name(result["task"]), result["split"]]
+            first = [_probe(run), result["split"]]
             rows.append(
                 [
                     *(first if i == 0 else ["", ""]),
@@ -87,6 +87,7 @@ def zero_shot(runs):
                     cells.metric_value(name, random),
                     cells.metric_value(name, majority),
                     cells.count(result["num_examples"]) if i == 0 else "",
+                    cells.data(run) if i == 0 else "",
                     (run.backbone or "") if i == 0 else "",
                     cells.path(run.path) if i == 0 else "",
                 ]
@@ -137,11 +138,12 @@ def probes_over_training(run, constants):
         f"{paper_table.task_name(probe)} {paper_table.metric_name(metric)}"
         for _, probe, metric in shown
     ]
-    return tables.Table(f"Probes while pretraining: {run.path}", header, rows)
+    title = f"Probes while pretraining: {run.path}"
+    return tables.Table(title, header, rows, _of_which_examples(run))
 
 
 def settings(kind, runs):
-    """Return the table of the macros in which runs of one kind differ.
+    """Return the table of the settings in which runs of one kind differ.
 
     Args:
         kind: str, such as "finetune".
@@ -158,8 +160,8 @@ def settings(kind, runs):
         {
             name
             for run in others
-            for name, _, _ in bindings.differences(first.bindings, run.bindings)
-            if name.isupper() and not name.startswith(_NOT_SETTINGS)
+            for name in comparison.setting_names(first.bindings, run.bindings)
+            if _is_setting(name, first.bindings, run.bindings)
         }
     )
     if not names:
@@ -199,6 +201,20 @@ def all_results(results):
     return tables.Table("All results", header, rows)
 
 
+def _probe(run):
+    """Return the cell of a probe's name, with the words that people gave."""
+    words = run.macro("LABEL_WORDS")
+    note = " / ".join(", ".join(each) for each in words) if words else ""
+    return tables.Cell(paper_table.task_name(run.task), note)
+
+
+def _of_which_examples(run):
+    """Return a list of notes on what a pretraining was probed with."""
+    number = run.macro("NUM_PROBE_EXAMPLES")
+    notes = [f"{number:,} examples of each split."] if number else []
+    return notes + cells.sample_notes(["all probes"] if run.is_sample else [])
+
+
 def _metrics(result):
     names = next(iter(result.seeds.values()))
     for name in names:
@@ -208,6 +224,13 @@ def _metrics(result):
             low, high = (cells.metric_value(name, each) for each in span)
             value += f" ({low} to {high})"
         yield f"{paper_table.metric_name(name)} {value}"
+
+
+def _is_setting(name, *sides):
+    """Whether people set it: a macro, or a parameter that both sides have."""
+    if name.isupper():
+        return not name.startswith(_NOT_SETTINGS)
+    return all(name in side.parameters for side in sides)
 
 
 def _setting(run, name):

@@ -3,6 +3,7 @@
 import dataclasses
 import re
 
+_LONG = 40  # characters that a phone does not show in a line
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 
@@ -23,6 +24,11 @@ class Cell:
     def note_lines(self):
         """Return the small print in parts that stay on a line."""
         return self.note.split("; ") if self.note else []
+
+    @property
+    def is_long(self):
+        """Whether the text is a sentence, which needs some width."""
+        return not self.is_code and len(self.text) > _LONG
 
     @property
     def is_number(self):

@@ -17,6 +17,7 @@ from gpt1_keras.evaluation import json_files
 
 _RESULT = "result.json"
 _METRICS = "metrics.jsonl"
+_OBJECTS = ("metrics", "seeds", "train_metrics", "majority", "paper")
 # Folders inside a workdir that hold no workdirs.
 _INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
 # A seed of a task of a row of a grid: its config.gin lies three folders above.
@@ -209,6 +210,7 @@ def _read(path):
     result = {}
     if (path / _RESULT).exists():
         result = json_files.read(path / _RESULT)
+        json_files.check_objects(path / _RESULT, result, _OBJECTS)
     config = _find_config(path, result.get("config_sha256"))
     if config is None:
         return Run(path, result, None, None)

@@ -49,9 +49,13 @@ class Probing:
         scoring: `Scoring`.
         first_step: int. While a model is pretrained, it is probed after
             this many updates, twice as many, four times ...
+
+    Raises:
+        InputError: `first_step` is no whole number from 1 on.
     """
 
     def __init__(self, *, probes, data, split, scoring, first_step=1):
+        dials.check_count("FIRST_PROBE_STEP", first_step)
         self.probes = probes
         self._data = data
         self._split = split
@@ -91,14 +95,7 @@ class Probing:
         scorers = {
             split: _Scorer(
                 backbone,
-                [
-                    probe.item(
-                        example,
-                        tokenizer=tokenizer,
-                        max_sequence_length=backbone.max_sequence_length,
-                    )
-                    for example in self.examples(probe, split)
-                ],
+                self._items(probe, split, backbone, tokenizer),
                 self._scoring,
                 name=f"{probe.name} {split}",
             )
@@ -114,6 +111,27 @@ class Probing:
             return probe.measure(*scored[0], train=train)
 
         return measure
+
+    def _items(self, probe, split, backbone, tokenizer):
+        """Return the items of a split; say where something was cut."""
+        items = [
+            probe.item(
+                example,
+                tokenizer=tokenizer,
+                max_sequence_length=backbone.max_sequence_length,
+            )
+            for example in self.examples(probe, split)
+        ]
+        num_cut = sum(item.num_cut > 0 for item in items)
+        if num_cut:
+            logging.warning(
+                "%s %s: of %s of %s texts the beginning was cut to fit into "
+                "%d positions, %s tokens in all",
+                *(probe.name, split, f"{num_cut:,}", f"{len(items):,}"),
+                backbone.max_sequence_length,
+                f"{sum(item.num_cut for item in items):,}",
+            )
+        return items
 
     def steps(self, num_steps):
         """Return the set of updates after which a pretraining is probed."""

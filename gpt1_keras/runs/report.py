@@ -23,9 +23,17 @@ def report(*, workdir, results, constants, paper, table5):
 
     Returns:
         path of `report.html`.
+
+    Raises:
+        InputError: no results there, a file of them is damaged, or the
+            constants are not as in gin/report.gin.
     """
     folders = [results] if isinstance(results, str) else results
-    if not isinstance(folders, list | tuple) or not folders:
+    if (
+        not isinstance(folders, list | tuple)
+        or not folders
+        or not all(isinstance(folder, str) for folder in folders)
+    ):
         raise errors.InputError(
             f"RESULTS is {results!r}: give a folder, as in 'out', or several,"
             " as in ('out/suite', 'out/pretrain')"

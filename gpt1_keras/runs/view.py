@@ -93,6 +93,10 @@ def _ids(text, text_file, tokenizer, positions):
                 f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
                 " of UTF-8 text"
             ) from None
+    if not isinstance(text, str):
+        raise errors.InputError(
+            f"TEXT is {text!r}: give words in quotes, as in 'Some words.'"
+        )
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError(
@@ -114,7 +118,10 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
     if head is None:
         picture = f"plots/attention_layer_{layer}.png"
         attention_plot.all_heads(
-            shares, workdir / picture, title=f"attention of layer {layer}"
+            shares,
+            pieces,
+            workdir / picture,
+            title=f"attention of layer {layer}",
         )
         return picture
     head = _counted("HEAD", head, backbone.num_heads)

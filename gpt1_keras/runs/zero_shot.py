@@ -42,7 +42,12 @@ def zero_shot(*, workdir, config_sha256, preset, probing, dtype):
         "%s %s, zero-shot: %s",
         probe.name,
         split,
-        ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
+        ", ".join(
+            f"{name} {value:,}"
+            if isinstance(value, int)
+            else f"{name} {value:.4f}"
+            for name, value in metrics.items()
+        ),
     )
     return result.write(
         workdir,

@@ -9,8 +9,9 @@ def test_all_of_a_continuation_is_scored_unless_said_otherwise():
 
 def test_fields():
     item = continuations.Item([1], (continuations.Continuation([2], 1),))
-    prefix, (continuation,) = item
-    assert (prefix, continuation.ids, continuation.num_context) == ([1], [2], 1)
+    prefix, (continuation,), num_cut = item
+    assert (prefix, num_cut) == ([1], 0)
+    assert (continuation.ids, continuation.num_context) == ([2], 1)
     scores = continuations.Scores(
         np.zeros(1), np.ones(1, int), np.ones(1, bool)
     )

@@ -62,7 +62,7 @@ def test_mean_and_range_over_seeds_in_the_row_of_the_ablation(tmp_path, paper):
         "40.0",
         "30.0 to 50.0; 3 seeds",
     )
-    assert (cells[6][10].text, cells[6][10].note) == ("51.2", "")
+    assert (cells[6][10].text, cells[6][10].note) == ("51.2", "1 seed")
     ours = [text for row in texts(table)[::2] for text in row[2:]]
     assert sorted(text for text in ours if text) == ["40.0", "51.2"]
 

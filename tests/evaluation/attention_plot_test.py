@@ -26,12 +26,16 @@ def test_one_head(tmp_path, length):
     assert not pyplot.get_fignums()
 
 
+@pytest.mark.parametrize("length", [1, 5, 40])
 @pytest.mark.parametrize("heads", [1, 3, 12])
-def test_all_heads_have_a_place(tmp_path, heads):
+def test_all_heads_have_a_place(tmp_path, heads, length):
     sizes = []
     for count in (heads, heads + 4):
         path = attention_plot.all_heads(
-            np.stack([uniform(5)] * count), tmp_path / "a.png", title="layer"
+            np.stack([uniform(length)] * count),
+            [f"${i}_ " for i in range(length)],
+            tmp_path / "a.png",
+            title="layer",
         )
         sizes.append(pyplot.imread(path).shape)
     assert sizes[1][0] > sizes[0][0]

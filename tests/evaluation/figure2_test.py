@@ -65,6 +65,8 @@ def test_probes_while_pretraining(tmp_path):
     [
         ({"state_of_the_art": 0.5}, "are equal"),
         ({"metric": None}, "no 'metric'"),
+        ({"source": None}, "no 'source'"),
+        ({"random": "0.5"}, "'random' is '0.5'"),
     ],
 )
 def test_wrong_constants(change, expected):
@@ -72,6 +74,12 @@ def test_wrong_constants(change, expected):
     wrong = {key: value for key, value in wrong.items() if value is not None}
     with pytest.raises(errors.InputError, match=f"sst2.*{expected}"):
         figure2.probe_rows([], {"sst2": wrong})
+
+
+@pytest.mark.parametrize("wrong", [3, "sst2", {"sst2": 0.5}])
+def test_constants_are_dicts_of_dicts(wrong):
+    with pytest.raises(errors.InputError, match="^PROBE_CONSTANTS.*gin/report"):
+        figure2.probe_rows([], wrong)
 
 
 def test_constants_of_gin_are_of_the_four_probes_and_have_a_source():

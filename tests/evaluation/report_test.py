@@ -149,7 +149,7 @@ def test_numbers_stand_beside_the_paper_s_and_their_workdir(tmp_path):
     fill(tmp_path / "out")
     page = Page(write(tmp_path / "out", tmp_path / "report"))
     (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
-    assert row[2:4] == ["43.2", "56.0"]
+    assert row[2:4] == ["43.21 seed", "56.0"]
     assert row[-1] == str(tmp_path / "out" / "full")
     shown = {cell for table in page.tables for row in table for cell in row}
     names = ("full", "none", "some", "no_lm", "pretrain", "probe")
@@ -179,6 +179,15 @@ def test_perplexities_have_a_table_and_stand_among_all_results(tmp_path):
     assert of_texts[1][:3] == ["novel.txtall", "54.6", "321.5"]
     (row,) = [row for row in everything if row[0] == "perplexity"]
     assert "perplexity 54.6" in row[4]
+
+
+def test_sentences_have_some_width_on_a_phone(tmp_path):
+    metrics = {"accuracy": 0.5, "f1": 0.25, "pearson": 0.125, "auc": 0.75}
+    fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
+    text = write(tmp_path / "a", tmp_path / "report")
+    (wide,) = re.findall(r'<td class="long">(.+)</td>', text)
+    assert wide == "accuracy 50.0; F1 25.0; Pearson 12.5; AUC 75.0"
+    assert ".long { min-width: 18rem; }" in text
 
 
 def test_plots_of_evaluations_are_small(tmp_path):
@@ -219,7 +228,7 @@ def test_markdown_says_the_same(tmp_path):
     text = (tmp_path / "report" / "report.md").read_text()
     for title in ("Benchmarks", "Ablations", "Language models", "All results"):
         assert f"## {title}\n" in text
-    assert "| RTE | accuracy | 43.2 | 56.0 | 50.0 |" in text
+    assert "| RTE | accuracy | 43.2 (1 seed) | 56.0 | 50.0 |" in text
     for picture in re.findall(r"!\[.+\]\((.+)\)", text):
         assert (tmp_path / "report" / picture).is_file()
     assert text.count("![") == 6

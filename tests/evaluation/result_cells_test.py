@@ -31,11 +31,20 @@ def test_counts_and_paths():
     )
 
 
+def test_generated_data_are_named_once():
+    assert result_cells.sample_notes(()) == []
+    assert result_cells.sample_notes(["RTE", "CoLA", "RTE"]) == [
+        "Generated sample data: CoLA, RTE."
+    ]
+
+
 def test_over_seeds():
     assert result_cells.over_seeds(None, None) == ""
     one = comparison.Result((), {"1": {"f1": 0.5}})
-    assert result_cells.over_seeds(one, "f1") == "50.0"
-    assert result_cells.over_seeds(one, "accuracy") == ""
+    cell = result_cells.over_seeds(one, "f1")
+    assert (cell.text, cell.note) == ("50.0", "1 seed")
+    cell = result_cells.over_seeds(one, "accuracy")
+    assert (cell.text, cell.note) == ("", "")
     two = comparison.Result((), {"1": {"f1": 0.5}, "2": {"f1": 0.7}})
     cell = result_cells.over_seeds(two, "f1")
     assert (cell.text, cell.note) == ("60.0", "50.0 to 70.0; 2 seeds")

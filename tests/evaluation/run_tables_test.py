@@ -38,10 +38,17 @@ def test_perplexity_of_texts(tmp_path):
 
 
 def test_zero_shot(tmp_path):
+    sha256 = fake_workdirs.write_config(
+        tmp_path,
+        "zero_shot.zero_shot",
+        DATA_DIR=None,
+        LABEL_WORDS=(("bad", "sad"), ("good",)),
+    )
     fake_workdirs.write_json(
         tmp_path / "result.json",
         {
             "run": "zero_shot",
+            "config_sha256": sha256,
             "task": "cola",
             "split": "dev",
             "metrics": {
@@ -57,11 +64,13 @@ def test_zero_shot(tmp_path):
     )
     table = run_tables.zero_shot(workdirs.find([tmp_path]))
     assert texts(table) == [
-        ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043", ""]
-        + [str(tmp_path)],
-        ["", "", "accuracy", "47.8", "", "69.1", "", "", ""],
-        ["", "", "threshold", "-5.1", "", "", "", "", ""],
+        ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043"]
+        + ["sample", "", str(tmp_path)],
+        ["", "", "accuracy", "47.8", "", "69.1", "", "", "", ""],
+        ["", "", "threshold", "-5.1", "", "", "", "", "", ""],
     ]
+    assert table.cells()[0][0].note == "bad, sad / good"
+    assert len(table.header) == 10
 
 
 def test_probes_over_training(tmp_path):
@@ -79,6 +88,8 @@ def test_probes_over_training(tmp_path):
                 **{"cola_auc": 0.6, "cola_threshold": -3.0, "dprd_num_last": 4},
             },
         ],
+        DATA_DIR=None,
+        NUM_PROBE_EXAMPLES=1500,
     )
     (run,) = workdirs.find([tmp_path])
     constants = {"sst2": {"metric": "accuracy", "random": 0.5}}
@@ -88,6 +99,10 @@ def test_probes_over_training(tmp_path):
         ["2", "50.0", ""],
         ["4", "75.0", "60.0"],
         ["random", "50.0", ""],
+    ]
+    assert table.notes == [
+        "1,500 examples of each split.",
+        "Generated sample data: all probes.",
     ]
     fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
     assert run_tables.probes_over_training(run, constants) is None
@@ -115,6 +130,13 @@ def test_settings_that_differ(tmp_path):
         "finetune", workdirs.find([tmp_path])
     ).header == ["workdir", "WEIGHT_DECAY"]
     assert table.header == ["workdir", "WEIGHT_DECAY"]
+    # So is a parameter without a macro, but not what only one run has.
+    for name, value in (("a", 0.9), ("b", 0.999), ("c", 0.999)):
+        with open(tmp_path / name / "config.gin", "a") as config:
+            config.write(f"adam.Adam.beta_2 = {value}\nf.{name} = 1\n")
+    assert run_tables.settings(
+        "finetune", workdirs.find([tmp_path])
+    ).header == ["workdir", "WEIGHT_DECAY", "adam.Adam.beta_2"]
     assert [tuple(row) for row in texts(table)] == [
         (str(tmp_path / "a"), ""),
         (str(tmp_path / "b"), ""),

@@ -48,3 +48,10 @@ def test_markdown():
 def test_small_print_in_parts():
     assert tables.Cell("1", "a; b").note_lines() == ["a", "b"]
     assert tables.Cell("1").note_lines() == []
+
+
+def test_sentences_are_long_and_paths_are_not():
+    text = "loss 3; perplexity 20.1; perplexity of words 345"
+    assert tables.Cell(text).is_long
+    assert not tables.Cell(text, is_code=True).is_long
+    assert not tables.Cell("loss 3").is_long

@@ -178,6 +178,8 @@ def test_missing_folder(tmp_path):
     [
         ("result.json", '{"run":\n !', r"result\.json:2: is damaged"),
         ("result.json", "[1]", r"result\.json:1: .*not an object"),
+        ("result.json", '{"metrics": "x"}', r"json: .*'metrics' is not an o"),
+        ("result.json", '{"seeds": [1]}', r"json: is damaged \('seeds' is not"),
         ("config.gin", "A = = 2\n", r"config\.gin: is not gin"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
+from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
 from gpt1_keras.data.sample_world import benchmark_files
 from gpt1_keras.runs import benchmark_files as run_files
@@ -64,6 +65,13 @@ def make(*names, first_step=1, split=None, num_examples=2, num_rows=5):
 def test_steps(first_step, num_steps, expected):
     made, _ = make("sst2", first_step=first_step)
     assert made.steps(num_steps) == expected
+
+
+@pytest.mark.parametrize("first_step", [0, -2, 1.5, None])
+def test_wrong_first_step(first_step):
+    """It was doubled for ever."""
+    with pytest.raises(errors.InputError, match="^FIRST_PROBE_STEP is"):
+        make("sst2", first_step=first_step)
 
 
 def test_without_probes_there_are_no_steps():
@@ -134,6 +142,26 @@ def test_a_split_for_all():
     made, read = make("sst2", split="test")
     made.read()
     assert read == [("sst2", "test")]
+
+
+def test_what_is_cut_is_said(monkeypatch, caplog):
+    made, _ = make("sst2", num_examples=None)
+
+    def item(example, *, tokenizer, max_sequence_length):
+        num_cut = max(0, int(example.text) - max_sequence_length)
+        return continuations.Item(
+            [1], (continuations.Continuation([2]),), num_cut
+        )
+
+    made.probes[0].item = item
+    monkeypatch.setattr(probing, "_Scorer", lambda *_, **__: None)
+    for positions in (2, 4):
+        backbone = types.SimpleNamespace(max_sequence_length=positions)
+        made.measurer(made.probes[0], backbone, tokenizer=None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "sst2 dev: of 2 of 5 texts the beginning was cut to fit into 2 "
+        "positions, 3 tokens in all"
+    ]
 
 
 @pytest.mark.slow

@@ -22,10 +22,14 @@ sys.exit(main.main(sys.argv[1:]))
 
 
 def call(workdir, results, cwd):
-    """Return (exit status, output) of the run in a process of its own."""
+    """Return (exit status, output) of the run in a process of its own.
+
+    Without a workdir it is the one of gin/report.gin.
+    """
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "--gin", "gin/report.gin"]
-        + ["--set", f"RESULTS = {results!r}", "--workdir", str(workdir)],
+        + ["--set", f"RESULTS = {results!r}"]
+        + (["--workdir", workdir] if workdir else []),
         cwd=cwd,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -49,8 +53,8 @@ def test_report_of_two_folders_twice(tmp_path):
     lines = [{"step": 1, "split": "held_out", "perplexity": 80.0}]
     fake_workdirs.pretrain(tmp_path / "books", lines)
     before = snapshot(out)
-    for _ in range(2):
-        status, output = call("out/report", ("out", "books"), tmp_path)
+    for workdir in ("out/report", None):
+        status, output = call(workdir, ("out", "books"), tmp_path)
         assert status == 0, output
         text = (out / "report" / "report.html").read_text()
         assert "43.2" in text and "books" in text
@@ -70,6 +74,7 @@ def test_report_of_two_folders_twice(tmp_path):
         (("empty", "gone"), "gone is not a folder"),
         ((), "give a folder"),
         (3, "give a folder"),
+        (("empty", 5), "give a folder"),
     ],
 )
 def test_wrong_results(tmp_path, monkeypatch, results, expected):

@@ -45,5 +45,8 @@ def fit(prefix, continuations_, *, tokenizer, max_sequence_length):
             f"a continuation of {max_sequence_length - room} tokens leaves no"
             f" room for a prefix in {max_sequence_length} positions"
         )
-    prefix = list(prefix)[-room:] or [opening(tokenizer)]
-    return continuations.Item(prefix, tuple(continuations_))
+    return continuations.Item(
+        list(prefix)[-room:] or [opening(tokenizer)],
+        tuple(continuations_),
+        num_cut=max(0, len(prefix) - room),
+    )

@@ -44,7 +44,7 @@ def scores(averages, num_tokens=4):
     ],
 )
 def test_item(text, prefix, rest):
-    assert item(text) == (
+    assert item(text)[:2] == (
         [*map(ord, prefix)],
         ((list(map(ord, rest)), 0),),
     )

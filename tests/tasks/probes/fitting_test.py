@@ -29,7 +29,8 @@ def test_table():
         ([], 4, [NEWLINE]),
     ):
         found = fit(prefix, [5, 6], [7], limit=limit)
-        assert found == (expected, (([5, 6], 0), ([7], 0)))
+        num_cut = max(0, len(prefix) - len(expected))
+        assert found == (expected, (([5, 6], 0), ([7], 0)), num_cut)
     assert fit([], [5], limit=2, tokenizer=NoNewline()).prefix == [FULL_STOP]
     with pytest.raises(ValueError, match="of 4 tokens leaves no room"):
         fit([1], [5, 6, 7, 8], limit=4)
@@ -52,4 +53,7 @@ def test_fits_and_keeps_what_is_near(prefix, ids, limit):
     assert 1 <= len(found.prefix) <= limit - longest
     if prefix:
         assert len(found.prefix) == min(len(prefix), limit - longest)
-        assert found.prefix == prefix[len(prefix) - len(found.prefix) :]
+        assert found.num_cut == len(prefix) - len(found.prefix)
+        assert found.prefix == prefix[found.num_cut :]
+    else:
+        assert found.num_cut == 0

@@ -14,22 +14,23 @@ def row(word, text="a"):
 
 
 @pytest.mark.parametrize(
-    "text, word, limit, prefix, rest",
+    "text, word, limit, prefix, rest, num_cut",
     [
-        ("ab c", "tom", 9, "abc", "tom"),
-        ("ab c", "tom", 5, "bc", "tom"),
-        ("ab c", "tom", 3, "c", "to"),
-        ("`` a , '' ` b ' -lrb- c -rrb-", "d", 50, "\"a,\"'b'(c)", "d"),
-        ("``a x'' rock'n", "d", 50, "``ax''rock'n", "d"),
+        ("ab c", "tom", 9, "abc", "tom", 0),
+        ("ab c", "tom", 5, "bc", "tom", 1),
+        ("ab c", "tom", 3, "c", "to", 2),
+        ("`` a , '' ` b ' -lrb- c -rrb-", "d", 50, "\"a,\"'b'(c)", "d", 0),
+        ("``a x'' rock'n", "d", 50, "``ax''rock'n", "d", 0),
     ],
 )
-def test_item(text, word, limit, prefix, rest):
+def test_item(text, word, limit, prefix, rest, num_cut):
     found = PROBE.item(
         row(word, text),
         tokenizer=letter_tokenizer.LetterTokenizer(),
         max_sequence_length=limit,
     )
-    assert found == (list(map(ord, prefix)), ((list(map(ord, rest)), 0),))
+    continuation = (list(map(ord, rest)), 0)
+    assert found == (list(map(ord, prefix)), (continuation,), num_cut)
 
 
 def test_measure():

@@ -35,7 +35,7 @@ def scores(*probabilities):
     "limit, prefix", [(50, "fun.very"), (8, "n.very"), (3, "y")]
 )
 def test_item(limit, prefix):
-    assert item("fun .", limit) == (
+    assert item("fun .", limit)[:2] == (
         ids(prefix),
         ((ids("n"), 0), (ids("no"), 0), (ids("p"), 0)),
     )
@@ -43,7 +43,7 @@ def test_item(limit, prefix):
 
 def test_long_label_words_leave_a_prefix():
     found = item("fun", 3, (["bad"], ["good"]))
-    assert found == (ids("y"), ((ids("ba"), 0), (ids("go"), 0)))
+    assert found[:2] == (ids("y"), ((ids("ba"), 0), (ids("go"), 0)))
 
 
 def test_probabilities_of_words_are_summed():
@@ -109,7 +109,7 @@ def test_released_ids(shared_file):
         ),
         max_sequence_length=512,
     )
-    assert found == (
+    assert found[:2] == (
         [481, 4735, 544, 870, 239, 963],
         (([9503], 0), ([6353], 0)),
     )
