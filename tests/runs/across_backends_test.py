@@ -127,8 +127,11 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
         assert found["backend"] == backend
         assert found["metrics"] == learnt["metrics"]
         tables.append(probabilities(workdir / "predictions.tsv"))
-    assert tables[0].shape == (40, 2) and tables[0][:, 1].std() > 1e-3
-    np.testing.assert_allclose(tables[1], tables[0], atol=1e-4)
+    assert tables[0].shape == (40, 2)
+    # Little was learnt; what differs between examples is far above what may
+    # differ between backends.
+    assert tables[0][:, 1].std() > 2e-4
+    np.testing.assert_allclose(tables[1], tables[0], rtol=0, atol=1e-5)
 
 
 def probabilities(path):
