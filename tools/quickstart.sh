@@ -90,10 +90,10 @@ What lies where (computed in $((SECONDS / 60)) min $((SECONDS % 60)) s):
   $workdir/preset/                    the model: keras_hub's from_preset loads it
   $workdir/checkpoints/               what a stopped run goes on from
   $workdir/config.gin                 every setting; also a --gin file itself
-  $folder/corpus/                     the books as token shards, with the tokenizer
-  $folder/sst2/                       the same for the fine-tuned model
-  $folder/served/saved_model/1/       that for TensorFlow Serving; takes plain text
-  $folder/report/report.html          all of it on one page
+  $folder/corpus/                             the books as token shards, with the tokenizer
+  $folder/sst2/                               the same for the fine-tuned model
+  $folder/served/saved_model/1/               that for TensorFlow Serving; takes plain text
+  $folder/report/report.html                  all of it on one page
 
 What to try next (after: source .venv/bin/activate):
   a folder of your own .txt books:
