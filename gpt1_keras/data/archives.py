@@ -95,7 +95,10 @@ class _Zip:
                 yield info.filename, is_regular, info.file_size, info
 
     def open(self, info):
-        return self._file.open(info)
+        try:
+            return self._file.open(info)
+        except OSError as error:  # It would begin before the file does.
+            raise zipfile.BadZipFile(str(error)) from None
 
 
 class _Tar:

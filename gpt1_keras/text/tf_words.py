@@ -13,7 +13,9 @@ import tensorflow as tf
 from gpt1_keras.text import words as words_lib
 
 _BREAK = "\x02"  # between two words of a piece
+_TIE = "\x03"  # the same between those of a special case that was put together
 LONGEST = 256  # characters of a piece; longer ones are cut in parts
+_PARTS = 5  # of a special case that is put together at most
 _ROUNDS = 64  # affixes taken from a piece at most
 
 
@@ -38,12 +40,10 @@ class WordRules(tf.Module):
             for piece, rule in tokenizer.rules.items()
             if not any(character.isspace() for character in piece)
         }
-        self._special = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(
-                list(special), list(special.values())
-            ),
-            "",
-        )
+        self._special = _table(special)
+        apart = _apart(tokenizer, special)
+        self._counts = tuple(apart)
+        self._put_together = [_table(cases) for cases in apart.values()]
         prefixes, suffixes, infixes = _defaults()
         self._prefix = _prefix(prefixes)
         self._suffixes = _suffixes(suffixes)
@@ -80,32 +80,39 @@ class WordRules(tf.Module):
         return tf.gather(self._rejoined(words), tf.argsort(place))
 
     def _rejoined(self, words):
-        """Put special cases in place of two words that spell one ("a", ".").
+        """Put special cases in place of their parts ("Mr", "." -> "Mr.").
 
-        spaCy's last step; cases of three words or more are left.
+        spaCy's last step. Of cases that overlap the longest is taken.
         """
-        words = tf.strings.split(words, _BREAK)
-        flat, rows = words.values, words.value_rowids()
+        parts = tf.strings.split(words, _BREAK)
+        place = tf.where(parts.row_lengths() > 1)  # [m, 1]
+        parts = tf.gather(parts, place[:, 0])
         flat, rows = (
-            tf.boolean_mask(x, words.values != "") for x in (flat, rows)
+            tf.boolean_mask(each, parts.values != "")
+            for each in (parts.values, parts.value_rowids())
         )
-        # [S] -> [S], of the last word a pair with nothing
-        following = tf.concat([flat[1:], [""]], axis=0)[: tf.size(flat)]
-        same_row = tf.concat([rows[1:], [-1]], axis=0)[: tf.size(flat)] == rows
-        special = self._special.lookup(tf.strings.join([flat, following]))
-        is_first = same_row & (special != "")
-        # Of three words in a row the first two are joined.
-        is_first &= ~_after(is_first)
-        flat = tf.where(is_first, special, flat)
-        is_kept = ~_after(is_first)
-        flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
-        return tf.strings.reduce_join(
+        for count, cases in zip(self._counts, self._put_together, strict=True):
+            # [S] -> [S]: what so many words from each on are parts of
+            following = [_from(flat, i, "") for i in range(count)]
+            special = cases.lookup(tf.strings.join(following, _BREAK))
+            same_row = _from(rows, count - 1, -1) == rows
+            is_first = same_row & (special != "")
+            for i in range(1, count):  # Of those that overlap the first.
+                is_first &= ~_after(is_first, i)
+            flat = tf.where(is_first, special, flat)
+            is_kept = tf.ones_like(is_first)
+            for i in range(1, count):
+                is_kept &= ~_after(is_first, i)
+            flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
+        joined = tf.strings.reduce_join(
             tf.RaggedTensor.from_value_rowids(
-                flat, rows, nrows=words.nrows(), validate=False
+                flat, rows, nrows=parts.nrows(), validate=False
             ),
             axis=-1,
             separator=_BREAK,
         )
+        joined = tf.strings.regex_replace(joined, _TIE, _BREAK)
+        return tf.tensor_scatter_nd_update(words, place, joined)
 
     def _take(self, i, before, rest, after, place, *done):
         """Take one affix, or one on each side, from all that are not done.
@@ -186,6 +193,41 @@ class WordRules(tf.Module):
         is_address = tf.strings.regex_full_match(rest, self._address)
         split = tf.where(is_address, rest, split)
         return tf.where(special != "", special, split)
+
+
+def _table(texts):
+    """Return a lookup of a dict from str to str; "" where it has nothing."""
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
+        "",
+    )
+
+
+def _apart(tokenizer, special):
+    """Return the special cases that spaCy puts together from their parts.
+
+    Returns:
+        dict from a number of parts, the largest first, to {the parts with
+        `_BREAK` between them: the words with `_TIE`}.
+    """
+    from spacy.tokenizer import Tokenizer
+
+    without = Tokenizer(
+        tokenizer.vocab,
+        rules={},
+        prefix_search=tokenizer.prefix_search,
+        suffix_search=tokenizer.suffix_search,
+        infix_finditer=tokenizer.infix_finditer,
+        url_match=tokenizer.url_match,
+    )
+    cases = {}
+    for piece, words in special.items():
+        has_affix = tokenizer.find_prefix(piece) or tokenizer.find_suffix(piece)
+        if has_affix or tokenizer.find_infix(piece):
+            parts = [token.text for token in without(piece)]
+            of_count = cases.setdefault(len(parts), {})
+            of_count[_BREAK.join(parts)] = words.replace(_BREAK, _TIE)
+    return {n: cases[n] for n in sorted(cases, reverse=True) if 1 < n <= _PARTS}
 
 
 class _Expression(typing.NamedTuple):
@@ -299,9 +341,17 @@ def _for_re2(expression):
     return expression.replace(r"\'", "'").replace("(?u)", "")
 
 
-def _after(mask):
-    """Say of each place whether `mask` holds of the one before it."""
-    return tf.concat([[False], mask], axis=0)[:-1]
+def _after(mask, count):
+    """Say of each place whether `mask` holds of the one `count` before it."""
+    return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
+        : tf.size(mask)
+    ]
+
+
+def _from(values, count, end):
+    """Return for each place what stands `count` behind it, or `end`."""
+    ends = tf.fill([count], tf.constant(end, values.dtype))
+    return tf.concat([values[count:], ends], axis=0)[: tf.size(values)]
 
 
 def _length(texts):

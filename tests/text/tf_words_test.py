@@ -52,7 +52,9 @@ def test_pieces_are_split_as_by_spacy(given_pieces):
             assert found == [token.text.lower() for token in ENGLISH(piece)]
 
 
-@pytest.mark.parametrize("piece", ["standards''", "$$a.", "$a.''", "''''"])
+@pytest.mark.parametrize(
+    "piece", ["standards''", "$$a.", "$a.''", "''''", "°c.", "(°C.)", "x°c."]
+)
 def test_two_words_that_spell_a_special_case(piece):
     expected = [token.text.lower() for token in ENGLISH(piece)]
     assert words_of([piece]) == [expected]
