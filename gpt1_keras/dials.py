@@ -1,14 +1,18 @@
 """Values that people give to dials, checked in one line."""
 
+import math
+import os
+
 from gpt1_keras import errors
 
 
-def check_count(dial, value, *, or_none=None):
-    """Refuse a value that is not a whole number from 1 on.
+def check_count(dial, value, *, low=1, or_none=None):
+    """Refuse a value that is not a whole number from 1, or `low`, on.
 
     Args:
         dial: str, its name in gin.
         value: any value; a person gave it.
+        low: int, the least there may be.
         or_none: str, what None means where it is allowed, such as "for all".
 
     Raises:
@@ -16,10 +20,10 @@ def check_count(dial, value, *, or_none=None):
     """
     if value is None and or_none is not None:
         return
-    if type(value) is not int or value < 1:
+    if type(value) is not int or value < low:
         more = "" if or_none is None else f", or None {or_none}"
         raise errors.InputError(
-            f"{dial} is {value!r}: give a whole number from 1 on{more}"
+            f"{dial} is {value!r}: give a whole number from {low} on{more}"
         )
 
 
@@ -40,3 +44,36 @@ def check_counts(dial, values):
             f"{dial} is {values!r}: give whole numbers in brackets, such as "
             "(64, 128)"
         )
+
+
+def check_number(dial, value, *, low, high=math.inf):
+    """Refuse what is not a number from `low` to `high`.
+
+    Args:
+        dial: str, its name in gin.
+        value: any value; a person gave it.
+        low, high: float, the least and the largest there may be.
+
+    Raises:
+        InputError: says what to give.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not low <= value <= high:
+        span = (
+            f"from {low:g} on" if high == math.inf else f"{low:g} to {high:g}"
+        )
+        raise errors.InputError(f"{dial} is {value!r}: give a number {span}")
+
+
+def check_text(dial, value):
+    """Refuse what is neither a str nor a path.
+
+    Args:
+        dial: str, its name in gin.
+        value: any value; a person gave it.
+
+    Raises:
+        InputError: says what to give.
+    """
+    if not isinstance(value, str | os.PathLike):
+        raise errors.InputError(f"{dial} is {value!r}: give it in quotes")

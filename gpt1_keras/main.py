@@ -125,7 +125,7 @@ def _run(flags, arguments):
         is_new = workdirs.claim(directory, configuration, command)
         try:
             _call(run, values)
-        except errors.InputError:
+        except BaseException:  # Then the mended command may have the workdir.
             if is_new:
                 workdirs.release(directory)
             raise

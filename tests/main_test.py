@@ -222,6 +222,12 @@ def test_defect_shows_its_traceback(call, tmp_path):
     assert "Traceback" in result.stderr and "a defect" in result.stderr
 
 
+def test_a_defect_before_anything_is_written_frees_the_workdir(call, tmp_path):
+    result = call(*run_gin(tmp_path, "fail"), "--workdir", "w")
+    assert result.returncode == 1
+    assert not list((tmp_path / "w").iterdir())
+
+
 def test_missing_module_of_somebody_else(call, tmp_path):
     result = call(*run_gin(tmp_path, "need_module"))
     assert_refused(result, "module_that_is_nowhere", "pip install")

@@ -9,6 +9,7 @@ import keras
 from absl import logging
 from keras import ops
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras import progress
 from gpt1_keras.data import loader
@@ -25,7 +26,7 @@ _LONG_SECONDS = 3600.0
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Intervals:
-    """Updates between two of each; 0 means only after the last update.
+    """Updates between two of each; 0: of all but lines only after the last.
 
     Attributes:
         log_steps: int. Lines of `metrics.jsonl`.
@@ -40,6 +41,10 @@ class Intervals:
     num_checkpoints: int
     evaluation_steps: int = 0
     sample_steps: int = 0
+
+    def __post_init__(self):
+        dials.check_count("LOG_STEPS", self.log_steps)
+        dials.check_count("NUM_CHECKPOINTS", self.num_checkpoints)
 
 
 def set_dtype(dtype):

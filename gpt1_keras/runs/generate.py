@@ -86,6 +86,7 @@ def generate(
     )
     if prompt_file is not None:
         prompt = _read(prompt_file)
+    dials.check_text("PROMPT", prompt)
     dials.check_count("NUM_TOKENS", num_tokens)
     dials.check_count("NUM_TEXTS", num_texts)
     directory = presets.find(preset)

@@ -9,6 +9,7 @@ import shutil
 import keras
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import result
@@ -29,6 +30,7 @@ def find(preset):
         directory = next((p for p in places if p.exists()), places[0])
         logging.info("no PRESET is given: using %s", directory)
     else:
+        dials.check_text("PRESET", preset)
         directory = pathlib.Path(preset)
         if (directory / "preset" / "config.json").exists():
             directory = directory / "preset"
@@ -60,6 +62,7 @@ def find_best(workdir):
         raise errors.InputError(
             "no PRESET is given: name the workdir of a fine-tuning run"
         )
+    dials.check_text("PRESET", workdir)
     seeds = (result.read(workdir) or {}).get("seeds")
     if not seeds:
         return find(workdir)

@@ -95,6 +95,16 @@ class FineTuning:
             ("BUCKET_LENGTHS", self.bucket_lengths),
         ):
             dials.check_counts(macro, values)
+        dials.check_count(
+            "SEQUENCE_LENGTH",
+            self.sequence_length,
+            or_none="for the preset's positions",
+        )
+        dials.check_number("CLIP_NORM", self.clip_norm, low=0)
+        dials.check_number("LM_LOSS_WEIGHT", self.lm_loss_weight, low=0)
+        dials.check_number(
+            "CLASSIFIER_DROPOUT", self.classifier_dropout, low=0, high=0.99
+        )
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of updates after which is evaluated."""

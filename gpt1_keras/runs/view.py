@@ -6,6 +6,7 @@ import time
 import numpy as np
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.evaluation import attention_plot
 from gpt1_keras.evaluation import token_page
@@ -93,10 +94,7 @@ def _ids(text, text_file, tokenizer, positions):
                 f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
                 " of UTF-8 text"
             ) from None
-    if not isinstance(text, str):
-        raise errors.InputError(
-            f"TEXT is {text!r}: give words in quotes, as in 'Some words.'"
-        )
+    dials.check_text("TEXT", text)
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError(

@@ -52,6 +52,6 @@ def of_preset(preprocessor):
     if preprocessor.task == "custom":
         raise errors.InputError(
             "this model was fine-tuned on your own rows: take "
-            "gin/evaluate_custom.gin"
+            "gin/evaluate_custom.gin or gin/export_custom.gin"
         )
     return benchmark(preprocessor.task, regression=preprocessor.is_regression)

@@ -15,6 +15,7 @@ any other one by regression.
 import math
 import pathlib
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import custom as custom_files
@@ -125,6 +126,7 @@ def _open(train, data_dir, family):
         raise errors.InputError(
             "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
         )
+    dials.check_text("TRAIN_FILE", train)
     if family not in (None, *_FAMILIES):
         raise errors.InputError(
             f"FAMILY {family!r} is unknown: give one of {', '.join(_FAMILIES)}"

@@ -5,6 +5,8 @@ import math
 import keras
 from keras import ops
 
+from gpt1_keras import dials
+
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class AdamWithDecay(keras.optimizers.Optimizer):
@@ -121,8 +123,16 @@ def adam_with_decay(
         warmup_fraction: float or None. The warm-up as a share of all
             updates, where `warmup_steps` is None.
         beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
+
+    Raises:
+        InputError: one is no such number.
     """
-    if warmup_steps is None:
+    dials.check_number("PEAK_LEARNING_RATE", peak_learning_rate, low=0)
+    dials.check_number("WEIGHT_DECAY", weight_decay, low=0)
+    if warmup_steps is not None:
+        dials.check_number("WARMUP_STEPS", warmup_steps, low=0)
+    else:
+        dials.check_number("WARMUP_FRACTION", warmup_fraction, low=0, high=1)
         warmup_steps = warmup_fraction * num_steps
     return AdamWithDecay(
         learning_rate=schedule(

@@ -49,8 +49,8 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def fail():
-    """Fail as a defect does."""
+def fail(*, workdir=None):
+    """Fail as a defect does, with or without a workdir."""
     raise ZeroDivisionError("a defect")
 
 

@@ -64,6 +64,11 @@ def test_longest_sequence(given, positions, expected):
     [
         ({"batch_size": 6, "microbatch_size": 4}, "MICROBATCH_SIZE 4"),
         ({"num_epochs": 0}, "NUM_EPOCHS is 0"),
+        ({"sequence_length": -5}, "SEQUENCE_LENGTH is -5: .* or None for the"),
+        ({"sequence_length": 0}, "SEQUENCE_LENGTH is 0"),
+        ({"clip_norm": -1}, "CLIP_NORM is -1: give a number"),
+        ({"lm_loss_weight": "a"}, "LM_LOSS_WEIGHT is 'a': give a number"),
+        ({"classifier_dropout": 2}, "CLASSIFIER_DROPOUT is 2: give a number"),
         ({"num_epochs": 1.5}, "NUM_EPOCHS is 1.5: give a whole number"),
         ({"evaluation_batch_size": 0}, "EVALUATION_BATCH_SIZE is 0"),
         ({"early_evaluation_steps": 9}, "EARLY_EVALUATION_STEPS is 9: give"),

@@ -89,7 +89,7 @@ def test_text_from_a_file_is_cut_at_the_positions(folder, tmp_path, caplog):
     "settings, words",
     [
         ({"TEXT": " "}, "there is no text"),
-        ({"TEXT": 5}, "TEXT is 5: give words in quotes"),
+        ({"TEXT": 5}, "TEXT is 5: give it in quotes"),
         ({"TEXT_FILE": "nowhere.txt"}, "TEXT_FILE nowhere.txt cannot be read"),
         ({"LAYER": 2}, "LAYER is 2: the model has 2, give 0 to 1"),
         ({"HEAD": -3}, "HEAD is -3: the model has 2, give 0 to 1"),

@@ -171,9 +171,10 @@ def test_mistakes_in_other_files(build, split, tmp_path):
         build(SINGLE, **{split: "other.jsonl"})
 
 
-def test_no_train_file():
+@pytest.mark.parametrize("train", [None, 5])
+def test_no_train_file(train):
     with pytest.raises(errors.InputError, match="TRAIN_FILE"):
-        custom.custom(train=None, dev_fraction=0.1, seed=0)
+        custom.custom(train=train, dev_fraction=0.1, seed=0)
 
 
 @pytest.mark.parametrize(

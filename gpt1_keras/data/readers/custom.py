@@ -6,35 +6,10 @@ import pathlib
 import numpy as np
 from absl import logging
 
+from gpt1_keras import dials
 from gpt1_keras import errors
 from gpt1_keras.data.readers import data_checks
 from gpt1_keras.data.readers import labelled_rows
-
-
-def read_file(
-    path,
-    *,
-    text,
-    label,
-    text_pair=None,
-    choices=None,
-    is_score=False,
-    is_labelled=True,
-):
-    """Read one file; arguments as in `labelled_rows.Columns` and `.read`.
-
-    Returns:
-        list of Example.
-    """
-    columns = labelled_rows.Columns(
-        text=text,
-        text_pair=text_pair,
-        choices=choices,
-        label=label,
-        is_score=is_score,
-    )
-    rows = labelled_rows.read(path, columns, is_labelled=is_labelled)
-    return [row.example for row in rows]
 
 
 class CustomFiles:
@@ -69,11 +44,15 @@ class CustomFiles:
         low=None,
         high=None,
     ):
-        if dev is None and not 0 < dev_fraction < 1:
+        is_share = isinstance(dev_fraction, float) and 0 < dev_fraction < 1
+        if dev is None and not is_share:
             raise errors.InputError(
-                f"DEV_FRACTION {dev_fraction} is not between 0 and 1: give a"
+                f"DEV_FRACTION {dev_fraction!r} is not between 0 and 1: give a"
                 " share of the train file, or a DEV_FILE"
             )
+        dials.check_count("SPLIT_SEED", seed, low=0)
+        if dev is not None:
+            dials.check_text("DEV_FILE", dev)
         self._paths = {"train": train, "dev": dev, "test": test}
         self._columns = columns
         self._dev_fraction = dev_fraction

@@ -95,6 +95,7 @@ def _parse_csv(path, text):
         io.StringIO(text, newline=""), strict=True, delimiter=comma
     )
     fields, line = [], 1
+    csv.field_size_limit(max(len(text), csv.field_size_limit()))
     try:
         for values in reader:
             if any(map(str.strip, values)):

@@ -15,8 +15,6 @@ NUM_OPTIONS = 4
 NUM_QUESTIONS = 4
 FEWEST_WORDS, MOST_WORDS = 80, 150
 _SLOT = re.compile(r"\{(\w+)(?:\.(\w+))?(?::(\w+))?\}")
-# The lists of words.txt that attributes of a person are drawn from.
-_LISTS = {"thing": "treasure"}
 
 
 def race_middle(situations):

@@ -43,15 +43,6 @@ MANY = [(f"text {i}", "ab"[i % 4 == 0]) for i in range(100)]
 OTHERS = [(f"other {text}", label) for text, label in MANY]
 
 
-def test_read_file(tmp_path):
-    path = tmp_path / "my.csv"
-    path.write_text('question,A,B,right\n"Who, me?",yes,no,no\n')
-    found = custom.read_file(
-        path, text="question", choices=("A", "B"), label="right"
-    )
-    assert found == [examples.Example("Who, me?", "", ("yes", "no"), 1)]
-
-
 def test_splits_of_three_files(tmp_path, warnings):
     write(tmp_path / "train.jsonl", MANY)
     write(tmp_path / "dev.jsonl", [("u", "b"), ("v", "a")] + OTHERS)

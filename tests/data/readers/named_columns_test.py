@@ -136,3 +136,9 @@ def test_line_that_is_not_utf_8(tmp_path):
     path.write_bytes(b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n")
     with pytest.raises(errors.InputError, match="line 3 is not UTF-8"):
         named_columns.read(path)
+
+
+def test_a_field_of_any_length(write):
+    text = "word " * 40_000
+    path = write("a.csv", f'text,label\n"{text}",x\nshort,y\n')
+    assert len(named_columns.read(path).rows) == 2
