@@ -42,6 +42,8 @@ def without_retracing_notes():
     It counts every Learner's function as one and the same: a run that trains
     or scores with several of them does not trace any too often.
     """
-    logging.getLogger("tensorflow").addFilter(
-        lambda record: "triggered tf.function retracing" not in record.msg
-    )
+    logging.getLogger("tensorflow").addFilter(_is_no_retracing_note)
+
+
+def _is_no_retracing_note(record):
+    return "triggered tf.function retracing" not in str(record.msg)

@@ -12,8 +12,8 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 
 _MOST_NAMED = 60  # tokens whose names have room on an axis
+_MOST_NAMED_SMALL = 15  # the same where heads stand side by side
 _COLUMNS = 3  # of the heads of a layer: legible on a phone
-_MOST_NAMED_SMALL = 15  # the same where the heads stand side by side
 
 
 def one_head(shares, pieces, path, *, title):

@@ -69,3 +69,59 @@ def test_plots_of_evaluate_runs(tmp_path):
     ]
     assert all(each.is_small for each in shown)
     assert [each.path.read_bytes() for each in shown] == [b"a", b"b"]
+
+
+def test_generated_data_are_named(tmp_path):
+    constants = {
+        "sst2": {
+            "metric": "accuracy",
+            "random": 0.5,
+            "state_of_the_art": 0.9,
+            "source": "a book",
+        },
+    }
+    lines = [{"step": 2, "split": "probes", "sst2_accuracy": 0.7}]
+    for name, data in (("sample", None), ("files", "data")):
+        folder = tmp_path / name
+        fake_workdirs.pretrain(folder / "books", lines, DATA_DIR=data)
+        for layers in (None, 0, -1):
+            fake_workdirs.finetune(
+                folder / f"layers_{layers}",
+                "mnli",
+                {"accuracy": 0.5},
+                NUM_TRANSFERRED_LAYERS=layers,
+                DATA_DIR=data,
+            )
+        (folder / "plots").mkdir()
+        runs = workdirs.find([folder])
+        (right,) = report_pictures.probes(
+            [run for run in runs if run.kind == "pretrain"], constants, folder
+        )
+        (left,) = report_pictures.transferred_layers(
+            comparison.over_seeds(r for r in runs if r.kind == "finetune"),
+            [],
+            folder,
+        )
+        found = [
+            note for note in (*right.notes, *left.notes) if "Generated" in note
+        ]
+        if data is None:
+            assert found == [
+                f"Generated sample data: {folder / 'books'}.",
+                "Generated sample data: MNLI.",
+            ]
+        else:
+            assert found == []
+
+
+def test_page_of_the_worst_errors_is_named(tmp_path):
+    picture = ("confusion.png", b"a")
+    folder = tmp_path / "dev"
+    fake_workdirs.evaluate(folder, "cola", {"matthews": 0.1}, picture)
+    (shown,) = report_pictures.evaluations(workdirs.find([folder]))
+    assert shown.notes == []
+    (folder / "tokens.html").write_text("a page")
+    (shown,) = report_pictures.evaluations(workdirs.find([folder]))
+    assert shown.notes == [
+        f"Its worst errors, token by token: {folder / 'tokens.html'}."
+    ]
