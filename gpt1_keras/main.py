@@ -95,25 +95,25 @@ def _run(flags, arguments):
     from absl import flags as absl_flags
     from absl import logging
 
-    from gpt1_keras import configuration as configurations
-    from gpt1_keras import start_up
+    from gpt1_keras import config
+    from gpt1_keras import console
     from gpt1_keras import workdir as workdirs
 
-    with start_up.without_noise():
-        configuration = configurations.resolve(
+    with console.without_noise():
+        configuration = config.resolve(
             flags["gin"].value, flags["set"].value, flags["workdir"].value
         )
     run = configuration.function()
     parameters = inspect.signature(run).parameters
     values = _values_from_main(configuration, parameters)
-    configurations.check_arguments(configuration, values)
+    config.check_arguments(configuration, values)
     absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.
     logging.use_absl_handler()
     logging.get_absl_handler().setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
     logging.set_verbosity(logging.INFO)
-    start_up.without_retracing_notes()
+    console.without_retracing_notes()
     if "workdir" not in values or not workdirs.is_written_by(
         configuration, os.environ.get("TF_CONFIG")
     ):
@@ -132,12 +132,12 @@ def _run(flags, arguments):
 
 
 def _call(run, values):
-    from gpt1_keras import gin_reader
+    from gpt1_keras import config
 
     try:
         run(**values)
     except ImportError as error:
-        message = gin_reader.missing_module(error)
+        message = config.missing_module(error)
         if message is None:
             raise
         raise errors.InputError(message) from None

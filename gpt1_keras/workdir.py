@@ -8,7 +8,7 @@ import pathlib
 import re
 import tokenize
 
-from gpt1_keras import bindings
+from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import files
 
@@ -19,7 +19,7 @@ def is_written_by(configuration, tf_config):
     """Return whether this process writes: the first of several workers does.
 
     Args:
-        configuration: `configuration.Configuration`.
+        configuration: `config.Configuration`.
         tf_config: str, what the environment says of the workers, or None.
     """
     macros = configuration.bindings.macros
@@ -70,7 +70,7 @@ def claim(directory, configuration, command):
 
     Args:
         directory: path, created if missing.
-        configuration: `configuration.Configuration`.
+        configuration: `config.Configuration`.
         command: str. The command line, kept as a comment.
 
     Returns:
@@ -136,18 +136,18 @@ def _unusable(directory, error):
 def _check(path, text, new):
     """Compare with the text found; return whether it is to be replaced."""
     try:
-        old = bindings.read(text)
+        old = config.read_bindings(text)
     except (SyntaxError, tokenize.TokenError):
         raise errors.InputError(
             f"{path}: is not gin any more; give another --workdir"
         ) from None
     if new.is_version_of(old):
         return True
-    differing = bindings.differences(old, new)
+    differing = config.differences(old, new)
     if not differing:
         return False
     grown = all(
-        name in bindings.EXTENDABLE and _is_larger(before, after)
+        name in config.EXTENDABLE and _is_larger(before, after)
         for name, before, after in differing
     )
     if grown and new.macros.get("EXTEND") is True:

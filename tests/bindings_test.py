@@ -2,7 +2,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
-from gpt1_keras import bindings
+from gpt1_keras import config
 from gpt1_keras import errors
 
 TEXT = """\
@@ -26,30 +26,30 @@ train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
 
 def changed(old, new):
     assert old in TEXT
-    return bindings.read(TEXT.replace(old, new))
+    return config.read_bindings(TEXT.replace(old, new))
 
 
 def test_read_keeps_macros_and_references_as_symbols():
-    found = bindings.read(TEXT)
-    assert found.macros["RATES"] == [bindings.Macro("PEAK"), 1e-5]
-    assert found.macros["RUN"] == bindings.Reference("pretrain.pretrain", False)
+    found = config.read_bindings(TEXT)
+    assert found.macros["RATES"] == [config.Macro("PEAK"), 1e-5]
+    assert found.macros["RUN"] == config.Reference("pretrain.pretrain", False)
     assert found.parameters == {
-        "pretrain.pretrain.seed": bindings.Macro("SEED"),
-        "pretrain.pretrain.rates": bindings.Macro("RATES"),
-        "pretrain.pretrain.workdir": bindings.Macro("WORKDIR"),
-        "pretrain.pretrain.build": bindings.Reference("models.build", True),
+        "pretrain.pretrain.seed": config.Macro("SEED"),
+        "pretrain.pretrain.rates": config.Macro("RATES"),
+        "pretrain.pretrain.workdir": config.Macro("WORKDIR"),
+        "pretrain.pretrain.build": config.Reference("models.build", True),
         "train/pretrain.pretrain.names": {"a": (1, True), "b": None},
     }
 
 
 def test_used_macros_follow_macros():
-    found = bindings.read(TEXT)
+    found = config.read_bindings(TEXT)
     assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR"}
     assert "RUN" in found.used_macros("RUN")
 
 
 def test_macro_defined_by_itself():
-    found = bindings.read("A = [%B]\nB = %A\npretrain.x = %A\n")
+    found = config.read_bindings("A = [%B]\nB = %A\npretrain.x = %A\n")
     with pytest.raises(errors.InputError, match="defined by itself"):
         found.used_macros()
 
@@ -69,8 +69,8 @@ def test_macro_defined_by_itself():
 )
 def test_hash_changes_with_the_recipe(old, new):
     other = changed(old, new)
-    assert other.sha256() != bindings.read(TEXT).sha256()
-    assert bindings.differences(bindings.read(TEXT), other)
+    assert other.sha256() != config.read_bindings(TEXT).sha256()
+    assert config.differences(config.read_bindings(TEXT), other)
 
 
 @pytest.mark.parametrize(
@@ -86,25 +86,26 @@ def test_hash_changes_with_the_recipe(old, new):
 )
 def test_hash_ignores_what_is_not_recipe(old, new):
     other = changed(old, new)
-    assert other.sha256() == bindings.read(TEXT).sha256()
-    assert bindings.differences(bindings.read(TEXT), other) == []
+    assert other.sha256() == config.read_bindings(TEXT).sha256()
+    assert config.differences(config.read_bindings(TEXT), other) == []
 
 
-@pytest.mark.parametrize("name", sorted(bindings.NOT_RECIPE_MACROS))
+@pytest.mark.parametrize("name", sorted(config.NOT_RECIPE_MACROS))
 def test_macros_that_are_not_recipe(name):
     text = "{0} = {1}\npretrain.pretrain.anything = %{0}\n"
-    first, second = (bindings.read(text.format(name, n)) for n in (1, 2))
+    first, second = (config.read_bindings(text.format(name, n)) for n in (1, 2))
     assert first.sha256() == second.sha256()
 
 
 def test_where_official_files_lie_is_not_recipe():
     text = "DATA_DIR = {}\nfinetune.data_dir = %DATA_DIR\n"
     here, there, sample = (
-        bindings.read(text.format(value)) for value in ("'a'", "'b'", "None")
+        config.read_bindings(text.format(value))
+        for value in ("'a'", "'b'", "None")
     )
     assert here.sha256() == there.sha256() != sample.sha256()
-    assert bindings.differences(here, there) == []
-    assert bindings.differences(here, sample) == [("DATA_DIR", "a", None)]
+    assert config.differences(here, there) == []
+    assert config.differences(here, sample) == [("DATA_DIR", "a", None)]
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_where_official_files_lie_is_not_recipe():
     ],
 )
 def test_versions_of_one_run(old, new, expected):
-    old, new = (bindings.read(text + "\nA = 1\n") for text in (old, new))
+    old, new = (config.read_bindings(text + "\nA = 1\n") for text in (old, new))
     assert new.is_version_of(old) == expected
 
 
@@ -135,21 +136,21 @@ def test_versions_of_one_run(old, new, expected):
     ],
 )
 def test_parameters_that_are_not_recipe(name, is_covered):
-    first, second = (bindings.read(f"{name} = {n}\n") for n in (1, 2))
+    first, second = (config.read_bindings(f"{name} = {n}\n") for n in (1, 2))
     assert (first.sha256() != second.sha256()) == is_covered
-    assert bool(bindings.differences(first, second)) == is_covered
+    assert bool(config.differences(first, second)) == is_covered
 
 
 def test_differences_name_the_macro_that_explains():
     other = changed("PEAK = 2.5e-4", "PEAK = 1e-3")
-    assert bindings.differences(bindings.read(TEXT), other) == [
+    assert config.differences(config.read_bindings(TEXT), other) == [
         ("PEAK", 2.5e-4, 1e-3)
     ]
 
 
 def test_differences_name_the_parameter_where_no_macro_explains():
-    other = bindings.read(TEXT + "pretrain.pretrain.more = 3\n")
-    assert bindings.differences(bindings.read(TEXT), other) == [
+    other = config.read_bindings(TEXT + "pretrain.pretrain.more = 3\n")
+    assert config.differences(config.read_bindings(TEXT), other) == [
         ("pretrain.pretrain.more", None, 3)
     ]
 
@@ -172,11 +173,10 @@ VALUES = strategies.recursive(
 def test_hash_and_differences_agree(first, second):
     """One value, written as gin writes it, against another."""
     old, new = (
-        bindings.read(f"A = {value!r}\nf.x = %A\n") for value in (first, second)
+        config.read_bindings(f"A = {value!r}\nf.x = %A\n")
+        for value in (first, second)
     )
     assert old.macros["A"] == first
-    assert (old.sha256() == new.sha256()) == (
-        not bindings.differences(old, new)
-    )
+    assert (old.sha256() == new.sha256()) == (not config.differences(old, new))
     if old.sha256() == new.sha256():
         assert first == second

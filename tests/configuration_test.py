@@ -1,7 +1,7 @@
 import gin
 import pytest
 
-from gpt1_keras import configuration
+from gpt1_keras import config
 from gpt1_keras import errors
 
 RECORD = """\
@@ -36,14 +36,14 @@ def write(tmp_path):
 
 def refusal(names, settings=()):
     with pytest.raises(errors.InputError) as caught:
-        configuration.resolve(names, list(settings))
+        config.resolve(names, list(settings))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_resolved_text_gives_the_same_configuration(write):
-    first = configuration.resolve([write(RECORD)], ["SEED = 5"], "out/x")
-    second = configuration.resolve([write(first.text, "config.gin")], [])
+    first = config.resolve([write(RECORD)], ["SEED = 5"], "out/x")
+    second = config.resolve([write(first.text, "config.gin")], [])
     assert first.bindings == second.bindings
     assert first.bindings.macros["SEED"] == 5
     assert first.bindings.macros["WORKDIR"] == "out/x"
@@ -51,7 +51,7 @@ def test_resolved_text_gives_the_same_configuration(write):
 
 
 def test_function_is_the_run_with_its_bindings(write, tmp_path):
-    found = configuration.resolve([write(RECORD)], ["SEED = 5"])
+    found = config.resolve([write(RECORD)], ["SEED = 5"])
     found.function()(workdir=tmp_path, config_sha256=found.sha256)
     assert '"built": 15' in (tmp_path / "arguments.json").read_text()
 
@@ -59,7 +59,7 @@ def test_function_is_the_run_with_its_bindings(write, tmp_path):
 def test_hash_covers_the_recipe_only(write):
     def sha256(*settings, workdir=None):
         path = write(RECORD)
-        return configuration.resolve([path], list(settings), workdir).sha256
+        return config.resolve([path], list(settings), workdir).sha256
 
     assert sha256() == sha256(workdir="elsewhere")
     assert sha256() == sha256("recorded_run.record.log_steps = 9")
@@ -68,13 +68,13 @@ def test_hash_covers_the_recipe_only(write):
 
 
 def test_gin_is_locked_afterwards(write):
-    configuration.resolve([write(RECORD)], [])
+    config.resolve([write(RECORD)], [])
     assert gin.config_is_locked()
 
 
 def test_overlay_overrides(write):
     overlay = write("STEPS = 99\n", "overlay.gin")
-    found = configuration.resolve([write(RECORD), overlay], [])
+    found = config.resolve([write(RECORD), overlay], [])
     assert found.bindings.macros["STEPS"] == 99
 
 
@@ -90,7 +90,7 @@ def test_setting_that_nothing_uses(write, name):
 )
 def test_settings_that_main_uses(write, setting):
     name = setting.split()[0]
-    found = configuration.resolve([write(RECORD)], [setting])
+    found = config.resolve([write(RECORD)], [setting])
     assert name in found.bindings.macros
 
 
@@ -104,7 +104,7 @@ def test_undefined_macro_names_its_place(write):
 def test_undefined_workdir_asks_for_the_flag(write):
     path = write(RECORD + "recorded_run.record.workdir = %WORKDIR\n")
     assert "--workdir DIR" in refusal([path])
-    assert configuration.resolve([path], [], "out/x")
+    assert config.resolve([path], [], "out/x")
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,19 @@ def test_required_names_its_place(write, line, name):
 
 def test_required_macro_given_by_setting(write):
     path = write(RECORD + "STEPS = %gin.REQUIRED\n")
-    assert configuration.resolve([path], ["STEPS = 3"])
+    assert config.resolve([path], ["STEPS = 3"])
 
 
 def test_required_argument_of_the_run_that_nothing_binds(write):
     path = write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
-    found = configuration.resolve([path], [])
+    found = config.resolve([path], [])
     given = ("workdir", "config_sha256")
     with pytest.raises(errors.InputError, match="needs steps"):
-        configuration.check_arguments(found, given)
-    found = configuration.resolve([write(RECORD)], [])
-    configuration.check_arguments(found, given)
+        config.check_arguments(found, given)
+    found = config.resolve([write(RECORD)], [])
+    config.check_arguments(found, given)
     with pytest.raises(errors.InputError, match="needs config_sha256"):
-        configuration.check_arguments(found, ("workdir",))
+        config.check_arguments(found, ("workdir",))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import shlex
 import gin
 import pytest
 
-from gpt1_keras import configuration
+from gpt1_keras import config
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIN_FILES = sorted(
@@ -50,7 +50,7 @@ def parse_command(command):
 
 def resolve(command):
     names, settings = parse_command(command)
-    return configuration.resolve(names, settings, "out/x")
+    return config.resolve(names, settings, "out/x")
 
 
 def command_of(name):
@@ -79,7 +79,7 @@ def test_command_in_the_header_parses_and_uses_every_macro(name):
         "RUN", "WORKDIR", "EXTEND"
     )
     assert not unused
-    configuration.check_arguments(found, ("workdir", "config_sha256"))
+    config.check_arguments(found, ("workdir", "config_sha256"))
 
 
 @pytest.mark.parametrize(

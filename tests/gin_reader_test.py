@@ -3,8 +3,8 @@ import pathlib
 import gin
 import pytest
 
+from gpt1_keras import config
 from gpt1_keras import errors
-from gpt1_keras import gin_reader
 
 HEADER = """\
 from __gin__ import dynamic_registration
@@ -24,21 +24,21 @@ def repository(tmp_path, monkeypatch):
     root, current = tmp_path / "repository", tmp_path / "current"
     (root / "gin").mkdir(parents=True)
     (current / "gin").mkdir(parents=True)
-    monkeypatch.setattr(gin_reader, "ROOT", root)
+    monkeypatch.setattr(config, "ROOT", root)
     monkeypatch.chdir(current)
     return root
 
 
 def refusal(path, *settings):
     with pytest.raises(errors.InputError) as caught:
-        gin_reader.parse([str(path)], list(settings))
+        config.parse([str(path)], list(settings))
     message = str(caught.value)
     assert "\n" not in message
     return message
 
 
 def test_root_is_this_repository():
-    assert (gin_reader.ROOT / "gpt1_keras" / "gin_reader.py").is_file()
+    assert (config.ROOT / "gpt1_keras" / "gin_reader.py").is_file()
 
 
 def test_repository_wins_over_a_foreign_file_of_equal_name(repository):
@@ -47,14 +47,14 @@ def test_repository_wins_over_a_foreign_file_of_equal_name(repository):
     (repository / "gin" / "middle.gin").write_text("include 'gin/base.gin'\n")
     (repository / "gin" / "run.gin").write_text("include 'gin/middle.gin'\n")
     for name in ("gin/run.gin", "gin/middle.gin", "gin/base.gin"):
-        gin_reader.parse([name], [])
+        config.parse([name], [])
         assert gin.query_parameter("%A") == "ours"
 
 
 def test_current_directory_is_second(repository):
     (repository / "gin" / "base.gin").write_text("A = 'ours'\nB = 1\n")
     pathlib.Path("own.gin").write_text("include 'gin/base.gin'\nB = 2\n")
-    gin_reader.parse(["own.gin"], [])
+    config.parse(["own.gin"], [])
     assert gin.query_parameter("%A") == "ours"
     assert gin.query_parameter("%B") == 2
 
@@ -63,7 +63,7 @@ def test_later_files_and_settings_override(tmp_path):
     first, second = tmp_path / "first.gin", tmp_path / "second.gin"
     first.write_text("A = 1\nB = 1\nC = 1\n")
     second.write_text("B = 2\nC = 2\n")
-    gin_reader.parse([str(first), str(second)], ["C = 3", "D = 'x'"])
+    config.parse([str(first), str(second)], ["C = 3", "D = 'x'"])
     assert [gin.query_parameter(f"%{name}") for name in "ABCD"] == [
         1,
         2,
@@ -75,8 +75,8 @@ def test_later_files_and_settings_override(tmp_path):
 def test_nothing_is_left_of_an_earlier_parse(tmp_path):
     path = tmp_path / "a.gin"
     path.write_text("A = 1\n")
-    gin_reader.parse([str(path)], ["B = 1"])
-    gin_reader.parse([str(path)], [])
+    config.parse([str(path)], ["B = 1"])
+    config.parse([str(path)], [])
     with pytest.raises(ValueError):
         gin.query_parameter("%B")
 
@@ -132,10 +132,10 @@ def test_defect_of_an_imported_module_is_not_hidden(tmp_path, monkeypatch):
     path = tmp_path / "a.gin"
     path.write_text("import broken_module\n")
     with pytest.raises(ZeroDivisionError):
-        gin_reader.parse([str(path)], [])
+        config.parse([str(path)], [])
     path.write_text("import unparsable_module\n")
     with pytest.raises(SyntaxError):
-        gin_reader.parse([str(path)], [])
+        config.parse([str(path)], [])
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_defect_of_an_imported_module_is_not_hidden(tmp_path, monkeypatch):
     ],
 )
 def test_missing_module(message, expected):
-    found = gin_reader.missing_module(ImportError(message))
+    found = config.missing_module(ImportError(message))
     if expected is None:
         assert found is None
     else:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gpt1_keras import workdir
+from gpt1_keras import workdir as workdir_lib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HEADER = """\
@@ -108,7 +108,7 @@ def test_workdir_belongs_to_one_config(call, record):
 
 
 def test_a_second_process_is_kept_out(call, record, tmp_path):
-    with workdir.held(tmp_path / "w"):
+    with workdir_lib.held(tmp_path / "w"):
         result = call("--gin", record, "--workdir", "w")
         assert_refused(result, "w: another process is at work there")
         assert not list((tmp_path / "w").iterdir())

@@ -1,6 +1,6 @@
 import pytest
 
-from gpt1_keras import progress
+from gpt1_keras import console
 
 
 class Clock:
@@ -16,8 +16,8 @@ class Clock:
 def clock(monkeypatch):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
-    monkeypatch.setattr(progress, "time", Clock())
-    return progress.time
+    monkeypatch.setattr(console, "time", Clock())
+    return console.time
 
 
 @pytest.mark.parametrize(
@@ -31,11 +31,11 @@ def clock(monkeypatch):
     ],
 )
 def test_duration(seconds, expected):
-    assert progress.duration(seconds) == expected
+    assert console.duration(seconds) == expected
 
 
 def test_without_a_terminal_prints_a_line_now_and_then(clock, capsys):
-    with progress.bar("tokenising", 200) as advance:
+    with console.bar("tokenising", 200) as advance:
         for _ in range(60):
             clock.now += 1.0
             advance(2)
@@ -48,7 +48,7 @@ def test_without_a_terminal_prints_a_line_now_and_then(clock, capsys):
 
 
 def test_line_carries_the_last_note(clock, capsys):
-    with progress.bar("training", 10) as advance:
+    with console.bar("training", 10) as advance:
         clock.now += 15
         advance(1, note="loss 9.00")
         clock.now += 15
@@ -58,7 +58,7 @@ def test_line_carries_the_last_note(clock, capsys):
 
 
 def test_speed_is_that_of_this_run(clock, capsys):
-    with progress.bar("training", 100, done=40) as advance:
+    with console.bar("training", 100, done=40) as advance:
         clock.now += 30
         advance(20)
     # 40 left at 20 in 30 seconds; what was done before took no time here.
@@ -67,7 +67,7 @@ def test_speed_is_that_of_this_run(clock, capsys):
 
 @pytest.mark.parametrize("total", [0, 5])
 def test_nothing_done_prints_nothing(clock, capsys, total):
-    with progress.bar("training", total) as advance:
+    with console.bar("training", total) as advance:
         clock.now += 100
         advance(0)
     captured = capsys.readouterr()
@@ -78,7 +78,7 @@ def test_terminal_shows_percentage_and_note(monkeypatch, capsys):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
-    with progress.bar("training", 4, done=1) as advance:
+    with console.bar("training", 4, done=1) as advance:
         advance(1, note="loss 8.25")
     captured = capsys.readouterr()
     assert captured.out == ""

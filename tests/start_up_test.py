@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from gpt1_keras import start_up
+from gpt1_keras import console
 
 NOISE = b"""\
 WARNING: All log messages before absl::InitializeLog() is called are written
@@ -13,7 +13,7 @@ To enable the following instructions: AVX2, rebuild TensorFlow
 
 
 def test_noise_is_dropped_and_the_rest_passed_on(capfd):
-    with start_up.without_noise():
+    with console.without_noise():
         os.write(2, NOISE + b"E0000 an error\nWARNING: about something\n")
         assert capfd.readouterr().err == ""
     os.write(2, NOISE[:7] + b"\n")
@@ -24,7 +24,7 @@ def test_noise_is_dropped_and_the_rest_passed_on(capfd):
 
 def test_exception_passes_and_stderr_is_restored(capfd):
     with pytest.raises(ZeroDivisionError):
-        with start_up.without_noise():
+        with console.without_noise():
             os.write(2, b"before\n")
             1 / 0
     os.write(2, b"after\n")
@@ -35,7 +35,7 @@ def test_only_the_note_on_retracing_is_dropped(caplog):
     logger = logging.getLogger("tensorflow")
     before = list(logger.filters)
     for _ in range(2):  # As where several runs share a process.
-        start_up.without_retracing_notes()
+        console.without_retracing_notes()
     assert len(logger.filters) == len({*before, *logger.filters})
     try:
         logger.warning(

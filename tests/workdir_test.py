@@ -3,7 +3,7 @@ import types
 
 import pytest
 
-from gpt1_keras import bindings
+from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import workdir
 
@@ -20,7 +20,7 @@ def configuration(**macros):
         if name != "EXTEND"
     ]
     text = "\n".join(lines) + "\n"
-    found = bindings.read(text)
+    found = config.read_bindings(text)
     return types.SimpleNamespace(
         text=text, bindings=found, sha256=found.sha256()
     )
@@ -57,7 +57,7 @@ def test_first_claim_writes_config(tmp_path):
     assert workdir.claim(tmp_path / "a" / "b", mine, COMMAND)
     text = (tmp_path / "a" / "b" / "config.gin").read_text()
     assert text.startswith(f"# {COMMAND}\n# config_sha256: {mine.sha256}\n")
-    assert bindings.read(text) == mine.bindings
+    assert config.read_bindings(text) == mine.bindings
 
 
 def test_same_configuration_keeps_the_file(tmp_path):
@@ -87,8 +87,8 @@ def test_larger_num_steps_needs_extend(tmp_path):
     extended = configuration(NUM_STEPS=200, EXTEND=True)
     assert not workdir.claim(tmp_path, extended, COMMAND)
     text = (tmp_path / "config.gin").read_text()
-    assert bindings.read(text).macros["NUM_STEPS"] == 200
-    assert bindings.read(text).macros["EXTEND"] is False
+    assert config.read_bindings(text).macros["NUM_STEPS"] == 200
+    assert config.read_bindings(text).macros["EXTEND"] is False
     # The extended run goes on after a kill, with EXTEND or without.
     for extend in (True, False):
         again = configuration(NUM_STEPS=200, EXTEND=extend)
@@ -151,7 +151,7 @@ def test_release_frees_only_an_untouched_workdir(tmp_path):
 def test_a_run_that_makes_versions_may_differ(tmp_path):
     def version(preset, run="export.export"):
         text = f"RUN = @{run}\nPRESET = {preset!r}\n{run}.preset = %PRESET\n"
-        found = bindings.read(text)
+        found = config.read_bindings(text)
         return types.SimpleNamespace(
             text=text, bindings=found, sha256=found.sha256()
         )
@@ -159,7 +159,7 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     assert workdir.claim(tmp_path, version("a"), COMMAND)
     assert not workdir.claim(tmp_path, version("b"), COMMAND)
     text = (tmp_path / "config.gin").read_text()
-    assert bindings.read(text).macros["PRESET"] == "b"
+    assert config.read_bindings(text).macros["PRESET"] == "b"
     assert version("b").sha256 in text
     with pytest.raises(errors.InputError, match="another configuration"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)

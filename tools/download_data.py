@@ -25,11 +25,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from gpt1_keras.data import folder_lock  # noqa: E402
-from gpt1_keras.data import official_files  # noqa: E402
-from gpt1_keras.data import sources  # noqa: E402
+from gpt1_keras import checks  # noqa: E402
+from gpt1_keras import files  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
-from gpt1_keras.tasks import names  # noqa: E402
+from tools.downloads import official_files  # noqa: E402  # noqa: E402
 
 
 def main(arguments):
@@ -63,7 +62,7 @@ def _bring(values, chosen):
         data_dir, mirror=values.mirror, folder=values.folder
     )
     status = 0
-    with folder_lock.exclusive(data_dir, wait=False):
+    with files.exclusive(data_dir, wait=False):
         for name, source in chosen.items():
             place = data_dir / source.folder
             if brought.has(source):
@@ -81,15 +80,17 @@ def _bring(values, chosen):
 def _choose(given):
     """Return {name: Source} of the names given."""
     if not given:
-        return sources.SOURCES
+        return official_files.SOURCES
     chosen = {}
-    known = sources.SOURCES | sources.GROUPS | sources.BY_HAND
+    known = (
+        official_files.SOURCES | official_files.GROUPS | official_files.BY_HAND
+    )
     for name in given:
-        found = names.find(name, known, "data")
-        if name in sources.BY_HAND:
+        found = checks.find_name(name, known, "data")
+        if name in official_files.BY_HAND:
             raise InputError(f"{name} cannot be fetched: {found}")
-        for each in sources.GROUPS.get(name, (name,)):
-            chosen[each] = sources.SOURCES[each]
+        for each in official_files.GROUPS.get(name, (name,)):
+            chosen[each] = official_files.SOURCES[each]
     return chosen
 
 

@@ -31,9 +31,9 @@ from absl import flags  # noqa: E402
 from absl import logging  # noqa: E402
 
 from gpt1_keras.data import beam_encoding  # noqa: E402
-from gpt1_keras.data import prepare  # noqa: E402
+from gpt1_keras.data import corpus  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
-from gpt1_keras.text import tokenizer as tokenizers  # noqa: E402
+from gpt1_keras.text import tokenizer  # noqa: E402
 
 
 def main(arguments):
@@ -43,9 +43,9 @@ def main(arguments):
         if values.help:
             print(__doc__)
             return 0
-        prepared = prepare.prepare(
+        prepared = corpus.prepare(
             paths,
-            tokenizers.Tokenizer.from_files(values.vocabulary, values.merges),
+            tokenizer.Tokenizer.from_files(values.vocabulary, values.merges),
             values.output,
             held_out_fraction=values.held_out_fraction,
             seed=values.seed,

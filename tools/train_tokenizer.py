@@ -28,15 +28,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from absl import flags  # noqa: E402
 
-from gpt1_keras import progress  # noqa: E402
+from gpt1_keras import console  # noqa: E402
 from gpt1_keras.data import books  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
-from gpt1_keras.text import training  # noqa: E402
+from gpt1_keras.text import train_vocabulary  # noqa: E402  # noqa: E402
 from gpt1_keras.text import vocabulary_files  # noqa: E402
-from gpt1_keras.text import word_counts  # noqa: E402
 from gpt1_keras.text import words  # noqa: E402
 
-_TRAINERS = {"bpe": training.train_bpe, "wordpiece": training.train_wordpiece}
+_TRAINERS = {
+    "bpe": train_vocabulary.train_bpe,
+    "wordpiece": train_vocabulary.train_wordpiece,
+}
 _PIECE_BYTES = 1 << 22
 _ALONE_BYTES = 1 << 23  # less text than this is not worth a second process
 
@@ -130,7 +132,7 @@ def _count(paths, num_processes):
     ]
     total = sum(piece.end - piece.start for piece, _ in pieces)
     counts = collections.Counter()
-    with progress.bar("counting words", total) as advance:
+    with console.bar("counting words", total) as advance:
         if total < _ALONE_BYTES:
             num_processes = 1
         for piece, found in _count_pieces(pieces, num_processes):
@@ -142,7 +144,7 @@ def _count(paths, num_processes):
 def _count_pieces(pieces, num_processes):
     """Yield (piece, its Counter), as they are done."""
     if num_processes == 1:
-        _worker["counter"] = word_counts.WordCounter()
+        _worker["counter"] = train_vocabulary.WordCounter()
         for piece, width in pieces:
             yield piece, _count_piece(piece, width)
         return
@@ -166,7 +168,7 @@ def _count_pieces(pieces, num_processes):
 
 
 def _start_worker():
-    _worker["counter"] = word_counts.WordCounter()
+    _worker["counter"] = train_vocabulary.WordCounter()
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -30,11 +30,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-from gpt1_keras import start_up  # noqa: E402
+from gpt1_keras import console  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 
-with start_up.without_noise():  # tasks import Keras
-    from gpt1_keras.data import subset
+with console.without_noise():  # tasks import Keras
+    from gpt1_keras.data import examples
     from gpt1_keras.tasks import benchmarks
 
 _LEFT_OUT = {
@@ -51,7 +51,9 @@ def main(arguments):
         values = _parse(arguments)
         for i, task in enumerate([_task(name) for name in values.tasks]):
             train = task.read(values.data, "train")
-            drawn = subset.draw(len(train), values.examples, dial="--examples")
+            drawn = examples.draw_subset(
+                len(train), values.examples, dial="--examples"
+            )
             train = [train[row] for row in drawn]
             cells = _cells(task, train, task.read(values.data, "dev"))
             rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]

@@ -102,7 +102,7 @@ def check_vocabulary(tokenizer, vocabulary_size, where):
     """Raise InputError unless there is a row for each piece and no other.
 
     Args:
-        tokenizer: `gpt1_keras.text.tokenizer.Tokenizer`.
+        tokenizer: `text.tokenizer.Tokenizer`.
         vocabulary_size: int. Rows of the token table.
         where: path of the vocabulary's file.
     """

@@ -15,7 +15,7 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.convert import networks
 from gpt1_keras.models import builders
-from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.text import tokenizer as tokenizer_lib
 
 SHAPES = "params_shapes.json"
 VOCABULARY = "encoder_bpe_40000.json"
@@ -40,7 +40,7 @@ def read(directory, *, num_heads=None):
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
     sizes = _sizes(shapes, directory / SHAPES, num_heads)
-    tokenizer = text_tokenizer.Tokenizer.from_files(
+    tokenizer = tokenizer_lib.Tokenizer.from_files(
         _present(directory / VOCABULARY), _present(directory / MERGES)
     )
     networks.check_vocabulary(

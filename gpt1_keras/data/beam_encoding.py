@@ -19,7 +19,7 @@ import uuid
 import numpy as np
 
 from gpt1_keras import files
-from gpt1_keras.data import encoding
+from gpt1_keras.data import encode
 from gpt1_keras.errors import InputError
 
 FOLDER = ".pieces"
@@ -27,7 +27,7 @@ _REMEDY = "pip install -r requirements-beam.txt"
 
 
 class BeamEncoding:
-    """Takes the place of `encoding.encode_pieces`.
+    """Takes the place of `encode.encode_pieces`.
 
     Args:
         folder: pathlib.Path, made if need be and removed in the end.
@@ -53,7 +53,7 @@ class BeamEncoding:
         self._options = [f"--runner={runner}", *options]
 
     def __call__(self, tasks, tokenizer, dtype):
-        """Yield what `encoding.encode_piece` returns, in the order of `tasks`.
+        """Yield what `encode.encode_piece` returns, in the order of `tasks`.
 
         Args:
             tasks: list of (scanning.Source, books.Piece).
@@ -102,10 +102,10 @@ def write_piece(named_task, tokenizer, dtype):
 
     Args:
         named_task: (path, (scanning.Source, books.Piece)).
-        tokenizer, dtype: as for `encoding.encode_piece`.
+        tokenizer, dtype: as for `encode.encode_piece`.
     """
     path, (source, piece) = named_task
-    ids, words = encoding.encode_piece(source, piece, tokenizer, dtype)
+    ids, words = encode.encode_piece(source, piece, tokenizer, dtype)
     count = np.array([words], "<i8").tobytes()
     # Two machines may have processes of one number.
     own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")

@@ -9,7 +9,7 @@ is one of a few bucket lengths, so that few shapes are compiled.
 import numpy as np
 
 from gpt1_keras import errors
-from gpt1_keras.data import permutation
+from gpt1_keras.data import windows
 
 
 class TrainingOrder:
@@ -61,15 +61,13 @@ class TrainingOrder:
         """Return the examples of each batch of an epoch, `[steps, B]`."""
         size = len(self._lengths)
         count = self.steps_per_epoch * self._batch_size
-        keys = permutation.hash_of(self._seed, 2, epoch, np.arange(size))
+        keys = windows.hash_of(self._seed, 2, epoch, np.arange(size))
         order = np.argsort(keys, kind="stable")[:count]
         pool = np.arange(count) // self._pool
         order = order[np.lexsort((self._lengths[order], pool))]
         # [steps * B] -> [steps, B]
         batches = order.reshape(self.steps_per_epoch, self._batch_size)
-        keys = permutation.hash_of(
-            self._seed, 3, epoch, np.arange(len(batches))
-        )
+        keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
         return batches[np.argsort(keys, kind="stable")]
 
 

@@ -9,8 +9,78 @@ import dataclasses
 import numpy as np
 from absl import logging
 
-from gpt1_keras.data import permutation
 from gpt1_keras.errors import InputError
+
+# -----------------------------------------------------------------------------
+# A keyed pseudo-random permutation of 0 .. n-1, one element at a time.
+
+_ROUNDS = 6
+_GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(values):
+    """Scramble uint64 `[n]` into uint64 `[n]` (splitmix64's finaliser)."""
+    values = values + np.uint64(_GOLDEN)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(
+        0xBF58476D1CE4E5B9
+    )
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(
+        0x94D049BB133111EB
+    )
+    return values ^ (values >> np.uint64(31))
+
+
+def hash_of(*parts):
+    """Hash integers or integer arrays, element by element.
+
+    Args:
+        *parts: ints or integer arrays `[n]`, broadcast against each other.
+
+    Returns:
+        uint64 `[n]`.
+    """
+    result = np.zeros(1, np.uint64)
+    for part in parts:
+        if isinstance(part, int):
+            part %= 1 << 64
+        result = mix(result ^ mix(np.atleast_1d(part).astype(np.uint64)))
+    return result
+
+
+def permute(positions, size, keys):
+    """Return where a permutation of 0 .. size-1 takes `positions`.
+
+    Args:
+        positions: integer `[n]`, each in 0 .. size-1.
+        size: int, at least 1.
+        keys: uint64 `[n]` or `[1]`; each key is another permutation.
+
+    Returns:
+        int64 `[n]`.
+    """
+    half = max(1, -(-(int(size) - 1).bit_length() // 2))
+    result = np.array(positions, np.uint64)
+    keys = np.broadcast_to(keys, result.shape)
+    outside = np.ones(len(result), bool)
+    while outside.any():
+        result[outside] = _feistel(result[outside], keys[outside], half)
+        outside = result >= np.uint64(size)
+    return result.astype(np.int64)
+
+
+def _feistel(values, keys, half):
+    """Permute the numbers of 2 * `half` bits: uint64 `[n]` -> `[n]`."""
+    bits, mask = np.uint64(half), np.uint64((1 << half) - 1)
+    left, right = values >> bits, values & mask
+    for turn in range(_ROUNDS):
+        # The high half of a mixed number is as random as the low one.
+        mixed = mix(right ^ mix(keys + np.uint64(turn)))
+        left, right = right, left ^ (mixed & mask)
+    return (left << bits) | right
+
+
+# -----------------------------------------------------------------------------
+# Where the windows of T tokens lie in the books, in pure numpy.
 
 
 class TrainingWindows:
@@ -92,8 +162,8 @@ class TrainingWindows:
             (book int64 `[n]`, start int64 `[n]`).
         """
         epoch, position = np.divmod(numbers, self.num_windows)
-        keys = permutation.hash_of(self._seed, 0, epoch)
-        window = permutation.permute(position, self.num_windows, keys)
+        keys = hash_of(self._seed, 0, epoch)
+        window = permute(position, self.num_windows, keys)
         return self.in_order(epoch, window)
 
     def in_order(self, epoch, window):
@@ -120,7 +190,7 @@ class TrainingWindows:
         choices = np.where(
             is_multiple, self._sequence_length - 1, self._sequence_length
         )
-        drawn = permutation.hash_of(self._seed, 1, epoch, self.books[row])
+        drawn = hash_of(self._seed, 1, epoch, self.books[row])
         # The modulo's bias is below 2 ** -40 for any real T.
         return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
 

@@ -7,9 +7,18 @@ import csv
 import io
 import pathlib
 
+import matplotlib
+from matplotlib import lines as matplotlib_lines  # noqa: E402
+from matplotlib import pyplot  # noqa: E402
+
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import curves as curves_lib  # noqa: E402
+from gpt1_keras.evaluation import tables  # noqa: E402
+
+# -----------------------------------------------------------------------------
+# Figure 2 of the paper as numbers: layers transferred, and probes.
 
 _CONSTANTS = {
     "metric": str,
@@ -29,7 +38,7 @@ def probe_rows(runs, constants):
     """Return the zero-shot scores while pretraining: figure 2, right.
 
     Args:
-        runs: list of `workdirs.Run` of pretraining.
+        runs: list of `comparison.Run` of pretraining.
         constants: dict from a probe to {"metric", "random",
             "state_of_the_art", "source"}, scores as shares.
 
@@ -72,7 +81,7 @@ def layer_rows(results, evaluations=()):
 
     Args:
         results: list of `comparison.Result` of fine-tuning.
-        evaluations: list of `workdirs.Run` of `evaluate`.
+        evaluations: list of `comparison.Run` of `evaluate`.
 
     Returns:
         list of dicts: task, split, num_transferred_layers, accuracy, lowest,
@@ -188,3 +197,112 @@ def _check(constants):
                 f"PROBE_CONSTANTS: {probe}: random and state_of_the_art are"
                 " equal: give different ones"
             )
+
+
+# -----------------------------------------------------------------------------
+# Figure 2 of the paper, drawn from the rows of `figure2`.
+
+matplotlib.use("Agg")
+
+
+_SIZE = {"figsize": (6.4, 4.4), "dpi": 150}
+_BACKBONES = {"transformer": "Transformer", "lstm": "LSTM", None: "unknown"}
+_SPLITS = {"dev": "-", "train": "--"}
+_BAR = {"capsize": 2, "elinewidth": 0.8}
+
+
+def drawn_runs(rows):
+    """Return the workdirs that the right picture shows: one a backbone.
+
+    The one probed after the most updates, of several the first.
+    """
+    chosen = {}
+    for row in rows:
+        best = chosen.get(row["backbone"])
+        if best is None or row["updates"] > best["updates"]:
+            chosen[row["backbone"]] = row
+    return {row["workdir"] for row in chosen.values()}
+
+
+def draw_right(rows, path):
+    """Draw rows of `figure2.probe_rows`; return the path of the PNG.
+
+    Relative score against updates; Transformer solid, LSTM dashed; a marker
+    and a colour for each probe.
+    """
+    shown = drawn_runs(rows)
+    curves = {}
+    for row in rows:
+        if row["workdir"] in shown:
+            points = curves.setdefault((row["probe"], row["backbone"]), [])
+            points.append((row["updates"], row["relative"]))
+    looks = {
+        probe: curves_lib.style_axes(i)
+        for i, probe in enumerate(dict.fromkeys(probe for probe, _ in curves))
+    }
+    figure, axes = pyplot.subplots(**_SIZE)
+    for (probe, backbone), points in curves.items():
+        axes.plot(
+            *zip(*sorted(points)),
+            linestyle=curves_lib.LINE_STYLES[backbone],
+            **looks[probe],
+        )
+    axes.axhline(0, color="0.5", linewidth=0.8)
+    curves_lib.step_axis(axes)
+    axes.set_ylabel("relative task performance")
+    handles = [
+        _line(tables.task_name(probe), **look) for probe, look in looks.items()
+    ]
+    backbones = {backbone for _, backbone in curves}
+    handles += [
+        _line(name, color="0.3", linestyle=curves_lib.LINE_STYLES[backbone])
+        for backbone, name in _BACKBONES.items()
+        if backbone in backbones
+    ]
+    _legend(axes, handles=handles)
+    return curves_lib.save_figure(figure, path)
+
+
+def draw_left(rows, path):
+    """Draw rows of `figure2.layer_rows`; return the path of the PNG.
+
+    Accuracy against transferred layers; dev solid, train dashed; a bar from
+    the lowest to the highest seed.
+    """
+    figure, axes = pyplot.subplots(**_SIZE)
+    for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
+        for split, style in _SPLITS.items():
+            of_task = [row for row in rows if row["task"] == task]
+            found = [row for row in of_task if row["split"] == split]
+            if found:
+                label = f"{tables.task_name(task)}, {split}"
+                look = curves_lib.style_axes(i) | {
+                    "linestyle": style,
+                    "label": label,
+                }
+                axes.errorbar(*_points(found), **look, **_BAR)
+    layers = sorted({row["num_transferred_layers"] for row in rows})
+    axes.set_xticks(layers, ["none" if k == -1 else str(k) for k in layers])
+    axes.set_xlabel("layers transferred (0: embeddings alone)")
+    axes.set_ylabel("accuracy, percent")
+    _legend(axes)
+    return curves_lib.save_figure(figure, path)
+
+
+def _points(rows):
+    """Return (layers, accuracy, (below, above)) of one curve, in percent."""
+    below = [100 * (row["accuracy"] - row["lowest"]) for row in rows]
+    above = [100 * (row["highest"] - row["accuracy"]) for row in rows]
+    return (
+        [row["num_transferred_layers"] for row in rows],
+        [100 * row["accuracy"] for row in rows],
+        (below, above) if any(below + above) else None,
+    )
+
+
+def _line(label, **look):
+    return matplotlib_lines.Line2D([], [], label=label, **look)
+
+
+def _legend(axes, **more):
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, **more)

@@ -4,8 +4,6 @@ Shares are in percent. What no file says is an empty cell.
 """
 
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import paper_table
-from gpt1_keras.evaluation import result_cells as cells
 from gpt1_keras.evaluation import tables
 
 # Macros that say what is run, or hold the paper's numbers.
@@ -23,15 +21,15 @@ def pretraining(runs):
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
         rows.append(
             [
-                cells.path(run.path, "" if run.result else "not finished"),
+                tables.path(run.path, "" if run.result else "not finished"),
                 run.backbone or "",
-                cells.count(run.num_layers),
-                cells.count(run.result.get("parameters")),
-                cells.count(lines[-1]["step"] if lines else None),
-                cells.count(run.result.get("tokens_seen")),
-                cells.number(last.get("perplexity")),
-                cells.number(last.get("word_perplexity")),
-                cells.number(run.result.get("paper", {}).get("perplexity")),
+                tables.count(run.num_layers),
+                tables.count(run.result.get("parameters")),
+                tables.count(lines[-1]["step"] if lines else None),
+                tables.count(run.result.get("tokens_seen")),
+                tables.number(last.get("perplexity")),
+                tables.number(last.get("word_perplexity")),
+                tables.number(run.result.get("paper", {}).get("perplexity")),
             ]
         )
     note = (
@@ -50,14 +48,14 @@ def perplexity(runs):
         found, metrics = run.result, run.result["metrics"]
         rows.append(
             [
-                cells.path(found["corpus"], found["split"]),
-                cells.number(metrics.get("perplexity")),
-                cells.number(metrics.get("word_perplexity")),
-                cells.count(metrics.get("tokens")),
-                cells.count(found.get("sequence_length")),
-                paper_table.percent(found.get("unknown_share")),
-                cells.path(found["preset"]),
-                cells.path(run.path),
+                tables.path(found["corpus"], found["split"]),
+                tables.number(metrics.get("perplexity")),
+                tables.number(metrics.get("word_perplexity")),
+                tables.count(metrics.get("tokens")),
+                tables.count(found.get("sequence_length")),
+                tables.percent(found.get("unknown_share")),
+                tables.path(found["preset"]),
+                tables.path(run.path),
             ]
         )
     note = (
@@ -82,14 +80,14 @@ def zero_shot(runs):
             rows.append(
                 [
                     *(first if i == 0 else ["", ""]),
-                    paper_table.metric_name(name),
-                    cells.metric_value(name, value),
-                    cells.metric_value(name, random),
-                    cells.metric_value(name, majority),
-                    cells.count(result["num_examples"]) if i == 0 else "",
-                    cells.data(run) if i == 0 else "",
+                    tables.metric_name(name),
+                    tables.metric_value(name, value),
+                    tables.metric_value(name, random),
+                    tables.metric_value(name, majority),
+                    tables.count(result["num_examples"]) if i == 0 else "",
+                    tables.data(run) if i == 0 else "",
                     (run.backbone or "") if i == 0 else "",
-                    cells.path(run.path) if i == 0 else "",
+                    tables.path(run.path) if i == 0 else "",
                 ]
             )
     return tables.Table("Zero-shot probes", header, rows)
@@ -99,7 +97,7 @@ def probes_over_training(run, constants):
     """Return the table of probes while pretraining, None without any.
 
     Args:
-        run: `workdirs.Run` of pretraining.
+        run: `comparison.Run` of pretraining.
         constants: see `figure2.probe_rows`; the random scores are shown below.
     """
     lines = [line for line in run.lines() if line.get("split") == "probes"]
@@ -107,15 +105,15 @@ def probes_over_training(run, constants):
     shown = [
         (name, *name.split("_", 1))
         for name in dict.fromkeys(names)
-        if name.split("_", 1)[1] in cells.SHARES
+        if name.split("_", 1)[1] in tables.SHARES
     ]
     if not shown:
         return None
     rows = [
         [
-            cells.count(line["step"]),
+            tables.count(line["step"]),
             *(
-                cells.metric_value(metric, line.get(name))
+                tables.metric_value(metric, line.get(name))
                 for name, _, metric in shown
             ),
         ]
@@ -129,13 +127,13 @@ def probes_over_training(run, constants):
         [
             "random",
             *(
-                cells.metric_value(metric, random.get(name))
+                tables.metric_value(metric, random.get(name))
                 for name, _, metric in shown
             ),
         ]
     )
     header = ["updates"] + [
-        f"{paper_table.task_name(probe)} {paper_table.metric_name(metric)}"
+        f"{tables.task_name(probe)} {tables.metric_name(metric)}"
         for _, probe, metric in shown
     ]
     title = f"Probes while pretraining: {run.path}"
@@ -147,7 +145,7 @@ def settings(kind, runs):
 
     Args:
         kind: str, such as "finetune".
-        runs: list of `workdirs.Run`.
+        runs: list of `comparison.Run`.
 
     Returns:
         `tables.Table` with a row for each `config.gin`; None where fewer than
@@ -168,7 +166,7 @@ def settings(kind, runs):
         return None
     rows = [
         [
-            cells.path(run.config.parent),
+            tables.path(run.config.parent),
             *(_setting(run, name) for name in names),
         ]
         for run in runs
@@ -186,12 +184,12 @@ def all_results(results):
     rows = [
         [
             result.run.kind or "",
-            paper_table.task_name(result.run.task or ""),
+            tables.task_name(result.run.task or ""),
             result.run.result.get("split", ""),
             (result.run.row or "") if result.run.kind == "finetune" else "",
             "; ".join(_metrics(result)),
-            cells.count(len(result.seeds)),
-            cells.path(
+            tables.count(len(result.seeds)),
+            tables.path(
                 result.run.path,
                 ", ".join(str(run.path) for run in result.runs[1:]),
             ),
@@ -205,25 +203,25 @@ def _probe(run):
     """Return the cell of a probe's name, with the words that people gave."""
     words = run.macro("LABEL_WORDS")
     note = " / ".join(", ".join(each) for each in words) if words else ""
-    return tables.Cell(paper_table.task_name(run.task), note)
+    return tables.Cell(tables.task_name(run.task), note)
 
 
 def _of_which_examples(run):
     """Return a list of notes on what a pretraining was probed with."""
     number = run.macro("NUM_PROBE_EXAMPLES")
     notes = [f"{number:,} examples of each split."] if number else []
-    return notes + cells.sample_notes(["all probes"] if run.is_sample else [])
+    return notes + tables.sample_notes(["all probes"] if run.is_sample else [])
 
 
 def _metrics(result):
     names = next(iter(result.seeds.values()))
     for name in names:
-        value = cells.metric_value(name, result.median(name))
+        value = tables.metric_value(name, result.median(name))
         span = result.span(name)
         if span is not None:
-            low, high = (cells.metric_value(name, each) for each in span)
+            low, high = (tables.metric_value(name, each) for each in span)
             value += f" ({low} to {high})"
-        yield f"{paper_table.metric_name(name)} {value}"
+        yield f"{tables.metric_name(name)} {value}"
 
 
 def _is_setting(name, *sides):

@@ -4,8 +4,8 @@ import keras
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import causal_lm_preprocessor
 from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
 
@@ -82,9 +82,9 @@ def gpt1_causal_lm(network, tokenizer):
 
     Args:
         network: `GPT1Backbone`.
-        tokenizer: `gpt1_keras.text.tokenizer.Tokenizer`.
+        tokenizer: `text.tokenizer.Tokenizer`.
     """
-    preprocessor = causal_lm_preprocessor.GPT1CausalLMPreprocessor(
+    preprocessor = preprocessors.GPT1CausalLMPreprocessor(
         tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
         sequence_length=network.max_sequence_length,
     )

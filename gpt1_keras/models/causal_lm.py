@@ -5,13 +5,13 @@ import keras_hub
 from keras import ops
 
 from gpt1_keras.layers import tied_logits
-from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone as backbone_lib
-from gpt1_keras.models import causal_lm_preprocessor
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import tokenizer
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1CausalLM(any_backbone.OfAnyBackbone, keras_hub.models.CausalLM):
+class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
     """A `GPT1Backbone` with the tied softmax on top, for KerasHub's tools.
 
     Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
@@ -30,7 +30,7 @@ class GPT1CausalLM(any_backbone.OfAnyBackbone, keras_hub.models.CausalLM):
     """
 
     backbone_cls = backbone_lib.GPT1Backbone
-    preprocessor_cls = causal_lm_preprocessor.GPT1CausalLMPreprocessor
+    preprocessor_cls = preprocessors.GPT1CausalLMPreprocessor
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         # === Layers ===

@@ -7,16 +7,16 @@ import keras
 import keras_hub
 from keras import ops
 
-from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone as backbone_lib
-from gpt1_keras.models import task_preprocessor
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import tokenizer
 
 # KerasHub reads whatever it trains on through one of them.
 _HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskModel(any_backbone.OfAnyBackbone, keras_hub.models.Task):
+class GPT1TaskModel(tokenizer.OfAnyBackbone, keras_hub.models.Task):
     """Backbone and head over `C` candidate sequences per example.
 
     Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
@@ -53,7 +53,7 @@ class GPT1TaskModel(any_backbone.OfAnyBackbone, keras_hub.models.Task):
     """
 
     backbone_cls = backbone_lib.GPT1Backbone
-    preprocessor_cls = task_preprocessor.GPT1TaskPreprocessor
+    preprocessor_cls = preprocessors.GPT1TaskPreprocessor
 
     def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
         # === Layers ===

@@ -1,12 +1,47 @@
 """The text pipeline as a KerasHub tokenizer, so that presets carry it."""
 
+import threading
+
 import keras
 import keras_hub
 import numpy as np
+from keras_hub.src.utils import preset_utils
 
-from gpt1_keras.models import any_backbone
 from gpt1_keras.models import backbone
-from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.text import tokenizer as tokenizer_lib
+
+# -----------------------------------------------------------------------------
+# Presets of every kind of backbone under the same classes.
+
+_LOCK = threading.RLock()
+
+
+class OfAnyBackbone:
+    """`from_preset` that takes a subclass of `backbone_cls`, too.
+
+    KerasHub looks for a class whose `backbone_cls` is the preset's own, so
+    that an LSTM would need tokenizer, preprocessors and tasks of its own,
+    though nothing in them differs. Stands before KerasHub's class among the
+    bases.
+    """
+
+    @classmethod
+    def from_preset(cls, preset, **kwargs):
+        """As KerasHub's, see there."""
+        found = preset_utils.get_preset_loader(preset).check_backbone_class()
+        usual = cls.backbone_cls
+        if found is usual or not issubclass(found, usual):
+            return super().from_preset(preset, **kwargs)
+        with _LOCK:
+            cls.backbone_cls = found
+            try:
+                return super().from_preset(preset, **kwargs)
+            finally:
+                cls.backbone_cls = usual
+
+
+# -----------------------------------------------------------------------------
+# The text pipeline as a KerasHub tokenizer, so that presets carry it.
 
 _ASSETS = {
     "bpe": ["vocabulary.json", "merges.txt"],
@@ -15,8 +50,8 @@ _ASSETS = {
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
-    """`gpt1_keras.text.tokenizer.Tokenizer` with KerasHub's interface.
+class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
+    """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
     Works in Python on every backend. A `tf.data` chain may call it, and calls
     Python then: such a graph cannot be saved without this process.
@@ -47,12 +82,12 @@ class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         self.pad_token_id = 0
         if vocabulary is not None:
             self.set_pipeline(
-                text_tokenizer.Tokenizer.from_files(vocabulary, merges)
+                tokenizer_lib.Tokenizer.from_files(vocabulary, merges)
             )
 
     @classmethod
     def from_pipeline(cls, pipeline, **kwargs):
-        """Wrap a `gpt1_keras.text.tokenizer.Tokenizer`."""
+        """Wrap a `text.tokenizer.Tokenizer`."""
         tokenizer = cls(type=pipeline.type, **kwargs)
         tokenizer.set_pipeline(pipeline)
         return tokenizer
@@ -136,7 +171,7 @@ class GPT1Tokenizer(any_backbone.OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         self.pipeline.save(dir_path)
 
     def load_assets(self, dir_path):
-        self.set_pipeline(text_tokenizer.Tokenizer.from_directory(dir_path))
+        self.set_pipeline(tokenizer_lib.Tokenizer.from_directory(dir_path))
 
     def get_config(self):
         config = super().get_config()

@@ -5,14 +5,13 @@ import time
 import numpy as np
 from absl import logging
 
+from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.evaluation import confusion
 from gpt1_keras.evaluation import predictions as predictions_lib
-from gpt1_keras.evaluation import token_page
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import inspection
-from gpt1_keras.runs import fine_tuned
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
 
 
 def evaluate(
@@ -38,9 +37,9 @@ def evaluate(
         config_sha256: str, goes into the result.
         preset: path of a fine-tuning run.
         build_task: function from its preprocessor to a `tasks.task.Task`.
-        data: `benchmark_files.BenchmarkFiles`.
+        data: `sources.BenchmarkFiles`.
         split: str: "train", "dev" or "test".
-        scoring: `fine_tuned.Scoring`.
+        scoring: `presets.Scoring`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
         paper: dict from a task's name to the paper's metrics.
 
@@ -49,12 +48,12 @@ def evaluate(
     """
     directory = presets.find_best(preset)
     started = time.monotonic()
-    model = fine_tuned.FineTuned(directory, scoring)
+    model = presets.FineTuned(directory, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
     digest = examples_lib.sha256(examples.examples)
     if _is_done(workdir, directory, digest, config_sha256):
-        return result.path(workdir)
+        return results.path(workdir)
     logits = model.logits(examples)
     has_labels = all(e.label is not None for e in examples.examples)
     _write_predictions(workdir, examples, logits, has_labels)
@@ -63,7 +62,7 @@ def evaluate(
     metrics, majority = {}, {}
     if has_labels:
         metrics, majority = _measure(workdir, examples, logits)
-    return result.write(
+    return results.write(
         workdir,
         run="evaluate",
         task=task.name,
@@ -83,12 +82,12 @@ def evaluate(
 
 def _is_done(workdir, preset, digest, config_sha256):
     """Whether this model was scored on these rows; mended ones are new."""
-    path = result.path(workdir)
+    path = results.path(workdir)
     return (
         path.exists()
         and not presets.is_newer(preset, path)
-        and result.read(workdir).get("examples_sha256") == digest
-        and result.is_finished(workdir, config_sha256)
+        and results.read(workdir).get("examples_sha256") == digest
+        and results.is_finished(workdir, config_sha256)
     )
 
 
@@ -131,21 +130,21 @@ def _view(workdir, model, examples, num_viewed):
         ids = examples.encoded.candidates(row["row"])[candidate]
         attention = inspection.attention(model.network.backbone, ids)
         texts.append(
-            token_page.Text(
+            text_view.Text(
                 f"row {row['row']}: predicted {row['prediction']}"
                 + (f", labelled {row['label']}" if row["label"] else ""),
-                token_page.attended(
+                text_view.attended(
                     [tokenizer.piece(index) for index in ids],
                     # [L, H, T, T] -> [T]: last layer, from the last token
                     attention[-1, :, -1].mean(axis=0).tolist(),
                 ),
             )
         )
-    page = token_page.write(
+    page = text_view.write(
         workdir / "tokens.html",
         texts,
         title=f"What the model attends to: {examples.name}",
-        legend=token_page.ATTENTION_LEGEND,
+        legend=text_view.ATTENTION_LEGEND,
     )
     logging.info("attention in the worst of them: %s", page)
 

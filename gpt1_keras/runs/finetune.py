@@ -1,22 +1,302 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
+import collections.abc
 import dataclasses
 import json
+import statistics
 
 import keras
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import results
+from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
-from gpt1_keras.data import subset
-from gpt1_keras.evaluation import json_files
-from gpt1_keras.runs import fitting
+from gpt1_keras.evaluation import scoring
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import task_model
+from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import recipe
-from gpt1_keras.runs import result
-from gpt1_keras.runs import seeds as seeds_lib
-from gpt1_keras.training import history as history_lib
+from gpt1_keras.tasks import task as task_lib
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+
+# -----------------------------------------------------------------------------
+# One run for each of several seeds, and what they have in common.
+
+
+def run_each(workdir, config_sha256, seed, seeds, run):
+    """Call `run(directory, seed)` for each seed that is not finished.
+
+    Args:
+        workdir: pathlib.Path. A single seed runs in it; of several each runs
+            in its own `seed_N/`, and the aggregate is written above.
+        config_sha256: str.
+        seed: int, used where `seeds` is None.
+        seeds: tuple of different ints, or None.
+        run: function `(directory, seed)` that writes a `result.json`.
+
+    Returns:
+        path of the `result.json` in `workdir`.
+    """
+    if seeds is None:
+        return run(workdir, seed)
+    is_list = isinstance(seeds, list | tuple)
+    if not is_list or not seeds or len(set(seeds)) != len(seeds):
+        raise errors.InputError(
+            f"SEEDS is {seeds}: give different whole numbers, as in (1, 2, 3)"
+        )
+    found = []
+    for number in seeds:
+        directory = workdir / f"seed_{number}"
+        if not results.is_finished(directory, config_sha256):
+            logging.info("seed %s: %s", number, directory)
+            run(directory, number)
+        found.append(results.read(directory))
+    return _aggregate(workdir, found)
+
+
+def _aggregate(workdir, found):
+    """Write the median and range of several results."""
+    first = found[0]
+    values = {
+        name: [each["metrics"][name] for each in found]
+        for name in first["metrics"]
+    }
+    own = ("metrics", "train_metrics", "best_step", "seed", "seconds")
+    own += ("git_commit", "backend")
+    common = {key: first[key] for key in first if key not in own}
+    return results.write(
+        workdir,
+        **common,
+        metrics={name: statistics.median(v) for name, v in values.items()},
+        range={name: [min(v), max(v)] for name, v in values.items()},
+        seeds={str(each["seed"]): each["metrics"] for each in found},
+        seed=[each["seed"] for each in found],
+        seconds=sum(each["seconds"] for each in found),
+    )
+
+
+# -----------------------------------------------------------------------------
+# How labelled texts become training batches; gin chooses one.
+
+
+def encoded_batches(train, **settings):
+    """All texts become ids before the first update, exactly."""
+    return example_batches.TrainingExamples(
+        train.encoded, train.labels(), **settings
+    )
+
+
+def raw_batches(train, **settings):
+    """Texts become ids in tf.data, while the model learns.
+
+    Raises:
+        InputError: the backend is not TensorFlow, whose graph the tokenizer
+            is.
+    """
+    backend = keras.config.backend()
+    if backend != "tensorflow":
+        raise errors.InputError(
+            "gin/data/raw_examples.gin needs KERAS_BACKEND=tensorflow, not "
+            f"{backend}; the default encodes all texts beforehand"
+        )
+    from gpt1_keras.data import tf_raw_rows
+
+    return tf_raw_rows.RawTrainingExamples(
+        train.examples,
+        train.labels(),
+        tokenizer=train.tokenizer,
+        transform=train.task.transform.__name__,
+        max_sequence_length=train.max_sequence_length,
+        **settings,
+    )
+
+
+# -----------------------------------------------------------------------------
+# How a task is learnt: the settings, and what they make of a backbone.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FineTuning:
+    """How a task is learnt.
+
+    Attributes:
+        batch_size: int. Examples per update.
+        microbatch_size: int or None. Examples per forward pass on each
+            replica; None: all.
+        num_epochs: int. Passes over the training examples.
+        num_train_examples: int or None. So many of them, drawn at random;
+            None: all.
+        sequence_length: int or None. Longest sequence in tokens; None: the
+            positions of the preset.
+        clip_norm: float. Largest norm of the gradient.
+        lm_loss_weight: float. Lambda of equation 5.
+        softmax_over: str, see `losses.LanguageModelLoss`.
+        softmax_chunk: int. Tokens whose logits exist at one time.
+        classifier_dropout: float. Rate before the head's linear layer.
+        initializer_range: float. Standard deviation of the head's weights.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        pool_batches: int. Batches among which examples are put in order of
+            length; 1 is a plain random order.
+        evaluation_batch_size: int. Development examples per forward pass.
+        num_scored_train_examples: int. Training examples, drawn at random,
+            that are scored with the development examples to compare.
+        early_evaluation_steps: ints. Updates of the first epoch after which
+            the development examples are scored too.
+        dtype: str, Keras dtype policy.
+        jit_compile: bool. Compile with XLA.
+        batches: function of `training_batches`: how text becomes batches.
+    """
+
+    batch_size: int
+    microbatch_size: int | None
+    num_epochs: int
+    num_train_examples: int | None
+    sequence_length: int | None
+    clip_norm: float
+    lm_loss_weight: float
+    softmax_over: str
+    softmax_chunk: int
+    classifier_dropout: float
+    initializer_range: float
+    bucket_lengths: tuple
+    pool_batches: int
+    evaluation_batch_size: int
+    num_scored_train_examples: int
+    early_evaluation_steps: tuple
+    dtype: str
+    jit_compile: bool
+    batches: collections.abc.Callable
+
+    def check(self, strategy):
+        """Complain of what cannot work, before anything heavy starts.
+
+        Args:
+            strategy: `strategy.Strategy` that it is learnt on.
+        """
+        self._check_kinds()
+        strategy.check_batch(self.batch_size, self.microbatch_size)
+        strategy.check_share(
+            "EVALUATION_BATCH_SIZE", self.evaluation_batch_size
+        )
+        if self.softmax_over not in ("tokens", "released"):
+            raise errors.InputError(
+                f"SOFTMAX_OVER is {self.softmax_over!r}: give 'tokens' or "
+                "'released'"
+            )
+
+    def _check_kinds(self):
+        for macro, value in (
+            ("NUM_EPOCHS", self.num_epochs),
+            ("EVALUATION_BATCH_SIZE", self.evaluation_batch_size),
+            ("POOL_BATCHES", self.pool_batches),
+        ):
+            checks.check_count(macro, value)
+        for macro, values in (
+            ("EARLY_EVALUATION_STEPS", self.early_evaluation_steps),
+            ("BUCKET_LENGTHS", self.bucket_lengths),
+        ):
+            checks.check_counts(macro, values)
+        checks.check_count(
+            "SEQUENCE_LENGTH",
+            self.sequence_length,
+            or_none="for the preset's positions",
+        )
+        checks.check_number("CLIP_NORM", self.clip_norm, low=0)
+        checks.check_number("LM_LOSS_WEIGHT", self.lm_loss_weight, low=0)
+        checks.check_number(
+            "CLASSIFIER_DROPOUT", self.classifier_dropout, low=0, high=0.99
+        )
+
+    def evaluation_steps(self, steps_per_epoch):
+        """Return the set of updates after which is evaluated."""
+        ends = {n * steps_per_epoch for n in range(1, self.num_epochs + 1)}
+        return ends | {
+            step for step in self.early_evaluation_steps if step < min(ends)
+        }
+
+    def max_sequence_length(self, num_positions):
+        """Return the longest sequence, given the positions of the preset."""
+        length = self.sequence_length or num_positions
+        if length > num_positions:
+            raise errors.InputError(
+                f"SEQUENCE_LENGTH {length} is more than the preset's "
+                f"{num_positions} positions: lower it"
+            )
+        return length
+
+    def labelled(self, task, examples, tokenizer, length, split):
+        """Return `scoring.Labelled` examples of a split."""
+        return scoring.Labelled(
+            task,
+            examples,
+            tokenizer=tokenizer,
+            max_sequence_length=length,
+            batch_size=self.evaluation_batch_size,
+            bucket_lengths=self.bucket_lengths,
+            name=f"{task.name} {split}",
+        )
+
+    def training_batches(self, train, seed):
+        """Return the batches of `train`, a `scoring.Labelled`."""
+        return self.batches(
+            train,
+            batch_size=self.batch_size,
+            seed=seed,
+            bucket_lengths=self.bucket_lengths,
+            pool_batches=self.pool_batches,
+        )
+
+
+def build_network(task, backbone, tokenizer, training):
+    """Return the `GPT1TaskModel` of a task, its preprocessor inside."""
+    target = task.target
+    preprocessor = preprocessors.GPT1TaskPreprocessor(
+        tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
+        transform=task.transform.__name__,
+        sequence_length=training.max_sequence_length(
+            backbone.max_sequence_length
+        ),
+        task=task.name,
+        label_words=target.words,
+        score_range=target.score_range,
+        is_regression=isinstance(target, task_lib.Score),
+    )
+    head = task.build_head(
+        num_outputs=target.num_outputs,
+        dropout=training.classifier_dropout,
+        initializer_range=training.initializer_range,
+        dtype="float32",
+        name="head",
+    )
+    return task_model.GPT1TaskModel(backbone, head, preprocessor=preprocessor)
+
+
+def build_learner(network, task, training):
+    """Return the `Learner` of a task, not compiled yet."""
+    loss = losses.TaskLoss(
+        task_loss=task.target.loss,
+        language_model_loss=losses.LanguageModelLoss(
+            chunk_size=training.softmax_chunk,
+            softmax_over=training.softmax_over,
+        ),
+        lm_weight=training.lm_loss_weight,
+    )
+    return learner_lib.Learner(
+        network,
+        loss=loss,
+        loss_names=loss.names,
+        clip_norm=training.clip_norm,
+        micro_batch_size=training.microbatch_size,
+    )
+
+
+# -----------------------------------------------------------------------------
+# Fine-tuning on one labelled task (paper, sections 3.2 and 4.2).
 
 # Digests of the examples a run began with.
 _EXAMPLES = "examples.json"
@@ -49,11 +329,11 @@ def finetune(
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
         task: `tasks.task.Task`.
-        data: `benchmark_files.BenchmarkFiles`.
-        pretrained: `pretrained.Pretrained`: where fine-tuning begins.
+        data: `sources.BenchmarkFiles`.
+        pretrained: `presets.Pretrained`: where fine-tuning begins.
         build_optimizer: function of `num_steps`.
-        training: `recipe.FineTuning`.
-        intervals: `fitting.Intervals`.
+        training: `finetune.FineTuning`.
+        intervals: `fit.Intervals`.
         devices: `strategy.Devices`.
         seed: int. New weights, dropout and the order of the data.
         seeds: tuple of ints for several runs, or None for `seed` alone.
@@ -62,16 +342,16 @@ def finetune(
     Returns:
         path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
+    if results.is_finished(workdir, config_sha256):
         if task.is_own:  # Official files do not change.
             digests = _digests(task, data)
             for path in workdir.rglob(_EXAMPLES):
                 _check_unchanged(path, digests)
-        return result.path(workdir)
+        return results.path(workdir)
     strategy = devices.open()
     training.check(strategy)
     workdir = strategy.workdir(workdir)
-    fitting.set_dtype(training.dtype)
+    fit.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
     length = training.max_sequence_length(pretrained.num_positions())
     train, scored = _labelled(task, data, training, tokenizer, length)
@@ -91,13 +371,13 @@ def finetune(
             strategy=strategy,
         ).train(intervals, config_sha256, paper.get(task.name, {}))
 
-    return seeds_lib.run_each(workdir, config_sha256, seed, seeds, run)
+    return run_each(workdir, config_sha256, seed, seeds, run)
 
 
 def _labelled(task, data, training, tokenizer, length):
     """Return the rows to learn from, and dict of those that are scored."""
     examples = data.read(task, "train")
-    rows = subset.draw(
+    rows = examples_lib.draw_subset(
         len(examples), training.num_train_examples, dial="NUM_TRAIN_EXAMPLES"
     )
     train, dev = (
@@ -108,7 +388,7 @@ def _labelled(task, data, training, tokenizer, length):
         )
     )
     sample = train.part(
-        subset.draw(
+        examples_lib.draw_subset(
             len(train),
             training.num_scored_train_examples,
             dial="NUM_SCORED_TRAIN_EXAMPLES",
@@ -127,7 +407,7 @@ def _digests(task, data):
 
 def _check_unchanged(path, digests):
     """Refuse other examples than those whose digests `path` holds."""
-    begun = json_files.read(path)
+    begun = results.read_json(path)
     for split, digest in digests.items():
         if begun.get(split) != digest:
             raise errors.InputError(
@@ -176,10 +456,10 @@ class _FineTuned:
         self._num_steps = self._batches.steps_per_epoch * training.num_epochs
         with strategy.scope():
             backbone = pretrained.backbone()
-            self._network = recipe.network(
+            self._network = build_network(
                 self._task, backbone, tokenizer, training
             )
-            self._learner = recipe.learner(self._network, self._task, training)
+            self._learner = build_learner(self._network, self._task, training)
             self._learner.compile(
                 build_optimizer(num_steps=self._num_steps),
                 jit_compile=training.jit_compile,
@@ -194,7 +474,7 @@ class _FineTuned:
         dev = self._scored["dev"]
         _log_sizes(self._task, self._batches, dev, self._num_steps)
         self._keep_examples()
-        history = fitting.fit(
+        history = fit.fit(
             self._learner,
             self._batches,
             workdir=self._workdir,
@@ -208,7 +488,7 @@ class _FineTuned:
         best = _best(history.path)
         trained = _line(history.path, best["step"], "train_sample")
         names = dev.majority()
-        return result.write(
+        return results.write(
             self._workdir,
             run="finetune",
             task=self._task.name,
@@ -266,7 +546,9 @@ class _FineTuned:
 def _best(path):
     """Return the first line of the best dev metric in a `metrics.jsonl`."""
     lines = [
-        line for line in history_lib.read(path) if line.get("split") == "dev"
+        line
+        for line in results.read_metrics(path)
+        if line.get("split") == "dev"
     ]
     if not lines:
         return None
@@ -277,7 +559,7 @@ def _best(path):
 
 def _line(path, step, split):
     """Return the line of a step and split in a `metrics.jsonl`, or {}."""
-    for line in history_lib.read(path):
+    for line in results.read_metrics(path):
         if (line["step"], line.get("split")) == (step, split):
             return line
     return {}

@@ -6,13 +6,13 @@ import sys
 import keras
 import keras_hub
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import streaming
-from gpt1_keras.runs import fitting
+from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks.probes import fitting as probe_fitting
+from gpt1_keras.tasks import zero_shot
+from gpt1_keras.training import fit
 
 # Name -> KerasHub's sampler, {its argument: our setting}.
 _STREAMED = {
@@ -73,7 +73,7 @@ def generate(
         seed: int.
         dtype: str, Keras dtype policy.
     """
-    fitting.set_dtype(dtype)
+    fit.set_dtype(dtype)
     keras.utils.set_random_seed(seed)
     chosen = _sampler(
         sampler,
@@ -86,9 +86,9 @@ def generate(
     )
     if prompt_file is not None:
         prompt = _read(prompt_file)
-    dials.check_text("PROMPT", prompt)
-    dials.check_count("NUM_TOKENS", num_tokens)
-    dials.check_count("NUM_TEXTS", num_texts)
+    checks.check_text("PROMPT", prompt)
+    checks.check_count("NUM_TOKENS", num_tokens)
+    checks.check_count("NUM_TEXTS", num_texts)
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
@@ -145,9 +145,9 @@ def _asked():
 def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print word by word. What a later token may still change is held back:
     the last word."""
-    ids = probe_fitting.encode(prompt, tokenizer)
+    ids = zero_shot.encode(prompt, tokenizer)
     shown = ""
-    for chosen in streaming.stream(
+    for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
     ):
         if chosen in stop_ids:
@@ -164,7 +164,7 @@ def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
 
 def _whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print the text when it is all there."""
-    ids = probe_fitting.encode(prompt, tokenizer)
+    ids = zero_shot.encode(prompt, tokenizer)
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(

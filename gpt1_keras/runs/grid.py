@@ -6,16 +6,96 @@ import time
 
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
-from gpt1_keras.evaluation import ablation_table
+from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import tables
-from gpt1_keras.evaluation import workdirs
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
-from gpt1_keras.runs import suite
-from gpt1_keras.tasks import names
+from gpt1_keras.tasks import benchmarks
+
+# -----------------------------------------------------------------------------
+# Several benchmarks in one run, and one table of them.
+
+
+def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
+    """Fine-tune on each task in `workdir/TASK`; write `table.md` above them.
+
+    A task that is finished is not run again.
+
+    Args:
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the results.
+        finetune: function as `finetune.finetune`, of which this run gives
+            `workdir`, `config_sha256`, `task` and `data`.
+        data: `sources.BenchmarkFiles`.
+        tasks: names of `tasks.benchmarks`.
+        paper: dict from a task's name to the paper's metrics.
+        seed: int, or the tuple of seeds, for the result.
+
+    Returns:
+        path of `result.json`.
+    """
+    if results.is_finished(workdir, config_sha256):
+        return results.path(workdir)
+    chosen = choose_tasks(tasks)
+    check_tasks(
+        [t for t in chosen if not _is_done(workdir, t, config_sha256)], data
+    )
+    found = []
+    for i, task in enumerate(chosen, start=1):
+        logging.info("task %d of %d: %s", i, len(chosen), task.name)
+        directory = workdir / task.name
+        finetune(
+            workdir=directory,
+            config_sha256=config_sha256,
+            task=task,
+            data=data,
+        )
+        found.append(results.read(directory))
+        table = tables.paper_markdown(found)
+        files.write_atomic(workdir / "table.md", table)
+        print(f"\n{table}", flush=True)
+    metrics = {each["task"]: tables.main_value(each) for each in found}
+    average = tables.glue_average(metrics)
+    if average is not None:
+        metrics["glue_average"] = average
+    return results.write(
+        workdir,
+        run="suite",
+        task=", ".join(tasks),
+        split="dev",
+        metrics=metrics,
+        paper={name: paper.get(name, {}) for name in tasks},
+        num_examples=sum(each["num_examples"] for each in found),
+        seed=seed,
+        config_sha256=config_sha256,
+        seconds=sum(each["seconds"] for each in found),
+    )
+
+
+def choose_tasks(tasks):
+    """Return the list of `Task` of the names in TASKS, one or more."""
+    checks.check_names(tasks, dial="TASKS", example=("cola", "rte"))
+    return [benchmarks.benchmark(name) for name in tasks]
+
+
+def _is_done(workdir, task, config_sha256):
+    found = results.read(workdir / task.name)
+    return found is not None and found["config_sha256"] == config_sha256
+
+
+def check_tasks(tasks, data):
+    """Read the files of all tasks before the first one trains."""
+    for task in tasks:
+        for split in ("train", "dev"):
+            data.read(task, split)
+
+
+# -----------------------------------------------------------------------------
+# The ablations: tasks by rows by seeds, in one run that goes on.
 
 _TRANSFER = "transfer_"
 
@@ -43,9 +123,9 @@ def grid(
         config_sha256: str, goes into the results.
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
-        data: `benchmark_files.BenchmarkFiles`.
-        training: `recipe.FineTuning` of the full model.
-        pretrained: `pretrained.Pretrained` of the full model.
+        data: `sources.BenchmarkFiles`.
+        training: `finetune.FineTuning` of the full model.
+        pretrained: `presets.Pretrained` of the full model.
         lstm_preset: path of a pretrained LSTM, or None.
         rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
         tasks: names of `tasks.benchmarks`.
@@ -55,12 +135,12 @@ def grid(
     Returns:
         path of `result.json`.
     """
-    if result.is_finished(workdir, config_sha256):
-        return result.path(workdir)
+    if results.is_finished(workdir, config_sha256):
+        return results.path(workdir)
     started = time.monotonic()
     changes = _choose(rows, training, pretrained, lstm_preset)
-    chosen = suite.choose(tasks)
-    suite.check(chosen, data)
+    chosen = choose_tasks(tasks)
+    check_tasks(chosen, data)
     cells = [(row, task) for task in chosen for row in changes]
     for i, (row, task) in enumerate(cells, start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
@@ -72,8 +152,8 @@ def grid(
             **changes[row],
         )
         print(f"\n{_write_table(workdir, table5)}", flush=True)
-    found = [result.read(workdir / row / task.name) for row, task in cells]
-    return result.write(
+    found = [results.read(workdir / row / task.name) for row, task in cells]
+    return results.write(
         workdir,
         run="grid",
         task=", ".join(tasks),
@@ -92,7 +172,7 @@ def grid(
 
 def _choose(rows, training, pretrained, lstm_preset):
     """Return {row: arguments of fine-tuning}, of rows that can all begin."""
-    names.check_list(rows, dial="ROWS", example=("full", "no_pretraining"))
+    checks.check_names(rows, dial="ROWS", example=("full", "no_pretraining"))
     found = {
         row: _changes(row, training, pretrained, lstm_preset) for row in rows
     }
@@ -160,8 +240,10 @@ def _check_preset(row, training, pretrained):
 
 def _write_table(workdir, table5):
     """Write and return table 5 of the cells so far."""
-    runs = [run for run in workdirs.find([workdir]) if run.kind == "finetune"]
-    ablations = ablation_table.choose(comparison.over_seeds(runs))
-    text = tables.markdown(ablation_table.table(ablations, table5))
+    runs = [
+        run for run in comparison.find_runs([workdir]) if run.kind == "finetune"
+    ]
+    ablations = paper_tables.choose(comparison.over_seeds(runs))
+    text = tables.markdown(paper_tables.table(ablations, table5))
     files.write_atomic(workdir / "table5.md", text)
     return text

@@ -5,15 +5,15 @@ import time
 
 from absl import logging
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.data import prepare
+from gpt1_keras import results
+from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import shards as shards_lib
+from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_model
-from gpt1_keras.runs import held_out
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -47,10 +47,10 @@ class Scoring:
     softmax_chunk: int
 
     def __post_init__(self):
-        dials.check_count("NUM_TOKENS", self.num_tokens, or_none="for all")
-        dials.check_count("EVALUATION_STRIDE", self.stride)
-        dials.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
-        dials.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
+        checks.check_count("NUM_TOKENS", self.num_tokens, or_none="for all")
+        checks.check_count("EVALUATION_STRIDE", self.stride)
+        checks.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        checks.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
 
 
 def perplexity(*, preset, corpus, split, scoring, config_sha256, workdir=None):
@@ -91,7 +91,7 @@ def perplexity(*, preset, corpus, split, scoring, config_sha256, workdir=None):
     unknown = _unknown_share(texts)
     _report(metrics, unknown)
     if workdir is not None:
-        result.write(
+        results.write(
             workdir,
             **_RUN,
             split=split,
@@ -143,7 +143,7 @@ def _texts(corpus, tokenizer, split):
             "no CORPUS is given: add --set \"CORPUS = 'FILE_OR_FOLDER'\" with "
             ".txt files"
         )
-    shards, _ = prepare.open_corpus(
+    shards, _ = corpus_lib.open_corpus(
         corpus,
         tokenizer=tokenizer,
         tokenizer_type=tokenizer.type,

@@ -4,7 +4,7 @@ import time
 
 from absl import logging
 
-from gpt1_keras.runs import result
+from gpt1_keras import results
 
 
 def prepare(*, corpus, workdir, config_sha256):
@@ -15,7 +15,7 @@ def prepare(*, corpus, workdir, config_sha256):
     log and listed in the index.
 
     Args:
-        corpus: `corpora.Corpus` of `.txt` books.
+        corpus: `sources.Corpus` of `.txt` books.
         workdir: path of the folder to fill.
         config_sha256: str, goes into the result.
 
@@ -30,7 +30,7 @@ def prepare(*, corpus, workdir, config_sha256):
     shards = corpus.prepare(workdir)
     logging.info("%s: %s", shards.directory, shards.summary())
     total = shards.index["total"]
-    return result.write(
+    return results.write(
         workdir,
         run="prepare",
         task="corpus",

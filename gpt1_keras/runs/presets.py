@@ -1,18 +1,30 @@
 """KerasHub presets in folders: found, read, and replaced as a whole."""
 
+import dataclasses
 import errno
+import functools
 import json
 import os
 import pathlib
 import shutil
 
 import keras
+import numpy as np
 from absl import logging
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.evaluation import scoring as scoring_lib
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
-from gpt1_keras.runs import result
+from gpt1_keras.models import transfer
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+
+# -----------------------------------------------------------------------------
+# KerasHub presets in folders: found, read, and replaced as a whole.
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
@@ -30,7 +42,7 @@ def find(preset):
         directory = next((p for p in places if p.exists()), places[0])
         logging.info("no PRESET is given: using %s", directory)
     else:
-        dials.check_text("PRESET", preset)
+        checks.check_text("PRESET", preset)
         directory = pathlib.Path(preset)
         if (directory / "preset" / "config.json").exists():
             directory = directory / "preset"
@@ -62,8 +74,8 @@ def find_best(workdir):
         raise errors.InputError(
             "no PRESET is given: name the workdir of a fine-tuning run"
         )
-    dials.check_text("PRESET", workdir)
-    seeds = (result.read(workdir) or {}).get("seeds")
+    checks.check_text("PRESET", workdir)
+    seeds = (results.read(workdir) or {}).get("seeds")
     if not seeds:
         return find(workdir)
     best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
@@ -186,3 +198,164 @@ def _as_float32(config):
     if config.get("class_name") == "DTypePolicy":
         return config | {"config": {"name": "float32"}}
     return {name: _as_float32(each) for name, each in config.items()}
+
+
+# -----------------------------------------------------------------------------
+# The preset that fine-tuning, probing and generation begin with.
+
+
+class Pretrained:
+    """A KerasHub preset of a backbone and its tokenizer.
+
+    Args:
+        preset: path of the preset, as a pretraining run leaves it in
+            `preset/`, or None for the model that comes with the program.
+        num_transferred_layers: see `models.transfer`.
+        dropout: float. Rate of embedding, attention and residual dropout, in
+            place of the one in pretraining.
+    """
+
+    def __init__(self, *, preset, num_transferred_layers, dropout):
+        self.preset = preset
+        self.num_transferred_layers = num_transferred_layers
+        self.dropout = dropout
+
+    def changed(self, **values):
+        """Return the same with other `values` of the arguments."""
+        arguments = {
+            "preset": self.preset,
+            "num_transferred_layers": self.num_transferred_layers,
+            "dropout": self.dropout,
+        }
+        return Pretrained(**arguments | values)
+
+    @functools.cached_property
+    def directory(self):
+        """The path of the preset; there is one."""
+        return find(self.preset)
+
+    def tokenizer(self):
+        """Return the `text.tokenizer.Tokenizer` of the preset."""
+        return load_tokenizer(self.directory)
+
+    def num_positions(self):
+        """Return the longest sequence that the preset reads."""
+        return backbone_config(self.directory)["max_sequence_length"]
+
+    def backbone(self):
+        """Return a new backbone with special rows and the weights asked for.
+
+        Built under the global dtype policy; what the preset does not give is
+        drawn from the global seed.
+        """
+        source = load(backbone_lib.GPT1Backbone, self.directory)
+        rates = {
+            name: self.dropout
+            for name in source.get_config()
+            if name.endswith("_dropout")
+        }
+        backbone = transfer.transferred_backbone(
+            source,
+            num_transferred_layers=self.num_transferred_layers,
+            num_special_tokens=3,
+            **rates,
+        )
+        del source
+        return backbone
+
+
+# -----------------------------------------------------------------------------
+# A fine-tuned model from its preset, to score examples with.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """How examples are scored.
+
+    Attributes:
+        batch_size: int. Examples per forward pass.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        dtype: str, Keras dtype policy.
+    """
+
+    batch_size: int
+    bucket_lengths: tuple
+    dtype: str
+
+    def __post_init__(self):
+        checks.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
+        checks.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
+
+
+class FineTuned:
+    """The network of a fine-tuning run and what it knows of its task.
+
+    Args:
+        preset: path of the run's workdir or of its `preset/`.
+        scoring: `Scoring`.
+
+    Attributes:
+        network: the `GPT1TaskModel`.
+        preprocessor: its `GPT1TaskPreprocessor`: task, words, tokenizer.
+        directory: path of the preset.
+    """
+
+    def __init__(self, preset, scoring):
+        fit.set_dtype(scoring.dtype)
+        self.directory = find_best(preset)
+        self._scoring = scoring
+        network = load(
+            task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
+        )
+        if network.head is None:
+            raise errors.InputError(
+                f"PRESET {self.directory} has no head: it is pretrained, not "
+                "fine-tuned; give the workdir of a fine-tuning run"
+            )
+        self.network = network
+        self.preprocessor = network.preprocessor
+        self._learner = learner_lib.Learner(network)
+
+    def labelled(self, task, examples, split):
+        """Return `scoring.Labelled` examples, labels known or not.
+
+        Raises:
+            InputError: the model is of another kind of task.
+        """
+        ours = self.preprocessor
+        was = _kind(ours.transform, ours.label_words, ours.score_range)
+        target = task.target
+        wanted = _kind(
+            task.transform.__name__, target.words, target.score_range
+        )
+        if was != wanted:
+            raise errors.InputError(
+                f"PRESET {self.directory} was fine-tuned on {ours.task} "
+                f"({was}), but {task.name} is {wanted}: give a model of it"
+            )
+        return scoring_lib.Labelled(
+            task,
+            examples,
+            tokenizer=self.preprocessor.tokenizer.pipeline,
+            max_sequence_length=self.preprocessor.sequence_length,
+            batch_size=self._scoring.batch_size,
+            bucket_lengths=self._scoring.bucket_lengths,
+            name=f"{task.name} {split}",
+        )
+
+    def logits(self, examples):
+        """Return logits `[N, Y]` of `scoring.Labelled` examples.
+
+        Raises:
+            Stopped: on SIGTERM or Ctrl-C.
+        """
+        with fit.catch_signals() as stop:
+            return np.asarray(examples.logits(self._learner, stop))
+
+
+def _kind(transform, words, score_range):
+    """Return in words what a model must have in common with its task."""
+    kind = transform.replace("_", " ")
+    if score_range is not None:
+        return f"{kind} with a score"
+    return f"{kind} with labels {', '.join(words)}" if words else kind

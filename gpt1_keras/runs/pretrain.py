@@ -6,14 +6,14 @@ import keras
 from absl import logging
 
 from gpt1_keras import errors
-from gpt1_keras.evaluation import learning_curve
-from gpt1_keras.evaluation import samples
+from gpt1_keras import results
+from gpt1_keras.evaluation import curves
+from gpt1_keras.evaluation import held_out as held_out_lib
 from gpt1_keras.models import builders
+from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
-from gpt1_keras.runs import fitting
-from gpt1_keras.runs import held_out as held_out_lib
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
+from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -62,7 +62,7 @@ class Training:
     def begin(self, strategy):
         """Check the sizes; set dtype and seed for all that is built now."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
-        fitting.set_dtype(self.dtype)
+        fit.set_dtype(self.dtype)
         keras.utils.set_random_seed(self.seed)
 
     def batches(self, shards):
@@ -100,15 +100,15 @@ def pretrain(
     Args:
         workdir: pathlib.Path. Where everything is written.
         config_sha256, paper: for the result.
-        corpus: `corpora.Corpus` or `corpora.RawText`: text and vocabulary.
+        corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
         build_backbone, build_optimizer: functions of `vocabulary_size` and of
             `num_steps`.
         training, evaluation: `Training`, `held_out.Evaluation`.
-        sampling, probing: `Sampling`, `probing.Probing`.
-        intervals, devices: `fitting.Intervals`, `strategy.Devices`.
+        sampling, probing: `Sampling`, `zero_shot.Probing`.
+        intervals, devices: `fit.Intervals`, `strategy.Devices`.
     """
-    if result.is_finished(workdir, config_sha256, _EXTEND):
-        return result.path(workdir)
+    if results.is_finished(workdir, config_sha256, _EXTEND):
+        return results.path(workdir)
     strategy = devices.open()
     training.begin(strategy)
     strategy.check_share("EVALUATION_BATCH_SIZE", evaluation.batch_size)
@@ -126,7 +126,7 @@ def pretrain(
     )
     sample = sampling.recorder(causal_lm, tokenizer, strategy)
     _log_sizes(network, shards, training, num_steps)
-    history = fitting.fit(
+    history = fit.fit(
         learner,
         train,
         workdir=workdir,
@@ -155,8 +155,10 @@ def pretrain(
 def _finish(workdir, causal_lm, history, *, metrics, amounts, **facts):
     """Write preset, learning curve and result."""
     presets.save(causal_lm, workdir / "preset")
-    learning_curve.plot(history.path, workdir / "plots" / "learning_curve.png")
-    return result.write(
+    curves.plot_learning_curve(
+        history.path, workdir / "plots" / "learning_curve.png"
+    )
+    return results.write(
         workdir,
         **_TASK,
         metrics=metrics,
@@ -232,7 +234,7 @@ class Sampling:
         """Return `function(step, history)` that writes and records one."""
         length = causal_lm.backbone.max_sequence_length
         num_tokens = min(self.options["num_tokens"], length)
-        write = samples.Sampler(
+        write = generation.Sampler(
             causal_lm, tokenizer, **self.options | {"num_tokens": num_tokens}
         )
 

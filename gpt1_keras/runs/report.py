@@ -3,8 +3,8 @@
 from absl import logging
 
 from gpt1_keras import errors
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import report as report_lib
-from gpt1_keras.evaluation import workdirs
 
 
 def report(*, workdir, results, constants, paper, table5):
@@ -38,7 +38,7 @@ def report(*, workdir, results, constants, paper, table5):
             f"RESULTS is {results!r}: give a folder, as in 'out', or several,"
             " as in ('out/suite', 'out/pretrain')"
         )
-    runs = workdirs.find(folders)
+    runs = comparison.find_runs(folders)
     if not any(run.result for run in runs):
         places = ", ".join(map(str, folders))
         raise errors.InputError(

@@ -7,10 +7,9 @@ import keras
 from absl import logging
 
 from gpt1_keras import errors
+from gpt1_keras import results
 from gpt1_keras.evaluation import glue_submission
-from gpt1_keras.runs import fine_tuned
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
 from gpt1_keras.tasks import benchmarks
 
 # Task -> tasks that its model answers; the diagnostic set has no model.
@@ -30,8 +29,8 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
         config_sha256: str, goes into the result.
         runs: path of a folder with a fine-tuning workdir for each task, such
             as a suite's: `cola/`, `mnli/` ...
-        data: `benchmark_files.BenchmarkFiles`.
-        scoring: `fine_tuned.Scoring`.
+        data: `sources.BenchmarkFiles`.
+        scoring: `presets.Scoring`.
 
     Returns:
         path of `result.json`.
@@ -41,16 +40,16 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
     there = {
         name: presets.find_best(runs / name)
         for name in _ANSWERED
-        if result.path(runs / name).exists()
+        if results.path(runs / name).exists()
     }
     if not there:
         raise errors.InputError(
             f"RUNS {runs} has no finished GLUE run (no {runs / 'cola'} or "
             "others): give a suite's workdir"
         )
-    found = result.path(workdir)
+    found = results.path(workdir)
     if not any(presets.is_newer(p, found) for p in there.values()):
-        if result.is_finished(workdir, config_sha256):
+        if results.is_finished(workdir, config_sha256):
             return found
     predictions = {}
     for name, preset in there.items():
@@ -70,7 +69,7 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
     if problems:
         raise errors.InputError(f"{path}: {problems[0]}")
     logging.info("checked: %s", path)
-    return result.write(
+    return results.write(
         workdir,
         run="submission",
         task="glue",
@@ -88,7 +87,7 @@ def submission(*, workdir, config_sha256, runs, data, scoring):
 def _predict(name, preset, data, scoring):
     """Return {task of the submission: label words or scores in file order}."""
     keras.utils.clear_session()
-    model = fine_tuned.FineTuned(preset, scoring)
+    model = presets.FineTuned(preset, scoring)
     if model.preprocessor.task != name:
         raise errors.InputError(
             f"{preset} holds a model of {model.preprocessor.task}: RUNS must "

@@ -6,16 +6,15 @@ import time
 import numpy as np
 from absl import logging
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.evaluation import attention_plot
-from gpt1_keras.evaluation import token_page
+from gpt1_keras import results
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import inspection
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
-from gpt1_keras.tasks.probes import fitting
+from gpt1_keras.tasks import zero_shot
 
 
 def view(*, workdir, config_sha256, preset, text, text_file, layer, head):
@@ -52,22 +51,22 @@ def view(*, workdir, config_sha256, preset, text, text_file, layer, head):
     else:
         logging.info("this network has no attention to draw")
     values = inspection.log_probabilities(
-        model, ids, before=fitting.opening(tokenizer)
+        model, ids, before=zero_shot.opening(tokenizer)
     )
     perplexity = float(np.exp(-values.mean()))
-    page = token_page.write(
+    page = text_view.write(
         workdir / "tokens.html",
         [
-            token_page.Text(
+            text_view.Text(
                 f"{len(ids)} tokens, perplexity {perplexity:.1f}",
-                token_page.surprise(pieces, values),
+                text_view.surprise(pieces, values),
             )
         ],
         title=f"Log-probability of each token: {directory}",
-        legend=token_page.SURPRISE_LEGEND,
+        legend=text_view.SURPRISE_LEGEND,
     )
     logging.info("tokens: %s", page)
-    return result.write(
+    return results.write(
         workdir,
         run="view",
         task="language_model",
@@ -94,7 +93,7 @@ def _ids(text, text_file, tokenizer, positions):
                 f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
                 " of UTF-8 text"
             ) from None
-    dials.check_text("TEXT", text)
+    checks.check_text("TEXT", text)
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError(
@@ -115,7 +114,7 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
     shares = inspection.attention(backbone, ids)[layer]
     if head is None:
         picture = f"plots/attention_layer_{layer}.png"
-        attention_plot.all_heads(
+        text_view.all_heads(
             shares,
             pieces,
             workdir / picture,
@@ -124,7 +123,7 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
         return picture
     head = _counted("HEAD", head, backbone.num_heads)
     picture = f"plots/attention_layer_{layer}_head_{head}.png"
-    attention_plot.one_head(
+    text_view.one_head(
         shares[head],
         pieces,
         workdir / picture,

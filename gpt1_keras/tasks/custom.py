@@ -15,15 +15,12 @@ any other one by regression.
 import math
 import pathlib
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data import transforms
-from gpt1_keras.data.readers import custom as custom_files
-from gpt1_keras.data.readers import labelled_rows
-from gpt1_keras.data.readers import named_columns
+from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import targets
 from gpt1_keras.tasks import task
 
 # Family -> transform, head, metrics.
@@ -91,11 +88,11 @@ def custom(
     choices = _choices(table, family, choices)
     text_pair = _text_pair(table, family, text_pair)
     family = family or _family(table, text_pair, choices, label)
-    files = custom_files.CustomFiles(
+    files = custom_lib.CustomFiles(
         train=train,
         dev=dev,
         test=test,
-        columns=labelled_rows.Columns(
+        columns=custom_lib.Columns(
             text=text,
             text_pair=text_pair,
             choices=choices,
@@ -126,12 +123,12 @@ def _open(train, data_dir, family):
         raise errors.InputError(
             "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
         )
-    dials.check_text("TRAIN_FILE", train)
+    checks.check_text("TRAIN_FILE", train)
     if family not in (None, *_FAMILIES):
         raise errors.InputError(
             f"FAMILY {family!r} is unknown: give one of {', '.join(_FAMILIES)}"
         )
-    return named_columns.read(pathlib.Path(data_dir or "", train))
+    return custom_lib.read_table(pathlib.Path(data_dir or "", train))
 
 
 def _choices(table, family, choices):
@@ -182,17 +179,17 @@ def _are_scores(labels):
 
 def _target(files, family, data_dir):
     if family == "multiple_choice":
-        return targets.Choice()
+        return task.Choice()
     if family != "similarity":
-        return targets.Classes(files.words(data_dir))
+        return task.Classes(files.words(data_dir))
     return _score_target(*files.score_range(data_dir))
 
 
 def _score_target(low, high):
     is_whole = float(low).is_integer() and float(high).is_integer()
     if is_whole and high - low <= _MOST_STEPS:
-        return targets.ScoreDistribution(int(low), int(high))
-    return targets.Score(float(low), float(high))
+        return task.ScoreDistribution(int(low), int(high))
+    return task.Score(float(low), float(high))
 
 
 def of_preset(preprocessor, *, file, text, text_pair, choices, label):
@@ -212,7 +209,7 @@ def of_preset(preprocessor, *, file, text, text_pair, choices, label):
         if transform.__name__ == preprocessor.transform
     )
     table = _open(file, None, family)
-    columns = labelled_rows.Columns(
+    columns = custom_lib.Columns(
         text=text,
         text_pair=_text_pair(table, family, text_pair),
         choices=_choices(table, family, choices),
@@ -224,12 +221,12 @@ def of_preset(preprocessor, *, file, text, text_pair, choices, label):
 
     def read(data_dir, split):
         is_labelled = label in table.names
-        rows = labelled_rows.read(file, columns, is_labelled=is_labelled)
+        rows = custom_lib.read_rows(file, columns, is_labelled=is_labelled)
         labelled = [row for row in rows if row.example.label is not None]
         if target.words:
-            custom_files.check_words(file, labelled, target.words)
+            custom_lib.check_words(file, labelled, target.words)
         elif target.score_range:
-            custom_files.check_scores(file, labelled, *target.score_range)
+            custom_lib.check_scores(file, labelled, *target.score_range)
         return [row.example for row in rows]
 
     transform, build_head, metrics = _FAMILIES[family]
@@ -246,9 +243,9 @@ def of_preset(preprocessor, *, file, text, text_pair, choices, label):
 
 def _preset_target(preprocessor, family):
     if family == "multiple_choice":
-        return targets.Choice()
+        return task.Choice()
     if preprocessor.score_range is None:
-        return targets.Classes(preprocessor.label_words)
+        return task.Classes(preprocessor.label_words)
     if preprocessor.is_regression:
-        return targets.Score(*preprocessor.score_range)
-    return targets.ScoreDistribution(*map(int, preprocessor.score_range))
+        return task.Score(*preprocessor.score_range)
+    return task.ScoreDistribution(*map(int, preprocessor.score_range))

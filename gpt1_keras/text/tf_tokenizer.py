@@ -6,15 +6,347 @@ the Python pipeline, others go through the rules of `tf_words` and the merges.
 """
 
 import collections
+import functools
 import itertools
+import unicodedata
 
+import numpy as np
 import tensorflow as tf
+import tensorflow_text
 
 from gpt1_keras.text import byte_pair
 from gpt1_keras.text import standardize
-from gpt1_keras.text import tf_byte_pair
-from gpt1_keras.text import tf_standardize
 from gpt1_keras.text import tf_words
+from gpt1_keras.text import word_piece
+
+# -----------------------------------------------------------------------------
+# `text.standardize` as a TensorFlow graph.
+
+NEWLINE = "\x01"  # stands for a line break between two spaces
+
+_REPAIRS = (
+    ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # codes that colour a terminal
+    ("\r\n|\r|\u2028|\u2029|\u0085", "\n"),
+    (
+        "[\\x{0}-\\x{8}\\x{b}\\x{e}-\\x{1f}\\x{7f}\\x{206a}-\\x{206f}\\x{feff}"
+        "\\x{fff9}-\\x{fffc}]",
+        "",
+    ),
+    ("[\u02bc\u2018-\u201b]", "'"),
+    ("[\u201c-\u201f]", '"'),
+)
+_ENTITIES = (
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", '"'),
+    ("&(?:apos|#39|#x27);", "'"),
+    ("&nbsp;", " "),
+    ("&amp;", "&"),
+)
+_STANDARD = (
+    ("[\u2013\u2014\u2015]", "-"),
+    ("\u2026", "..."),
+    ("\u00b4", "'"),
+    (
+        r"(-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+)",
+        r" \1 ",
+    ),
+)
+# What Python calls white space and RE2 does not, but for line breaks.
+_SPACE = (
+    "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
+)
+_LIGATURES = "\u0132\u0133\u0149\u01f1\u01f2\u01f3\u01c4\u01c5\u01c6" + "".join(
+    map(chr, range(0xFB00, 0xFB07))
+)
+_WIDE = "".join(map(chr, range(0xFF01, 0xFFEF)))
+
+
+class Standardize(tf.Module):
+    """Maps raw text to standardised text.
+
+    Call arguments:
+        texts: string `[N]`, any bytes; what is not UTF-8 becomes U+FFFD.
+
+    Returns:
+        string `[N]`: words and `NEWLINE` with spaces between them.
+    """
+
+    def __init__(self):
+        super().__init__()
+        simple = _simple_forms()
+        self._simple = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                list(simple), list(simple.values())
+            ),
+            "",
+        )
+
+    def __call__(self, texts):
+        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+        texts = _replace(texts, _REPAIRS)
+        # ftfy leaves entities alone where a text has tags.
+        texts = tf.where(
+            tf.strings.regex_full_match(texts, "(?s).*<.*"),
+            texts,
+            _replace(texts, _ENTITIES),
+        )
+        texts = self._with_simple_forms(texts)
+        texts = _replace(texts, _STANDARD)
+        texts = tf.strings.regex_replace(texts, _SPACE, " ")
+        texts = tf.strings.strip(texts)
+        return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
+
+    def _with_simple_forms(self, texts):
+        """Replace ligatures and wide forms, where there are any."""
+
+        def replaced():
+            # [N] -> [N, (characters)]
+            characters = tf.strings.unicode_split(texts, "UTF-8")
+            found = self._simple.lookup(characters.values)
+            found = tf.where(found == "", characters.values, found)
+            return tf.strings.reduce_join(
+                characters.with_values(found), axis=-1
+            )
+
+        # All of them are three bytes from 0xEF, or two from 0xC4 to 0xC7.
+        has_any = tf.strings.regex_full_match(
+            texts, f"(?s).*[{_LIGATURES}{_WIDE}].*"
+        )
+        return tf.cond(tf.reduce_any(has_any), replaced, lambda: texts)
+
+
+@functools.cache
+def _simple_forms():
+    """Return dict from a character to the text that ftfy puts for it."""
+    return {
+        character: unicodedata.normalize("NFKC", character)
+        for character in _LIGATURES + _WIDE
+        if unicodedata.normalize("NFKC", character) != character
+    }
+
+
+def _replace(texts, pairs):
+    for pattern, replacement in pairs:
+        texts = tf.strings.regex_replace(texts, pattern, replacement)
+    return texts
+
+
+# -----------------------------------------------------------------------------
+# `text.byte_pair` as a TensorFlow graph, all words at once.
+
+_NO_PAIR = -1  # the key of a symbol without a next one
+_NEVER = np.iinfo("int32").max  # the rank of a pair that is not in the list
+
+
+class BytePair(tf.Module):
+    """Byte-pair encoding of words.
+
+    Letters: `W` words, `S` symbols of all words. A symbol is a character or
+    the outcome of a merge, in the vocabulary or not.
+
+    Args:
+        ids: dict from piece to id.
+        merges: list of (left, right), in the order they were learned.
+
+    Call arguments:
+        words: string `[W]`, none empty.
+
+    Returns:
+        ragged int32 `[W, (ids)]`.
+    """
+
+    def __init__(self, ids, merges):
+        super().__init__()
+        symbols = _symbols(ids, merges)
+        numbers = {symbol: i for i, symbol in enumerate(symbols)}
+        self._num_symbols = len(symbols)
+        unknown = byte_pair.UNKNOWN_ID
+        self._ids = tf.constant(
+            [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
+            tf.int32,
+        )
+        self._numbers = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                [s for s in symbols if _is_character(s)],
+                [numbers[s] for s in symbols if _is_character(s)],
+                tf.string,
+                tf.int32,
+            ),
+            self._num_symbols,
+        )
+        pairs = [
+            self._key(numbers[left], numbers[right]) for left, right in merges
+        ]
+        self._ranks = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                [_NO_PAIR, *pairs],
+                [_NEVER, *range(len(merges))],
+                tf.int64,
+                tf.int32,
+            ),
+            _NEVER,
+        )
+        self._merged = tf.constant(
+            [numbers[left + right] for left, right in merges] or [0], tf.int32
+        )
+
+    def _key(self, left, right):
+        return left * (self._num_symbols + 1) + right
+
+    def __call__(self, words):
+        # [W] -> [W, (characters)]
+        characters = tf.strings.unicode_split(words, "UTF-8")
+        ends = characters.row_splits[1:] - 1
+        is_last = tf.scatter_nd(
+            ends[:, None],
+            tf.ones_like(ends, tf.bool),
+            tf.shape(characters.values, tf.int64),
+        )
+        characters = characters.with_values(
+            tf.where(
+                is_last,
+                tf.strings.join([characters.values, byte_pair.END_OF_WORD]),
+                characters.values,
+            )
+        )
+        symbols, rows = self._merge_all(
+            self._numbers.lookup(characters.values),
+            tf.cast(characters.value_rowids(), tf.int32),
+            tf.size(words),
+        )
+        order = tf.argsort(rows, stable=True)
+        return tf.RaggedTensor.from_value_rowids(
+            tf.gather(self._ids, tf.gather(symbols, order)),
+            tf.cast(tf.gather(rows, order), tf.int64),
+            nrows=tf.size(words, tf.int64),
+            validate=False,
+        )
+
+    def _merge_all(self, symbols, rows, num_words):
+        """Join pairs until no word has one of the list.
+
+        Args:
+            symbols: int32 `[S]`, of all words, one after another.
+            rows: int32 `[S]`, the word of each.
+            num_words: int32 scalar.
+
+        Returns:
+            `symbols`, `rows` after all merges, the words in another order.
+        """
+        nothing = tf.zeros([0], tf.int32)
+        none_yet = tf.fill([num_words], _NEVER)
+        flat = tf.TensorShape([None])
+        *_, symbols, rows = tf.while_loop(
+            lambda symbols, *_: tf.size(symbols) > 0,
+            self._merge,
+            [symbols, rows, none_yet, nothing, nothing],
+            shape_invariants=[flat] * 5,
+        )
+        return symbols, rows
+
+    def _merge(self, symbols, rows, last, done_symbols, done_rows):
+        """Join the leftmost pair of the lowest rank in each word.
+
+        Words without a pair of the list go to the end of `done_symbols` and
+        `done_rows`. `last` `[W]` is the rank that was joined before.
+        """
+        ranks = self._ranks_of_pairs(symbols, rows)
+        num_words = tf.size(last)
+        # A pair is joined everywhere before any other is.
+        goes_on = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
+        goes_on = tf.math.unsorted_segment_max(
+            tf.cast(goes_on, tf.int32), rows, num_words
+        )
+        best = tf.math.unsorted_segment_min(ranks, rows, num_words)
+        best = tf.where(goes_on > 0, last, best)
+        of_word = tf.gather(best, rows)
+        is_done = of_word == _NEVER
+        done_symbols, done_rows = (
+            tf.concat([done, tf.boolean_mask(new, is_done)], axis=0)
+            for done, new in ((done_symbols, symbols), (done_rows, rows))
+        )
+        symbols, rows, ranks, of_word = (
+            tf.boolean_mask(each, ~is_done)
+            for each in (symbols, rows, ranks, of_word)
+        )
+        place = tf.range(tf.size(symbols))
+        first = tf.math.unsorted_segment_min(
+            tf.where(ranks == of_word, place, tf.int32.max), rows, num_words
+        )
+        is_left = place == tf.gather(first, rows)
+        symbols = tf.where(is_left, tf.gather(self._merged, of_word), symbols)
+        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)[: tf.size(place)]
+        return (
+            tf.boolean_mask(symbols, is_kept),
+            tf.boolean_mask(rows, is_kept),
+            best,
+            done_symbols,
+            done_rows,
+        )
+
+    def _ranks_of_pairs(self, symbols, rows):
+        """`[S]` -> the rank of each symbol and the next of its word, `[S]`."""
+        left = tf.cast(symbols, tf.int64)
+        key = self._key(left[:-1], left[1:])
+        key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
+        ranks = self._ranks.lookup(key)
+        return tf.concat([ranks, [_NEVER]], axis=0)[: tf.size(symbols)]
+
+
+def _is_character(symbol):
+    return len(symbol.removesuffix(byte_pair.END_OF_WORD)) == 1 or (
+        len(symbol) == 1
+    )
+
+
+def _symbols(ids, merges):
+    """Return every symbol there can be, in any order."""
+    found = [piece for piece in ids if _is_character(piece)]
+    for left, right in merges:
+        found += (left, right, left + right)
+    return list(dict.fromkeys(found))
+
+
+# -----------------------------------------------------------------------------
+# `text.word_piece` as a TensorFlow graph, all words at once.
+
+
+class WordPiece(tf.Module):
+    """WordPiece encoding of words, by tensorflow-text.
+
+    Args:
+        pieces: list of str, the vocabulary by id.
+
+    Call arguments:
+        words: string `[W]`, none empty.
+
+    Returns:
+        ragged int32 `[W, (ids)]`.
+    """
+
+    def __init__(self, pieces):
+        super().__init__()
+        self._tokenizer = tensorflow_text.FastWordpieceTokenizer(
+            pieces,
+            suffix_indicator=word_piece.CONTINUATION,
+            # The limit is one of characters, of at most four bytes.
+            max_bytes_per_word=4 * word_piece.MAX_WORD_CHARACTERS,
+            token_out_type=tf.int32,
+            unknown_token=word_piece.UNKNOWN,
+            no_pretokenization=True,
+        )
+
+    def __call__(self, words):
+        lengths = tf.strings.length(words, "UTF8_CHAR")
+        words = tf.where(
+            lengths > word_piece.MAX_WORD_CHARACTERS, word_piece.UNKNOWN, words
+        )
+        return self._tokenizer.tokenize(words)
+
+
+# -----------------------------------------------------------------------------
+# `text.tokenizer` as a TensorFlow graph: strings in, ids out.
 
 _flat = itertools.chain.from_iterable
 
@@ -41,7 +373,7 @@ class GraphTokenizer(tf.Module):
 
     def __init__(self, tokenizer, pieces=()):
         super().__init__()
-        self._standardize = tf_standardize.Standardize()
+        self._standardize = Standardize()
         self._rules = tf_words.WordRules()
         self._model = _model(tokenizer)
         newline = tokenizer.encode("a\nb")[
@@ -57,7 +389,7 @@ class GraphTokenizer(tf.Module):
         ids = [newline, *tokenizer.encode_batch(known)]
         self._rows = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(
-                [tf_standardize.NEWLINE, *known],
+                [NEWLINE, *known],
                 range(len(ids)),
                 tf.string,
                 tf.int32,
@@ -142,8 +474,8 @@ def _vocabulary_words(tokenizer):
 
 def _model(tokenizer):
     if tokenizer.type == "wordpiece":
-        from gpt1_keras.text import tf_word_piece  # needs tensorflow-text
+        # needs tensorflow-text
 
-        return tf_word_piece.WordPiece(tokenizer.vocabulary)
+        return WordPiece(tokenizer.vocabulary)
     ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
-    return tf_byte_pair.BytePair(ids, tokenizer.merges)
+    return BytePair(ids, tokenizer.merges)

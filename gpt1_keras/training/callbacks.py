@@ -11,7 +11,7 @@ import time
 import keras
 from keras import ops
 
-from gpt1_keras.training import history as history_lib
+from gpt1_keras import results
 
 
 class NonFiniteLoss(ArithmeticError):
@@ -63,7 +63,7 @@ class LogMetrics(_PerUpdate):
 
     Args:
         first_step: int. Updates made before.
-        history: `history.History`.
+        history: `results.History`.
         every: int. Updates between two lines.
         tokens_per_step: int.
         show: function `(step, values)` that draws progress, called after
@@ -112,7 +112,7 @@ def _losses(logs):
     is_language_model = "task_loss" not in losses
     loss = losses.get("loss" if is_language_model else "lm_loss")
     if loss is not None:
-        losses["perplexity"] = history_lib.perplexity(loss)
+        losses["perplexity"] = results.perplexity(loss)
     return losses
 
 
@@ -150,7 +150,7 @@ class SaveCheckpoints(_PerUpdate):
         checkpoints: `checkpoints.Checkpoints`.
         every: int. Updates between two checkpoints.
         last_step: int. The last update of the run.
-        stop: `signals.StopRequest`.
+        stop: `fit.StopRequest`.
     """
 
     def __init__(self, first_step, *, checkpoints, every, last_step, stop):

@@ -31,7 +31,7 @@ class Learner(_step.TrainStep, keras.Model):
             the whole batch.
 
     Attributes:
-        stop_request: `signals.SharedStopRequest` where several processes
+        stop_request: `fit.SharedStopRequest` where several processes
             must agree to stop, else None.
     """
 

@@ -2,8 +2,8 @@
 
 import tensorflow as tf
 
-from gpt1_keras.training import distributed_tensorflow
 from gpt1_keras.training import step
+from gpt1_keras.training import strategy_tensorflow
 
 
 class TrainStep:
@@ -22,12 +22,12 @@ class TrainStep:
     def fit(self, x=None, *, callbacks=None, **options):
         if not self.is_distributed:
             return super().fit(x, callbacks=callbacks, **options)
-        return distributed_tensorflow.fit(self, x, callbacks or ())
+        return strategy_tensorflow.fit(self, x, callbacks or ())
 
     def predict(self, x, *, callbacks=None, **options):
         if not self.is_distributed:
             return super().predict(x, callbacks=callbacks, **options)
-        return distributed_tensorflow.predict(self, x, callbacks or ())
+        return strategy_tensorflow.predict(self, x, callbacks or ())
 
     def train_step(self, data):
         count = step.count_micro_batches(data, self.micro_batch_size)

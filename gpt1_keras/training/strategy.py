@@ -19,7 +19,7 @@ import importlib
 
 import keras
 
-from gpt1_keras import dials
+from gpt1_keras import checks
 from gpt1_keras import errors
 
 # Backend -> what STRATEGY may be there, besides 'none'.
@@ -59,7 +59,7 @@ class Strategy:
         """Return the wish to stop that the callbacks of `fit` heed.
 
         Args:
-            asked: `signals.StopRequest` of this process.
+            asked: `fit.StopRequest` of this process.
             learner: `Learner`, whose updates tell the workers of each other's.
         """
         return asked
@@ -80,8 +80,8 @@ class Strategy:
             batch_size: int. Examples per update, on all replicas.
             microbatch_size: int or None. Those per forward pass on each.
         """
-        dials.check_count("BATCH_SIZE", batch_size)
-        dials.check_count(
+        checks.check_count("BATCH_SIZE", batch_size)
+        checks.check_count(
             "MICROBATCH_SIZE",
             microbatch_size,
             or_none="for the whole batch at once",
@@ -166,7 +166,7 @@ class Devices:
                 f"backend: {advice}"
             )
         count = self.num_replicas
-        dials.check_count("NUM_REPLICAS", count, or_none="for all")
+        checks.check_count("NUM_REPLICAS", count, or_none="for all")
         if self.strategy_name == "none" and count not in (None, 1):
             raise errors.InputError(
                 f"NUM_REPLICAS is {count}, but STRATEGY 'none' is one device: "

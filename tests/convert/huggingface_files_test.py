@@ -4,8 +4,8 @@ import re
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.convert import huggingface_files
-from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.convert import huggingface
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
 
 CONFIG = {
@@ -39,7 +39,7 @@ def vocabulary():
 
 def test_sizes_alone(tmp_path):
     path = write_config(tmp_path, n_special=0, model_type="openai-gpt")
-    assert huggingface_files.read_config(path) == SIZES
+    assert huggingface.read_config(path) == SIZES
 
 
 def test_rates_and_epsilon(tmp_path):
@@ -52,7 +52,7 @@ def test_rates_and_epsilon(tmp_path):
         layer_norm_epsilon=1e-6,
         initializer_range=0.01,
     )
-    assert huggingface_files.read_config(path) == SIZES | {
+    assert huggingface.read_config(path) == SIZES | {
         "embedding_dropout": 0.1,
         "attention_dropout": 0,
         "residual_dropout": 0.3,
@@ -77,7 +77,7 @@ def test_rates_and_epsilon(tmp_path):
 def test_other_networks(tmp_path, values, expected):
     path = write_config(tmp_path, **values)
     with pytest.raises(errors.InputError, match=expected):
-        huggingface_files.read_config(path)
+        huggingface.read_config(path)
 
 
 # --- vocabulary --------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_two_files_come_before_one(tmp_path):
     (tmp_path / "vocab.json").write_text(json.dumps(vocabulary()))
     merges = "\n".join(map(" ".join, small_models.byte_pairs().merges))
     (tmp_path / "merges.txt").write_text(f"#version: 0.2\n{merges}\n")
-    tokenizer, path = huggingface_files.read_tokenizer(tmp_path)
+    tokenizer, path = huggingface.read_tokenizer(tmp_path)
     assert tokenizer.sha256 == small_models.byte_pairs().sha256
     assert path == tmp_path / "vocab.json"
 
@@ -110,7 +110,7 @@ def test_one_file(tmp_path, as_strings):
     write_whole(
         tmp_path, merges=[" ".join(p) if as_strings else p for p in pairs]
     )
-    tokenizer, path = huggingface_files.read_tokenizer(tmp_path)
+    tokenizer, path = huggingface.read_tokenizer(tmp_path)
     assert tokenizer.sha256 == small_models.byte_pairs().sha256
     assert path == tmp_path / "tokenizer.json"
 
@@ -130,12 +130,12 @@ def test_other_vocabularies(tmp_path, changes):
     with pytest.raises(
         errors.InputError, match="tokenizer.json has no byte-pair"
     ):
-        huggingface_files.read_tokenizer(tmp_path)
+        huggingface.read_tokenizer(tmp_path)
 
 
 def test_no_vocabulary(tmp_path):
     with pytest.raises(errors.InputError, match="vocab.json"):
-        huggingface_files.read_tokenizer(tmp_path)
+        huggingface.read_tokenizer(tmp_path)
 
 
 # --- out ---------------------------------------------------------------------
@@ -143,12 +143,12 @@ def test_no_vocabulary(tmp_path):
 
 def test_contents_are_read_back(tmp_path):
     network = small_models.network(vocabulary_size=60, num_heads=4)
-    written = huggingface_files.contents(network, small_models.byte_pairs())
+    written = huggingface.contents(network, small_models.byte_pairs())
     for name, content in written.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
-    config = huggingface_files.read_config(tmp_path / "config.json")
+    config = huggingface.read_config(tmp_path / "config.json")
     assert {name: config[name] for name in SIZES} == SIZES
-    tokenizer, _ = huggingface_files.read_tokenizer(tmp_path)
+    tokenizer, _ = huggingface.read_tokenizer(tmp_path)
     assert tokenizer.sha256 == small_models.byte_pairs().sha256
     assert json.loads(written["tokenizer_config.json"]) == {
         "tokenizer_class": "OpenAIGPTTokenizer",
@@ -165,11 +165,11 @@ def test_transformers_cuts_plain_sentences_as_the_released_code(
     pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
     folder = shared_file("data/gpt1_vocab")
-    tokenizer = text_tokenizer.Tokenizer.from_files(
+    tokenizer = tokenizer_lib.Tokenizer.from_files(
         folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
     )
     network = small_models.network(vocabulary_size=40478, num_heads=4)
-    for name, text in huggingface_files.contents(network, tokenizer).items():
+    for name, text in huggingface.contents(network, tokenizer).items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     path = shared_file("golden/tokenizer_openai_a.json")

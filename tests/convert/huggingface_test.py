@@ -8,7 +8,7 @@ from gpt1_keras import errors
 from gpt1_keras.convert import huggingface
 from gpt1_keras.models import builders
 from gpt1_keras.models import lstm_backbone
-from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import huggingface_round_trip
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
@@ -284,7 +284,7 @@ def lstm_model():
 def word_piece_model():
     pieces = ["[UNK]", *(f"p{i}" for i in range(59))]
     network = small_models.network(**SIZES)
-    return builders.gpt1_causal_lm(network, text_tokenizer.Tokenizer(pieces))
+    return builders.gpt1_causal_lm(network, tokenizer_lib.Tokenizer(pieces))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies
 
 from gpt1_keras import errors
-from gpt1_keras.data import archives
+from tools.downloads import fetch
 
 WANTED = re.compile(r"CoLA/\w+\.tsv")
 FILES = {"CoLA/train.tsv": b"a\tb\n", "CoLA/dev.tsv": b"c\n" * 5000}
@@ -46,7 +46,7 @@ def tree(folder):
 
 def refuse(archive, directory, expected, **more):
     with pytest.raises(errors.InputError, match=expected) as raised:
-        archives.unpack(archive, directory, WANTED, **more)
+        fetch.unpack(archive, directory, WANTED, **more)
     assert "\n" not in str(raised.value)
     assert archive.name in str(raised.value)
     assert not tree(directory)
@@ -58,7 +58,7 @@ def write(request, tmp_path):
 
 
 def test_takes_what_is_wanted(write, tmp_path):
-    found = archives.unpack(write(FILES | EXTRA), tmp_path / "glue", WANTED)
+    found = fetch.unpack(write(FILES | EXTRA), tmp_path / "glue", WANTED)
     assert found == sorted(FILES)
     assert tree(tmp_path / "glue") == FILES
 
@@ -68,7 +68,7 @@ def test_beside_what_is_there(write, tmp_path):
     mine.mkdir(parents=True)
     (mine / "my.txt").write_bytes(b"mine")
     (mine / "dev.tsv").write_bytes(b"half")
-    archives.unpack(write(FILES), tmp_path / "glue", WANTED)
+    fetch.unpack(write(FILES), tmp_path / "glue", WANTED)
     assert tree(tmp_path / "glue") == FILES | {"CoLA/my.txt": b"mine"}
 
 
@@ -110,7 +110,7 @@ def test_links(tmp_path):
 
 def test_too_much(write, tmp_path):
     total = sum(map(len, FILES.values()))
-    archives.unpack(write(FILES), tmp_path / "a", WANTED, max_bytes=total)
+    fetch.unpack(write(FILES), tmp_path / "a", WANTED, max_bytes=total)
     refuse(
         write(FILES),
         tmp_path / "glue",
@@ -141,7 +141,7 @@ def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
         content[place] ^= data.draw(strategies.integers(1, 255))
     path.write_bytes(content)
     try:
-        archives.unpack(path, folder / "glue", re.compile(".*"))
+        fetch.unpack(path, folder / "glue", re.compile(".*"))
     except errors.InputError as error:
         assert "\n" not in str(error)
         assert not tree(folder / "glue")

@@ -6,12 +6,11 @@ import pytest
 
 from gpt1_keras.data import beam_encoding
 from gpt1_keras.data import books
-from gpt1_keras.data import encoding
-from gpt1_keras.data import prepare
-from gpt1_keras.data import scanning
+from gpt1_keras.data import corpus
+from gpt1_keras.data import encode as encode_lib
 from gpt1_keras.errors import InputError
-from gpt1_keras.text import tokenizer as tokenizers
-from gpt1_keras.text import training
+from gpt1_keras.text import tokenizer as tokenizer_lib
+from gpt1_keras.text import train_vocabulary
 from tests.reference import letter_tokenizer
 
 TEXT = "The old man went home with his cat, and slept a while.\n"
@@ -37,7 +36,7 @@ def beam(folder, **changes):
 
 
 def tasks_of(folder):
-    scan = scanning.scan(books.find_books([folder]))
+    scan = encode_lib.scan(books.find_books([folder]))
     return [
         (s, piece) for s in scan.sources for piece in books.cut(s.path, 300)
     ]
@@ -52,7 +51,7 @@ def contents(directory):
 
 
 def prepare_into(directory, books_folder, tokenizer, **changes):
-    return prepare.prepare(
+    return corpus.prepare(
         [books_folder],
         tokenizer,
         directory,
@@ -69,8 +68,8 @@ def test_same_shards_as_a_single_machine(tmp_path, vocabulary_size):
     """Every file is the same, whether ids take two bytes or four."""
     folder = write_books(tmp_path / "books")
     if vocabulary_size == 60:
-        tokenizer = training.train_bpe([TEXT], vocabulary_size=60)
-        assert isinstance(tokenizer, tokenizers.Tokenizer)
+        tokenizer = train_vocabulary.train_bpe([TEXT], vocabulary_size=60)
+        assert isinstance(tokenizer, tokenizer_lib.Tokenizer)
     else:
         tokenizer = letter_tokenizer.LetterTokenizer(vocabulary_size)
     prepare_into(tmp_path / "one", folder, tokenizer)
@@ -88,7 +87,7 @@ def test_pieces_come_in_order(tmp_path):
     tokenizer = letter_tokenizer.LetterTokenizer()
     found = list(beam(tmp_path / "pieces")(tasks, tokenizer, "uint16"))
     expected = list(
-        encoding.encode_pieces(tasks, tokenizer, "uint16", num_processes=1)
+        encode_lib.encode_pieces(tasks, tokenizer, "uint16", num_processes=1)
     )
     assert len(found) == len(expected) > 20
     for ours, theirs in zip(found, expected):

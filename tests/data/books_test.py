@@ -6,7 +6,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import books
-from gpt1_keras.data import unwrap
 from gpt1_keras.errors import InputError
 
 SENTENCES = (
@@ -49,7 +48,7 @@ def test_unwraps_paragraphs():
 def test_unwrapping_inverts_wrapping(paragraphs, width):
     plain = [" ".join(words) + "." for words in paragraphs]
     text = "\n\n".join(textwrap.fill(p, width) for p in plain)
-    assert unwrap.measure_width(text.split("\n")) is not None
+    assert books.measure_width(text.split("\n")) is not None
     assert books.clean(text).split("\n") == plain
 
 
@@ -127,7 +126,7 @@ def test_italics_footnote_marks_and_hyphens():
         "and it was so far from the truth that even the most self-",
         "satisfied of men would have doubted it, and not without some",
     ]
-    assert "self-satisfied" in unwrap.unwrap(lines, 62)[0]
+    assert "self-satisfied" in books.unwrap(lines, 62)[0]
 
 
 def test_verse_keeps_its_lines():

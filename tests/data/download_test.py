@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies
 
 from gpt1_keras import errors
-from gpt1_keras.data import download
 from tests.reference import file_server
+from tools.downloads import fetch as fetch_lib
 
 CONTENT = np.random.default_rng(0).bytes(10_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -26,7 +26,7 @@ class Waits(list):
 
 
 def fetch(server, path, name="a.bin", **more):
-    return download.fetch(
+    return fetch_lib.fetch(
         server.url(name), path, **{"wait": Waits(), "sha256": SHA256} | more
     )
 
@@ -155,14 +155,14 @@ def test_nobody_answers(tmp_path):
         url = server.url("a.bin")
     waits = Waits()
     with pytest.raises(errors.InputError, match="cannot be read .*refused"):
-        download.fetch(url, tmp_path / "x", wait=waits)
+        fetch_lib.fetch(url, tmp_path / "x", wait=waits)
     assert waits == [2.0, 4.0, 8.0, 16.0]
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "a.bin", "ftp://x/a"])
 def test_other_addresses(tmp_path, url):
     with pytest.raises(errors.InputError, match="no http or https address"):
-        download.fetch(url, tmp_path / "x")
+        fetch_lib.fetch(url, tmp_path / "x")
 
 
 def test_a_folder_that_cannot_be_written(server, tmp_path):

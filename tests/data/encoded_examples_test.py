@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.data import encoded_examples
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from tests.reference import letter_tokenizer
@@ -21,7 +20,7 @@ class CountingTokenizer(letter_tokenizer.LetterTokenizer):
 
 def encode(rows, transform, max_sequence_length=32):
     tokenizer = CountingTokenizer()
-    return tokenizer, encoded_examples.EncodedExamples(
+    return tokenizer, examples.EncodedExamples(
         rows,
         tokenizer=tokenizer,
         transform=transform,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras.data import books
-from gpt1_keras.data import encoding
-from gpt1_keras.data import scanning
+from gpt1_keras.data import encode as encode_lib
 from gpt1_keras.errors import InputError
 from tests.reference import letter_tokenizer
 
@@ -21,14 +20,14 @@ IDS = [ord(c) for c in TEXT if c != " "]
 def tasks(tmp_path):
     path = tmp_path / "book.txt"
     path.write_text(TEXT + "\n")
-    scan = scanning.scan({"book": path, "again": path})
+    scan = encode_lib.scan({"book": path, "again": path})
     return [(s, piece) for s in scan.sources for piece in books.cut(path, 700)]
 
 
 def encode(tasks, num_processes=1):
     tokenizer = letter_tokenizer.LetterTokenizer()
     return list(
-        encoding.encode_pieces(
+        encode_lib.encode_pieces(
             tasks, tokenizer, "uint16", num_processes=num_processes
         )
     )
@@ -41,7 +40,7 @@ def test_pieces_join_to_the_ids_of_the_book(tasks, monkeypatch):
         for s in dict.fromkeys(t[0] for t in tasks)
         for p in books.cut(s.path, 700)
     ]
-    monkeypatch.setattr(encoding, "_GROUP_CHARACTERS", 150)
+    monkeypatch.setattr(encode_lib, "_GROUP_CHARACTERS", 150)
     encoded = encode(tasks)
     assert len(encoded) > 20
     assert all(ids.dtype == np.uint16 for ids, _ in encoded)
@@ -63,6 +62,6 @@ def test_a_file_that_changes_meanwhile(tasks):
 
 
 def test_texts_for_training(tasks, monkeypatch):
-    monkeypatch.setattr(encoding, "_GROUP_CHARACTERS", 1000)
-    texts = list(encoding.texts([tasks[0][0]]))
+    monkeypatch.setattr(encode_lib, "_GROUP_CHARACTERS", 1000)
+    texts = list(encode_lib.texts([tasks[0][0]]))
     assert len(texts) > 5 and "\n".join(texts) == TEXT

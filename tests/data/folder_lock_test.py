@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gpt1_keras.data import folder_lock
+from gpt1_keras import files
 from gpt1_keras.errors import InputError
 
 HOLD = """
@@ -30,17 +30,17 @@ def hold(directory, seconds, root):
 def test_one_process_at_a_time(tmp_path, request):
     with hold(tmp_path, 60, request.config.rootpath) as process:
         with pytest.raises(InputError, match=f"by process {process.pid}:"):
-            with folder_lock.exclusive(tmp_path, wait=False):
+            with files.exclusive(tmp_path, wait=False):
                 pass
         process.kill()
         process.wait()
-        with folder_lock.exclusive(tmp_path, wait=False):
+        with files.exclusive(tmp_path, wait=False):
             pass  # a killed process holds nothing
 
 
 def test_waits(tmp_path, request):
     with hold(tmp_path, 1.0, request.config.rootpath) as process:
         started = time.monotonic()
-        with folder_lock.exclusive(tmp_path, wait=True):
+        with files.exclusive(tmp_path, wait=True):
             assert time.monotonic() - started > 0.3
             assert process.wait(10) == 0

@@ -1,6 +1,6 @@
 import pytest
 
-from gpt1_keras.data import front_matter
+from gpt1_keras.data import books
 
 PROSE = [
     "It was a bright cold day in the little town. The clocks were striking",
@@ -13,7 +13,7 @@ def text_of(block):
 
 
 def kept(*blocks):
-    return list(front_matter.without_front(blocks, text_of))
+    return list(books.without_front(blocks, text_of))
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_only_the_head_is_searched():
     ],
 )
 def test_noise(block, is_noise):
-    assert front_matter.is_noise(block) == is_noise
+    assert books.is_noise(block) == is_noise
 
 
 def test_markers():
     start = "*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***"
     end = "*** END OF THIS PROJECT GUTENBERG EBOOK EMMA ***"
-    between = front_matter.between_markers
+    between = books.between_markers
     assert list(between(["a", start, "b", "c", end, "d"])) == ["b", "c"]
     assert list(between(["a", "b"])) == ["a", "b"]
     lines = [str(i) for i in range(2000)]

@@ -3,23 +3,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt1_keras.data import held_out
+from gpt1_keras.data import prepare
 from gpt1_keras.errors import InputError
 
 NAMES = [f"book {i}" for i in range(100)]
 
 
 def test_choice_depends_on_seed_and_names_only():
-    chosen = held_out.choose(NAMES, fraction=0.03, seed=1)
+    chosen = prepare.choose_held_out(NAMES, fraction=0.03, seed=1)
     assert len(chosen) == 3 and set(chosen) < set(NAMES)
-    assert held_out.choose(NAMES[::-1], fraction=0.03, seed=1) == chosen
-    assert held_out.choose(NAMES, fraction=0.03, seed=2) != chosen
-    assert held_out.choose(NAMES, fraction=0.1, seed=1)[:3] == chosen
+    assert prepare.choose_held_out(NAMES[::-1], fraction=0.03, seed=1) == chosen
+    assert prepare.choose_held_out(NAMES, fraction=0.03, seed=2) != chosen
+    assert prepare.choose_held_out(NAMES, fraction=0.1, seed=1)[:3] == chosen
 
 
 @given(st.integers(0, 50), st.floats(0, 0.999))
 def test_sizes(count, fraction):
-    chosen = held_out.choose(NAMES[:count], fraction=fraction, seed=0)
+    chosen = prepare.choose_held_out(NAMES[:count], fraction=fraction, seed=0)
     assert len(chosen) == len(set(chosen))
     if count < 2 or fraction == 0:
         assert chosen == []
@@ -31,7 +31,7 @@ def test_sizes(count, fraction):
 @pytest.mark.parametrize("fraction", [-0.1, 1.0, 3])
 def test_fraction_is_a_share(fraction):
     with pytest.raises(InputError, match="HELD_OUT_FRACTION"):
-        held_out.choose(NAMES, fraction=fraction, seed=0)
+        prepare.choose_held_out(NAMES, fraction=fraction, seed=0)
 
 
 def random_ids(seed, n):
@@ -43,7 +43,7 @@ def overlaps(texts, chosen, block=700):
         for start in range(0, len(texts[name]), block):
             yield texts[name][start : start + block]
 
-    return held_out.keep_new(chosen, list(texts), read, limit=0.05)
+    return prepare.keep_new_books(chosen, list(texts), read, limit=0.05)
 
 
 def shared(ids, other):
@@ -99,13 +99,13 @@ def test_one_book_stays_held_out():
 
 
 def test_sampling_keeps_memory_bounded(monkeypatch):
-    monkeypatch.setattr(held_out, "_MAX_SHINGLES", 1000)
+    monkeypatch.setattr(prepare, "_MAX_SHINGLES", 1000)
     new, train = random_ids(0, 20_000), random_ids(1, 30_000)
     train[5000:5800] = new[3000:3800]
     kept, _ = overlaps({"new": new, "train": train}, ["new"])
     assert kept["new"] == pytest.approx(0.04, abs=0.03)
     assert 0 < kept["new"]
-    assert len(held_out._Shingles(["new"], lambda _: [new])._sorted) < 2000
+    assert len(prepare._Shingles(["new"], lambda _: [new])._sorted) < 2000
 
 
 def test_short_books():

@@ -2,8 +2,7 @@ import keras
 import numpy as np
 
 from gpt1_keras.data import batches
-from gpt1_keras.data import loader
-from gpt1_keras.data import py_loader
+from gpt1_keras.data import loaders
 from tests.reference import counting_books
 
 
@@ -12,14 +11,14 @@ def test_chooses_by_backend_and_yields_the_same_batches():
     make = batches.TrainingBatches(
         books, batch_size=3, sequence_length=8, seed=5
     )
-    loaded = loader.load(make, first_step=4, num_steps=3)
+    loaded = loaders.load(make, first_step=4, num_steps=3)
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
         assert isinstance(loaded, tf.data.Dataset)
         found = list(loaded.as_numpy_iterator())
     else:
-        assert isinstance(loaded, py_loader.BatchSequence)
+        assert isinstance(loaded, loaders.BatchSequence)
         found = [loaded[i] for i in range(len(loaded))]
     assert len(found) == 3
     for step, batch in enumerate(found, start=4):
@@ -31,7 +30,7 @@ def test_without_an_end():
     make = batches.TrainingBatches(
         books, batch_size=3, sequence_length=8, seed=5
     )
-    loaded = loader.load(make, first_step=4, num_steps=None)
+    loaded = loaders.load(make, first_step=4, num_steps=None)
     if keras.config.backend() == "tensorflow":
         batch = next(loaded.skip(100).as_numpy_iterator())
     else:

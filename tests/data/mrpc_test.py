@@ -1,7 +1,7 @@
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import mrpc
+from tools.downloads import official_files
 
 HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 ROWS = ['1\t7\t8\ta "b\tc', "0\t8\t7\td\te", "1\t9\t10\tf\tg"]
@@ -20,7 +20,7 @@ def write(folder, *, train=(HEADER, *ROWS), dev_ids=("8\t7",), end="\n"):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_tables(tmp_path, end):
-    mrpc.write_tables(*write(tmp_path, end=end), tmp_path)
+    official_files.write_tables(*write(tmp_path, end=end), tmp_path)
     wanted = {
         "train.tsv": [HEADER, ROWS[0], ROWS[2]],
         "dev.tsv": [HEADER, ROWS[1]],
@@ -45,7 +45,7 @@ def test_tables(tmp_path, end):
 )
 def test_other_files(tmp_path, changes, expected):
     with pytest.raises(errors.InputError, match=expected):
-        mrpc.write_tables(*write(tmp_path, **changes), tmp_path)
+        official_files.write_tables(*write(tmp_path, **changes), tmp_path)
     assert not list(tmp_path.glob("*.tsv"))
 
 
@@ -69,6 +69,6 @@ def test_gives_what_glue_gave(tmp_path, shared_file):
     for name, content in lines.items():
         paths.append(tmp_path / name)
         paths[-1].write_text("\n".join(content) + "\n", encoding="utf-8")
-    mrpc.write_tables(*paths, tmp_path)
+    official_files.write_tables(*paths, tmp_path)
     for split, content in official.items():
         assert (tmp_path / f"{split}.tsv").read_bytes() == content, split

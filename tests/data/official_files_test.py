@@ -8,10 +8,9 @@ import zipfile
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import official_files
-from gpt1_keras.data import sources
 from tests.data import mrpc_test
 from tests.reference import file_server
+from tools.downloads import official_files
 
 
 def zip_of(files):
@@ -42,14 +41,14 @@ CONTENT = {
 def remote(server, name, *, is_known=True):
     content = server.files[name]
     if not is_known:
-        return sources.Remote(server.url(name))
+        return official_files.Remote(server.url(name))
     sha256 = hashlib.sha256(content).hexdigest()
-    return sources.Remote(server.url(name), sha256, len(content))
+    return official_files.Remote(server.url(name), sha256, len(content))
 
 
 def make(server, *names, **more):
     is_known = more.pop("is_known", True)
-    return sources.Source(
+    return official_files.Source(
         tuple(remote(server, name, is_known=is_known) for name in names), **more
     )
 

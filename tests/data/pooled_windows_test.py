@@ -7,12 +7,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
-from gpt1_keras.data import pooled_windows
+from gpt1_keras.data import tf_raw_text
 from gpt1_keras.data import windows
 
 
 def make(lengths, *, length=8, seed=3, pool_books=2):
-    return pooled_windows.PooledWindows(
+    return tf_raw_text.PooledWindows(
         lengths, sequence_length=length, seed=seed, pool_books=pool_books
     )
 

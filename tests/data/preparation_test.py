@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from gpt1_keras.data import preparation
-from gpt1_keras.data import scanning
+from gpt1_keras.data import encode as encode_lib
+from gpt1_keras.data import prepare as prepare_lib
 from gpt1_keras.errors import InputError
 from tests.reference import letter_tokenizer
 
@@ -15,8 +15,8 @@ def prepare(tmp_path, contents, vocabulary_size=128, **settings):
         files[name].write_text(text)
     out = tmp_path / "out"
     out.mkdir(exist_ok=True)
-    return preparation.Preparation(
-        scanning.scan(files),
+    return prepare_lib.Preparation(
+        encode_lib.scan(files),
         letter_tokenizer.LetterTokenizer(vocabulary_size),
         out,
         **{"held_out_fraction": 0.0, "seed": 0, "shard_tokens": 4, **settings},
@@ -62,17 +62,17 @@ def test_nothing_left(tmp_path):
 
 def test_processes_follow_the_text(tmp_path, monkeypatch):
     asked = []
-    encode = preparation.encoding.encode_pieces
+    encode = prepare_lib.encoding.encode_pieces
 
     def record(*args, num_processes):
         asked.append(num_processes)
         return encode(*args, num_processes=1)
 
-    monkeypatch.setattr(preparation.encoding, "encode_pieces", record)
-    monkeypatch.setattr(preparation.os, "sched_getaffinity", lambda _: range(3))
+    monkeypatch.setattr(prepare_lib.encoding, "encode_pieces", record)
+    monkeypatch.setattr(prepare_lib.os, "sched_getaffinity", lambda _: range(3))
     (tmp_path / "small").mkdir()
     (tmp_path / "large").mkdir()
     prepare(tmp_path / "small", {"a": "abc", "b": "d"})
-    monkeypatch.setattr(preparation, "_BYTES_WORTH_PROCESSES", 2)
+    monkeypatch.setattr(prepare_lib, "_BYTES_WORTH_PROCESSES", 2)
     prepare(tmp_path / "large", {"a": "abc", "b": "d"})
     assert asked == [1, 2]

@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
+from gpt1_keras import files
 from gpt1_keras.data import books
-from gpt1_keras.data import encoding
-from gpt1_keras.data import folder_lock
-from gpt1_keras.data import held_out
+from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
-from gpt1_keras.text import tokenizer as tokenizers
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import letter_tokenizer
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -51,7 +51,7 @@ def prepare_letters(books_folder, directory, **changes):
         "piece_bytes": 1000,
     }
     tokenizer = letter_tokenizer.LetterTokenizer()
-    return prepare.prepare(
+    return corpus_lib.prepare(
         [books_folder], tokenizer, directory, **{**settings, **changes}
     )
 
@@ -141,7 +141,8 @@ def test_a_held_out_copy_is_trained_on(tmp_path):
     copy = next(
         c
         for c in copies
-        if set(held_out.choose([*names, c], fraction=0.25, seed=3)) == set(held)
+        if set(prepare.choose_held_out([*names, c], fraction=0.25, seed=3))
+        == set(held)
     )
     (folder / copy).write_text(
         whole + "\n" + paragraph(np.random.default_rng(99))
@@ -193,9 +194,9 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
     num_done = len(journal.read_text().splitlines()) - 1
     assert 5 <= num_done < num_pieces
     encoded = []
-    encode_piece = encoding.encode_piece
+    encode_piece = encode.encode_piece
     monkeypatch.setattr(
-        encoding,
+        encode,
         "encode_piece",
         lambda *a: encoded.append(a) or encode_piece(*a),
     )
@@ -230,7 +231,7 @@ def test_another_corpus_is_not_overwritten(books_folder, tmp_path, change):
 
 def test_one_process_prepares_a_folder(books_folder, tmp_path):
     (tmp_path / "out").mkdir()
-    with folder_lock.exclusive(tmp_path / "out", wait=False):
+    with files.exclusive(tmp_path / "out", wait=False):
         with pytest.raises(InputError, match="is being prepared by process"):
             prepare_letters(books_folder, tmp_path / "out")
 
@@ -241,7 +242,7 @@ def open_corpus(corpus, cache, **changes):
         "vocabulary_size": 120,
         "held_out_fraction": 0.1,
     }
-    return prepare.open_corpus(
+    return corpus_lib.open_corpus(
         corpus, cache_dir=cache, **{**settings, **changes}
     )
 
@@ -259,7 +260,7 @@ def test_a_folder_of_books_is_prepared_once(
     def fail(*_, **__):
         raise AssertionError("prepared again")
 
-    monkeypatch.setattr(prepare.scanning, "scan", fail)
+    monkeypatch.setattr(corpus_lib.scanning, "scan", fail)
     again, same = open_corpus(books_folder, tmp_path / "cache")
     assert same.sha256 == tokenizer.sha256
     assert again.directory == prepared.directory
@@ -312,7 +313,7 @@ def test_prepared_shards_are_a_corpus(books_folder, tmp_path):
     )
     opened, same = open_corpus(made.directory, None, tokenizer=tokenizer)
     assert same is tokenizer
-    other = tokenizers.Tokenizer(
+    other = tokenizer_lib.Tokenizer(
         tokenizer.vocabulary[:-1], tokenizer.merges[:-1]
     )
     with pytest.raises(InputError, match="prepared with another tokenizer"):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras.data import batches
-from gpt1_keras.data import py_loader
+from gpt1_keras.data import loaders
 from tests.reference import counting_books
 from tests.reference import without_tensorflow
 
@@ -53,7 +53,7 @@ def training():
 
 def test_yields_the_batches_of_the_steps():
     make = training()
-    loader = py_loader.BatchSequence(make, first_step=17, num_steps=5)
+    loader = loaders.BatchSequence(make, first_step=17, num_steps=5)
     assert len(loader) == loader.num_batches == 5
     for i in range(5):
         np.testing.assert_equal(loader[i], make(17 + i))
@@ -69,7 +69,7 @@ def test_the_same_arrays_as_tf_data():
     chain = tf_loader.dataset(
         make, first_step=2, num_steps=30
     ).as_numpy_iterator()
-    loader = py_loader.BatchSequence(make, first_step=2, num_steps=30)
+    loader = loaders.BatchSequence(make, first_step=2, num_steps=30)
     compared = 0
     for i, batch in enumerate(chain):
         np.testing.assert_equal(loader[i], batch)

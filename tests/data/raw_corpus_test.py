@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import prepare
-from gpt1_keras.data import raw_corpus
+from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import tf_raw_text
 from tests.reference import kill_run
 
 pytest.importorskip("tensorflow")
@@ -22,7 +22,7 @@ def corpus(tmp_path):
 
 
 def open_raw(corpus, tmp_path, **settings):
-    return raw_corpus.open_raw(
+    return tf_raw_text.open_raw(
         corpus,
         cache_dir=tmp_path / "cache",
         **{**SETTINGS, "pool_books": 2, **settings},
@@ -31,7 +31,7 @@ def open_raw(corpus, tmp_path, **settings):
 
 def test_split_and_tokenizer_are_those_of_prepared_books(corpus, tmp_path):
     raw, tokenizer = open_raw(corpus, tmp_path)
-    prepared, same = prepare.open_corpus(
+    prepared, same = corpus_lib.open_corpus(
         corpus, cache_dir=tmp_path / "other", **SETTINGS
     )
     assert tokenizer.sha256 == same.sha256
@@ -52,7 +52,7 @@ def test_split_and_tokenizer_are_those_of_prepared_books(corpus, tmp_path):
 
 def test_made_once(corpus, tmp_path, monkeypatch):
     first, _ = open_raw(corpus, tmp_path)
-    monkeypatch.setattr(raw_corpus, "_make", None)  # would fail if called
+    monkeypatch.setattr(tf_raw_text, "_make", None)  # would fail if called
     again, tokenizer = open_raw(corpus, tmp_path)
     options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
     batches = [
@@ -78,7 +78,7 @@ def test_mistakes(corpus, tmp_path):
         open_raw(corpus, tmp_path, pool_books=0)
     with pytest.raises(errors.InputError, match="nowhere does not exist"):
         open_raw(tmp_path / "nowhere", tmp_path)
-    prepare.prepare(
+    corpus_lib.prepare(
         {p.name: p for p in corpus.iterdir()},
         None,
         tmp_path / "prepared",

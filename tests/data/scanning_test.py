@@ -2,7 +2,7 @@ import hashlib
 
 import pytest
 
-from gpt1_keras.data import scanning
+from gpt1_keras.data import encode
 from gpt1_keras.errors import InputError
 
 
@@ -18,7 +18,7 @@ def test_broken_files_are_skipped_with_their_reason(tmp_path):
     for name, content in contents.items():
         files[name] = tmp_path / name
         files[name].write_bytes(content)
-    scan = scanning.scan(files)
+    scan = encode.scan(files)
     assert scan.names == ["a", "e"]
     assert [entry["name"] for entry in scan.skipped] == ["b", "c", "d"]
     assert [entry["reason"][:9] for entry in scan.skipped] == [
@@ -36,4 +36,4 @@ def test_no_book_at_all(tmp_path):
     with pytest.raises(
         InputError, match=r"none of 1 files is a book \(a: empty\)"
     ):
-        scanning.scan({"a": tmp_path / "a"})
+        encode.scan({"a": tmp_path / "a"})

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.data import shard_writer
+from gpt1_keras.data import shards
 
 PIECES = [[1, 2, 3], [], [4, 5, 6, 7, 8, 9], [10]]
 
 
 def writer(directory, request="r"):
-    return shard_writer.ShardWriter(
+    return shards.ShardWriter(
         directory, dtype="uint16", shard_tokens=4, request=request
     )
 

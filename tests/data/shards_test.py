@@ -5,7 +5,6 @@ import pickle
 import numpy as np
 import pytest
 
-from gpt1_keras.data import shard_writer
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
 
@@ -14,7 +13,7 @@ BOOKS = {"a": [1, 2, 3, 4, 5], "b": [6], "c": list(range(7, 20))}
 
 def write(directory, *, shard_tokens=4, dtype="uint16"):
     entries, place = [], 0
-    with shard_writer.ShardWriter(
+    with shards.ShardWriter(
         directory, dtype=dtype, shard_tokens=shard_tokens, request="r"
     ) as writer:
         for name, ids in BOOKS.items():

@@ -3,13 +3,12 @@ import re
 
 import pytest
 
-from gpt1_keras.data import sources
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import pronouns
-from gpt1_keras.data.readers import race
-from gpt1_keras.data.readers import scitail
-from gpt1_keras.data.readers import snli
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering
+from gpt1_keras.data.readers import winograd
 from gpt1_keras.errors import InputError
+from tools.downloads import official_files
 
 READERS = {
     "cola": glue.read_cola,
@@ -22,23 +21,26 @@ READERS = {
     "rte": glue.read_rte,
     "wnli": glue.read_wnli,
     "ax": glue.read_ax,
-    "snli": snli.read,
-    "scitail": scitail.read,
-    "race": race.read,
-    "dprd": pronouns.read_dprd,
-    "wsc": pronouns.read_wsc,
+    "snli": nli.read_snli,
+    "scitail": nli.read_scitail,
+    "race": question_answering.read_race,
+    "dprd": winograd.read_dprd,
+    "wsc": winograd.read_wsc,
 }
 SPLITS = {"ax": ["test"], "wsc": ["test"], "dprd": ["train", "test"]}
 
 
 def test_every_source_but_openai_has_its_reader():
-    assert set(sources.SOURCES) - set(READERS) == {"vocabulary", "weights"}
+    assert set(official_files.SOURCES) - set(READERS) == {
+        "vocabulary",
+        "weights",
+    }
 
 
 @pytest.mark.parametrize("name", READERS)
 def test_readers_look_where_the_results_are(tmp_path, name):
     """Of a file that is there, though empty, no reader says it is missing."""
-    source = sources.SOURCES[name]
+    source = official_files.SOURCES[name]
     for split in SPLITS.get(name, ["train", "dev", "test"]):
         with pytest.raises(InputError, match="does not exist"):
             READERS[name](tmp_path, split)
@@ -56,9 +58,9 @@ def test_readers_look_where_the_results_are(tmp_path, name):
             assert "does not exist" not in str(error)
 
 
-@pytest.mark.parametrize("name", sources.SOURCES)
+@pytest.mark.parametrize("name", official_files.SOURCES)
 def test_results_are_what_is_unpacked(name):
-    source = sources.SOURCES[name]
+    source = official_files.SOURCES[name]
     if source.members is None:
         return
     for result in source.results:
@@ -70,7 +72,9 @@ def test_results_are_what_is_unpacked(name):
 
 def test_addresses_and_sums():
     files = {
-        file for source in sources.SOURCES.values() for file in source.files
+        file
+        for source in official_files.SOURCES.values()
+        for file in source.files
     }
     assert len({file.name for file in files}) == len(files)
     for file in files:
@@ -100,7 +104,7 @@ def test_published_sums_are_those_of_the_files(shared_file, file, place, cut):
     content = content[: len(content) - cut]
     (remote,) = {
         each
-        for source in sources.SOURCES.values()
+        for source in official_files.SOURCES.values()
         for each in source.files
         if each.name == file
     }

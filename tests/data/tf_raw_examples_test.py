@@ -1,15 +1,14 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.data import encoded_examples
 from gpt1_keras.data import examples
-from gpt1_keras.data import loader
+from gpt1_keras.data import loaders
 from gpt1_keras.data import transforms
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 
 pytest.importorskip("tensorflow")
 
-from gpt1_keras.data import tf_raw_examples  # noqa: E402
+from gpt1_keras.data import tf_raw_rows  # noqa: E402
 
 B, T = 4, 24
 DRAWS = np.random.default_rng(0)
@@ -29,7 +28,9 @@ LABELS = np.arange(22)
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return training.train_bpe([e.text for e in EXAMPLES], vocabulary_size=70)
+    return train_vocabulary.train_bpe(
+        [e.text for e in EXAMPLES], vocabulary_size=70
+    )
 
 
 def of(transform):
@@ -55,13 +56,13 @@ def make(tokenizer, transform="classification", **changes):
         "bucket_lengths": (8, 16),
         "pool_batches": 2,
     }
-    return tf_raw_examples.RawTrainingExamples(
+    return tf_raw_rows.RawTrainingExamples(
         of(transform), LABELS, **settings | changes
     )
 
 
 def read(batches, first_step, num_steps):
-    loaded = loader.load(batches, first_step=first_step, num_steps=num_steps)
+    loaded = loaders.load(batches, first_step=first_step, num_steps=num_steps)
     assert int(loaded.cardinality()) == num_steps
     return list(loaded.as_numpy_iterator())
 
@@ -74,7 +75,7 @@ def test_a_batch_is_what_the_python_pipeline_makes_of_its_rows(
     tokenizer, transform
 ):
     batches = make(tokenizer, transform)
-    encoded = encoded_examples.EncodedExamples(
+    encoded = examples.EncodedExamples(
         of(transform),
         tokenizer=tokenizer,
         transform=getattr(transforms, transform),

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpt1_keras.data import books
-from gpt1_keras.data import loader
-from gpt1_keras.text import training
+from gpt1_keras.data import loaders
+from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 
 pytest.importorskip("tensorflow")
@@ -27,7 +27,7 @@ def novels(tmp_path_factory):
     )
     paths = sorted(folder.iterdir())
     texts = [books.clean(books.read_book(path)) for path in paths]
-    tokenizer = training.train_bpe(texts, vocabulary_size=150)
+    tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=150)
     pieces = [p for path in paths for p in books.cut(path, 1 << 24)]
     return pieces, [tokenizer.encode(text) for text in texts], tokenizer
 
@@ -101,7 +101,7 @@ def test_any_step_is_the_same_wherever_reading_begins(novels):
 
 def test_through_the_loader_with_static_shapes(novels):
     batches = make(novels)
-    loaded = loader.load(batches, first_step=2, num_steps=3)
+    loaded = loaders.load(batches, first_step=2, num_steps=3)
     spec = loaded.element_spec
     assert spec["token_ids"].shape == (B, 1, T)
     assert spec["token_weights"].shape == (B, 1, T)

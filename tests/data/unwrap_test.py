@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.data import unwrap
+from gpt1_keras.data import books
 
 PROSE = (
     "It was a bright cold day in the little town, and the clocks were striking "
@@ -22,9 +22,9 @@ WORDS = "the of a wandering sea, went Mary home; under".split()
 def test_finds_the_width_and_inverts_wrapping(words, width):
     text = " ".join(words)
     lines = textwrap.wrap(text, width)
-    measured = unwrap.measure_width(lines)
+    measured = books.measure_width(lines)
     assert width - 9 <= measured <= width
-    assert unwrap.unwrap(lines, measured) == [text]
+    assert books.unwrap(lines, measured) == [text]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_finds_the_width_and_inverts_wrapping(words, width):
     ],
 )
 def test_one_paragraph_per_line(lines):
-    assert unwrap.measure_width(lines) is None
+    assert books.measure_width(lines) is None
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_one_paragraph_per_line(lines):
     ],
 )
 def test_blocks(block, paragraphs):
-    assert unwrap.unwrap(block, 52) == paragraphs
+    assert books.unwrap(block, 52) == paragraphs

@@ -3,10 +3,9 @@ import re
 import gin
 import pytest
 
-from gpt1_keras import gin_reader
-from gpt1_keras.evaluation import ablation_table
+from gpt1_keras import config
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import workdirs
+from gpt1_keras.evaluation import paper_tables
 from tests.reference import fake_workdirs
 
 # Radford et al. 2018, table 5, as printed: average first.
@@ -22,14 +21,14 @@ HEADER += ["QQP", "MNLI", "QNLI", "RTE"]
 
 @pytest.fixture(name="paper")
 def _paper():
-    gin_reader.parse(["gin/table5.gin"], [])
+    config.parse(["gin/table5.gin"], [])
     yield gin.query_parameter("%PAPER_TABLE_5")
     gin.clear_config()
 
 
 def build(folder, paper):
-    results = comparison.over_seeds(workdirs.find([folder]))
-    return ablation_table.table(ablation_table.choose(results), paper)
+    results = comparison.over_seeds(comparison.find_runs([folder]))
+    return paper_tables.table(paper_tables.choose(results), paper)
 
 
 def texts(table):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 
-from gpt1_keras.evaluation import attention_plot
+from gpt1_keras.evaluation import text_view
 
 
 def uniform(length):
@@ -18,7 +18,7 @@ def tones(path):
 @pytest.mark.parametrize("length", [1, 3, 80])
 def test_one_head(tmp_path, length):
     pieces = [f"${i}_ " for i in range(length)]  # no mathematics
-    path = attention_plot.one_head(
+    path = text_view.one_head(
         uniform(length), pieces, tmp_path / "plots" / "a.png", title="$x"
     )
     assert path == tmp_path / "plots" / "a.png"
@@ -31,7 +31,7 @@ def test_one_head(tmp_path, length):
 def test_all_heads_have_a_place(tmp_path, heads, length):
     sizes = []
     for count in (heads, heads + 4):
-        path = attention_plot.all_heads(
+        path = text_view.all_heads(
             np.stack([uniform(length)] * count),
             [f"${i}_ " for i in range(length)],
             tmp_path / "a.png",

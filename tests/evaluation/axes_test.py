@@ -3,7 +3,7 @@ import pytest
 from matplotlib import image
 from matplotlib import pyplot
 
-from gpt1_keras.evaluation import axes as axes_lib
+from gpt1_keras.evaluation import curves
 
 
 def grey(colour):
@@ -13,7 +13,7 @@ def grey(colour):
 
 
 def test_four_curves_are_told_apart_in_grey():
-    looks = [axes_lib.look(i) for i in range(4)]
+    looks = [curves.style_axes(i) for i in range(4)]
     assert len({look["marker"] for look in looks}) == 4
     shades = sorted(grey(look["color"]) for look in looks)
     gaps = [high - low for low, high in zip(shades, shades[1:])]
@@ -21,15 +21,15 @@ def test_four_curves_are_told_apart_in_grey():
 
 
 def test_many_curves_begin_anew():
-    assert axes_lib.look(0)["color"] == axes_lib.look(6)["color"]
-    assert axes_lib.look(0)["marker"] != axes_lib.look(6)["marker"]
+    assert curves.style_axes(0)["color"] == curves.style_axes(6)["color"]
+    assert curves.style_axes(0)["marker"] != curves.style_axes(6)["marker"]
 
 
 @pytest.mark.parametrize("last, expected", [(800, "500"), (900000, "100k")])
 def test_updates_are_short(last, expected):
     figure, axes = pyplot.subplots()
     axes.plot([1, last], [0, 1])
-    axes_lib.updates(axes)
+    curves.step_axis(axes)
     figure.canvas.draw()
     labels = [tick.get_text() for tick in axes.get_xticklabels()]
     pyplot.close(figure)
@@ -41,7 +41,7 @@ def test_updates_are_short(last, expected):
 def test_epochs_stand_as_far_apart_as_they_are(last, expected):
     figure, axes = pyplot.subplots()
     axes.plot([0, last], [0, 1])
-    axes_lib.updates(axes, scale="linear")
+    curves.step_axis(axes, scale="linear")
     figure.canvas.draw()
     labels = [tick.get_text() for tick in axes.get_xticklabels()]
     pyplot.close(figure)
@@ -52,6 +52,6 @@ def test_epochs_stand_as_far_apart_as_they_are(last, expected):
 def test_save_closes_the_figure(tmp_path):
     figure, axes = pyplot.subplots()
     axes.plot([1, 2])
-    path = axes_lib.save(figure, tmp_path / "a.png")
+    path = curves.save_figure(figure, tmp_path / "a.png")
     assert image.imread(path).ndim == 3
     assert not pyplot.fignum_exists(figure.number)

@@ -4,9 +4,8 @@ import re
 
 import pytest
 
-from gpt1_keras import bindings
+from gpt1_keras import config
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -25,13 +24,15 @@ def gin_text(name):
 
 
 def run_of(name, *settings):
-    """Return a `workdirs.Run` with the bindings of a gin file."""
+    """Return a `comparison.Run` with the bindings of a gin file."""
     text = "\n".join([gin_text(name), *settings])
-    return workdirs.Run(pathlib.Path(name), {}, bindings.read(text), None)
+    return comparison.Run(
+        pathlib.Path(name), {}, config.read_bindings(text), None
+    )
 
 
 def results(folder):
-    return comparison.over_seeds(workdirs.find([folder]))
+    return comparison.over_seeds(comparison.find_runs([folder]))
 
 
 def test_runs_that_differ_in_the_seed_are_joined(tmp_path):

@@ -3,21 +3,21 @@
 import pytest
 from matplotlib import image
 
-from gpt1_keras.evaluation import axes
-from gpt1_keras.evaluation import figure2_plot
+from gpt1_keras.evaluation import curves as curves_lib
+from gpt1_keras.evaluation import figure2
 
 
 @pytest.fixture(name="drawn")
 def _drawn(monkeypatch):
     """Axes of every figure saved."""
     kept = []
-    save = axes.save
+    save = curves_lib.save_figure
 
     def keep(figure, path):
         kept.extend(figure.axes)
         return save(figure, path)
 
-    monkeypatch.setattr(axes, "save", keep)
+    monkeypatch.setattr(curves_lib, "save_figure", keep)
     return kept
 
 
@@ -48,7 +48,7 @@ def test_right(tmp_path, drawn):
         for probe in ("sst2", "cola", "race", "dprd")
         for updates in (4000, 1000)
     ]
-    path = figure2_plot.draw_right(rows, tmp_path / "right.png")
+    path = figure2.draw_right(rows, tmp_path / "right.png")
     (shown,) = drawn
     assert shown.get_xscale() == "log"
     found = curves(shown)
@@ -70,8 +70,8 @@ def test_right_shows_the_longest_run_of_a_backbone(tmp_path, drawn):
         probe_row("transformer", "sst2", 20, 0.3, "late"),
         probe_row("lstm", "sst2", 5, 0.4, "other"),
     ]
-    assert figure2_plot.drawn_runs(rows) == {"long", "other"}
-    figure2_plot.draw_right(rows, tmp_path / "right.png")
+    assert figure2.drawn_runs(rows) == {"long", "other"}
+    figure2.draw_right(rows, tmp_path / "right.png")
     assert curves(drawn[0]) == {
         ("-", "o"): [(20, 0.2)],
         ("--", "o"): [(5, 0.4)],
@@ -96,7 +96,7 @@ def test_left(tmp_path, drawn):
         for split in ("dev", "train")
         for layers in (-1, 0, 1)
     ]
-    figure2_plot.draw_left(rows, tmp_path / "left.png")
+    figure2.draw_left(rows, tmp_path / "left.png")
     (shown,) = drawn
     assert [tick.get_text() for tick in shown.get_xticklabels()] == [
         *("none", "0", "1"),
@@ -112,6 +112,6 @@ def test_left(tmp_path, drawn):
 
 def test_left_without_training_accuracy(tmp_path, drawn):
     rows = [layer_row("race", "dev", layers, 0.5) for layers in (0, 1, 2)]
-    path = figure2_plot.draw_left(rows, tmp_path / "left.png")
+    path = figure2.draw_left(rows, tmp_path / "left.png")
     assert list(curves(drawn[0])) == [("-", "o")]
     assert path.exists()

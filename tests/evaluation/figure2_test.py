@@ -4,11 +4,10 @@ import json
 import gin
 import pytest
 
+from gpt1_keras import config
 from gpt1_keras import errors
-from gpt1_keras import gin_reader
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import figure2
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 CONSTANTS = {
@@ -51,7 +50,7 @@ def test_probes_while_pretraining(tmp_path):
         ],
         lstm=True,
     )
-    rows = figure2.probe_rows(workdirs.find([tmp_path]), CONSTANTS)
+    rows = figure2.probe_rows(comparison.find_runs([tmp_path]), CONSTANTS)
     shown = [
         (row["backbone"], row["probe"], row["updates"], row["score"])
         for row in rows
@@ -83,7 +82,7 @@ def test_constants_are_dicts_of_dicts(wrong):
 
 
 def test_constants_of_gin_are_of_the_four_probes_and_have_a_source():
-    gin_reader.parse(["gin/report.gin"], [])
+    config.parse(["gin/report.gin"], [])
     constants = gin.query_parameter("%PROBE_CONSTANTS")
     gin.clear_config()
     assert list(constants) == ["sst2", "cola", "race", "dprd"]
@@ -92,7 +91,7 @@ def test_constants_of_gin_are_of_the_four_probes_and_have_a_source():
 
 
 def layer_rows(folder):
-    runs = workdirs.find([folder])
+    runs = comparison.find_runs([folder])
     results = comparison.over_seeds(r for r in runs if r.kind == "finetune")
     evaluations = [run for run in runs if run.kind == "evaluate"]
     return figure2.layer_rows(results, evaluations)

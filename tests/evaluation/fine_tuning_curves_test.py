@@ -1,11 +1,9 @@
 import pytest
 from matplotlib import image
 
-from gpt1_keras.evaluation import ablation_table
-from gpt1_keras.evaluation import axes
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import fine_tuning_curves
-from gpt1_keras.evaluation import workdirs
+from gpt1_keras.evaluation import curves as curves_lib
+from gpt1_keras.evaluation import paper_tables
 from tests.reference import fake_workdirs
 
 
@@ -13,18 +11,18 @@ from tests.reference import fake_workdirs
 def _drawn(monkeypatch):
     """Figures saved."""
     kept = []
-    save = axes.save
+    save = curves_lib.save_figure
 
     def keep(figure, path):
         kept.append(figure)
         return save(figure, path)
 
-    monkeypatch.setattr(axes, "save", keep)
+    monkeypatch.setattr(curves_lib, "save_figure", keep)
     return kept
 
 
 def results(folder):
-    return comparison.over_seeds(workdirs.find([folder]))
+    return comparison.over_seeds(comparison.find_runs([folder]))
 
 
 def fine_tune(folder, task, *curves, metric="accuracy", **options):
@@ -38,7 +36,7 @@ def fine_tune(folder, task, *curves, metric="accuracy", **options):
 
 def test_rows_of_an_aggregate(tmp_path):
     fine_tune(tmp_path / "a", "rte", [(0.5, 0.6)], [(0.7, 0.8), (0.9, 1.0)])
-    rows = fine_tuning_curves.rows(results(tmp_path))
+    rows = curves_lib.fine_tuning_rows(results(tmp_path))
     common = {"task": "rte", "ablation": "full", "metric": "accuracy"}
     common["workdir"] = str(tmp_path / "a")
     assert all(row.items() >= common.items() for row in rows)
@@ -61,7 +59,7 @@ def test_runs_of_one_seed_are_joined_and_the_first_of_a_seed_counts(tmp_path):
         lines = fake_workdirs.evaluations("accuracy", (score, score))
         fake_workdirs.write_lines(folder, lines)
     found = results(tmp_path)
-    rows = fine_tuning_curves.rows(found)
+    rows = curves_lib.fine_tuning_rows(found)
     dev = [row for row in rows if row["split"] == "dev"]
     assert [(row["seed"], row["score"]) for row in dev] == [
         ("1", 0.1),
@@ -71,8 +69,8 @@ def test_runs_of_one_seed_are_joined_and_the_first_of_a_seed_counts(tmp_path):
         str(tmp_path / "a"),
         str(tmp_path / "b"),
     ]
-    chosen = ablation_table.choose(found)
-    assert fine_tuning_curves.drawn(rows, chosen) == rows
+    chosen = paper_tables.choose(found)
+    assert curves_lib.drawn_rows(rows, chosen) == rows
 
 
 def test_drawn_are_the_results_of_table_5(tmp_path):
@@ -81,8 +79,8 @@ def test_drawn_are_the_results_of_table_5(tmp_path):
     fine_tune(tmp_path / "some", "rte", [(0.2, 0.2)], NUM_TRANSFERRED_LAYERS=3)
     fine_tune(tmp_path / "no_lm", "rte", [(0.4, 0.6)], LM_LOSS_WEIGHT=0.0)
     found = results(tmp_path)
-    rows = fine_tuning_curves.rows(found)
-    drawn = fine_tuning_curves.drawn(rows, ablation_table.choose(found))
+    rows = curves_lib.fine_tuning_rows(found)
+    drawn = curves_lib.drawn_rows(rows, paper_tables.choose(found))
     assert {row["workdir"] for row in rows} > {row["workdir"] for row in drawn}
     assert {row["ablation"]: row["workdir"] for row in drawn} == {
         "full": str(tmp_path / "full"),
@@ -102,8 +100,8 @@ def test_plot_of_two_tasks(tmp_path, drawn):
     bare = {"NUM_TRANSFERRED_LAYERS": -1}
     fine_tune(tmp_path / "c", "rte", [(0.5, 0.5), (0.5, 0.6)], **bare)
     found = results(tmp_path)
-    path = fine_tuning_curves.plot(
-        fine_tuning_curves.rows(found), tmp_path / "curves.png"
+    path = curves_lib.plot_fine_tuning(
+        curves_lib.fine_tuning_rows(found), tmp_path / "curves.png"
     )
     (figure,) = drawn
     stsb, rte = figure.axes
@@ -133,8 +131,8 @@ def test_plot_of_two_tasks(tmp_path, drawn):
     assert (band.ymin, band.ymax) == pytest.approx((20, 50))
     (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == [
-        ablation_table.ROWS["full"],
-        ablation_table.ROWS["no_pretraining"],
+        paper_tables.ROWS["full"],
+        paper_tables.ROWS["no_pretraining"],
         "dev",
         "sample of train",
     ]
@@ -145,8 +143,8 @@ def test_plot_of_two_tasks(tmp_path, drawn):
 def test_there_are_as_many_axes_as_tasks(tmp_path, drawn, number):
     for i in range(number):
         fine_tune(tmp_path / str(i), f"task{i}", [(0.5, 0.6)])
-    rows = fine_tuning_curves.rows(results(tmp_path))
-    fine_tuning_curves.plot(rows, tmp_path / "curves.png")
+    rows = curves_lib.fine_tuning_rows(results(tmp_path))
+    curves_lib.plot_fine_tuning(rows, tmp_path / "curves.png")
     (figure,) = drawn
     titles = [shown.get_title() for shown in figure.axes]
     assert titles == [f"task{i}, accuracy" for i in range(number)]
@@ -155,6 +153,6 @@ def test_there_are_as_many_axes_as_tasks(tmp_path, drawn, number):
 
 def test_nothing_without_evaluations(tmp_path):
     folder = fake_workdirs.finetune(tmp_path, "rte", {"accuracy": 0.5})
-    assert fine_tuning_curves.rows(results(tmp_path)) == []
+    assert curves_lib.fine_tuning_rows(results(tmp_path)) == []
     fake_workdirs.write_lines(folder, [{"step": 1, "loss": 2.0}])
-    assert fine_tuning_curves.rows(results(tmp_path)) == []
+    assert curves_lib.fine_tuning_rows(results(tmp_path)) == []

@@ -5,7 +5,7 @@ import pytest
 from matplotlib import image
 from matplotlib import pyplot
 
-from gpt1_keras.evaluation import learning_curve
+from gpt1_keras.evaluation import curves as curves_lib
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def metrics(tmp_path):
 def kept(monkeypatch):
     """Figures that `plot` would have closed."""
     figures, close = [], pyplot.close
-    monkeypatch.setattr(learning_curve.pyplot, "close", figures.append)
+    monkeypatch.setattr(curves_lib.pyplot, "close", figures.append)
     yield figures
     for figure in figures:
         close(figure)
@@ -42,7 +42,7 @@ LINES = [
 
 def test_draws_both_curves(metrics, kept, tmp_path):
     path = tmp_path / "plots" / "learning_curve.png"
-    assert learning_curve.plot(metrics(LINES), path) == path
+    assert curves_lib.plot_learning_curve(metrics(LINES), path) == path
     (axes,) = kept[0].axes
     curves = {
         line.get_label(): line.get_xydata().tolist() for line in axes.lines
@@ -61,7 +61,9 @@ def test_leaves_out_what_is_not_finite(metrics, kept, tmp_path):
         {"step": 1, "perplexity": float("inf")},
         {"step": 200, "split": "held_out", "perplexity": float("inf")},
     ]
-    learning_curve.plot(metrics(endless + LINES), tmp_path / "curve.png")
+    curves_lib.plot_learning_curve(
+        metrics(endless + LINES), tmp_path / "curve.png"
+    )
     (axes,) = kept[0].axes
     assert [line.get_xdata().tolist() for line in axes.lines] == [
         [1, 10, 100],
@@ -70,7 +72,9 @@ def test_leaves_out_what_is_not_finite(metrics, kept, tmp_path):
 
 
 def test_picture_can_be_read(metrics, tmp_path):
-    path = learning_curve.plot(metrics(LINES), tmp_path / "curve.png")
+    path = curves_lib.plot_learning_curve(
+        metrics(LINES), tmp_path / "curve.png"
+    )
     pixels = image.imread(path)
     assert pixels.shape == (540, 840, 4)
     # Black and grey on white: the curves are there.
@@ -80,5 +84,7 @@ def test_picture_can_be_read(metrics, tmp_path):
 
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_run_that_has_just_begun(metrics, tmp_path, count):
-    path = learning_curve.plot(metrics(LINES[:count]), tmp_path / "curve.png")
+    path = curves_lib.plot_learning_curve(
+        metrics(LINES[:count]), tmp_path / "curve.png"
+    )
     assert image.imread(path).shape == (540, 840, 4)

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from gpt1_keras.evaluation import paper_table
+from gpt1_keras.evaluation import tables
 
 # Radford et al. 2018, table 5, first row: the full model.
 TABLE_5 = {
@@ -41,7 +41,7 @@ def cells(table):
 
 
 def test_row_of_each_metric():
-    table = paper_table.markdown(
+    table = tables.paper_markdown(
         [
             found(
                 "cola",
@@ -69,11 +69,11 @@ def test_row_of_each_metric():
 
 def test_metrics_of_groups_are_named():
     metrics = {"accuracy": 0.5, "accuracy_middle": 0.6, "accuracy_high": 0.4}
-    rows = cells(paper_table.markdown([found("race", metrics)]))
+    rows = cells(tables.paper_markdown([found("race", metrics)]))
     names = [row[1] for row in rows[1:]]
     assert names == ["accuracy", "accuracy, middle", "accuracy, high"]
     metrics = {"pearson": 0.5, "spearman": -0.25}
-    rows = cells(paper_table.markdown([found("stsb", metrics)]))
+    rows = cells(tables.paper_markdown([found("stsb", metrics)]))
     assert [row[1:3] for row in rows[1:]] == [
         ["Pearson", "50.0"],
         ["Spearman", "-25.0"],
@@ -82,19 +82,19 @@ def test_metrics_of_groups_are_named():
 
 def test_first_metric_is_the_paper_s():
     result = found("mrpc", {"f1": 0.8, "accuracy": 0.7})
-    assert paper_table.main_value(result) == 0.8
+    assert tables.main_value(result) == 0.8
 
 
 def test_average_of_the_paper_is_that_of_its_table_5():
-    average = paper_table.glue_average(TABLE_5 | {"snli": 0.899})
+    average = tables.glue_average(TABLE_5 | {"snli": 0.899})
     assert math.isclose(100 * average, AVERAGE_OF_TABLE_5, abs_tol=0.051)
 
 
 @pytest.mark.parametrize("missing", TABLE_5)
 def test_no_average_without_all_eight(missing):
     values = {k: v for k, v in TABLE_5.items() if k != missing}
-    assert paper_table.glue_average(values) is None
-    table = paper_table.markdown(
+    assert tables.glue_average(values) is None
+    table = tables.paper_markdown(
         [found(k, {"x": v}) for k, v in values.items()]
     )
     assert "GLUE" not in table
@@ -108,12 +108,12 @@ def test_row_of_the_glue_average():
     # WNLI is of GLUE but not of the paper; SNLI not of GLUE.
     results.append(found("wnli", {"accuracy": 0.1}))
     results.append(found("snli", {"accuracy": 0.1}, paper={"accuracy": 0.899}))
-    last = cells(paper_table.markdown(results))[-1]
+    last = cells(tables.paper_markdown(results))[-1]
     assert last[:5] == ["GLUE", "mean of eight", "50.0", "", ""]
     assert float(last[5]) == pytest.approx(AVERAGE_OF_TABLE_5, abs=0.11)
 
 
 def test_average_without_numbers_of_the_paper():
     results = [found(task, {"x": 0.5}) for task in TABLE_5]
-    last = cells(paper_table.markdown(results))[-1]
+    last = cells(tables.paper_markdown(results))[-1]
     assert last == ["GLUE", "mean of eight", "50.0", "", "", "", "", ""]

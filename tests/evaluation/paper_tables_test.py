@@ -1,10 +1,9 @@
 import gin
 import pytest
 
-from gpt1_keras import gin_reader
+from gpt1_keras import config
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 # Radford et al. 2018, last row of tables 2, 3 and 4.
@@ -23,13 +22,13 @@ PRINTED = [
 
 @pytest.fixture(name="paper")
 def _paper():
-    gin_reader.parse(["gin/paper.gin"], [])
+    config.parse(["gin/paper.gin"], [])
     yield gin.query_parameter("%PAPER")
     gin.clear_config()
 
 
 def build(folder, paper):
-    results = comparison.over_seeds(workdirs.find([folder]))
+    results = comparison.over_seeds(comparison.find_runs([folder]))
     return paper_tables.of_the_paper(results, paper)
 
 

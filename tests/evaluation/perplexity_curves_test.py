@@ -1,9 +1,8 @@
 import pytest
 from matplotlib import image
 
-from gpt1_keras.evaluation import axes
-from gpt1_keras.evaluation import perplexity_curves
-from gpt1_keras.evaluation import workdirs
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import curves
 from tests.reference import fake_workdirs
 
 LINES = [
@@ -19,14 +18,16 @@ LINES = [
 
 def test_held_out_and_training_of_each_run(tmp_path, monkeypatch):
     kept = []
-    save = axes.save
+    save = curves.save_figure
     monkeypatch.setattr(
-        axes, "save", lambda f, path: kept.extend(f.axes) or save(f, path)
+        curves,
+        "save_figure",
+        lambda f, path: kept.extend(f.axes) or save(f, path),
     )
     fake_workdirs.pretrain(tmp_path / "a", LINES)
     fake_workdirs.pretrain(tmp_path / "b", LINES[:4], lstm=True)
-    path = perplexity_curves.plot(
-        workdirs.find([tmp_path]), tmp_path / "curves.png"
+    path = curves.plot_perplexities(
+        comparison.find_runs([tmp_path]), tmp_path / "curves.png"
     )
     (shown,) = kept
     points = [
@@ -49,5 +50,7 @@ def test_held_out_and_training_of_each_run(tmp_path, monkeypatch):
 def test_nothing_to_draw(tmp_path, lines):
     fake_workdirs.pretrain(tmp_path / "a", lines)
     path = tmp_path / "curves.png"
-    assert perplexity_curves.plot(workdirs.find([tmp_path]), path) is None
+    assert (
+        curves.plot_perplexities(comparison.find_runs([tmp_path]), path) is None
+    )
     assert not path.exists()

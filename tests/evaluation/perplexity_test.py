@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from gpt1_keras.evaluation import perplexity
+from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import task_model
 from gpt1_keras.training import learner
 from gpt1_keras.training import losses
@@ -45,7 +45,7 @@ def test_of_a_network_equals_numpy():
     batch = {"token_ids": ids[:, None], "token_weights": weights[:, None]}
     predict = scored.predict
     scored.predict = lambda x, **kwargs: predict(x, batch_size=6, **kwargs)
-    found = perplexity.perplexity(scored, batch, num_words=9)
+    found = held_out.perplexity(scored, batch, num_words=9)
 
     arrays = small_models.released_arrays(backbone)
     hidden = numpy_gpt1.hidden_states(
@@ -65,7 +65,7 @@ def test_of_a_network_equals_numpy():
 
 def test_mean_is_over_tokens_not_over_sequences():
     scored = Recorded([-2.0, -30.0], [2, 10])
-    found = perplexity.perplexity(
+    found = held_out.perplexity(
         scored, "batches", num_words=8, callbacks=("c",)
     )
     assert found["loss"] == pytest.approx(32 / 12)
@@ -78,7 +78,7 @@ def test_mean_is_over_tokens_not_over_sequences():
 def test_sums_in_float64():
     # In float32 a sum of 2**25 and small numbers loses the small ones.
     many = [2.0**25] + [1.0] * 1000
-    found = perplexity.perplexity(
+    found = held_out.perplexity(
         Recorded(np.negative(many), many), None, num_words=1
     )
     assert found["tokens"] == 2**25 + 1000
@@ -86,6 +86,6 @@ def test_sums_in_float64():
 
 
 def test_hopeless_scores_are_infinite_and_no_error():
-    found = perplexity.perplexity(Recorded([-1600.0], [2]), None, num_words=1)
+    found = held_out.perplexity(Recorded([-1600.0], [2]), None, num_words=1)
     assert found["loss"] == 800
     assert found["perplexity"] == found["word_perplexity"] == math.inf

@@ -1,9 +1,8 @@
 import csv
 
-from gpt1_keras.evaluation import ablation_table
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import report_pictures
-from gpt1_keras.evaluation import workdirs
+from gpt1_keras.evaluation import paper_tables
+from gpt1_keras.evaluation import report
 from tests.reference import fake_workdirs
 
 LINES = fake_workdirs.evaluations("accuracy", (0.25, 0.5))
@@ -11,9 +10,9 @@ LINES = fake_workdirs.evaluations("accuracy", (0.25, 0.5))
 
 def of_fine_tuning(folder):
     (folder / "plots").mkdir(exist_ok=True)
-    found = comparison.over_seeds(workdirs.find([folder]))
-    chosen = ablation_table.choose(found)
-    return report_pictures.fine_tuning(found, chosen, folder)
+    found = comparison.over_seeds(comparison.find_runs([folder]))
+    chosen = paper_tables.choose(found)
+    return report.fine_tuning(found, chosen, folder)
 
 
 def test_curves_of_fine_tuning_and_their_numbers(tmp_path):
@@ -61,8 +60,8 @@ def test_plots_of_evaluate_runs(tmp_path):
         tmp_path / "unlabelled" / "result.json",
         {"run": "evaluate", "task": "cola", "split": "test", "metrics": {}},
     )
-    runs = workdirs.find([tmp_path])
-    shown = report_pictures.evaluations(runs)
+    runs = comparison.find_runs([tmp_path])
+    shown = report.evaluations(runs)
     assert [(each.title, each.alternative) for each in shown] == [
         (f"CoLA, dev: {tmp_path / 'a'}", "Predicted against true classes."),
         (f"STS-B, dev: {tmp_path / 'b'}", "Predicted against true scores."),
@@ -93,11 +92,11 @@ def test_generated_data_are_named(tmp_path):
                 DATA_DIR=data,
             )
         (folder / "plots").mkdir()
-        runs = workdirs.find([folder])
-        (right,) = report_pictures.probes(
+        runs = comparison.find_runs([folder])
+        (right,) = report.probes(
             [run for run in runs if run.kind == "pretrain"], constants, folder
         )
-        (left,) = report_pictures.transferred_layers(
+        (left,) = report.transferred_layers(
             comparison.over_seeds(r for r in runs if r.kind == "finetune"),
             [],
             folder,
@@ -118,10 +117,10 @@ def test_page_of_the_worst_errors_is_named(tmp_path):
     picture = ("confusion.png", b"a")
     folder = tmp_path / "dev"
     fake_workdirs.evaluate(folder, "cola", {"matthews": 0.1}, picture)
-    (shown,) = report_pictures.evaluations(workdirs.find([folder]))
+    (shown,) = report.evaluations(comparison.find_runs([folder]))
     assert shown.notes == []
     (folder / "tokens.html").write_text("a page")
-    (shown,) = report_pictures.evaluations(workdirs.find([folder]))
+    (shown,) = report.evaluations(comparison.find_runs([folder]))
     assert shown.notes == [
         f"Its worst errors, token by token: {folder / 'tokens.html'}."
     ]

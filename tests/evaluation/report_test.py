@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import report
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 CONSTANTS = {
@@ -61,7 +61,7 @@ class Page(html.parser.HTMLParser):
 
 def write(folder, directory):
     path = report.write(
-        workdirs.find([folder]),
+        comparison.find_runs([folder]),
         directory,
         constants=CONSTANTS,
         paper=PAPER,

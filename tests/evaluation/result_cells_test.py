@@ -1,7 +1,7 @@
 import pytest
 
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import result_cells
+from gpt1_keras.evaluation import tables
 
 
 @pytest.mark.parametrize(
@@ -17,13 +17,13 @@ from gpt1_keras.evaluation import result_cells
     ],
 )
 def test_values(name, value, expected):
-    assert result_cells.metric_value(name, value) == expected
+    assert tables.metric_value(name, value) == expected
 
 
 def test_counts_and_paths():
-    assert result_cells.count(8551) == "8,551"
-    assert result_cells.count(None) == ""
-    cell = result_cells.path("out/x", "not finished")
+    assert tables.count(8551) == "8,551"
+    assert tables.count(None) == ""
+    cell = tables.path("out/x", "not finished")
     assert (cell.text, cell.note, cell.is_code) == (
         "out/x",
         "not finished",
@@ -32,19 +32,19 @@ def test_counts_and_paths():
 
 
 def test_generated_data_are_named_once():
-    assert result_cells.sample_notes(()) == []
-    assert result_cells.sample_notes(["RTE", "CoLA", "RTE"]) == [
+    assert tables.sample_notes(()) == []
+    assert tables.sample_notes(["RTE", "CoLA", "RTE"]) == [
         "Generated sample data: CoLA, RTE."
     ]
 
 
 def test_over_seeds():
-    assert result_cells.over_seeds(None, None) == ""
+    assert tables.over_seeds(None, None) == ""
     one = comparison.Result((), {"1": {"f1": 0.5}})
-    cell = result_cells.over_seeds(one, "f1")
+    cell = tables.over_seeds(one, "f1")
     assert (cell.text, cell.note) == ("50.0", "1 seed")
-    cell = result_cells.over_seeds(one, "accuracy")
+    cell = tables.over_seeds(one, "accuracy")
     assert (cell.text, cell.note) == ("", "")
     two = comparison.Result((), {"1": {"f1": 0.5}, "2": {"f1": 0.7}})
-    cell = result_cells.over_seeds(two, "f1")
+    cell = tables.over_seeds(two, "f1")
     assert (cell.text, cell.note) == ("60.0", "50.0 to 70.0; 2 seeds")

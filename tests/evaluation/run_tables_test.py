@@ -1,6 +1,5 @@
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import run_tables
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 
@@ -16,7 +15,7 @@ def test_pretraining_runs_finished_and_not(tmp_path):
     fake_workdirs.pretrain(tmp_path / "a", lines)
     fake_workdirs.write_config(tmp_path / "b", "pretrain.pretrain", A=1)
     fake_workdirs.write_lines(tmp_path / "b", lines)
-    table = run_tables.pretraining(workdirs.find([tmp_path]))
+    table = run_tables.pretraining(comparison.find_runs([tmp_path]))
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
     assert texts(table) == [
         [a, "transformer", "12", "116,534,784", "9"]
@@ -28,7 +27,7 @@ def test_pretraining_runs_finished_and_not(tmp_path):
 
 def test_perplexity_of_texts(tmp_path):
     fake_workdirs.perplexity(tmp_path)
-    table = run_tables.perplexity(workdirs.find([tmp_path]))
+    table = run_tables.perplexity(comparison.find_runs([tmp_path]))
     assert texts(table) == [
         ["novel.txt", "54.6", "321.5", "12,345", "512", "1.2", "out/books"]
         + [str(tmp_path)],
@@ -62,7 +61,7 @@ def test_zero_shot(tmp_path):
             "seed": None,
         },
     )
-    table = run_tables.zero_shot(workdirs.find([tmp_path]))
+    table = run_tables.zero_shot(comparison.find_runs([tmp_path]))
     assert texts(table) == [
         ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043"]
         + ["sample", "", str(tmp_path)],
@@ -91,7 +90,7 @@ def test_probes_over_training(tmp_path):
         DATA_DIR=None,
         NUM_PROBE_EXAMPLES=1500,
     )
-    (run,) = workdirs.find([tmp_path])
+    (run,) = comparison.find_runs([tmp_path])
     constants = {"sst2": {"metric": "accuracy", "random": 0.5}}
     table = run_tables.probes_over_training(run, constants)
     assert table.header == ["updates", "SST-2 accuracy", "CoLA AUC"]
@@ -111,7 +110,10 @@ def test_probes_over_training(tmp_path):
 def test_settings_that_differ(tmp_path):
     metrics = {"accuracy": 0.5}
     fake_workdirs.finetune(tmp_path / "a", "rte", metrics, NUM_EPOCHS=3)
-    assert run_tables.settings("finetune", workdirs.find([tmp_path])) is None
+    assert (
+        run_tables.settings("finetune", comparison.find_runs([tmp_path]))
+        is None
+    )
     fake_workdirs.finetune(tmp_path / "b", "cola", metrics, NUM_EPOCHS=3)
     fake_workdirs.finetune(
         tmp_path / "c", "rte", metrics, NUM_EPOCHS=3, WEIGHT_DECAY=0.01
@@ -120,14 +122,14 @@ def test_settings_that_differ(tmp_path):
     fake_workdirs.write_json(
         tmp_path / "d" / "result.json", {"run": "finetune"}
     )
-    table = run_tables.settings("finetune", workdirs.find([tmp_path]))
+    table = run_tables.settings("finetune", comparison.find_runs([tmp_path]))
     # What a run is of stands in its folder's name; what a grid runs besides
     # is no setting of its results.
     fake_workdirs.finetune(
         tmp_path / "e", "rte", metrics, NUM_EPOCHS=3, ROWS=("full",)
     )
     assert run_tables.settings(
-        "finetune", workdirs.find([tmp_path])
+        "finetune", comparison.find_runs([tmp_path])
     ).header == ["workdir", "WEIGHT_DECAY"]
     assert table.header == ["workdir", "WEIGHT_DECAY"]
     # So is a parameter without a macro, but not what only one run has.
@@ -135,7 +137,7 @@ def test_settings_that_differ(tmp_path):
         with open(tmp_path / name / "config.gin", "a") as config:
             config.write(f"adam.Adam.beta_2 = {value}\nf.{name} = 1\n")
     assert run_tables.settings(
-        "finetune", workdirs.find([tmp_path])
+        "finetune", comparison.find_runs([tmp_path])
     ).header == ["workdir", "WEIGHT_DECAY", "adam.Adam.beta_2"]
     assert [tuple(row) for row in texts(table)] == [
         (str(tmp_path / "a"), ""),
@@ -152,7 +154,7 @@ def test_all_results(tmp_path):
         LM_LOSS_WEIGHT=0.0,
     )
     fake_workdirs.pretrain(tmp_path / "b", [])
-    results = comparison.over_seeds(workdirs.find([tmp_path]))
+    results = comparison.over_seeds(comparison.find_runs([tmp_path]))
     assert texts(run_tables.all_results(results)) == [
         ["finetune", "RTE", "dev", "no_auxiliary_lm"]
         + ["accuracy 55.0 (50.0 to 60.0)", "2", str(tmp_path / "a")],

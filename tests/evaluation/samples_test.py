@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.evaluation import samples
 from gpt1_keras.models import causal_lm
+from gpt1_keras.models import generation
 from tests.reference import letter_tokenizer
 from tests.reference import small_models
 
@@ -28,7 +28,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def sampler(model):
-    return samples.Sampler(
+    return generation.Sampler(
         model,
         Recorder(),
         prompt="It was",
@@ -69,7 +69,7 @@ def test_leaves_the_preprocessor_in_place(sampler, model):
 
 
 def test_top_1_is_greedy(model):
-    greedy = samples.Sampler(
+    greedy = generation.Sampler(
         model,
         Recorder(),
         prompt="It was",
@@ -86,7 +86,7 @@ def test_top_1_is_greedy(model):
 
 
 def test_long_prompt_leaves_room_for_a_token(model):
-    sampler = samples.Sampler(
+    sampler = generation.Sampler(
         model,
         Recorder(),
         prompt="a" * 50,

@@ -1,11 +1,11 @@
 import jinja2
 import pytest
 
-from gpt1_keras.evaluation import templates
+from gpt1_keras.evaluation import text_view
 
 
 def test_text_is_escaped():
-    found = templates.render(
+    found = text_view.render(
         "token_page.html.jinja", title="<a> & b", legend="", texts=[]
     )
     assert "<h1>&lt;a&gt; &amp; b</h1>" in found
@@ -13,4 +13,4 @@ def test_text_is_escaped():
 
 def test_what_a_template_names_must_be_given():
     with pytest.raises(jinja2.UndefinedError, match="legend"):
-        templates.render("token_page.html.jinja", title="", texts=[])
+        text_view.render("token_page.html.jinja", title="", texts=[])

@@ -1,26 +1,26 @@
 import re
 
-from gpt1_keras.evaluation import token_page
+from gpt1_keras.evaluation import text_view
 from tests.evaluation import report_test
 
 
 def test_the_less_probable_the_darker():
-    tokens = token_page.surprise(["a ", "b", "c"], [0.0, -5.0, -40.0])
+    tokens = text_view.surprise(["a ", "b", "c"], [0.0, -5.0, -40.0])
     assert [token.shade for token in tokens] == [0.0, 0.5, 1.0]
     assert tokens[1].note == "log-probability -5.00, probability 0.0067"
 
 
 def test_the_largest_share_is_the_darkest():
-    tokens = token_page.attended(["a ", "b"], [0.2, 0.8])
+    tokens = text_view.attended(["a ", "b"], [0.2, 0.8])
     assert [token.shade for token in tokens] == [0.25, 1.0]
     assert tokens[0].note == "20.0 % of the attention"
 
 
 def test_page_stands_alone_and_escapes(tmp_path):
-    tokens = token_page.surprise(["<b> ", "\u23ce", "x"], [-1.0, -2.0, -3.0])
-    path = token_page.write(
+    tokens = text_view.surprise(["<b> ", "\u23ce", "x"], [-1.0, -2.0, -3.0])
+    path = text_view.write(
         tmp_path / "tokens.html",
-        [token_page.Text("one & two", tokens, ["a note"])],
+        [text_view.Text("one & two", tokens, ["a note"])],
         title="a title",
         legend="dark is rare",
     )

@@ -4,14 +4,13 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import workdirs
 from tests.reference import fake_workdirs
 
 ACCURACY = {"accuracy": 0.5}
 
 
 def find_one(folder):
-    (run,) = workdirs.find([folder])
+    (run,) = comparison.find_runs([folder])
     return run
 
 
@@ -67,7 +66,7 @@ def test_nothing_is_guessed_without_the_files(tmp_path):
     assert run.seeds == {"42": ACCURACY}
     folder = fake_workdirs.finetune(tmp_path / "b", "rte", ACCURACY)
     (folder / "preset" / "config.json").unlink()
-    assert workdirs.find([tmp_path / "b"])[0].row is None
+    assert comparison.find_runs([tmp_path / "b"])[0].row is None
 
 
 def test_macros_of_a_grid_do_not_speak_for_its_cells(tmp_path):
@@ -102,7 +101,7 @@ def test_seeds_belong_to_the_aggregate_above(tmp_path):
     assert run.lines("2") == [{"step": 3}]
     # Before the aggregate is written they stand for themselves.
     (folder / "result.json").unlink()
-    found = workdirs.find([tmp_path])
+    found = comparison.find_runs([tmp_path])
     assert [each.path.name for each in found] == ["seed_1", "seed_2"]
     assert {each.config for each in found} == {folder / "config.gin"}
 
@@ -116,7 +115,7 @@ def test_tasks_of_a_suite_share_its_configuration(tmp_path):
         record = {"run": "finetune", "task": task, "seed": 1}
         record |= {"metrics": ACCURACY, "config_sha256": sha256}
         fake_workdirs.write_json(tmp_path / task / "result.json", record)
-    found = workdirs.find([tmp_path])
+    found = comparison.find_runs([tmp_path])
     assert [run.task for run in found] == ["cola", "rte"]
     assert {run.row for run in found} == {"no_auxiliary_lm"}
 
@@ -132,7 +131,7 @@ def test_seeds_of_an_unfinished_cell_have_the_grid_s_configuration(tmp_path):
         record |= {"lm_loss_weight": 0.0, "backbone": "GPT1Backbone"}
         fake_workdirs.write_json(cell / f"seed_{seed}" / "result.json", record)
     fake_workdirs.write_lines(cell / "seed_3", [{"step": 1, "loss": 2.0}])
-    found = workdirs.find([tmp_path])
+    found = comparison.find_runs([tmp_path])
     assert {run.config for run in found} == {tmp_path / "config.gin"}
     assert [run.is_sample for run in found] == [False] * 3
     assert [run.row for run in found] == ["no_auxiliary_lm"] * 2 + [None]
@@ -156,7 +155,7 @@ def test_inner_folders_and_repetitions_are_left_out(tmp_path):
     for name in ("checkpoints", "preset", ".hidden"):
         fake_workdirs.write_json(folder / name / "result.json", {"run": "x"})
     fake_workdirs.finetune(tmp_path / "b", "cola", {"matthews": 0.1})
-    found = workdirs.find([tmp_path / "b", tmp_path, str(tmp_path)])
+    found = comparison.find_runs([tmp_path / "b", tmp_path, str(tmp_path)])
     assert [run.task for run in found] == ["cola", "rte"]
 
 
@@ -170,7 +169,7 @@ def test_paths_are_shown_as_they_were_given(tmp_path, monkeypatch):
 
 def test_missing_folder(tmp_path):
     with pytest.raises(errors.InputError, match="none is not a folder"):
-        workdirs.find([tmp_path / "none"])
+        comparison.find_runs([tmp_path / "none"])
 
 
 @pytest.mark.parametrize(
@@ -187,5 +186,5 @@ def test_damaged_files_are_named(tmp_path, name, text, expected):
     fake_workdirs.write_lines(tmp_path, [])
     (tmp_path / name).write_text(text)
     with pytest.raises(errors.InputError, match=expected) as caught:
-        workdirs.find([tmp_path])
+        comparison.find_runs([tmp_path])
     assert "\n" not in str(caught.value)

@@ -5,11 +5,10 @@ import pytest
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import causal_lm_preprocessor
 from gpt1_keras.models import lstm_backbone
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import task_preprocessor
-from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.models import tokenizer
 from gpt1_keras.tasks import benchmarks
 from tests.models import lstm_backbone_test
 from tests.reference import small_models
@@ -35,7 +34,7 @@ def network(pipeline):
 def test_language_model_of_an_lstm(tmp_path, pipeline, network):
     model = builders.gpt1_causal_lm(network, pipeline)
     model.save_to_preset(str(tmp_path))
-    for cls in (causal_lm.GPT1CausalLM, tokenizer_lib.GPT1Tokenizer):
+    for cls in (causal_lm.GPT1CausalLM, tokenizer.GPT1Tokenizer):
         found = cls.from_preset(str(tmp_path))
         assert isinstance(found, cls)
         assert cls.backbone_cls is backbone.GPT1Backbone
@@ -45,7 +44,7 @@ def test_language_model_of_an_lstm(tmp_path, pipeline, network):
         keras.ops.convert_to_numpy(found(INPUTS)),
         keras.ops.convert_to_numpy(model(INPUTS)),
     )
-    ids = causal_lm_preprocessor.GPT1CausalLMPreprocessor.from_preset(
+    ids = preprocessors.GPT1CausalLMPreprocessor.from_preset(
         str(tmp_path)
     ).tokenizer.pipeline.encode("the cat")
     assert ids == pipeline.encode("the cat")
@@ -53,8 +52,8 @@ def test_language_model_of_an_lstm(tmp_path, pipeline, network):
 
 def test_fine_tuned_lstm_keeps_its_head(tmp_path, pipeline, network):
     task = benchmarks.benchmark("sst2")
-    preprocessor = task_preprocessor.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline),
+    preprocessor = preprocessors.GPT1TaskPreprocessor(
+        tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
         transform=task.transform.__name__,
         sequence_length=12,
         task=task.name,
@@ -74,7 +73,7 @@ def test_fine_tuned_lstm_keeps_its_head(tmp_path, pipeline, network):
 
 
 def test_backbone_of_nobody_is_refused(tmp_path):
-    class Other(tokenizer_lib.GPT1Tokenizer):
+    class Other(tokenizer.GPT1Tokenizer):
         backbone_cls = lstm_backbone.LSTMBackbone
 
     pipeline = small_models.byte_pairs()

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 from keras import ops
 
-from gpt1_keras.data import continuations
 from gpt1_keras.data import example_batches
-from gpt1_keras.data import loader
-from gpt1_keras.data import packed_items
+from gpt1_keras.data import loaders
+from gpt1_keras.data import packing
 from gpt1_keras.models import branches
-from gpt1_keras.training import branch_scores
 from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
 from tests.reference import small_models
 
 
@@ -22,10 +21,10 @@ def items():
         return draws.integers(0, 23, size).tolist()
 
     return [
-        continuations.Item(
+        packing.Item(
             ids(1, 7),
             tuple(
-                continuations.Continuation(ids(1, 5), int(draws.integers(2)))
+                packing.Continuation(ids(1, 5), int(draws.integers(2)))
                 for _ in range(draws.integers(1, 5))
             ),
         )
@@ -67,13 +66,13 @@ def expected(network, chosen):
 def score(network, packed, **options):
     learner = learner_lib.Learner(
         branches.branching_network(network),
-        scorer=branch_scores.BranchScores(
+        scorer=losses.BranchScores(
             num_branches=packed.num_branches, chunk_size=5
         ),
     )
     batches = example_batches.ScoredExamples(packed, **options)
     found = learner.predict(
-        loader.load(batches, first_step=0, num_steps=len(batches)), verbose=0
+        loaders.load(batches, first_step=0, num_steps=len(batches)), verbose=0
     )
     names = ("log_probability", "num_tokens", "num_likeliest")
     return packed.scores(*(batches.restore(found[name]) for name in names))
@@ -91,7 +90,7 @@ def score(network, packed, **options):
 def test_scores_of_branches(num_special_tokens, share_prefix, options):
     network = small_models.network(num_special_tokens=num_special_tokens)
     chosen = items()
-    packed = packed_items.PackedItems(chosen, share_prefix=share_prefix)
+    packed = packing.PackedItems(chosen, share_prefix=share_prefix)
     found = score(network, packed, **options)
     total, count, likeliest = zip(*expected(network, chosen))
     np.testing.assert_allclose(

@@ -3,7 +3,7 @@ import keras
 import numpy as np
 import pytest
 
-from gpt1_keras import gin_reader
+from gpt1_keras import config as config_lib
 from gpt1_keras.models import builders
 from tests.reference import small_models
 
@@ -20,7 +20,7 @@ def as_before():
 
 def shapes(network):
     """Shapes of the weights of the network of a gin file, none allocated."""
-    gin_reader.parse(["gin/pretrain.gin", f"gin/model/{network}.gin"], [])
+    config_lib.parse(["gin/pretrain.gin", f"gin/model/{network}.gin"], [])
     build = gin.query_parameter("%BUILD_BACKBONE").scoped_configurable_fn
     # In this scope a variable knows its shape and waits for its value.
     with keras.StatelessScope(initialize_variables=False):

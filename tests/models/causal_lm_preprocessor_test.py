@@ -2,7 +2,7 @@ import keras_hub
 import numpy as np
 from keras import ops
 
-from gpt1_keras.models import causal_lm_preprocessor
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import tokenizer
 from tests.reference import keras_hub_programs
 from tests.reference import small_models
@@ -12,7 +12,7 @@ THE, CAT, A = 56, 58, 28
 
 
 def make(sequence_length=5):
-    return causal_lm_preprocessor.GPT1CausalLMPreprocessor(
+    return preprocessors.GPT1CausalLMPreprocessor(
         tokenizer.GPT1Tokenizer.from_pipeline(small_models.byte_pairs()),
         sequence_length=sequence_length,
     )
@@ -59,14 +59,14 @@ def test_round_trip_by_preset(tmp_path):
     small_models.network(vocabulary_size=60).save_to_preset(str(tmp_path))
     preprocessor.save_to_preset(str(tmp_path))
     read = keras_hub.models.CausalLMPreprocessor.from_preset(str(tmp_path))
-    assert type(read) is causal_lm_preprocessor.GPT1CausalLMPreprocessor
+    assert type(read) is preprocessors.GPT1CausalLMPreprocessor
     assert read.get_config() == preprocessor.get_config()
     assert read.tokenizer("a cat") == [A, CAT]
 
 
 def test_keras_hub_preprocessing_program():
     keras_hub_programs.programs().run_preprocessing_layer_test(
-        cls=causal_lm_preprocessor.GPT1CausalLMPreprocessor,
+        cls=preprocessors.GPT1CausalLMPreprocessor,
         init_kwargs={"tokenizer": make().tokenizer, "sequence_length": 3},
         input_data=["the cat"],
         expected_output=(

@@ -10,7 +10,7 @@ import pytest
 from keras import ops
 
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import causal_lm_preprocessor
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
@@ -28,7 +28,7 @@ def make(preprocessor=None, **changes):
 
 def with_tokenizer():
     pipeline = small_models.byte_pairs()
-    preprocessor = causal_lm_preprocessor.GPT1CausalLMPreprocessor(
+    preprocessor = preprocessors.GPT1CausalLMPreprocessor(
         tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline), sequence_length=12
     )
     return make(preprocessor, vocabulary_size=pipeline.vocabulary_size)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from gpt1_keras.data import packed_items
+from gpt1_keras.data import packing
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import transfer
@@ -140,7 +140,7 @@ def test_transfer(num_layers, is_equal):
 def test_scores_of_continuations():
     chosen = branches_test.items()
     model = network()
-    packed = packed_items.PackedItems(chosen, share_prefix=model.can_branch)
+    packed = packing.PackedItems(chosen, share_prefix=model.can_branch)
     found = branches_test.score(
         model, packed, batch_size=4, bucket_lengths=(12,)
     )

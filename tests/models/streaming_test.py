@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import streaming
+from gpt1_keras.models import generation
 from tests.reference import small_models
 
 
@@ -15,7 +15,7 @@ def model():
 def stream(model, prompt, num_tokens, **options):
     sampler = options.pop("sampler", keras_hub.samplers.GreedySampler())
     return list(
-        streaming.stream(
+        generation.stream(
             model, prompt, sampler, num_tokens=num_tokens, **options
         )
     )

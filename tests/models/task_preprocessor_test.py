@@ -4,9 +4,9 @@ import pytest
 
 from gpt1_keras.layers import heads
 from gpt1_keras.models import builders
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import task_preprocessor
-from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.models import tokenizer
 from gpt1_keras.runs import presets
 from tests.reference import keras_hub_programs
 from tests.reference import small_models
@@ -21,8 +21,8 @@ START, DELIMITER, EXTRACT = (PIPELINE.vocabulary_size + i for i in range(3))
 
 def preprocessor(transform, **changes):
     settings = {"sequence_length": 12, "task": "name"} | changes
-    return task_preprocessor.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(PIPELINE),
+    return preprocessors.GPT1TaskPreprocessor(
+        tokenizer.GPT1Tokenizer.from_pipeline(PIPELINE),
         transform=transform,
         **settings,
     )
@@ -176,8 +176,8 @@ def test_config_round_trip():
         "score_range": [0, 5],
     }
     assert {name: config[name] for name in wanted} == wanted
-    again = task_preprocessor.GPT1TaskPreprocessor.from_config(config)
-    assert type(again.tokenizer) is tokenizer_lib.GPT1Tokenizer
+    again = preprocessors.GPT1TaskPreprocessor.from_config(config)
+    assert type(again.tokenizer) is tokenizer.GPT1Tokenizer
     assert again.tokenizer.pipeline is None  # It comes with the preset.
     assert {name: again.get_config()[name] for name in wanted} == wanted
 
@@ -240,7 +240,7 @@ def test_preset_round_trip(transform, tmp_path):
     expected = logits(model, ours(RAW[transform]))
     np.testing.assert_allclose(logits(again, inputs), expected, atol=1e-6)
     assert np.ptp(expected, axis=0).min() > 1e-3  # They depend on the text.
-    only = task_preprocessor.GPT1TaskPreprocessor.from_preset(directory)
+    only = preprocessors.GPT1TaskPreprocessor.from_preset(directory)
     assert only.task == "name"
     assert_arrays(only(RAW[transform]), *inputs.values())
 
@@ -318,7 +318,7 @@ def test_fit_from_raw_strings(as_chain):
 
 def test_keras_hub_preprocessing_program():
     keras_hub_programs.programs().run_preprocessing_layer_test(
-        cls=task_preprocessor.GPT1TaskPreprocessor,
+        cls=preprocessors.GPT1TaskPreprocessor,
         init_kwargs={
             "tokenizer": preprocessor("classification").tokenizer,
             "sequence_length": 4,

@@ -19,7 +19,6 @@ from gpt1_keras.models import task_model
 from gpt1_keras.training import learner
 from gpt1_keras.training import losses
 from gpt1_keras.training import optimizers
-from gpt1_keras.training import schedules
 
 # Their gradient is zero by symmetry: rounding noise that Adam blows up.
 KEY_BIAS = "c_attn/b"
@@ -83,7 +82,7 @@ def optimizer(meta):
     """Return the optimizer with the golden file's hyperparameters."""
     num_steps = meta["n_updates_total"]
     return optimizers.AdamWithDecay(
-        learning_rate=schedules.WarmupLinear(
+        learning_rate=optimizers.WarmupLinear(
             peak_learning_rate=meta["lr"],
             num_steps=num_steps,
             warmup_steps=meta["lr_warmup"] * num_steps,

@@ -12,15 +12,15 @@ import sys
 import numpy as np
 
 from gpt1_keras.models import backbone as backbone_lib
-from gpt1_keras.runs import benchmark_files
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import probing
-from gpt1_keras.tasks.probes import acceptability
+from gpt1_keras.runs import sources
+from gpt1_keras.runs import zero_shot
+from gpt1_keras.tasks import zero_shot as zero_shot_lib
 
 NAMES = ("log_probability", "num_tokens")
 
 
-class Recorder(acceptability.Acceptability):
+class Recorder(zero_shot_lib.Acceptability):
     """Keeps the scores that it measures."""
 
     def measure(self, examples, scores, train=None):
@@ -32,13 +32,13 @@ class Recorder(acceptability.Acceptability):
 def use(preset, data):
     """Return dict of metrics and scores."""
     recorder = Recorder()
-    runner = probing.Probing(
+    runner = zero_shot.Probing(
         probes=[recorder],
-        data=benchmark_files.BenchmarkFiles(
+        data=sources.BenchmarkFiles(
             data_dir=data, sample_examples=0, sample_seed=0
         ),
         split=None,
-        scoring=probing.Scoring(
+        scoring=zero_shot.Scoring(
             batch_size=8,
             bucket_lengths=(8, 16, 32),
             softmax_chunk=16,

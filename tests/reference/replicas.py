@@ -93,7 +93,7 @@ def _train_one(learner, batches):
     import keras
     from keras import ops
 
-    from gpt1_keras.data import loader
+    from gpt1_keras.data import loaders
 
     seen = []
 
@@ -101,9 +101,9 @@ def _train_one(learner, batches):
         def on_train_batch_end(self, batch, logs=None):
             seen.append((float(logs["loss"]), float(logs["gradient_norm"])))
 
-    loaded = loader.load(batches, first_step=0, num_steps=NUM_UPDATES)
+    loaded = loaders.load(batches, first_step=0, num_steps=NUM_UPDATES)
     learner.fit(loaded, epochs=1, verbose=0, shuffle=False, callbacks=[Keep()])
-    loaded = loader.load(batches, first_step=90, num_steps=3)
+    loaded = loaders.load(batches, first_step=90, num_steps=3)
     scores = learner.predict(loaded, verbose=0)
     if "logits" in scores:
         scores["logits"] -= scores["logits"].mean(axis=1, keepdims=True)

@@ -15,9 +15,9 @@ class SlowTokenizer(letter_tokenizer.LetterTokenizer):
 
 
 if __name__ == "__main__":
-    from gpt1_keras.data import prepare  # not needed by the workers
+    from gpt1_keras.data import corpus  # not needed by the workers
 
-    prepare.prepare(
+    corpus.prepare(
         [sys.argv[1]],
         SlowTokenizer(),
         sys.argv[2],

@@ -11,11 +11,10 @@ from keras import ops
 
 from gpt1_keras import main
 from gpt1_keras.data import transforms
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import task_preprocessor
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import pretrained
 from tests.reference import small_models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -31,10 +30,10 @@ def write(directory, task, preset, *, seed=0):
         preset: path of `tiny_task.write_preset`, for tokenizer and sizes.
         seed: int.
     """
-    source = pretrained.Pretrained(
+    source = presets.Pretrained(
         preset=preset, num_transferred_layers=-1, dropout=0.0
     )
-    preprocessor = task_preprocessor.GPT1TaskPreprocessor(
+    preprocessor = preprocessors.GPT1TaskPreprocessor(
         tokenizer_lib.GPT1Tokenizer.from_pipeline(source.tokenizer()),
         transform=task.transform.__name__,
         sequence_length=LENGTH,

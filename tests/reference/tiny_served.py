@@ -8,8 +8,7 @@ import tensorflow as tf
 
 from gpt1_keras.data import examples
 from gpt1_keras.models import causal_lm
-from gpt1_keras.serving import tf_language_model_server
-from gpt1_keras.serving import tf_task_server
+from gpt1_keras.serving import tf_signatures
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.text import tf_tokenizer
 from tests.reference import tiny_fine_tuned
@@ -70,7 +69,7 @@ def server(name):
     """The `TaskServer` of `model(name)`."""
     network = model(name)
     graph = graph_tokenizer(network.preprocessor.tokenizer.pipeline.sha256)
-    return tf_task_server.TaskServer(network, graph)
+    return tf_signatures.TaskServer(network, graph)
 
 
 @functools.cache
@@ -95,7 +94,7 @@ def language_model_server():
             str(tiny_task.write_preset(pathlib.Path(folder) / "preset"))
         )
     tokenizer = network.preprocessor.tokenizer.pipeline
-    return tf_language_model_server.LanguageModelServer(
+    return tf_signatures.LanguageModelServer(
         network,
         tf_tokenizer.GraphTokenizer(tokenizer),
         opening_id=OPENING,

@@ -10,7 +10,7 @@ import keras
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 from tests.reference import small_models
 
@@ -45,7 +45,9 @@ def write_preset(directory, tokenizer=None):
     """Save a small `GPT1CausalLM` with a vocabulary of the words."""
     draws = random.Random(1)
     texts = [sentence(draws)[0] for _ in range(200)]
-    tokenizer = tokenizer or training.train_bpe(texts, vocabulary_size=80)
+    tokenizer = tokenizer or train_vocabulary.train_bpe(
+        texts, vocabulary_size=80
+    )
     keras.utils.set_random_seed(0)
     network = backbone.GPT1Backbone(
         **small_models.SIZES

@@ -12,8 +12,8 @@ import keras
 import numpy as np
 import pytest
 
+from gpt1_keras import results
 from gpt1_keras.evaluation import predictions
-from gpt1_keras.runs import result
 from tests.reference import kill_run
 from tests.reference import tiny_task
 
@@ -50,7 +50,7 @@ def continued(make, directory, *, stop, **settings):
         experiment = make(directory, backend=backend, **settings)
         status, output = experiment.finish(workdirs[backend])
         assert status == 0, output
-        assert result.read(workdirs[backend])["backend"] == backend
+        assert results.read(workdirs[backend])["backend"] == backend
     return step, workdirs
 
 
@@ -88,7 +88,7 @@ def pretrained(tmp_path_factory):
 def test_pretraining(pretrained):
     step, workdirs = pretrained
     assert_same(step, workdirs, kill_run.NUM_STEPS)
-    found = [result.read(workdirs[name])["metrics"] for name in BACKENDS]
+    found = [results.read(workdirs[name])["metrics"] for name in BACKENDS]
     for metrics in found[1:]:
         assert metrics["tokens"] == found[0]["tokens"]
         assert metrics["loss"] == pytest.approx(found[0]["loss"], rel=1e-4)
@@ -99,7 +99,7 @@ def test_fine_tuning(tmp_path):
         tiny_task.Experiment, tmp_path, stop=30, **FINE_TUNING
     )
     assert_same(step, workdirs, tiny_task.NUM_STEPS)
-    found = [result.read(workdirs[name])["metrics"] for name in BACKENDS]
+    found = [results.read(workdirs[name])["metrics"] for name in BACKENDS]
     assert found[0] == found[1] == found[2]
 
 
@@ -110,7 +110,7 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
     fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", **settings)
     status, output = fine_tuning.finish(tmp_path / "cola")
     assert status == 0, output
-    learnt = result.read(tmp_path / "cola")
+    learnt = results.read(tmp_path / "cola")
     assert learnt["backend"] == "jax"
     tables = []
     for backend in ("tensorflow", "jax"):
@@ -123,7 +123,7 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
         }
         status, output = evaluation.finish(workdir)
         assert status == 0, output
-        found = result.read(workdir)
+        found = results.read(workdir)
         assert found["backend"] == backend
         assert found["metrics"] == learnt["metrics"]
         tables.append(probabilities(workdir / "predictions.tsv"))

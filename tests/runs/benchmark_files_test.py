@@ -2,7 +2,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.runs import benchmark_files
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_task
 
@@ -15,7 +15,7 @@ def cache(tmp_path, monkeypatch):
 
 
 def of(data_dir=None, *, sample_examples=8, sample_seed=0):
-    return benchmark_files.BenchmarkFiles(
+    return sources.BenchmarkFiles(
         data_dir=data_dir,
         sample_examples=sample_examples,
         sample_seed=sample_seed,

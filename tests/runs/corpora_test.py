@@ -6,7 +6,7 @@ import keras
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import corpora
+from gpt1_keras.runs import sources
 from tests.reference import kill_run
 
 
@@ -16,7 +16,7 @@ def make(tmp_path, monkeypatch):
     monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
 
     def corpus(**settings):
-        return corpora.Corpus(
+        return sources.Corpus(
             **{
                 "corpus": str(kill_run.write_books(tmp_path / "books")),
                 "vocabulary": None,
@@ -131,8 +131,8 @@ class RawExperiment(kill_run.Experiment):
 
 
 def test_raw_text_needs_tensorflow(make, monkeypatch):
-    raw = corpora.RawText(corpus=make(), pool_books=2)
-    monkeypatch.setattr(corpora.keras.config, "backend", lambda: "jax")
+    raw = sources.RawText(corpus=make(), pool_books=2)
+    monkeypatch.setattr(sources.keras.config, "backend", lambda: "jax")
     expected = "needs KERAS_BACKEND=tensorflow, not jax; the default reads"
     with pytest.raises(errors.InputError, match=expected) as caught:
         raw.open()
@@ -143,7 +143,7 @@ def test_raw_text_holds_out_what_prepared_books_do(make):
     pytest.importorskip("tensorflow")
     if keras.config.backend() != "tensorflow":
         pytest.skip("for the TensorFlow backend")
-    raw, tokenizer = corpora.RawText(corpus=make(), pool_books=2).open()
+    raw, tokenizer = sources.RawText(corpus=make(), pool_books=2).open()
     prepared, same = make().open()
     assert tokenizer.sha256 == same.sha256
     names = [sorted(x.split("held_out").names) for x in (raw, prepared)]

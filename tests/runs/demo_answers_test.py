@@ -4,7 +4,7 @@ from scipy import special
 
 from gpt1_keras.data import examples
 from gpt1_keras.models import causal_lm
-from gpt1_keras.runs import demo_answers
+from gpt1_keras.runs import demo
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -21,7 +21,7 @@ def folder(tmp_path_factory):
 def test_task(folder, name):
     task = benchmarks.benchmark(name)
     model = tiny_fine_tuned.write(folder / name, task, folder / "pretrained")
-    answers = demo_answers.TaskAnswers(folder / name / "preset")
+    answers = demo.TaskAnswers(folder / name / "preset")
     given = {
         "text": "the old captain",
         "text_pair": "our gate",
@@ -44,7 +44,7 @@ def test_task(folder, name):
 
 @pytest.fixture(scope="module")
 def language_model(folder):
-    return demo_answers.LanguageModelAnswers(folder / "pretrained", seed=1)
+    return demo.LanguageModelAnswers(folder / "pretrained", seed=1)
 
 
 @pytest.mark.parametrize("text", ["the old captain\nnear", "x", "the " * 50])

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpt1_keras import bindings
+from gpt1_keras import config
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.sample_world import benchmarks as sample_benchmarks
 from gpt1_keras.runs import export
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import served_task
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import custom
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -153,7 +152,7 @@ def test_another_model_is_the_next_version(folder, model, here, tmp_path):
     for version, preset in (("1", folder / "cola"), ("2", tmp_path / "other")):
         extra = workdir / "saved_model" / version / "assets.extra"
         # gin breaks long lines.
-        kept = bindings.read((extra / "config.gin").read_text())
+        kept = config.read_bindings((extra / "config.gin").read_text())
         assert kept.macros["PRESET"] == str(preset)
 
 
@@ -239,7 +238,7 @@ def test_families(folder, sample, tmp_path, name):
 def test_word_pieces(folder, tmp_path):
     """A graph with an operation of tensorflow-text, in a bare process."""
     texts = [row.text for row in glue.read_cola(folder / "data", "train")]
-    tokenizer = training.train_wordpiece(texts, vocabulary_size=60)
+    tokenizer = train_vocabulary.train_wordpiece(texts, vocabulary_size=60)
     assert tokenizer.type == "wordpiece"
     tiny_task.write_preset(tmp_path / "pretrained", tokenizer=tokenizer)
     task = benchmarks.benchmark("cola")
@@ -335,7 +334,7 @@ def test_another_tokenizer_is_not_published(
     folder, model, here, tmp_path, monkeypatch, settings, expected
 ):
     """Every id of the graph is one too high."""
-    graph_tokenizer = served_task.serving_options.Options.graph_tokenizer
+    graph_tokenizer = export.serving_options.Options.graph_tokenizer
 
     def shifted(self, tokenizer, rows):
         graph = graph_tokenizer(self, tokenizer, rows)
@@ -343,7 +342,7 @@ def test_another_tokenizer_is_not_published(
         return graph
 
     monkeypatch.setattr(
-        served_task.serving_options.Options, "graph_tokenizer", shifted
+        export.serving_options.Options, "graph_tokenizer", shifted
     )
     refused(folder, tmp_path, expected, **settings)
 

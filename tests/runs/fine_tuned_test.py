@@ -6,9 +6,9 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples as examples_lib
-from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.tasks import targets
+from gpt1_keras.tasks import task as task_lib
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -40,9 +40,7 @@ def models(folder):
 
 
 def scoring(dtype="float32"):
-    return fine_tuned.Scoring(
-        batch_size=2, bucket_lengths=(16, 32), dtype=dtype
-    )
+    return presets.Scoring(batch_size=2, bucket_lengths=(16, 32), dtype=dtype)
 
 
 def examples_of(name):
@@ -59,7 +57,7 @@ def examples_of(name):
 @pytest.mark.parametrize("name", ["cola", "stsb", "race"])
 @pytest.mark.parametrize("place", ["", "preset"])
 def test_scores_examples_without_labels(folder, models, name, place):
-    model = fine_tuned.FineTuned(folder / name / place, scoring())
+    model = presets.FineTuned(folder / name / place, scoring())
     assert model.directory == folder / name / "preset"
     assert model.preprocessor.task == name
     task = benchmarks.of_preset(model.preprocessor)
@@ -77,7 +75,7 @@ def test_computes_in_the_dtype_asked_for(folder, models):
     """Near the logits of float32, but not equal."""
     found = {}
     for dtype in ("float32", "mixed_bfloat16"):
-        model = fine_tuned.FineTuned(folder / "cola", scoring(dtype))
+        model = presets.FineTuned(folder / "cola", scoring(dtype))
         task = benchmarks.benchmark("cola")
         examples = model.labelled(task, examples_of("cola"), "test")
         found[dtype] = model.logits(examples)
@@ -89,11 +87,11 @@ def test_computes_in_the_dtype_asked_for(folder, models):
 
 def test_task_with_other_labels(folder, models):
     """The same words in another order are other classes."""
-    model = fine_tuned.FineTuned(folder / "cola", scoring())
+    model = presets.FineTuned(folder / "cola", scoring())
     mine = dataclasses.replace(
         benchmarks.benchmark("cola"),
         name="mine",
-        target=targets.Classes(("1", "0")),
+        target=task_lib.Classes(("1", "0")),
     )
     expected = (
         r"fine-tuned on cola \(classification with labels 0, 1\), but mine is "
@@ -109,7 +107,7 @@ def test_task_with_other_labels(folder, models):
 )
 def test_task_of_another_kind(folder, models, preset, task):
     """The last two have the labels of CoLA, the others none."""
-    model = fine_tuned.FineTuned(folder / preset, scoring())
+    model = presets.FineTuned(folder / preset, scoring())
     expected = f"fine-tuned on {preset} .*, but {task} is "
     with pytest.raises(errors.InputError, match=expected):
         model.labelled(benchmarks.benchmark(task), [], "dev")
@@ -124,9 +122,9 @@ def test_task_of_another_kind(folder, models, preset, task):
 )
 def test_mistakes(folder, name, expected):
     with pytest.raises(errors.InputError, match=expected):
-        fine_tuned.FineTuned(folder / name, scoring())
+        presets.FineTuned(folder / name, scoring())
 
 
 def test_unknown_dtype(folder, models):
     with pytest.raises(errors.InputError, match="DTYPE is 'float23'"):
-        fine_tuned.FineTuned(folder / "cola", scoring("float23"))
+        presets.FineTuned(folder / "cola", scoring("float23"))

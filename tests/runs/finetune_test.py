@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from gpt1_keras import main
+from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.evaluation import predictions
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import result
 from tests.models import lstm_backbone_test
 from tests.reference import kill_run
 from tests.reference import tiny_fine_tuned
@@ -55,7 +55,7 @@ def finished(experiment):
 
 
 def test_learns_the_task(finished):
-    found = result.read(finished)
+    found = results.read(finished)
     assert (found["run"], found["task"], found["split"]) == (
         *("finetune", "cola"),
         "dev",
@@ -92,7 +92,7 @@ def test_evaluates_each_epoch_and_early(finished):
 
 def test_preset_is_the_best_model_on_dev(experiment, finished):
     """Its predictions, from raw strings, give the metric of the result."""
-    found = result.read(finished)
+    found = results.read(finished)
     lines = kill_run.lines(finished)
     best = max(
         (line for line in lines if line.get("split") == "dev"),
@@ -178,7 +178,7 @@ def score_own(folder, workdir, file, **settings):
 
 
 def test_own_file_one_command_a_model(own, tmp_path):
-    found = result.read(own / "run")
+    found = results.read(own / "run")
     assert found["task"] == "custom" and found["paper"] == {}
     assert found["num_train_examples"] + found["num_examples"] == 160
     assert 8 <= found["num_examples"] <= 24
@@ -186,7 +186,7 @@ def test_own_file_one_command_a_model(own, tmp_path):
     # The rows held out are there to look at, and score as they did.
     status, errors = score_own(own, tmp_path, own / "run" / "dev.jsonl")
     assert status == 0, errors
-    again = result.read(tmp_path)
+    again = results.read(tmp_path)
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
     assert (tmp_path / "plots" / "confusion.png").exists()
@@ -197,7 +197,7 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     file.write_text('{"text": "the garden"}\n{"text": "a tall harbour"}\n')
     status, errors = score_own(own, tmp_path / "out", file)
     assert status == 0, errors
-    assert result.read(tmp_path / "out")["metrics"] == {}
+    assert results.read(tmp_path / "out")["metrics"] == {}
     table = predictions.read(tmp_path / "out" / "predictions.tsv")
     assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
     file.write_text('{"text": "the garden", "label": "h"}\n')
@@ -208,7 +208,7 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     file.write_text('{"text": "the garden", "label": "g"}\n')
     status, errors = score_own(own, tmp_path / "out", file)
     assert status == 0, errors
-    assert set(result.read(tmp_path / "out")["metrics"]) == {"accuracy"}
+    assert set(results.read(tmp_path / "out")["metrics"]) == {"accuracy"}
 
 
 def test_own_file_that_changed_after_the_end(own):
@@ -232,7 +232,7 @@ def test_texts_tokenised_on_the_way(finished, tmp_path):
     experiment = Raw(tmp_path, backend="tensorflow")
     status, errors = run(experiment, tmp_path / "run")
     assert status == 0, errors
-    found, encoded = result.read(tmp_path / "run"), result.read(finished)
+    found, encoded = results.read(tmp_path / "run"), results.read(finished)
     assert found["num_steps"] == encoded["num_steps"]
     assert found["metrics"]["matthews"] > 0.8
     assert found["config_sha256"] != encoded["config_sha256"]
@@ -270,7 +270,7 @@ def test_an_lstm_learns_is_scored_and_probed(experiment, tmp_path):
     lstm = {"PRESET": str(tmp_path / "lstm")}
     status, errors = run(experiment, tmp_path / "cola", **lstm)
     assert status == 0, errors
-    learnt = result.read(tmp_path / "cola")
+    learnt = results.read(tmp_path / "cola")
     assert learnt["backbone"] == "LSTMBackbone"
     assert learnt["metrics"]["matthews"] > 0.7
     data = {"DATA_DIR": str(experiment.directory / "data")}
@@ -282,7 +282,7 @@ def test_an_lstm_learns_is_scored_and_probed(experiment, tmp_path):
             gin_file, workdir, PRESET=preset, **data
         )
         assert status == 0, errors
-    scored = result.read(tmp_path / "dev")
+    scored = results.read(tmp_path / "dev")
     assert scored["metrics"] == pytest.approx(learnt["metrics"])
     assert not (tmp_path / "dev" / "tokens.html").exists()
 
@@ -290,8 +290,8 @@ def test_an_lstm_learns_is_scored_and_probed(experiment, tmp_path):
 def test_several_seeds(experiment, tmp_path):
     status, errors = run(experiment, tmp_path, SEEDS=(1, 2, 3), NUM_EPOCHS=1)
     assert status == 0, errors
-    each = [result.read(tmp_path / f"seed_{n}") for n in (1, 2, 3)]
-    found = result.read(tmp_path)
+    each = [results.read(tmp_path / f"seed_{n}") for n in (1, 2, 3)]
+    found = results.read(tmp_path)
     values = [one["metrics"]["accuracy"] for one in each]
     assert found["metrics"]["accuracy"] == sorted(values)[1]
     assert found["range"]["accuracy"] == [min(values), max(values)]
@@ -307,7 +307,7 @@ def test_several_seeds(experiment, tmp_path):
     status, errors = run(experiment, tmp_path, SEEDS=(1, 2, 3), NUM_EPOCHS=1)
     assert status == 0, errors
     assert (tmp_path / "seed_1" / "result.json").stat().st_mtime_ns == before
-    assert result.read(tmp_path)["metrics"] == found["metrics"]
+    assert results.read(tmp_path)["metrics"] == found["metrics"]
 
 
 def test_part_of_the_training_examples(experiment, tmp_path):
@@ -315,8 +315,8 @@ def test_part_of_the_training_examples(experiment, tmp_path):
         experiment, tmp_path, NUM_TRAIN_EXAMPLES=12, NUM_EPOCHS=1
     )
     assert status == 0, errors
-    assert result.read(tmp_path)["num_train_examples"] == 12
-    assert result.read(tmp_path)["num_steps"] == 1
+    assert results.read(tmp_path)["num_train_examples"] == 12
+    assert results.read(tmp_path)["num_steps"] == 1
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 from keras import ops
 
 from gpt1_keras import errors
-from gpt1_keras.runs import fitting
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import checkpoints
+from gpt1_keras.training import fit as fit_lib
 from tests.reference import kill_run
 from tests.reference import tiny_learner
 
@@ -22,10 +22,10 @@ NUM_STEPS = 8
 def test_dtype():
     before = keras.config.dtype_policy()
     try:
-        fitting.set_dtype("mixed_bfloat16")
+        fit_lib.set_dtype("mixed_bfloat16")
         assert keras.config.dtype_policy().name == "mixed_bfloat16"
         with pytest.raises(errors.InputError, match="DTYPE is 'float23'"):
-            fitting.set_dtype("float23")
+            fit_lib.set_dtype("float23")
     finally:
         keras.config.set_dtype_policy(before)
 
@@ -57,13 +57,13 @@ def fit(
 ):
     """Train a small network with dropout; return it and the history."""
     learner = learner or build()
-    history = fitting.fit(
+    history = fit_lib.fit(
         learner,
         tiny_learner.Batches(),
         workdir=workdir,
         num_steps=num_steps,
         tokens_per_step=24,
-        intervals=fitting.Intervals(
+        intervals=fit_lib.Intervals(
             **{
                 "log_steps": 1,
                 "evaluation_steps": 0,
@@ -205,7 +205,7 @@ def test_non_finite_loss_keeps_the_last_good_checkpoint(
 def test_first_update_tells_how_long_it_will_take(
     tmp_path, monkeypatch, caplog
 ):
-    monkeypatch.setattr(fitting, "_LONG_SECONDS", 0.0)
+    monkeypatch.setattr(fit_lib, "_LONG_SECONDS", 0.0)
     with caplog.at_level(logging.INFO, logger="absl"):
         fit(tmp_path, num_steps=2, advice="a smaller model")
     (message,) = [
@@ -235,7 +235,7 @@ def test_advance_moves_a_bar_and_stops_on_request():
             batch,
             batch_size=1,
             verbose=0,
-            callbacks=[fitting.Advance(moved.append, stop)],
+            callbacks=[fit_lib.Advance(moved.append, stop)],
         )
 
     predict(None)

@@ -11,10 +11,10 @@ import pytest
 
 from gpt1_keras import main
 from gpt1_keras.models import builders
-from gpt1_keras.models import streaming
+from gpt1_keras.models import generation
 from gpt1_keras.runs import generate
 from gpt1_keras.runs import presets
-from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
 from tests.reference import tiny_task
 
@@ -106,7 +106,7 @@ def test_interactive_asks_again_where_a_prompt_is_too_long(preset, monkeypatch):
 PIPELINE = small_models.byte_pairs()
 NEWLINE_AT = {
     PIPELINE.newline_id: PIPELINE,
-    0: text_tokenizer.Tokenizer(
+    0: tokenizer_lib.Tokenizer(
         ["\n</w>", *list(PIPELINE.vocabulary)[:-1]],
         [("t", "h"), ("th", "e</w>"), ("c", "a"), ("ca", "t</w>")],
     ),
@@ -169,7 +169,7 @@ def test_empty_prompt_begins_a_paragraph(tmp_path):
 def test_words_are_shown_as_they_come(preset, monkeypatch):
     """When a token is asked for, all words before the last are there."""
     shown = []
-    stream = streaming.stream
+    stream = generation.stream
 
     def watched(model, ids, *arguments, **settings):
         tokenizer = presets.load_tokenizer(preset)

@@ -1,7 +1,7 @@
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import graph_identity
+from gpt1_keras.serving import verify
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
 
@@ -19,7 +19,7 @@ def test_shares(tmp_path):
     (tmp_path / "a.txt").write_text("The old gate.\n\nschÃ¶n, a b c\n")
     (tmp_path / "b.txt").write_text("Another tree.\n\nsome more\n")
     (tmp_path / "c.txt").write_bytes(b"\0\1")  # left out
-    found = graph_identity.measure(
+    found = verify.measure_identity(
         PYTHON, tf_tokenizer.GraphTokenizer(PYTHON), tmp_path
     )
     tokens = sum(
@@ -37,7 +37,7 @@ def test_shares(tmp_path):
 
 def test_no_text(tmp_path):
     with pytest.raises(errors.InputError, match="does not exist"):
-        graph_identity.measure(PYTHON, None, tmp_path / "nowhere")
+        verify.measure_identity(PYTHON, None, tmp_path / "nowhere")
     (tmp_path / "a.txt").write_bytes(b"\0")
     with pytest.raises(errors.InputError, match="IDENTITY_TEXTS .* no para"):
-        graph_identity.measure(PYTHON, None, tmp_path / "a.txt")
+        verify.measure_identity(PYTHON, None, tmp_path / "a.txt")

@@ -9,12 +9,12 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras import main
-from gpt1_keras.evaluation import workdirs
+from gpt1_keras import results
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import builders
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.runs import grid
-from gpt1_keras.runs import pretrained
-from gpt1_keras.runs import result
+from gpt1_keras.runs import presets
 from tests.reference import kill_run
 from tests.reference import tiny_task
 from tests.runs import recipe_test
@@ -66,7 +66,7 @@ def test_every_cell_and_the_table(experiment):
             each["lm_loss_weight"],
         )
         for row in ROWS
-        for each in [result.read(workdir / row / "cola")]
+        for each in [results.read(workdir / row / "cola")]
     }
     assert facts == {
         "full": ("GPT1Backbone", 2, 0.5),
@@ -74,7 +74,7 @@ def test_every_cell_and_the_table(experiment):
         "no_auxiliary_lm": ("GPT1Backbone", 2, 0.0),
         "transfer_1": ("GPT1Backbone", 1, 0.5),
     }
-    runs = workdirs.find([workdir])
+    runs = comparison.find_runs([workdir])
     found = {run.row for run in runs if run.kind == "finetune"}
     assert found == {*ROWS[:3], "transferred_1"}
     table = (workdir / "table5.md").read_text()
@@ -87,7 +87,7 @@ def test_every_cell_and_the_table(experiment):
     (workdir / "result.json").unlink()
     assert run(experiment, workdir)[0] == 0
     assert cell.stat().st_mtime_ns == before
-    assert result.read(workdir)["metrics"].keys() == {
+    assert results.read(workdir)["metrics"].keys() == {
         f"{row}/cola" for row in ROWS
     }
 
@@ -108,7 +108,7 @@ def test_rows_without_the_language_model_loss_log_none(experiment):
     ],
 )
 def test_mistakes(row, expected):
-    full = pretrained.Pretrained(
+    full = presets.Pretrained(
         preset="p", num_transferred_layers=None, dropout=0.1
     )
     with pytest.raises(errors.InputError, match=expected):
@@ -116,7 +116,7 @@ def test_mistakes(row, expected):
 
 
 def test_lstm_takes_its_own_preset():
-    full = pretrained.Pretrained(
+    full = presets.Pretrained(
         preset="p", num_transferred_layers=None, dropout=0.1
     )
     changed = grid._changes("lstm", recipe_test.SETTINGS, full, "lstm")
@@ -188,7 +188,7 @@ def test_a_transformer_as_lstm_preset(experiment, tmp_path):
 
 def test_an_lstm_as_lstm_preset(experiment, tmp_path):
     """It has one layer, whatever the other preset has."""
-    source = pretrained.Pretrained(
+    source = presets.Pretrained(
         preset=str(experiment.directory / "preset"),
         num_transferred_layers=None,
         dropout=0.1,

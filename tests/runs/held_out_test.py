@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.evaluation import perplexity
-from gpt1_keras.runs import held_out
-from gpt1_keras.training import history as history_lib
+from gpt1_keras import results
+from gpt1_keras.evaluation import held_out
 
 
 class Split:
@@ -56,20 +55,20 @@ def test_every_token_but_the_first_of_a_book_is_scored():
 
 def test_the_last_update_is_left_to_the_final_measurement(tmp_path):
     subject, learner = make(final_tokens=20)
-    history = history_lib.History(tmp_path, step=0)
+    history = results.History(tmp_path, step=0)
     record = subject.record_until(6)
     for step in (3, 6):
         record(step, history)
     assert learner.calls == 1
     metrics = subject.final(history, 6)
-    lines = history_lib.read(tmp_path / "metrics.jsonl")
+    lines = results.read_metrics(tmp_path / "metrics.jsonl")
     assert [line["step"] for line in lines] == [3, 6]
     assert lines[0]["tokens"] < lines[1]["tokens"] == metrics["tokens"]
-    assert set(metrics) == set(perplexity.METRICS)
+    assert set(metrics) == set(held_out.METRICS)
 
 
 def test_a_final_measurement_is_not_made_twice(tmp_path):
     subject, learner = make()
-    first = subject.final(history_lib.History(tmp_path, step=0), 6)
-    again = subject.final(history_lib.History(tmp_path, step=6), 6)
+    first = subject.final(results.History(tmp_path, step=0), 6)
+    again = subject.final(results.History(tmp_path, step=6), 6)
     assert again == first and learner.calls == 1

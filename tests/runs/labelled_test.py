@@ -5,7 +5,7 @@ import sklearn.metrics
 from gpt1_keras import errors
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import glue
-from gpt1_keras.runs import labelled
+from gpt1_keras.evaluation import scoring
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import learner as learner_lib
 from tests.reference import tiny_fine_tuned
@@ -32,7 +32,7 @@ def learner(model):
 
 
 def of(model, examples, *, task="cola", batch_size=8):
-    return labelled.Labelled(
+    return scoring.Labelled(
         benchmarks.benchmark(task),
         examples,
         tokenizer=model.preprocessor.tokenizer.pipeline,

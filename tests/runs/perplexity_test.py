@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from gpt1_keras import main
-from gpt1_keras.data import prepare
+from gpt1_keras import results
+from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
-from gpt1_keras.runs import result
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_task
@@ -67,7 +67,7 @@ def run(workdir=None, **settings):
 def measure(workdir, **settings):
     status, messages = run(workdir, **settings)
     assert status == 0, messages
-    return result.read(workdir)
+    return results.read(workdir)
 
 
 def log_probabilities(model, ids):
@@ -158,7 +158,7 @@ def test_less_text_and_less_context(preset, texts, tmp_path):
 
 
 def test_special_rows_are_no_words_and_unknown_text_is_told(texts, tmp_path):
-    tokenizer = training.train_bpe(TEXTS.values(), vocabulary_size=80)
+    tokenizer = train_vocabulary.train_bpe(TEXTS.values(), vocabulary_size=80)
     network = small_models.network(
         vocabulary_size=tokenizer.vocabulary_size,
         max_sequence_length=POSITIONS,
@@ -183,7 +183,7 @@ def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
         str(preset), compile=False
     ).preprocessor.tokenizer.pipeline
     books = kill_run.write_books(tmp_path / "books")
-    prepare.prepare(
+    corpus_lib.prepare(
         [books],
         pipeline,
         tmp_path / "prepared",
@@ -217,7 +217,7 @@ def test_equals_the_figure_of_pretraining(tmp_path):
         SEQUENCE_LENGTH=kill_run.SETTINGS["SEQUENCE_LENGTH"],
         EVALUATION_STRIDE=kill_run.SETTINGS["EVALUATION_STRIDE"],
     )
-    expected = result.read(tmp_path / "pretrained")["metrics"]
+    expected = results.read(tmp_path / "pretrained")["metrics"]
     assert found["metrics"] == pytest.approx(expected, rel=1e-6)
 
 

@@ -6,9 +6,9 @@ import pytest
 from gpt1_keras import main
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
-from gpt1_keras.runs import corpora
 from gpt1_keras.runs import prepare
-from gpt1_keras.text import tokenizer as tokenizers
+from gpt1_keras.runs import sources
+from gpt1_keras.text import tokenizer as tokenizer_lib
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def run(books, workdir, **changes):
         "sample_words": 4000,
         "sample_seed": 0,
     }
-    corpus = corpora.Corpus(corpus=str(books), **{**settings, **changes})
+    corpus = sources.Corpus(corpus=str(books), **{**settings, **changes})
     prepare.prepare(corpus=corpus, workdir=workdir, config_sha256="0" * 64)
     return workdir
 
@@ -60,7 +60,7 @@ def test_a_given_vocabulary(books, tmp_path):
         "merges": str(trained / "merges.txt"),
     }
     path = run(books, tmp_path / "second", **given)
-    tokenizer = tokenizers.Tokenizer.from_directory(trained)
+    tokenizer = tokenizer_lib.Tokenizer.from_directory(trained)
     assert shards.Shards.open(path).tokenizer_sha256 == tokenizer.sha256
     with pytest.raises(InputError, match="without its VOCABULARY"):
         run(books, tmp_path / "third", merges=given["merges"])

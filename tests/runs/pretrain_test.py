@@ -15,7 +15,7 @@ from keras import ops
 
 from gpt1_keras import main
 from gpt1_keras.data import batches
-from gpt1_keras.data import shards as shards_lib
+from gpt1_keras.data import shards
 from gpt1_keras.models import causal_lm
 from gpt1_keras.training import callbacks
 from tests.reference import kill_run
@@ -116,7 +116,7 @@ def test_preset_is_the_model_that_was_measured(experiment, finished):
     model = causal_lm.GPT1CausalLM.from_preset(str(finished / "preset"))
     (corpus,) = (experiment.directory / "cache").iterdir()
     scored = batches.HeldOutBatches(
-        shards_lib.Shards.open(corpus).split("held_out"),
+        shards.Shards.open(corpus).split("held_out"),
         batch_size=8,
         sequence_length=16,
         stride=8,

@@ -7,9 +7,9 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.models import backbone as backbone_lib
-from gpt1_keras.runs import pretrained
+from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -27,7 +27,7 @@ def source(preset):
 
 def of(preset, **changes):
     settings = {"num_transferred_layers": None, "dropout": 0.1} | changes
-    return pretrained.Pretrained(preset=preset, **settings)
+    return presets.Pretrained(preset=preset, **settings)
 
 
 def table(network):
@@ -110,7 +110,7 @@ def test_vocabulary_of_another_preset(preset, tmp_path):
     mixed = tmp_path / "mixed"
     shutil.copytree(preset, mixed)
     texts = ["other words of a different book altogether"] * 9
-    other = training.train_bpe(texts, vocabulary_size=40)
+    other = train_vocabulary.train_bpe(texts, vocabulary_size=40)
     (assets,) = mixed.rglob("vocabulary.json")
     other.save(assets.parent)
     config = json.loads((mixed / "config.json").read_text())["config"]

@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
+from gpt1_keras.data import packing
 from gpt1_keras.data.sample_world import benchmark_files
-from gpt1_keras.runs import benchmark_files as run_files
-from gpt1_keras.runs import probing
-from gpt1_keras.tasks.probes import probes
+from gpt1_keras.runs import sources
+from gpt1_keras.runs import zero_shot
+from gpt1_keras.tasks import zero_shot as zero_shot_lib
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 
 def scoring(num_examples):
-    return probing.Scoring(
+    return zero_shot.Scoring(
         batch_size=4,
         bucket_lengths=(8,),
         softmax_chunk=8,
@@ -43,7 +43,7 @@ def make(*names, first_step=1, split=None, num_examples=2, num_rows=5):
         types.SimpleNamespace(name=n, split="dev", needs_train=n == "cola")
         for n in names
     ]
-    made = probing.Probing(
+    made = zero_shot.Probing(
         probes=probes,
         data=types.SimpleNamespace(read=data),
         split=split,
@@ -110,9 +110,9 @@ def test_both_groups_of_race(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    made = probing.Probing(
-        probes=probes.by_name(["race"]),
-        data=run_files.BenchmarkFiles(
+    made = zero_shot.Probing(
+        probes=zero_shot_lib.by_name(["race"]),
+        data=sources.BenchmarkFiles(
             data_dir=tmp_path, sample_examples=0, sample_seed=0
         ),
         split=None,
@@ -149,12 +149,10 @@ def test_what_is_cut_is_said(monkeypatch, caplog):
 
     def item(example, *, tokenizer, max_sequence_length):
         num_cut = max(0, int(example.text) - max_sequence_length)
-        return continuations.Item(
-            [1], (continuations.Continuation([2]),), num_cut
-        )
+        return packing.Item([1], (packing.Continuation([2]),), num_cut)
 
     made.probes[0].item = item
-    monkeypatch.setattr(probing, "_Scorer", lambda *_, **__: None)
+    monkeypatch.setattr(zero_shot, "_Scorer", lambda *_, **__: None)
     for positions in (2, 4):
         backbone = types.SimpleNamespace(max_sequence_length=positions)
         made.measurer(made.probes[0], backbone, tokenizer=None)

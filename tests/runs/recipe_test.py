@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import recipe
-from gpt1_keras.runs import training_batches
+from gpt1_keras.runs import finetune
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import strategy
 from tests.reference import small_models
 
-SETTINGS = recipe.FineTuning(
+SETTINGS = finetune.FineTuning(
     batch_size=4,
     microbatch_size=None,
     num_epochs=3,
@@ -29,7 +28,7 @@ SETTINGS = recipe.FineTuning(
     early_evaluation_steps=(1000, 2000),
     dtype="float32",
     jit_compile=False,
-    batches=training_batches.encoded,
+    batches=finetune.encoded_batches,
 )
 
 
@@ -97,7 +96,7 @@ def test_too_long_a_sequence():
 )
 def test_network_of_a_task(name, num_logits, regression):
     task = benchmarks.benchmark(name, regression=regression)
-    network = recipe.network(
+    network = finetune.build_network(
         task, small_models.network(), small_models.byte_pairs(), SETTINGS
     )
     candidates = {"rte": 1, "stsb": 2, "race": 4}[name]
@@ -116,10 +115,10 @@ def test_network_of_a_task(name, num_logits, regression):
 
 def test_losses_of_a_task():
     task = benchmarks.benchmark("rte")
-    network = recipe.network(
+    network = finetune.build_network(
         task, small_models.network(), small_models.byte_pairs(), SETTINGS
     )
-    learner = recipe.learner(network, task, SETTINGS)
+    learner = finetune.build_learner(network, task, SETTINGS)
     assert learner.loss_names == ("loss", "task_loss", "lm_loss")
-    without = recipe.learner(network, task, changed(lm_loss_weight=0.0))
+    without = finetune.build_learner(network, task, changed(lm_loss_weight=0.0))
     assert without.loss_names == ("loss", "task_loss")

@@ -3,7 +3,7 @@ import logging
 
 import keras
 
-from gpt1_keras.runs import result
+from gpt1_keras import results
 
 # Other programs read these.
 KEYS = {
@@ -13,7 +13,7 @@ KEYS = {
 
 
 def write(workdir, **more):
-    result.write(
+    results.write(
         workdir,
         run="pretrain",
         task="language_model",
@@ -31,7 +31,7 @@ def write(workdir, **more):
 def test_all_keys_other_programs_read(tmp_path):
     write(tmp_path, tokens_seen=30)
     found = json.loads((tmp_path / "result.json").read_text())
-    assert found == result.read(tmp_path)
+    assert found == results.read(tmp_path)
     assert set(found) == KEYS | {"tokens_seen"}
     assert found["metrics"] == {"perplexity": 12.5}
     assert found["seconds"] == 1.3
@@ -40,28 +40,28 @@ def test_all_keys_other_programs_read(tmp_path):
 
 
 def test_nothing_written_yet(tmp_path):
-    assert result.read(tmp_path) is None
-    assert not result.is_finished(tmp_path, "abc")
+    assert results.read(tmp_path) is None
+    assert not results.is_finished(tmp_path, "abc")
 
 
 def test_finished_is_one_configuration(tmp_path, caplog):
     write(tmp_path)
     caplog.clear()
     with caplog.at_level(logging.INFO, logger="absl"):
-        assert not result.is_finished(tmp_path, "another")
+        assert not results.is_finished(tmp_path, "another")
         assert "finished before" not in caplog.text
-        assert result.is_finished(tmp_path, "abc", "EXTEND it or")
+        assert results.is_finished(tmp_path, "abc", "EXTEND it or")
     assert "finished before" in caplog.text
     assert "EXTEND it or give another --workdir" in caplog.text
 
 
 def test_commit_is_that_of_the_repository(tmp_path, monkeypatch):
-    monkeypatch.setattr(result, "_ROOT", tmp_path)
+    monkeypatch.setattr(results, "_ROOT", tmp_path)
     write(tmp_path)
-    assert result.read(tmp_path)["git_commit"] is None
+    assert results.read(tmp_path)["git_commit"] is None
 
 
 def test_no_git_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     write(tmp_path)
-    assert result.read(tmp_path)["git_commit"] is None
+    assert results.read(tmp_path)["git_commit"] is None

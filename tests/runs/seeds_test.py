@@ -3,8 +3,8 @@ import json
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import result
-from gpt1_keras.runs import seeds as seeds_lib
+from gpt1_keras import results
+from gpt1_keras.runs import finetune
 
 VALUES = {1: 0.5, 2: 0.9, 3: 0.6, 4: 0.2}
 SHA = "a" * 64
@@ -18,7 +18,7 @@ class Runs:
 
     def __call__(self, directory, seed):
         self.called.append((directory.name, seed))
-        return result.write(
+        return results.write(
             directory,
             run="finetune",
             task="cola",
@@ -44,15 +44,15 @@ def workdir(tmp_path):
 
 def test_one_seed_runs_in_the_workdir_itself(workdir):
     runs = Runs()
-    path = seeds_lib.run_each(workdir, SHA, 3, None, runs)
+    path = finetune.run_each(workdir, SHA, 3, None, runs)
     assert runs.called == [(workdir.name, 3)]
     assert path == workdir / "result.json"
-    assert result.read(workdir)["seed"] == 3
+    assert results.read(workdir)["seed"] == 3
 
 
 def test_median_and_range_of_several(workdir):
     runs = Runs()
-    path = seeds_lib.run_each(workdir, SHA, 42, (1, 2, 3), runs)
+    path = finetune.run_each(workdir, SHA, 42, (1, 2, 3), runs)
     assert runs.called == [("seed_1", 1), ("seed_2", 2), ("seed_3", 3)]
     assert path == workdir / "result.json"
     found = json.loads(path.read_text())
@@ -71,28 +71,28 @@ def test_median_and_range_of_several(workdir):
     assert found["seconds"] == 60.0
     assert "best_step" not in found  # Each seed has its own.
     for name in ("run", "task", "split", "paper", "majority", "config_sha256"):
-        assert found[name] == result.read(workdir / "seed_1")[name]
+        assert found[name] == results.read(workdir / "seed_1")[name]
     assert (found["num_examples"], found["num_train_examples"]) == (40, 160)
 
 
 def test_median_of_an_even_number_is_between_the_middle_two(workdir):
-    seeds_lib.run_each(workdir, SHA, 42, (1, 2, 3, 4), Runs())
-    found = result.read(workdir)
+    finetune.run_each(workdir, SHA, 42, (1, 2, 3, 4), Runs())
+    found = results.read(workdir)
     assert found["metrics"]["matthews"] == pytest.approx(0.55)
 
 
 def test_finished_seeds_are_not_run_again(workdir):
-    seeds_lib.run_each(workdir, SHA, 42, (1, 2), Runs())
+    finetune.run_each(workdir, SHA, 42, (1, 2), Runs())
     runs = Runs()
-    seeds_lib.run_each(workdir, SHA, 42, [1, 2, 3], runs)
+    finetune.run_each(workdir, SHA, 42, [1, 2, 3], runs)
     assert runs.called == [("seed_3", 3)]
-    assert result.read(workdir)["seed"] == [1, 2, 3]
+    assert results.read(workdir)["seed"] == [1, 2, 3]
 
 
 def test_seeds_of_another_configuration_are_run_again(workdir):
-    seeds_lib.run_each(workdir, SHA, 42, (1, 2), Runs())
+    finetune.run_each(workdir, SHA, 42, (1, 2), Runs())
     runs = Runs()
-    seeds_lib.run_each(workdir, "b" * 64, 42, (1, 2), runs)
+    finetune.run_each(workdir, "b" * 64, 42, (1, 2), runs)
     assert [seed for _, seed in runs.called] == [1, 2]
 
 
@@ -100,5 +100,5 @@ def test_seeds_of_another_configuration_are_run_again(workdir):
 def test_wrong_seeds(workdir, seeds):
     runs = Runs()
     with pytest.raises(errors.InputError, match="^SEEDS is .*: give different"):
-        seeds_lib.run_each(workdir, SHA, 42, seeds, runs)
+        finetune.run_each(workdir, SHA, 42, seeds, runs)
     assert runs.called == []

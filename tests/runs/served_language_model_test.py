@@ -1,6 +1,6 @@
 import pytest
 
-from gpt1_keras.runs import served_language_model
+from gpt1_keras.runs import export
 from tests.reference import tiny_serving_options
 from tests.reference import tiny_task
 
@@ -15,7 +15,7 @@ def served(tmp_path_factory):
     rows = "".join(f"{text}\t1\n" for text in TEXTS)
     path.write_text(f"sentence\tlabel\n{rows}")
     tiny_task.write_preset(folder / "pretrained")
-    return served_language_model.ServedLanguageModel(
+    return export.ServedLanguageModel(
         folder / "pretrained", tiny_serving_options.of(folder)
     )
 

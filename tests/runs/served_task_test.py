@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.runs import served_task
+from gpt1_keras.runs import export
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_serving_options
@@ -27,7 +27,7 @@ def served(tmp_path_factory):
         tiny_fine_tuned.write(
             folder / name, benchmarks.benchmark(name), folder / "pretrained"
         )
-        found[name] = served_task.ServedTask(
+        found[name] = export.ServedTask(
             folder / name, tiny_serving_options.of(folder)
         )
     return found

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from gpt1_keras import errors
-from gpt1_keras.runs import serving_options
+from gpt1_keras.runs import export
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.text import tokenizer
 from tests.reference import tiny_fine_tuned
@@ -64,10 +64,10 @@ def test_rounded_weights(tmp_path):
         tmp_path / "cola", benchmarks.benchmark("cola"), tmp_path / "preset"
     )
     before = [np.array(variable) for variable in model.weights]
-    serving_options.round_weights(model, "float32")
+    export.round_weights(model, "float32")
     for variable, value in zip(model.weights, before, strict=True):
         np.testing.assert_array_equal(variable, value)
-    serving_options.round_weights(model, "float16")
+    export.round_weights(model, "float16")
     num_changed = 0
     for variable, value in zip(model.weights, before, strict=True):
         if value.dtype == "float32":

@@ -7,8 +7,8 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.evaluation import glue_submission
-from gpt1_keras.runs import benchmark_files
-from gpt1_keras.runs import fine_tuned
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.runs import submission
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
@@ -47,7 +47,7 @@ def written(folder):
 
 
 def sample():
-    return benchmark_files.BenchmarkFiles(
+    return sources.BenchmarkFiles(
         data_dir=None, sample_examples=4 * NUM_TEST, sample_seed=0
     )
 
@@ -72,9 +72,9 @@ def test_predictions_of_the_models(folder, written):
     found = tables(workdir)
     for name in ("cola", "mnli"):
         task = benchmarks.benchmark(name)
-        model = fine_tuned.FineTuned(
+        model = presets.FineTuned(
             folder / "suite" / name,
-            fine_tuned.Scoring(
+            presets.Scoring(
                 batch_size=1, bucket_lengths=(32,), dtype="float32"
             ),
         )
@@ -153,7 +153,7 @@ def run(workdir, runs, data):
         config_sha256="a" * 64,
         runs=runs,
         data=data,
-        scoring=fine_tuned.Scoring(
+        scoring=presets.Scoring(
             batch_size=2, bucket_lengths=(32,), dtype="float32"
         ),
     )
@@ -188,7 +188,7 @@ def test_model_of_another_task(folder, tmp_path):
 
 
 def test_official_test_files_must_be_whole(folder, tmp_path):
-    data = benchmark_files.BenchmarkFiles(
+    data = sources.BenchmarkFiles(
         data_dir=tiny_task.write_cola(tmp_path / "data"),
         sample_examples=4 * NUM_TEST,
         sample_seed=0,

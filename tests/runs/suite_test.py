@@ -6,9 +6,9 @@ import json
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.runs import benchmark_files
-from gpt1_keras.runs import result
-from gpt1_keras.runs import suite
+from gpt1_keras import results
+from gpt1_keras.runs import grid
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -27,13 +27,13 @@ class Finetune:
         self.fail_at = fail_at
 
     def __call__(self, *, workdir, config_sha256, task, data):
-        if result.is_finished(workdir, config_sha256):
-            return result.path(workdir)
+        if results.is_finished(workdir, config_sha256):
+            return results.path(workdir)
         self.called.append(task.name)
         if task.name == self.fail_at:
             raise errors.Stopped("stopped by SIGTERM")
         workdir.mkdir(parents=True, exist_ok=True)
-        return result.write(
+        return results.write(
             workdir,
             run="finetune",
             task=task.name,
@@ -48,7 +48,7 @@ class Finetune:
         )
 
 
-class Data(benchmark_files.BenchmarkFiles):
+class Data(sources.BenchmarkFiles):
     """Sample files, and what was read of them."""
 
     def __init__(self, missing=()):
@@ -64,7 +64,7 @@ class Data(benchmark_files.BenchmarkFiles):
 
 
 def run(workdir, finetune, tasks, *, data=None, sha=SHA):
-    return suite.suite(
+    return grid.suite(
         workdir=workdir,
         config_sha256=sha,
         finetune=finetune,
@@ -90,7 +90,7 @@ def test_each_task_has_its_workdir_and_the_suite_one_table(tmp_path, capsys):
     assert (found["num_examples"], found["seconds"]) == (20, 120.0)
     assert (found["seed"], found["config_sha256"]) == (1, SHA)
     for name in ("rte", "cola"):
-        assert result.read(tmp_path / name)["task"] == name
+        assert results.read(tmp_path / name)["task"] == name
     table = (tmp_path / "table.md").read_text()
     assert "| rte | first | 80.0 |" in table
     assert "| cola | first | 10.0 |" in table
@@ -102,22 +102,22 @@ def test_each_task_has_its_workdir_and_the_suite_one_table(tmp_path, capsys):
 
 def test_average_of_glue_where_all_of_it_is_there(tmp_path):
     run(tmp_path / "all", Finetune(), EIGHT)
-    metrics = result.read(tmp_path / "all")["metrics"]
+    metrics = results.read(tmp_path / "all")["metrics"]
     assert metrics["glue_average"] == pytest.approx(0.45)
     assert "mean of eight | 45.0" in (tmp_path / "all/table.md").read_text()
     run(tmp_path / "some", Finetune(), EIGHT[:-1])
-    assert "glue_average" not in result.read(tmp_path / "some")["metrics"]
+    assert "glue_average" not in results.read(tmp_path / "some")["metrics"]
 
 
 def test_tasks_done_before_are_not_done_again(tmp_path):
     with pytest.raises(errors.Stopped):
         run(tmp_path, Finetune(fail_at="rte"), ("cola", "rte", "sst2"))
-    assert result.read(tmp_path) is None
+    assert results.read(tmp_path) is None
     assert "cola" in (tmp_path / "table.md").read_text()
     finetune, data = Finetune(), Data(missing=["cola"])
     run(tmp_path, finetune, ("cola", "rte", "sst2"), data=data)
     assert finetune.called == ["rte", "sst2"]
-    assert set(result.read(tmp_path)["metrics"]) == {"cola", "rte", "sst2"}
+    assert set(results.read(tmp_path)["metrics"]) == {"cola", "rte", "sst2"}
     # And a finished suite does nothing.
     finetune = Finetune()
     run(tmp_path, finetune, ("cola", "rte", "sst2"))
@@ -173,8 +173,8 @@ def test_two_sample_benchmarks_and_an_evaluation(tmp_path, monkeypatch):
         "gin/suite.gin", workdir, **settings
     )
     assert status == 0, output
-    found = result.read(workdir)
-    each = {name: result.read(workdir / name) for name in ("cola", "stsb")}
+    found = results.read(workdir)
+    each = {name: results.read(workdir / name) for name in ("cola", "stsb")}
     assert each["stsb"]["paper"] == {"pearson": 0.820}
     assert (each["cola"]["num_train_examples"], each["cola"]["num_steps"]) == (
         *(16,),
@@ -197,7 +197,7 @@ def test_two_sample_benchmarks_and_an_evaluation(tmp_path, monkeypatch):
         SAMPLE_EXAMPLES=16,
     )
     assert status == 0, output
-    again = result.read(tmp_path / "dev")
+    again = results.read(tmp_path / "dev")
     assert again["task"] == "stsb"
     assert again["metrics"] == pytest.approx(each["stsb"]["metrics"], abs=1e-4)
 

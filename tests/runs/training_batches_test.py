@@ -4,8 +4,8 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples
-from gpt1_keras.runs import labelled
-from gpt1_keras.runs import training_batches
+from gpt1_keras.evaluation import scoring
+from gpt1_keras.runs import finetune
 from gpt1_keras.tasks import benchmarks
 from tests.reference import small_models
 
@@ -19,7 +19,7 @@ SETTINGS = {
 
 @pytest.fixture
 def train():
-    return labelled.Labelled(
+    return scoring.Labelled(
         benchmarks.benchmark("cola"),
         [examples.Example("the cat", label="01"[i % 2]) for i in range(5)],
         tokenizer=small_models.byte_pairs(),
@@ -31,7 +31,7 @@ def train():
 
 
 def test_encoded(train):
-    found = training_batches.encoded(train, **SETTINGS)
+    found = finetune.encoded_batches(train, **SETTINGS)
     assert isinstance(found, example_batches.TrainingExamples)
     assert (found.steps_per_epoch, found(0)["token_ids"].shape) == (
         *(2,),
@@ -42,9 +42,9 @@ def test_encoded(train):
 def test_raw_texts_are_not_encoded_beforehand(train):
     if keras.config.backend() != "tensorflow":
         with pytest.raises(errors.InputError, match="raw_examples.gin needs"):
-            training_batches.raw(train, **SETTINGS)
+            finetune.raw_batches(train, **SETTINGS)
         return
-    found = training_batches.raw(train, **SETTINGS)
+    found = finetune.raw_batches(train, **SETTINGS)
     assert train._encoded is None
     (batch,) = found.dataset(first_step=0, num_steps=1).as_numpy_iterator()
     assert batch["token_ids"].shape == (2, 1, 16)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gpt1_keras.runs import training_facts
+from gpt1_keras.runs import export
 
 RESULT = {
     "run": "finetune",
@@ -28,7 +28,7 @@ def write(folder, result=RESULT, macros="DATA_DIR = 'data'\n"):
 
 
 def test_of_a_run(tmp_path):
-    assert training_facts.of(write(tmp_path / "cola")) == {
+    assert export.training_facts(write(tmp_path / "cola")) == {
         "run": "finetune (cola)",
         "training data": "`data`",
         "training examples": "8,551",
@@ -49,7 +49,7 @@ def test_of_a_run(tmp_path):
     ],
 )
 def test_training_data(tmp_path, macros, expected):
-    found = training_facts.of(write(tmp_path / "x", macros=macros))
+    found = export.training_facts(write(tmp_path / "x", macros=macros))
     assert found["training data"].startswith(expected)
 
 
@@ -59,9 +59,9 @@ def test_of_one_of_several_seeds(tmp_path):
     (tmp_path / "cola" / "seed_1" / "config.gin").rename(
         tmp_path / "cola" / "config.gin"
     )
-    assert training_facts.of(preset)["training data"] == "`data`"
+    assert export.training_facts(preset)["training data"] == "`data`"
 
 
 def test_of_a_preset_alone(tmp_path):
     (tmp_path / "preset").mkdir()
-    assert training_facts.of(tmp_path / "preset") == {}
+    assert export.training_facts(tmp_path / "preset") == {}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gpt1_keras.models import builders
-from gpt1_keras.runs import demo_answers
+from gpt1_keras.runs import demo
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 from tests.models import lstm_backbone_test
@@ -36,7 +36,7 @@ def test_numbers_are_those_of_the_demonstration(folder, tmp_path):
     status, errors = run(folder, tmp_path)
     assert status == 0, errors
     found = result_of(tmp_path)
-    answers = demo_answers.LanguageModelAnswers(folder / "model", seed=0)
+    answers = demo.LanguageModelAnswers(folder / "model", seed=0)
     expected = answers.tokens(TEXT)
     assert found["pieces"] == [piece for piece, _ in expected]
     values = [value for _, value in expected]

@@ -11,9 +11,9 @@ import pytest
 from sklearn import metrics
 
 from gpt1_keras import main
+from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
-from gpt1_keras.runs import result
 from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_task
@@ -63,7 +63,7 @@ def average_log_probability(model, text):
 def test_cola(experiment, tmp_path):
     status, errors = probe(experiment, tmp_path / "run")
     assert status == 0, errors
-    found = result.read(tmp_path / "run")
+    found = results.read(tmp_path / "run")
     assert (found["run"], found["task"], found["split"]) == (
         *("zero_shot", "cola"),
         "dev",
@@ -107,7 +107,7 @@ def test_label_words_of_sst2(experiment, reviews, tmp_path):
             experiment, tmp_path / str(i), *settings, name="sst2"
         )
         assert status == 0, errors
-        found.append(result.read(tmp_path / str(i))["metrics"]["auc"])
+        found.append(results.read(tmp_path / str(i))["metrics"]["auc"])
     assert abs(found[0] - found[1]) > 0.01
     # Good and bad the other way round: every pair is in the other order.
     assert found[1] == pytest.approx(1 - found[2]) != 0.5
@@ -154,7 +154,7 @@ def test_without_data_dir_sample_files_are_probed(
     settings = ["DATA_DIR = None", "SAMPLE_EXAMPLES = 16"]
     status, errors = probe(experiment, tmp_path / "run", *settings, name=name)
     assert status == 0, errors
-    found = result.read(tmp_path / "run")
+    found = results.read(tmp_path / "run")
     assert (found["task"], found["split"]) == (name, split)
     assert found["num_examples"] == 4
     assert 0 <= found["metrics"]["accuracy"] <= 1
@@ -166,7 +166,7 @@ def test_dtype_is_that_of_the_network(experiment, tmp_path):
         workdir = tmp_path / name
         status, errors = probe(experiment, workdir, f"DTYPE = {name!r}")
         assert status == 0, errors
-        found.append(result.read(workdir)["metrics"]["threshold"])
+        found.append(results.read(workdir)["metrics"]["threshold"])
     assert found[0] != found[1] and found[0] == pytest.approx(
         found[1], rel=0.02
     )
@@ -182,7 +182,7 @@ def test_batches_and_buckets_change_nothing(experiment, tmp_path):
     ):
         status, errors = probe(experiment, tmp_path / str(i), *settings)
         assert status == 0, errors
-        found.append(result.read(tmp_path / str(i))["metrics"])
+        found.append(results.read(tmp_path / str(i))["metrics"])
     assert found[0] == pytest.approx(found[1], abs=1e-4)
 
 

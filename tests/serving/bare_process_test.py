@@ -1,7 +1,7 @@
 import pytest
 
-from gpt1_keras.serving import bare_process
 from gpt1_keras.serving import tf_saved_model
+from gpt1_keras.serving import verify
 from tests.reference import tiny_served
 
 
@@ -13,7 +13,7 @@ def test_answers(tmp_path):
         for part in (rows[:2], rows[2:])
     ]
     tf_saved_model.write(server, tmp_path / "1", labels=[], requests=[])
-    found = bare_process.answers(tmp_path / "1", requests)
+    found = verify.answers(tmp_path / "1", requests)
     for request, answer in zip(requests, found, strict=True):
         expected = server.answer(**request)
         assert answer["label"] == expected["label"].numpy().tolist()
@@ -25,16 +25,16 @@ def test_answers(tmp_path):
 
 def test_failure(tmp_path):
     with pytest.raises(RuntimeError, match="does not answer"):
-        bare_process.answers(tmp_path / "nothing", [{"text": ["a"]}])
+        verify.answers(tmp_path / "nothing", [{"text": ["a"]}])
 
 
 def test_what_it_wrote_is_harmless(tmp_path, monkeypatch):
     """It may quote what a user sent."""
     program = tmp_path / "program.py"
     program.write_text("raise SystemExit('\\x1b[2J\\u202e' + 'a' * 9999)\n")
-    monkeypatch.setattr(bare_process, "_REPLAY", program)
+    monkeypatch.setattr(verify, "_REPLAY", program)
     with pytest.raises(RuntimeError) as caught:
-        bare_process.answers(tmp_path, [])
+        verify.answers(tmp_path, [])
     message = str(caught.value)
     assert "\\x1b[2J\\u202eaaa" in message
     assert message.isascii() and message.isprintable() and len(message) < 2000

@@ -3,7 +3,7 @@ import types
 import pytest
 import tensorflow as tf
 
-from gpt1_keras.serving import tf_checks
+from gpt1_keras.serving import tf_signatures
 
 NETWORK = types.SimpleNamespace(
     backbone=types.SimpleNamespace(
@@ -14,7 +14,7 @@ NETWORK = types.SimpleNamespace(
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
 def test_ids(wrap):
-    check = wrap(lambda ids: tf_checks.check_ids(ids, NETWORK) + 0)
+    check = wrap(lambda ids: tf_signatures.check_ids(ids, NETWORK) + 0)
     for good in ([[0, 7]], [[1, 2, 3, 4]], [[]]):
         ids = tf.constant(good, tf.int32)
         assert check(ids).numpy().tolist() == ids.numpy().tolist()
@@ -30,7 +30,7 @@ def test_ids(wrap):
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
 def test_positions(wrap):
     ids = tf.zeros([2, 1, 3], tf.int32)
-    check = wrap(lambda places: tf_checks.check_positions(places, ids) + 0)
+    check = wrap(lambda places: tf_signatures.check_positions(places, ids) + 0)
     assert check(tf.constant([[0], [2]])).numpy().tolist() == [[0], [2]]
     for bad, message in (
         ([[0], [3]], "less than T"),

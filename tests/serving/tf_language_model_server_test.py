@@ -4,7 +4,7 @@ import tensorflow as tf
 from scipy import special
 
 from gpt1_keras.models import causal_lm
-from gpt1_keras.serving import tf_language_model_server
+from gpt1_keras.serving import tf_signatures
 from gpt1_keras.text import tf_tokenizer
 from tests.reference import tiny_served
 from tests.reference import tiny_task
@@ -23,7 +23,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(model):
-    return tf_language_model_server.LanguageModelServer(
+    return tf_signatures.LanguageModelServer(
         model,
         tf_tokenizer.GraphTokenizer(model.preprocessor.tokenizer.pipeline),
         opening_id=OPENING,

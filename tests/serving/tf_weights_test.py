@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpt1_keras.serving import tf_weights
+from gpt1_keras.serving import tf_signatures
 
 
 @pytest.fixture
@@ -18,12 +18,12 @@ X = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
 
 
 def test_float32_is_the_network_without_dropout(network):
-    frozen = tf_weights.FrozenNetwork(network)
+    frozen = tf_signatures.FrozenNetwork(network)
     np.testing.assert_array_equal(frozen(X), network(X, training=False))
 
 
 def test_float16_is_the_network_with_rounded_weights(network):
-    frozen = tf_weights.FrozenNetwork(network, "float16")
+    frozen = tf_signatures.FrozenNetwork(network, "float16")
     before = network(X)
     for variable in network.trainable_variables:
         rounded = np.asarray(variable).astype("float16").astype("float32")
@@ -33,7 +33,7 @@ def test_float16_is_the_network_with_rounded_weights(network):
 
 
 def test_it_is_saved_without_keras(network, tmp_path):
-    frozen = tf_weights.FrozenNetwork(network, "float16")
+    frozen = tf_signatures.FrozenNetwork(network, "float16")
     frozen.run = tf.function(
         frozen.__call__, input_signature=[tf.TensorSpec([None, 4])]
     )

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import strategies
 
 from gpt1_keras import errors
-from gpt1_keras.data.readers import row_counts
+from gpt1_keras.data.readers import rows
 from gpt1_keras.tasks import benchmarks
 
 
@@ -36,7 +36,7 @@ def test_first_metric_is_the_papers(metric, names):
 
 
 def test_every_benchmark_has_its_row_counts():
-    known = {name.split()[0] for name in row_counts.OFFICIAL}
+    known = {name.split()[0] for name in rows.OFFICIAL}
     assert known > {*benchmarks.NAMES, "wnli", "ax"}
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import classification
+from gpt1_keras.tasks import benchmarks
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from gpt1_keras.tasks import classification
     ],
 )
 def test_from_file_to_metrics(tmp_path, name, metrics, file, row):
-    found = getattr(classification, name)()
+    found = getattr(benchmarks, name)()
     assert found.name == name
     assert found.transform is transforms.classification
     assert found.build_head is heads.SumHead and found.target.num_outputs == 2

@@ -8,7 +8,7 @@ from gpt1_keras import errors
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import custom
-from gpt1_keras.tasks import targets
+from gpt1_keras.tasks import task as task_lib
 
 
 @pytest.fixture
@@ -43,10 +43,10 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
 @pytest.mark.parametrize(
     "family, train, transform, head, target, metric",
     [
-        ("classification", SINGLE, transforms.classification, heads.SumHead, targets.Classes, "accuracy"),
-        ("pair_classification", PAIRS, transforms.entailment, heads.SumHead, targets.Classes, "accuracy"),
-        ("similarity", SCORES, transforms.similarity, heads.SumHead, targets.ScoreDistribution, "pearson"),
-        ("multiple_choice", CHOICES, transforms.multiple_choice, heads.ChoiceHead, targets.Choice, "accuracy"),
+        ("classification", SINGLE, transforms.classification, heads.SumHead, task_lib.Classes, "accuracy"),
+        ("pair_classification", PAIRS, transforms.entailment, heads.SumHead, task_lib.Classes, "accuracy"),
+        ("similarity", SCORES, transforms.similarity, heads.SumHead, task_lib.ScoreDistribution, "pearson"),
+        ("multiple_choice", CHOICES, transforms.multiple_choice, heads.ChoiceHead, task_lib.Choice, "accuracy"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("is_given", [True, False])
@@ -86,10 +86,10 @@ def test_classes_are_sorted_words_of_the_train_file(build, tmp_path):
 @pytest.mark.parametrize(
     "arguments, expected",
     [
-        ({}, (targets.ScoreDistribution, 0, 5)),
-        ({"high": 10}, (targets.ScoreDistribution, 0, 10)),
-        ({"low": -1, "high": 10}, (targets.Score, -1, 10)),
-        ({"low": -0.5}, (targets.Score, -0.5, 5)),
+        ({}, (task_lib.ScoreDistribution, 0, 5)),
+        ({"high": 10}, (task_lib.ScoreDistribution, 0, 10)),
+        ({"low": -1, "high": 10}, (task_lib.Score, -1, 10)),
+        ({"low": -0.5}, (task_lib.Score, -0.5, 5)),
     ],
 )
 def test_range_of_scores(build, arguments, expected):
@@ -180,9 +180,9 @@ def test_no_train_file(train):
 @pytest.mark.parametrize(
     "score_range, is_regression, expected",
     [
-        ([0.0, 5.0], False, targets.ScoreDistribution),
-        ([0.0, 5.0], True, targets.Score),
-        ([0.0, 0.7], True, targets.Score),
+        ([0.0, 5.0], False, task_lib.ScoreDistribution),
+        ([0.0, 5.0], True, task_lib.Score),
+        ([0.0, 0.7], True, task_lib.Score),
     ],
 )
 def test_score_of_a_preset(tmp_path, score_range, is_regression, expected):

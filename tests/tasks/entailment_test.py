@@ -4,7 +4,7 @@ import pytest
 
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import entailment
+from gpt1_keras.tasks import benchmarks
 
 THREE = ("entailment", "neutral", "contradiction")
 TWO = ("entailment", "not_entailment")
@@ -65,7 +65,7 @@ def jsonl(*rows):
     ],
 )
 def test_from_file_to_metrics(tmp_path, name, words, file, content):
-    found = getattr(entailment, name)()
+    found = getattr(benchmarks, name)()
     assert found.name == name
     assert found.transform is transforms.entailment
     assert found.build_head is heads.SumHead
@@ -83,8 +83,8 @@ def test_from_file_to_metrics(tmp_path, name, words, file, content):
 
 
 def test_ax_has_the_classes_of_mnli(tmp_path):
-    found = entailment.ax()
-    assert found.target.words == entailment.mnli().target.words == THREE
+    found = benchmarks.ax()
+    assert found.target.words == benchmarks.mnli().target.words == THREE
     assert found.transform is transforms.entailment
     path = tmp_path / "glue/diagnostic/diagnostic.tsv"
     path.parent.mkdir(parents=True)

@@ -2,16 +2,16 @@ import json
 
 import pytest
 
-from gpt1_keras.data import encoded_examples
+from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import multiple_choice
+from gpt1_keras.tasks import benchmarks
 from tests.reference import letter_tokenizer
 
 
 @pytest.mark.parametrize("name", ["race", "story_cloze"])
 def test_answers_share_one_head(name):
-    found = getattr(multiple_choice, name)()
+    found = getattr(benchmarks, name)()
     assert found.name == name
     assert found.transform is transforms.multiple_choice
     assert found.build_head is heads.ChoiceHead
@@ -29,7 +29,7 @@ def test_race_by_school(tmp_path):
             "answers": ["A", answer],
         }
         (folder / "1.txt").write_text(json.dumps(passage))
-    found = multiple_choice.race()
+    found = benchmarks.race()
     rows = found.read(tmp_path, "dev")
     assert found.measure(rows, [0, 0, 0, 0]) == {
         "accuracy": 0.75,
@@ -48,7 +48,7 @@ def test_story_cloze(tmp_path):
     file = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
     (tmp_path / "story_cloze").mkdir()
     (tmp_path / "story_cloze" / file).write_text("\n".join(lines))
-    found = multiple_choice.story_cloze()
+    found = benchmarks.story_cloze()
     (row,) = found.read(tmp_path, "test")
     assert (row.text, row.choices) == ("A. B. C. D.", ("No.", "Yes."))
     assert found.measure([row], [1]) == {"accuracy": 1.0}
@@ -71,9 +71,9 @@ def test_a_race_batch_by_hand(tmp_path):
     }
     (folder / "1.txt").write_text(json.dumps(passage))
     (tmp_path / "sample_benchmarks.json").write_text("{}")
-    task = multiple_choice.race()
+    task = benchmarks.race()
     rows = task.read(tmp_path, "dev")
-    encoded = encoded_examples.EncodedExamples(
+    encoded = examples.EncodedExamples(
         rows,
         tokenizer=Letters(),
         transform=task.transform,

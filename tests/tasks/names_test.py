@@ -1,14 +1,14 @@
 import pytest
 
+from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.tasks import names
 
 KNOWN = {"story_cloze": 1, "sst2": 2, "stsb": 3}
 
 
 @pytest.mark.parametrize("name, value", KNOWN.items())
 def test_known(name, value):
-    assert names.find(name, KNOWN, "task") == value
+    assert checks.find_name(name, KNOWN, "task") == value
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,13 @@ def test_known(name, value):
 )
 def test_unknown(name, advice):
     with pytest.raises(errors.InputError) as error:
-        names.find(name, KNOWN, "task")
+        checks.find_name(name, KNOWN, "task")
     assert advice in str(error.value)
 
 
 @pytest.mark.parametrize("given", [("cola",), ["cola", "rte"]])
 def test_lists_of_names(given):
-    names.check_list(given, dial="TASKS", example=("cola", "rte"))
+    checks.check_names(given, dial="TASKS", example=("cola", "rte"))
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_lists_of_names(given):
 )
 def test_wrong_lists(given, advice):
     with pytest.raises(errors.InputError) as error:
-        names.check_list(given, dial="TASKS", example=("cola", "rte"))
+        checks.check_names(given, dial="TASKS", example=("cola", "rte"))
     assert advice in str(error.value)
 
 
 def test_lists_that_may_be_empty():
-    names.check_list((), dial="A", example=("b", "c"), may_be_empty=True)
+    checks.check_names((), dial="A", example=("b", "c"), may_be_empty=True)

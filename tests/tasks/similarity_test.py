@@ -3,8 +3,8 @@ import pytest
 
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import similarity
-from gpt1_keras.tasks import targets
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import task
 
 FILES = {
     "mrpc": (
@@ -37,7 +37,7 @@ def read(folder, name, found):
 
 @pytest.mark.parametrize("name", ["mrpc", "qqp"])
 def test_paraphrases(tmp_path, name):
-    found = getattr(similarity, name)()
+    found = getattr(benchmarks, name)()
     assert found.name == name
     assert found.transform is transforms.similarity
     assert found.build_head is heads.SumHead and found.target.num_outputs == 2
@@ -53,14 +53,14 @@ def test_paraphrases(tmp_path, name):
     [
         (
             False,
-            targets.ScoreDistribution,
+            task.ScoreDistribution,
             np.log(np.array([[1, 1, 1, 1, 8, 8], [9, 8, 1, 1, 1, 1]])),
         ),
-        (True, targets.Score, np.array([[4.0], [1.0]])),
+        (True, task.Score, np.array([[4.0], [1.0]])),
     ],
 )
 def test_scores(tmp_path, regression, kind, logits):
-    found = similarity.stsb(regression=regression)
+    found = benchmarks.stsb(regression=regression)
     assert type(found.target) is kind
     assert found.target.num_outputs == logits.shape[1]
     assert found.transform is transforms.similarity
@@ -71,4 +71,4 @@ def test_scores(tmp_path, regression, kind, logits):
 
 
 def test_scores_are_a_distribution_unless_told():
-    assert type(similarity.stsb().target) is targets.ScoreDistribution
+    assert type(benchmarks.stsb().target) is task.ScoreDistribution

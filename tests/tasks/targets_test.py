@@ -6,7 +6,7 @@ from hypothesis import strategies
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.tasks import targets
+from gpt1_keras.tasks import task
 
 WORDS = ("entailment", "neutral", "contradiction")
 SCORES = strategies.floats(0, 5)
@@ -32,7 +32,7 @@ def numpy_softmax(logits):
     "word, index", [("entailment", 0), ("neutral", 1), ("contradiction", 2)]
 )
 def test_classes_are_in_the_order_of_their_words(word, index):
-    target = targets.Classes(WORDS)
+    target = task.Classes(WORDS)
     assert target.num_outputs == 3
     encoded = target.encode(example(word))
     assert encoded == index and encoded.dtype == "int32"
@@ -49,11 +49,11 @@ def test_unknown_word(label):
         errors.InputError,
         match=f"^label {label!r} is none of entailment, neutral",
     ):
-        targets.Classes(WORDS).encode(example(label))
+        task.Classes(WORDS).encode(example(label))
 
 
 def test_choice():
-    target = targets.Choice()
+    target = task.Choice()
     assert target.num_outputs == 1
     encoded = target.encode(example(3))
     assert encoded == 3 and encoded.dtype == "int32"
@@ -75,7 +75,7 @@ def test_choice():
     ],
 )
 def test_score_distribution(score, weights):
-    target = targets.ScoreDistribution(0, 5)
+    target = task.ScoreDistribution(0, 5)
     assert target.num_outputs == 6
     encoded = target.encode(example(score))
     assert encoded.dtype == "float32"
@@ -85,9 +85,7 @@ def test_score_distribution(score, weights):
 
 @hypothesis.given(score=SCORES)
 def test_score_distribution_has_the_score_as_its_expected_value(score):
-    weights = (
-        targets.ScoreDistribution(0, 5).encode(example(score)).astype("f8")
-    )
+    weights = task.ScoreDistribution(0, 5).encode(example(score)).astype("f8")
     assert weights.sum() == pytest.approx(1, abs=1e-6)
     assert weights.min() >= 0
     assert weights @ np.arange(6) == pytest.approx(score, abs=1e-5)
@@ -96,7 +94,7 @@ def test_score_distribution_has_the_score_as_its_expected_value(score):
 
 
 def test_score_distribution_predicts_the_expected_value():
-    target = targets.ScoreDistribution(0, 5)
+    target = task.ScoreDistribution(0, 5)
     halves = np.array([-1e4, -1e4, 0.0, 0.0, -1e4, -1e4])
     logits = np.stack(
         [np.zeros(6), halves, np.log([0.1, 0.2, 0.3, 0.2, 0.1, 0.1])]
@@ -108,7 +106,7 @@ def test_score_distribution_predicts_the_expected_value():
 @hypothesis.given(logits=LOGITS)
 def test_score_distribution_predicts_within_its_range(logits):
     logits = np.array(logits)
-    target = targets.ScoreDistribution(0, 5)
+    target = task.ScoreDistribution(0, 5)
     predictions = target.predict(logits)
     assert predictions.shape == (len(logits),)
     assert np.all((predictions >= 0) & (predictions <= 5 + 1e-9))
@@ -117,14 +115,14 @@ def test_score_distribution_predicts_within_its_range(logits):
 
 
 def test_score_distribution_of_another_range():
-    target = targets.ScoreDistribution(1, 3)
+    target = task.ScoreDistribution(1, 3)
     assert target.num_outputs == 3
     np.testing.assert_allclose(target.encode(example(1.25)), [0.75, 0.25, 0])
     assert target.predict(np.array([[0.0, 0.0, 1e4]])).tolist() == [3]
 
 
 def test_score_is_clipped_to_its_range():
-    target = targets.Score(0, 5)
+    target = task.Score(0, 5)
     assert target.num_outputs == 1
     encoded = target.encode(example(3.25))
     assert encoded == 3.25 and encoded.dtype == "float32"
@@ -134,7 +132,7 @@ def test_score_is_clipped_to_its_range():
 
 
 @pytest.mark.parametrize(
-    "target", [targets.ScoreDistribution(0, 5), targets.Score(0, 5)]
+    "target", [task.ScoreDistribution(0, 5), task.Score(0, 5)]
 )
 @pytest.mark.parametrize("score", [-0.1, 5.1, float("nan")])
 def test_score_out_of_range(target, score):
@@ -147,12 +145,12 @@ def test_score_out_of_range(target, score):
 @pytest.mark.parametrize(
     "target, labels, expected",
     [
-        (targets.Classes(WORDS), ["neutral", "contradiction", "neutral"], 1),
+        (task.Classes(WORDS), ["neutral", "contradiction", "neutral"], 1),
         # As many of each: the first.
-        (targets.Classes(WORDS), ["contradiction", "entailment"], 0),
-        (targets.Choice(), [3, 2, 3, 0], 3),
-        (targets.ScoreDistribution(0, 5), [1.0, 2.0, 4.5], 2.5),
-        (targets.Score(0, 5), [1.0, 2.0, 4.5], 2.5),
+        (task.Classes(WORDS), ["contradiction", "entailment"], 0),
+        (task.Choice(), [3, 2, 3, 0], 3),
+        (task.ScoreDistribution(0, 5), [1.0, 2.0, 4.5], 2.5),
+        (task.Score(0, 5), [1.0, 2.0, 4.5], 2.5),
     ],
 )
 def test_majority(target, labels, expected):
@@ -162,10 +160,10 @@ def test_majority(target, labels, expected):
 @pytest.mark.parametrize(
     "target, prediction, word",
     [
-        (targets.Classes(WORDS), np.int64(2), "contradiction"),
-        (targets.Choice(), np.int64(2), "2"),
-        (targets.ScoreDistribution(0, 5), np.float64(2.34567), "2.346"),
-        (targets.Score(0, 5), np.float32(0), "0.000"),
+        (task.Classes(WORDS), np.int64(2), "contradiction"),
+        (task.Choice(), np.int64(2), "2"),
+        (task.ScoreDistribution(0, 5), np.float64(2.34567), "2.346"),
+        (task.Score(0, 5), np.float32(0), "0.000"),
     ],
 )
 def test_words_of_predictions(target, prediction, word):
@@ -177,20 +175,20 @@ def test_words_of_predictions(target, prediction, word):
     [
         # -log softmax of the right one.
         (
-            targets.Classes(WORDS),
+            task.Classes(WORDS),
             ["neutral", "entailment"],
             [[0, 0, 0], [np.log(2), 0, 0]],
             [np.log(3), np.log(2)],
         ),
-        (targets.Choice(), [1], [[0, 0, 0, 0]], [np.log(4)]),
+        (task.Choice(), [1], [[0, 0, 0, 0]], [np.log(4)]),
         # Half of each of two: -(log .2 + log .8) / 2 = -log(.16) / 2.
         (
-            targets.ScoreDistribution(0, 1),
+            task.ScoreDistribution(0, 1),
             [0.5],
             [np.log([0.2, 0.8])],
             [-np.log(0.4)],
         ),
-        (targets.Score(0, 5), [3.0, 1.0], [[5.0], [1.0]], [4, 0]),
+        (task.Score(0, 5), [3.0, 1.0], [[5.0], [1.0]], [4, 0]),
     ],
 )
 def test_loss_of_labels_and_logits(target, labels, logits, expected):

@@ -7,7 +7,6 @@ from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.layers import heads
-from gpt1_keras.tasks import targets
 from gpt1_keras.tasks import task
 
 
@@ -17,7 +16,7 @@ def build(*functions):
         read=lambda data_dir, split: [],
         transform=transforms.classification,
         build_head=heads.SumHead,
-        target=targets.Classes(("dry", "wet")),
+        target=task.Classes(("dry", "wet")),
         metrics=functions,
     )
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.text import chunks
+from gpt1_keras.text import tokenizer
 
 
 def alone(word):
@@ -24,9 +24,9 @@ texts = st.lists(st.sampled_from(PARTS), max_size=16).map("".join)
 @settings(max_examples=500)
 @given(st.lists(texts | st.text(max_size=20), min_size=1, max_size=4))
 def test_same_values_with_and_without_memory(given_texts):
-    remembering = chunks.ChunkDictionary(alone, 1000)
-    forgetful = chunks.ChunkDictionary(alone, 0)
-    tight = chunks.ChunkDictionary(alone, 3)
+    remembering = tokenizer.ChunkDictionary(alone, 1000)
+    forgetful = tokenizer.ChunkDictionary(alone, 0)
+    tight = tokenizer.ChunkDictionary(alone, 3)
     for text in given_texts:
         expected = forgetful(text)
         assert remembering(text) == expected
@@ -35,14 +35,14 @@ def test_same_values_with_and_without_memory(given_texts):
 
 
 def test_white_space_with_a_line_break_is_one_newline():
-    split = chunks.ChunkDictionary(alone, 10)
+    split = tokenizer.ChunkDictionary(alone, 10)
     assert split("\n a \t\n \r\n b\rc  d\n\n") == list("a\nb\nc") + ["d"]
     assert split(" \n ") == split("") == []
 
 
 @pytest.mark.parametrize("limit", [1, 7, 100])
 def test_memory_is_bounded(limit):
-    split = chunks.ChunkDictionary(alone, limit)
+    split = tokenizer.ChunkDictionary(alone, limit)
     for start in range(0, 600, 20):
         text = " ".join(f"word{n}," for n in range(start, start + 20))
         assert len(split(text)) == 40
@@ -51,13 +51,13 @@ def test_memory_is_bounded(limit):
 
 
 def test_without_memory_only_words_are_kept():
-    split = chunks.ChunkDictionary(alone, 0)
+    split = tokenizer.ChunkDictionary(alone, 0)
     split("some words, here")
     assert len(split) == 0
 
 
 def test_a_very_long_chunk_is_not_remembered():
-    split = chunks.ChunkDictionary(alone, 10)
+    split = tokenizer.ChunkDictionary(alone, 10)
     long = "x" * 10_000
     assert split(long) == split(long) == [long]
     assert not any(
@@ -66,7 +66,7 @@ def test_a_very_long_chunk_is_not_remembered():
 
 
 def test_pickles_without_its_memory():
-    split = chunks.ChunkDictionary(alone, 10)
+    split = tokenizer.ChunkDictionary(alone, 10)
     split("some words")
     copy = pickle.loads(pickle.dumps(split))
     assert len(split) and not len(copy)
@@ -74,9 +74,9 @@ def test_pickles_without_its_memory():
 
 
 def test_threads_get_the_same_values():
-    split = chunks.ChunkDictionary(alone, 50)
+    split = tokenizer.ChunkDictionary(alone, 50)
     text = " ".join(f"w{n % 97}x, {n}th it's\n" for n in range(2000))
-    expected = chunks.ChunkDictionary(alone, 0)(text)
+    expected = tokenizer.ChunkDictionary(alone, 0)(text)
     results = []
     threads = [
         threading.Thread(target=lambda: results.append(split(text)))

@@ -1,6 +1,6 @@
 import pytest
 
-from gpt1_keras.text import readable
+from gpt1_keras.text import detokenize
 from gpt1_keras.text import standardize
 from gpt1_keras.text import words
 
@@ -30,8 +30,8 @@ from gpt1_keras.text import words
 )
 def test_spaces_are_undone(text):
     split = words.split_words(standardize.standardize(text))
-    assert readable.join_words(split) == text
+    assert detokenize.join_words(split) == text
 
 
 def test_words_are_joined_by_spaces():
-    assert readable.join_words(["the", "old", "man"]) == "the old man"
+    assert detokenize.join_words(["the", "old", "man"]) == "the old man"

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.text import tf_byte_pair
+from gpt1_keras.text import tf_tokenizer
 from tests.reference import released_tokenizer
 
 MERGES = [
@@ -18,7 +18,7 @@ IDS = {piece: i for i, piece in enumerate(PIECES)}
 
 
 def of(ids=IDS, merges=MERGES):
-    model = tf_byte_pair.BytePair(ids, merges)
+    model = tf_tokenizer.BytePair(ids, merges)
     return tf.function(
         model.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
     )

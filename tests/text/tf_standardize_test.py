@@ -4,9 +4,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.text import standardize
-from gpt1_keras.text import tf_standardize
+from gpt1_keras.text import tf_tokenizer
 
-GRAPH = tf_standardize.Standardize()
+GRAPH = tf_tokenizer.Standardize()
 
 
 @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
@@ -17,9 +17,7 @@ def graph(texts):
 def in_graph(texts):
     """The pieces and line breaks of each text."""
     found = [text.decode() for text in graph(tf.constant(texts)).numpy()]
-    return [
-        text.replace(tf_standardize.NEWLINE, "\\n").split() for text in found
-    ]
+    return [text.replace(tf_tokenizer.NEWLINE, "\\n").split() for text in found]
 
 
 def in_python(texts):

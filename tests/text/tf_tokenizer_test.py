@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data.readers import glue
-from gpt1_keras.evaluation import agreement
+from gpt1_keras.evaluation import metrics
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
 
@@ -148,7 +148,9 @@ def released():
 def shares(released, texts):
     """Share of texts and of tokens that are the same."""
     python, graph = released
-    found = agreement.of_ids(python.encode_batch(texts), ids_of(graph, texts))
+    found = metrics.agreement_of_ids(
+        python.encode_batch(texts), ids_of(graph, texts)
+    )
     print(len(texts), "texts:", found)
     return found["identical_texts"], found["identical_tokens"]
 

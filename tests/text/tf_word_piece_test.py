@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.text import tf_word_piece
+from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import word_piece
 
 PIECES = [
@@ -12,7 +12,7 @@ PIECES = [
 ]
 PYTHON = word_piece.WordPiece({piece: i for i, piece in enumerate(PIECES)})
 GRAPH = tf.function(
-    tf_word_piece.WordPiece(PIECES).__call__,
+    tf_tokenizer.WordPiece(PIECES).__call__,
     input_signature=[tf.TensorSpec([None], tf.string)],
 )
 

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.text import tf_words
-from gpt1_keras.text import word_rules
+from gpt1_keras.text import words as words_lib
 
 ENGLISH = spacy.blank("en").tokenizer
 RULES = tf_words.WordRules()
@@ -46,7 +46,7 @@ def words_of(pieces):
 @given(st.lists(pieces | special, min_size=1, max_size=30, unique=True))
 def test_pieces_are_split_as_by_spacy(given_pieces):
     """But for those of which spaCy rejoins words afterwards."""
-    _, rejoined = word_rules.split_pieces(dict.fromkeys(given_pieces))
+    _, rejoined = words_lib.split_pieces(dict.fromkeys(given_pieces))
     for piece, found in zip(given_pieces, words_of(given_pieces), strict=True):
         if piece not in rejoined:
             assert found == [token.text.lower() for token in ENGLISH(piece)]

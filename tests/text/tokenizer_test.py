@@ -8,7 +8,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.text import tokenizer
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from tests.reference import released_tokenizer
 
 VOCABULARY = "data/gpt1_vocab/encoder_bpe_40000.json"
@@ -106,7 +106,10 @@ def test_decode_drops_special_tokens_and_takes_arrays():
 
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
 def test_pieces_join_to_the_words(kind):
-    train = {"bpe": training.train_bpe, "wordpiece": training.train_wordpiece}
+    train = {
+        "bpe": train_vocabulary.train_bpe,
+        "wordpiece": train_vocabulary.train_wordpiece,
+    }
     text = "the captain walked to the harbour\nand the captain sang"
     ours = train[kind]([text] * 3, vocabulary_size=45)
     pieces = [ours.piece(index) for index in ours.encode(text)]

@@ -10,7 +10,7 @@ import tokenizers
 from gpt1_keras import errors
 from gpt1_keras.text import standardize
 from gpt1_keras.text import tokenizer
-from gpt1_keras.text import training
+from gpt1_keras.text import train_vocabulary
 from gpt1_keras.text import words
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -26,7 +26,7 @@ def split(text):
 
 
 def small_bpe(size=130, **arguments):
-    return training.train_bpe(TEXTS, vocabulary_size=size, **arguments)
+    return train_vocabulary.train_bpe(TEXTS, vocabulary_size=size, **arguments)
 
 
 def test_bpe_has_the_released_layout():
@@ -75,7 +75,7 @@ def test_bpe_read_again_encodes_as_hugging_face(tmp_path):
 
 
 def test_wordpiece_read_again_encodes_as_hugging_face(tmp_path):
-    training.train_wordpiece(TEXTS, vocabulary_size=120).save(tmp_path)
+    train_vocabulary.train_wordpiece(TEXTS, vocabulary_size=120).save(tmp_path)
     ours = tokenizer.Tokenizer.from_directory(tmp_path)
     assert ours.type == "wordpiece"
     assert ours.vocabulary[:2] == ["[UNK]", "[NEWLINE]"]
@@ -97,7 +97,7 @@ def test_wordpiece_read_again_encodes_as_hugging_face(tmp_path):
 
 
 def test_wordpiece_decodes_whole_words():
-    ours = training.train_wordpiece(TEXTS, vocabulary_size=120)
+    ours = train_vocabulary.train_wordpiece(TEXTS, vocabulary_size=120)
     text = "the lowest man isn't old.\nwidest café"
     assert ours.decode(ours.encode(text)) == text
 
@@ -117,7 +117,7 @@ def test_rare_characters_are_left_out():
 
 def test_a_counter_of_words_gives_the_same():
     counts = collections.Counter(w for text in TEXTS for w in split(text))
-    assert training.train_bpe(counts, vocabulary_size=130).sha256 == (
+    assert train_vocabulary.train_bpe(counts, vocabulary_size=130).sha256 == (
         small_bpe().sha256
     )
     assert counts["\n"]  # left as it was
@@ -132,7 +132,7 @@ def test_a_counter_of_words_gives_the_same():
     ],
 )
 @pytest.mark.parametrize(
-    "train", [training.train_bpe, training.train_wordpiece]
+    "train", [train_vocabulary.train_bpe, train_vocabulary.train_wordpiece]
 )
 def test_mistakes_are_one_line(train, texts, size, message):
     with pytest.raises(errors.InputError, match=message):

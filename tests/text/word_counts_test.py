@@ -1,10 +1,12 @@
 import collections
 
-from gpt1_keras.text import word_counts
+from gpt1_keras.text import train_vocabulary
 
 
 def test_counts_words_of_all_texts():
-    counts = word_counts.count_words(["The man,\nthe dog.", "It's the man"])
+    counts = train_vocabulary.count_words(
+        ["The man,\nthe dog.", "It's the man"]
+    )
     assert counts == collections.Counter(
         {
             "the": 3,
@@ -20,6 +22,6 @@ def test_counts_words_of_all_texts():
 
 
 def test_a_counter_forgets_counts_but_not_words():
-    counter = word_counts.WordCounter()
+    counter = train_vocabulary.WordCounter()
     assert counter.count(["a a"]) == {"a": 2}
     assert counter.count(iter(["a b"])) == {"a": 1, "b": 1}

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.text import word_rules
+from gpt1_keras.text import words
 
 ENGLISH = spacy.blank("en").tokenizer
 PARTS = [
@@ -22,7 +22,7 @@ plain = st.from_regex(r"'?[A-Za-z]{1,9}('s|'|:|\.)?", fullmatch=True)
 @settings(max_examples=300)
 @given(st.lists(pieces | special | plain, min_size=1, max_size=30))
 def test_pieces_are_split_as_by_spacy(given_pieces):
-    found, dependent = word_rules.split_pieces(dict.fromkeys(given_pieces))
+    found, dependent = words.split_pieces(dict.fromkeys(given_pieces))
     assert dependent <= set(given_pieces)
     for piece in given_pieces:
         expected = [token.text.lower() for token in ENGLISH(piece)]
@@ -32,7 +32,7 @@ def test_pieces_are_split_as_by_spacy(given_pieces):
 @settings(max_examples=300)
 @given(st.lists(pieces | special | plain, min_size=2, max_size=8))
 def test_other_pieces_do_not_depend_on_their_neighbours(given_pieces):
-    found, dependent = word_rules.split_pieces(dict.fromkeys(given_pieces))
+    found, dependent = words.split_pieces(dict.fromkeys(given_pieces))
     if dependent:
         return
     together = [t.text.lower() for t in ENGLISH(" ".join(given_pieces))]
@@ -44,6 +44,6 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
     assert [t.text for t in ENGLISH(piece)] == ["'em", "...", "foo"]
     beside = [t.text for t in ENGLISH("boys' " + piece)]
     assert beside == ["boys", "'", "'", "em", "...", "foo"]
-    found, dependent = word_rules.split_pieces([piece, "boys'", "foo"])
+    found, dependent = words.split_pieces([piece, "boys'", "foo"])
     assert dependent == {piece}
     assert found["boys'"] == ["boys", "'"]

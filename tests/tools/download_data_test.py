@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from gpt1_keras.data import sources
 from gpt1_keras.data.readers import glue
 from tests.data import official_files_test
 from tests.reference import file_server
+from tools.downloads import official_files
 
 TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/download_data.py"
 TABLES = {
@@ -31,16 +31,16 @@ def load():
 def server(monkeypatch):
     """Serves a small CoLA under the name and sum of the real one."""
     with file_server.FileServer({"CoLA.zip": ARCHIVE}) as made:
-        real = sources.SOURCES["cola"]
-        remote = sources.Remote(
+        real = official_files.SOURCES["cola"]
+        remote = official_files.Remote(
             made.url("CoLA.zip"),
             hashlib.sha256(ARCHIVE).hexdigest(),
             len(ARCHIVE),
         )
-        small = sources.Source(
+        small = official_files.Source(
             (remote,), real.folder, real.results, real.members
         )
-        monkeypatch.setitem(sources.SOURCES, "cola", small)
+        monkeypatch.setitem(official_files.SOURCES, "cola", small)
         yield made
 
 
@@ -109,7 +109,7 @@ def test_groups_and_all():
         *("cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"),
         *("wnli", "ax", "dprd"),
     ]
-    assert tool._choose([]) == sources.SOURCES
+    assert tool._choose([]) == official_files.SOURCES
 
 
 def test_list_and_help_from_the_shell(tmp_path):

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from gpt1_keras.data import shards
-from gpt1_keras.text import tokenizer as tokenizers
-from gpt1_keras.text import training
+from gpt1_keras.text import tokenizer as tokenizer_lib
+from gpt1_keras.text import train_vocabulary
 
 TEXT = "The old man went home with his cat, and slept.\n" * 20
 
@@ -13,7 +13,7 @@ TEXT = "The old man went home with his cat, and slept.\n" * 20
 @pytest.fixture
 def folder(tmp_path):
     """A folder with books/, vocabulary.json and merges.txt."""
-    training.train_bpe([TEXT], vocabulary_size=60).save(tmp_path)
+    train_vocabulary.train_bpe([TEXT], vocabulary_size=60).save(tmp_path)
     (tmp_path / "books").mkdir()
     for name in ("one", "two"):
         (tmp_path / "books" / f"{name}.txt").write_text(TEXT + name)
@@ -45,7 +45,7 @@ def test_prepares_from_any_directory(folder, tool):
     assert (
         "2 books" in done.stdout and "skipped broken.txt: binary" in done.stdout
     )
-    tokenizer = tokenizers.Tokenizer.from_files(
+    tokenizer = tokenizer_lib.Tokenizer.from_files(
         folder / "vocabulary.json", folder / "merges.txt"
     )
     prepared = shards.Shards.open(

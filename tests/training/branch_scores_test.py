@@ -1,7 +1,7 @@
 import numpy as np
 from keras import ops
 
-from gpt1_keras.training import branch_scores
+from gpt1_keras.training import losses
 
 
 def test_sums_of_each_branch():
@@ -14,7 +14,7 @@ def test_sums_of_each_branch():
     }
     logits = hidden @ table.T
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-    found = branch_scores.BranchScores(num_branches=3, chunk_size=2).score(
+    found = losses.BranchScores(num_branches=3, chunk_size=2).score(
         {
             "hidden": ops.convert_to_tensor(hidden.astype("float32")),
             "table": ops.convert_to_tensor(table.astype("float32")),

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from gpt1_keras.training import callbacks
-from gpt1_keras.training import signals
+from gpt1_keras.training import fit
 
 
 class Optimizer:
@@ -132,14 +132,14 @@ def save_checkpoints(stop, checkpoints, every=4):
 @pytest.mark.parametrize("every, expected", [(4, [8, 11]), (0, [11])])
 def test_checkpoints_at_intervals_and_at_the_end(every, expected):
     checkpoints = Records()
-    callback = save_checkpoints(signals.StopRequest(), checkpoints, every)
+    callback = save_checkpoints(fit.StopRequest(), checkpoints, every)
     model = run(callback, [{}] * 7)
     assert checkpoints.calls == expected
     assert not model.stop_training
 
 
 def test_wish_to_stop_saves_first():
-    stop, checkpoints = signals.StopRequest(), Records()
+    stop, checkpoints = fit.StopRequest(), Records()
     callback = save_checkpoints(stop, checkpoints)
     model = run(callback, [{}])
     assert checkpoints.calls == [] and not model.stop_training

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from keras import ops
 
-from gpt1_keras.data import loader
-from gpt1_keras.training import signals
+from gpt1_keras.data import loaders
+from gpt1_keras.training import fit
 from gpt1_keras.training import strategy as strategy_lib
 from tests.reference import replicas
 from tests.reference import tiny_learner
@@ -25,7 +25,7 @@ def strategy():
 
 def loaded(num_steps, first_step=0):
     batches = tiny_learner.Batches()
-    return loader.load(batches, first_step=first_step, num_steps=num_steps)
+    return loaders.load(batches, first_step=first_step, num_steps=num_steps)
 
 
 class Record(keras.callbacks.Callback):
@@ -94,8 +94,8 @@ def test_a_callback_ends_the_loop(strategy):
 
 
 def test_a_wish_to_stop_is_heeded_after_the_update_that_hears_it(strategy):
-    asked = signals.StopRequest()
-    stop = signals.SharedStopRequest(asked)
+    asked = fit.StopRequest()
+    stop = fit.SharedStopRequest(asked)
 
     class Ask(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):

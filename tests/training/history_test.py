@@ -4,11 +4,11 @@ import math
 import pytest
 from tensorboard.backend.event_processing import event_file_loader
 
-from gpt1_keras.training import history as history_lib
+from gpt1_keras import results
 
 
 def recorded(workdir):
-    return history_lib.read(workdir / "metrics.jsonl")
+    return results.read_metrics(workdir / "metrics.jsonl")
 
 
 def without_seconds(lines):
@@ -16,7 +16,7 @@ def without_seconds(lines):
 
 
 def test_one_object_per_line_and_the_time(tmp_path):
-    history = history_lib.History(tmp_path, step=0)
+    history = results.History(tmp_path, step=0)
     history.write(3, loss=2.5, tokens=7)
     history.write(3, split="held_out", loss=2)
     history.close()
@@ -30,14 +30,14 @@ def test_one_object_per_line_and_the_time(tmp_path):
 
 
 def test_a_line_is_on_the_disk_at_once(tmp_path):
-    history = history_lib.History(tmp_path, step=0)
+    history = results.History(tmp_path, step=0)
     history.write(1, loss=2.5)
     assert recorded(tmp_path)[0]["loss"] == 2.5
     history.close()
 
 
 def test_tensorboard_holds_the_same_numbers(tmp_path):
-    history = history_lib.History(tmp_path, step=0)
+    history = results.History(tmp_path, step=0)
     history.write(3, loss=2.5, sample="it was")
     history.write(4, split="held_out", loss=1.5)
     history.close()
@@ -53,11 +53,11 @@ def test_tensorboard_holds_the_same_numbers(tmp_path):
 
 
 def test_later_lines_of_a_killed_run_are_removed(tmp_path):
-    history = history_lib.History(tmp_path, step=0)
+    history = results.History(tmp_path, step=0)
     for step in range(1, 6):
         history.write(step, loss=float(step))
     history.close()
-    history = history_lib.History(tmp_path, step=3)
+    history = results.History(tmp_path, step=3)
     assert [line["step"] for line in recorded(tmp_path)] == [1, 2, 3]
     history.write(4, loss=40.0)
     history.close()
@@ -68,22 +68,22 @@ def test_later_lines_of_a_killed_run_are_removed(tmp_path):
 def test_torn_last_line_is_left_out(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"step": 1, "loss": 2.0}\n{"step": 2, "lo')
-    assert history_lib.read(path) == [{"step": 1, "loss": 2.0}]
-    history = history_lib.History(tmp_path, step=9)
+    assert results.read_metrics(path) == [{"step": 1, "loss": 2.0}]
+    history = results.History(tmp_path, step=9)
     history.write(2, loss=1.0)
     history.close()
     assert [line["step"] for line in recorded(tmp_path)] == [1, 2]
 
 
 def test_no_file_yet(tmp_path):
-    assert history_lib.read(tmp_path / "metrics.jsonl") == []
+    assert results.read_metrics(tmp_path / "metrics.jsonl") == []
 
 
 def test_seconds_of_earlier_processes_count(tmp_path):
     (tmp_path / "metrics.jsonl").write_text(
         '{"step": 1, "seconds": 100.5}\n{"step": 2, "seconds": 200.5}\n'
     )
-    history = history_lib.History(tmp_path, step=1)
+    history = results.History(tmp_path, step=1)
     assert 100.5 <= history.seconds < 150
     history.write(2, loss=1.0)
     history.close()
@@ -94,8 +94,8 @@ def test_seconds_of_earlier_processes_count(tmp_path):
     "loss, expected", [(0.0, 1.0), (1.0, math.e), (1e4, math.inf)]
 )
 def test_perplexity(loss, expected):
-    assert history_lib.perplexity(loss) == pytest.approx(expected)
+    assert results.perplexity(loss) == pytest.approx(expected)
 
 
 def test_perplexity_of_no_number():
-    assert math.isnan(history_lib.perplexity(math.nan))
+    assert math.isnan(results.perplexity(math.nan))

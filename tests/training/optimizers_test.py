@@ -4,7 +4,6 @@ import pytest
 from keras import ops
 
 from gpt1_keras.training import optimizers
-from gpt1_keras.training import schedules
 
 HYPERPARAMETERS = {
     "beta_1": 0.9,
@@ -41,7 +40,7 @@ def train(optimizer, weights, gradients):
 
 
 def golden_schedule():
-    return schedules.WarmupLinear(
+    return optimizers.WarmupLinear(
         peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
     )
 
@@ -70,7 +69,7 @@ def test_several_steps_against_the_formula_in_float64():
         [np.asarray(draws.normal(size=s), "float32") for s in shapes]
         for _ in range(6)
     ]
-    schedule = schedules.WarmupCosine(
+    schedule = optimizers.WarmupCosine(
         peak_learning_rate=0.1, num_steps=6, warmup_steps=2
     )
     rates = [0.0, 0.05, 0.1, 0.05, 0.025, 0.1 * (1 + np.cos(np.pi * 5 / 6)) / 2]
@@ -119,7 +118,7 @@ def test_config_round_trip_trains_alike():
 def test_builder_takes_steps_or_a_fraction(warmup, expected):
     optimizer = optimizers.adam_with_decay(
         num_steps=40,
-        schedule=schedules.WarmupLinear,
+        schedule=optimizers.WarmupLinear,
         peak_learning_rate=1.0,
         warmup_steps=warmup[0],
         warmup_fraction=warmup[1],

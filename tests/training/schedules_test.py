@@ -3,7 +3,7 @@
 import keras
 import pytest
 
-from gpt1_keras.training import schedules
+from gpt1_keras.training import optimizers
 
 
 def rates(schedule, steps):
@@ -11,7 +11,7 @@ def rates(schedule, steps):
 
 
 def test_linear_by_hand():
-    schedule = schedules.WarmupLinear(
+    schedule = optimizers.WarmupLinear(
         peak_learning_rate=2.0, num_steps=10, warmup_steps=2
     )
     # x / w (1 - x) up to x = w, then 1 - x, with x = step / 10.
@@ -20,7 +20,7 @@ def test_linear_by_hand():
 
 
 def test_cosine_by_hand():
-    schedule = schedules.WarmupCosine(
+    schedule = optimizers.WarmupCosine(
         peak_learning_rate=2.0, num_steps=12, warmup_steps=3
     )
     # (1 + cos(pi x)) / 2 at x = 4/12, 6/12, 8/12 is 3/4, 1/2, 1/4.
@@ -29,7 +29,7 @@ def test_cosine_by_hand():
 
 
 def test_warm_up_ends_at_its_peak_and_the_cosine_is_not_restarted():
-    schedule = schedules.WarmupCosine(
+    schedule = optimizers.WarmupCosine(
         peak_learning_rate=1.0, num_steps=12, warmup_steps=4
     )
     # The rate falls from 1 to 0.853 at once, not smoothly from 1.
@@ -37,7 +37,7 @@ def test_warm_up_ends_at_its_peak_and_the_cosine_is_not_restarted():
 
 
 @pytest.mark.parametrize(
-    "schedule", [schedules.WarmupLinear, schedules.WarmupCosine]
+    "schedule", [optimizers.WarmupLinear, optimizers.WarmupCosine]
 )
 @pytest.mark.parametrize("warmup_steps", [0, 0.276, 5])
 def test_first_update_changes_nothing_and_the_end_is_zero(
@@ -51,9 +51,9 @@ def test_first_update_changes_nothing_and_the_end_is_zero(
 
 
 def test_config_round_trip():
-    schedule = schedules.WarmupCosine(
+    schedule = optimizers.WarmupCosine(
         peak_learning_rate=0.5, num_steps=9, warmup_steps=1.5
     )
-    again = schedules.WarmupCosine.from_config(schedule.get_config())
+    again = optimizers.WarmupCosine.from_config(schedule.get_config())
     assert isinstance(again, keras.optimizers.schedules.LearningRateSchedule)
     assert rates(again, range(9)) == rates(schedule, range(9))

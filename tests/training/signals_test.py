@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from gpt1_keras.training import signals
+from gpt1_keras.training import fit
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def handlers():
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_signal_becomes_a_wish(handlers, name):
-    with signals.catch() as stop:
+    with fit.catch_signals() as stop:
         assert not stop and stop.signal_name is None
         os.kill(os.getpid(), signal.Signals[name])
         assert stop and stop.signal_name == name
@@ -33,7 +33,7 @@ def test_a_signal_becomes_a_wish(handlers, name):
 
 @pytest.mark.parametrize("second", ["SIGTERM", "SIGINT"])
 def test_a_second_signal_acts_at_once(handlers, second):
-    with signals.catch() as stop:
+    with fit.catch_signals() as stop:
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.Signals[second])
     assert handlers == [signal.Signals[second]]
@@ -43,20 +43,20 @@ def test_a_second_signal_acts_at_once(handlers, second):
 def test_handlers_come_back_after_an_error():
     # The fixture looks at them.
     with pytest.raises(ArithmeticError):
-        with signals.catch():
+        with fit.catch_signals():
             raise ArithmeticError
 
 
 def test_outside_the_block_nothing_is_caught(handlers):
-    with signals.catch() as stop:
+    with fit.catch_signals() as stop:
         pass
     os.kill(os.getpid(), signal.SIGTERM)
     assert handlers == [signal.SIGTERM] and not stop
 
 
 def test_workers_stop_together():
-    asked = signals.StopRequest()
-    shared = signals.SharedStopRequest(asked)
+    asked = fit.StopRequest()
+    shared = fit.SharedStopRequest(asked)
     asked.signal_name = "SIGTERM"
     # Until all have heard of it.
     assert shared.is_wished and not shared
@@ -65,7 +65,7 @@ def test_workers_stop_together():
 
 
 def test_the_wish_of_another_worker():
-    shared = signals.SharedStopRequest(signals.StopRequest())
+    shared = fit.SharedStopRequest(fit.StopRequest())
     shared.settle(0.0)
     assert not shared and not shared.is_wished
     shared.settle(2.0)

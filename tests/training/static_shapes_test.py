@@ -8,15 +8,14 @@ import keras
 import pytest
 
 from gpt1_keras.data import batches as batches_lib
-from gpt1_keras.data import encoded_examples
 from gpt1_keras.data import example_batches
-from gpt1_keras.data import packed_items
+from gpt1_keras.data import examples
+from gpt1_keras.data import packing
 from gpt1_keras.models import branches
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import task_model
-from gpt1_keras.runs import recipe
+from gpt1_keras.runs import finetune
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.training import branch_scores
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from tests.models import branches_test
@@ -30,7 +29,7 @@ if keras.config.backend() != "tensorflow":
 
 import tensorflow as tf
 
-from gpt1_keras.training import distributed_tensorflow
+from gpt1_keras.training import strategy_tensorflow
 
 REPLICAS = 2
 BATCH_SIZE = 4 * REPLICAS
@@ -163,7 +162,7 @@ def test_what_a_replica_does_in_an_update(policy):
     def step(batch):
         batch = dict(batch)
         wish = batch.pop("wish")
-        return distributed_tensorflow._replica_update(learner, batch, wish)
+        return strategy_tensorflow._replica_update(learner, batch, wish)
 
     assert_compiles(step, spec)
 
@@ -191,10 +190,10 @@ def test_held_out_perplexity(policy):
 def test_fine_tuning_and_its_evaluation(policy, name, candidates, regression):
     task = benchmarks.benchmark(name, regression=regression)
     settings = recipe_test.changed(microbatch_size=2)
-    network = recipe.network(
+    network = finetune.build_network(
         task, small_models.network(), small_models.byte_pairs(), settings
     )
-    learner = recipe.learner(network, task, settings)
+    learner = finetune.build_learner(network, task, settings)
     learner.compile(tiny_learner.adam(), jit_compile=False)
     length = settings.bucket_lengths[0]
     target = task.target
@@ -202,7 +201,7 @@ def test_fine_tuning_and_its_evaluation(policy, name, candidates, regression):
     if target.score_range:
         dtype = "float32"
         shape = shape if regression else (BATCH_SIZE, target.num_outputs)
-    encoded = object.__new__(encoded_examples.EncodedExamples)
+    encoded = object.__new__(examples.EncodedExamples)
     encoded.num_candidates = candidates
     spec = encoded.spec(BATCH_SIZE)
     assert_compiles(learner.call, specs(spec, length))
@@ -212,13 +211,13 @@ def test_fine_tuning_and_its_evaluation(policy, name, candidates, regression):
 
 def test_probes(policy):
     network = small_models.network()
-    packed = packed_items.PackedItems(branches_test.items(), share_prefix=True)
+    packed = packing.PackedItems(branches_test.items(), share_prefix=True)
     batches = example_batches.ScoredExamples(
         packed, batch_size=BATCH_SIZE, bucket_lengths=(24,)
     )
     learner = learner_lib.Learner(
         branches.branching_network(network),
-        scorer=branch_scores.BranchScores(
+        scorer=losses.BranchScores(
             num_branches=packed.num_branches, chunk_size=5
         ),
     )

@@ -73,12 +73,12 @@ def _cached(model, prompt, num_tokens):
 def _streamed(model, prompt, num_tokens):
     import keras_hub
 
-    from gpt1_keras.models import streaming
+    from gpt1_keras.models import generation
 
     sampler = keras_hub.samplers.GreedySampler()
 
     def write():
-        drawn = streaming.stream(model, prompt, sampler, num_tokens=num_tokens)
+        drawn = generation.stream(model, prompt, sampler, num_tokens=num_tokens)
         return [*prompt, *drawn]
 
     return write

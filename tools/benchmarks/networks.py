@@ -13,9 +13,11 @@ _RELEASED_VOCABULARY = 40478
 
 def sizes(name):
     """Return the arguments of a backbone from `gin/model/<name>.gin`."""
-    from gpt1_keras import bindings
+    from gpt1_keras import config as config_lib
 
-    macros = bindings.read((_GIN / f"{name}.gin").read_text("utf-8")).macros
+    macros = config_lib.read_bindings(
+        (_GIN / f"{name}.gin").read_text("utf-8")
+    ).macros
     return {
         "vocabulary_size": macros.get("VOCABULARY_SIZE", _RELEASED_VOCABULARY),
         "num_layers": macros["NUM_LAYERS"],
@@ -29,19 +31,21 @@ def sizes(name):
 def causal_lm(**sizes):
     """Return a `GPT1CausalLM` without dropout, its weights random."""
     from gpt1_keras.models import builders
-    from gpt1_keras.text import tokenizer
+    from gpt1_keras.text import tokenizer as tokenizer_lib
 
     words = [f"w{i}</w>" for i in range(1, sizes["vocabulary_size"])]
     return builders.gpt1_causal_lm(
-        _backbone(**sizes), tokenizer.Tokenizer(["<unk>", *words], [])
+        _backbone(**sizes), tokenizer_lib.Tokenizer(["<unk>", *words], [])
     )
 
 
 def tokenizer():
     """Return the tokenizer of the preset that the repository has."""
-    from gpt1_keras.text import tokenizer
+    from gpt1_keras.text import tokenizer as tokenizer_lib
 
-    return tokenizer.Tokenizer.from_directory(_PRESET / "assets" / "tokenizer")
+    return tokenizer_lib.Tokenizer.from_directory(
+        _PRESET / "assets" / "tokenizer"
+    )
 
 
 def classifier(pipeline, **sizes):
@@ -51,9 +55,9 @@ def classifier(pipeline, **sizes):
         pipeline: `Tokenizer`; its size is that of the vocabulary.
         **sizes: of `sizes`.
     """
+    from gpt1_keras.models import preprocessors
     from gpt1_keras.models import task_model
-    from gpt1_keras.models import task_preprocessor
-    from gpt1_keras.models import tokenizer as tokenizer_lib
+    from gpt1_keras.models import tokenizer as models_tokenizer
     from gpt1_keras.tasks import benchmarks
 
     task = benchmarks.benchmark("sst2")
@@ -65,8 +69,8 @@ def classifier(pipeline, **sizes):
         dtype="float32",
         name="head",
     )
-    preprocessor = task_preprocessor.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline),
+    preprocessor = preprocessors.GPT1TaskPreprocessor(
+        models_tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
         transform="classification",
         sequence_length=sizes["max_sequence_length"],
         task="sst2",

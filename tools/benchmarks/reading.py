@@ -33,11 +33,11 @@ def measure(*, sizes, rounds, words=_WORDS):
 
 
 def _measure(directory, words, rounds):
-    from gpt1_keras.data import prepare
-    from gpt1_keras.data import raw_corpus
-    from gpt1_keras.data.sample_world import corpus
+    from gpt1_keras.data import corpus
+    from gpt1_keras.data import tf_raw_text
+    from gpt1_keras.data.sample_world import corpus as corpus_lib
 
-    corpus.write_corpus(directory / "books", words=words)
+    corpus_lib.write_corpus(directory / "books", words=words)
     settings = {
         "tokenizer": networks.tokenizer(),
         "tokenizer_type": "bpe",
@@ -47,11 +47,9 @@ def _measure(directory, words, rounds):
         "cache_dir": directory / "cache",
     }
     books = directory / "books"
-    prepared, (shards, _) = contest.timed(
-        prepare.open_corpus, books, **settings
-    )
+    prepared, (shards, _) = contest.timed(corpus.open_corpus, books, **settings)
     opened, (raw, _) = contest.timed(
-        raw_corpus.open_raw, books, pool_books=_POOL_BOOKS, **settings
+        tf_raw_text.open_raw, books, pool_books=_POOL_BOOKS, **settings
     )
     total = shards.index["total"]["tokens"]
     per_step = _BATCH["batch_size"] * _BATCH["sequence_length"]
@@ -80,10 +78,10 @@ def reader(batches, num_steps):
 
     What it takes to begin, the graph above all, is in the first call.
     """
-    from gpt1_keras.data import loader
+    from gpt1_keras.data import loaders
 
     def endless():
-        yield from loader.load(batches, first_step=0, num_steps=None)
+        yield from loaders.load(batches, first_step=0, num_steps=None)
 
     loaded = endless()
     return lambda: sum(1 for _ in itertools.islice(loaded, num_steps))

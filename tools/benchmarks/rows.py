@@ -33,8 +33,8 @@ def measure(*, sizes, rounds, rows=_ROWS):
 
 def _measure(directory, rows, rounds):
     from gpt1_keras.data.sample_world import benchmarks as sample_world
-    from gpt1_keras.runs import labelled
-    from gpt1_keras.runs import training_batches
+    from gpt1_keras.evaluation import scoring
+    from gpt1_keras.runs import finetune
     from gpt1_keras.tasks import benchmarks
 
     sample_world.write_benchmarks(
@@ -44,7 +44,7 @@ def _measure(directory, rows, rounds):
     examples = task.read(directory / "data", "train")
 
     def make(batches):
-        train = labelled.Labelled(
+        train = scoring.Labelled(
             task,
             examples,
             tokenizer=networks.tokenizer(),
@@ -61,8 +61,8 @@ def _measure(directory, rows, rounds):
             pool_batches=16,
         )
 
-    encoding, encoded = contest.timed(make, training_batches.encoded)
-    opening, raw = contest.timed(make, training_batches.raw)
+    encoding, encoded = contest.timed(make, finetune.encoded_batches)
+    opening, raw = contest.timed(make, finetune.raw_batches)
     num_steps = reading.EPOCHS * encoded.steps_per_epoch
     found, counts = contest.run(
         {

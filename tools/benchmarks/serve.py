@@ -101,10 +101,10 @@ def _saved_model(model, pipeline, directory):
     import tensorflow as tf
 
     from gpt1_keras.serving import tf_saved_model
-    from gpt1_keras.serving import tf_task_server
+    from gpt1_keras.serving import tf_signatures
     from gpt1_keras.text import tf_tokenizer
 
-    server = tf_task_server.TaskServer(
+    server = tf_signatures.TaskServer(
         model, tf_tokenizer.GraphTokenizer(pipeline)
     )
     tf_saved_model.write(server, directory / "1", labels=[], requests=[])

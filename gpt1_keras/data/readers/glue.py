@@ -17,9 +17,6 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import bad_rows
-from gpt1_keras.data.readers import places
-from gpt1_keras.data.readers import row_counts
 from gpt1_keras.data.readers import rows
 
 BINARY = ("0", "1")
@@ -33,7 +30,7 @@ class _Table:
     """The files of a task.
 
     Attributes:
-        name: str, the benchmark's key in `row_counts.OFFICIAL`.
+        name: str, the benchmark's key in `rows.OFFICIAL`.
         folder: str.
         columns: names of the columns with the text or the two texts.
         label: name of the column with the label.
@@ -65,7 +62,7 @@ def read_cola(data_dir, split):
     """CoLA: is a sentence acceptable? Only the test file has a header."""
     if split == "test":
         return _read(_COLA, data_dir, split)
-    places.check_split(split)
+    rows.check_split(split)
     path = _find(_COLA, data_dir, f"{split}.tsv")
 
     def parse(row):
@@ -75,7 +72,7 @@ def read_cola(data_dir, split):
         return _parse(_COLA, [sentence, label])
 
     found = rows.collect(path, rows.tab_separated(path), parse)
-    row_counts.check(data_dir, path, "cola", split, len(found))
+    rows.check_row_count(data_dir, path, "cola", split, len(found))
     return found
 
 
@@ -107,7 +104,7 @@ def read_mnli(data_dir, split):
     """
     if split == "train":
         return _read(_MNLI, data_dir, split)
-    places.check_split(split)
+    rows.check_split(split)
     found = _read(_MNLI, data_dir, split, "matched")
     try:
         _find(_MNLI, data_dir, f"{split}_mismatched.tsv")
@@ -134,12 +131,12 @@ def read_wnli(data_dir, split):
 
 def read_ax(data_dir, split):
     """AX, GLUE's diagnostic set: MNLI's question; it has only `test`."""
-    places.check_split(split, ["test"])
+    rows.check_split(split, ["test"])
     return _read(_AX, data_dir, split, file="diagnostic.tsv")
 
 
 def _read(table, data_dir, split, group="", *, file=None):
-    places.check_split(split)
+    rows.check_split(split)
     suffix = f"_{group}" if group else ""
     path = _find(table, data_dir, file or f"{split}{suffix}.tsv")
     columns, optional = (*table.columns, table.label), ()
@@ -154,13 +151,13 @@ def _read(table, data_dir, split, group="", *, file=None):
         substitute=substitute,
     )
     name = f"{table.name} {group}".strip()
-    row_counts.check(data_dir, path, name, split, len(found))
+    rows.check_row_count(data_dir, path, name, split, len(found))
     return found
 
 
 def _find(table, data_dir, file):
     place = f"{table.folder}/{file}"
-    return places.find(data_dir, [f"glue/{place}", place])
+    return rows.find_file(data_dir, [f"glue/{place}", place])
 
 
 def _parse(table, row, group=""):
@@ -183,7 +180,7 @@ def _score(text):
     except ValueError:
         score = math.nan
     if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
-        raise bad_rows.BadRow(
+        raise rows.BadRow(
             f"score {text!r} is no number from {LOWEST_SCORE} to"
             f" {HIGHEST_SCORE}"
         )

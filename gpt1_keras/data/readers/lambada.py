@@ -6,9 +6,6 @@ punctuation as in the Penn Treebank.
 """
 
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import bad_rows
-from gpt1_keras.data.readers import places
-from gpt1_keras.data.readers import row_counts
 from gpt1_keras.data.readers import rows
 
 _FILES = {
@@ -32,16 +29,16 @@ def read(data_dir, split):
     Raises:
         InputError: the file is missing, or too many lines are broken.
     """
-    places.check_split(split, list(_FILES))
+    rows.check_split(split, list(_FILES))
     file = _FILES[split]
-    path = places.find(data_dir, [f"lambada/{file}", file])
+    path = rows.find_file(data_dir, [f"lambada/{file}", file])
     found = rows.collect(path, rows.tab_separated(path), _parse)
-    row_counts.check(data_dir, path, "lambada", split, len(found))
+    rows.check_row_count(data_dir, path, "lambada", split, len(found))
     return found
 
 
 def _parse(row):
     words = " ".join(row).split()
     if len(words) < 2:
-        raise bad_rows.BadRow("a passage of one word")
+        raise rows.BadRow("a passage of one word")
     return examples.Example(" ".join(words[:-1]), choices=(words[-1],), label=0)

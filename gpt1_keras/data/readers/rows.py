@@ -16,8 +16,105 @@ import io
 import json
 import pathlib
 
+from absl import logging
+
 from gpt1_keras import errors
-from gpt1_keras.data.readers import bad_rows
+
+# -----------------------------------------------------------------------------
+# Where the official files of a benchmark lie below DATA_DIR.
+
+SPLITS = ("train", "dev", "test")
+
+
+def find_file(data_dir, names):
+    """Return the first of the files or folders `names` that exists.
+
+    Args:
+        data_dir: path of DATA_DIR.
+        names: list of str, paths below it, the usual one first.
+
+    Raises:
+        InputError: there is none of them.
+    """
+    for name in names:
+        path = pathlib.Path(data_dir, name)
+        if path.exists():
+            return path
+    raise errors.InputError(
+        f"{pathlib.Path(data_dir, names[0])} does not exist: put the official"
+        " files there, or set DATA_DIR to the folder that holds them"
+    )
+
+
+def check_split(split, known=SPLITS):
+    """Raise InputError unless `split` is one of `known`."""
+    if split not in known:
+        raise errors.InputError(
+            f"split {split!r} is none of {', '.join(known)}: take one of them"
+        )
+
+
+# -----------------------------------------------------------------------------
+# Rows that cannot be read, and a limit on how many there may be.
+
+# More unreadable rows than this share of a file, and than one, stop the run.
+TOLERATED_SHARE = 0.01
+_NUM_REPORTED = 5
+
+
+class BadRow(Exception):
+    """A row that cannot be read; the message is the reason, in a few words."""
+
+
+class BadRows:
+    """Reports unreadable rows and stops the run when there are many.
+
+    The first few are reported with their place, the rest by their number.
+
+    Args:
+        source: path of the file or folder the rows come from.
+        remedy: str. What is done with such a row.
+    """
+
+    def __init__(self, source, remedy="left out"):
+        self._source = source
+        self._remedy = remedy
+        self._first = None
+        self._count = 0
+
+    def add(self, place, reason):
+        """Count a row; `place` is where it stands: "data.tsv line 3"."""
+        self._first = self._first or f"{place}: {reason}"
+        self._count += 1
+        if self._count <= _NUM_REPORTED:
+            logging.warning("%s: %s; %s", place, reason, self._remedy)
+
+    def check(self, total):
+        """Compare with the number of all rows, good and bad.
+
+        Raises:
+            InputError: there is no row, no good row, or more than
+                `TOLERATED_SHARE` of all rows and more than one are bad.
+        """
+        if total == 0:
+            raise errors.InputError(
+                f"{self._source} has no rows: take the official file"
+            )
+        tolerated = min(max(1, int(TOLERATED_SHARE * total)), total - 1)
+        if self._count > tolerated:
+            raise errors.InputError(
+                f"{self._first}; {self._count} of {total} rows cannot be read:"
+                " take the official file"
+            )
+        if self._count > _NUM_REPORTED:
+            logging.warning(
+                "%s: %d of %d rows cannot be read; %s",
+                *(self._source, self._count, total, self._remedy),
+            )
+
+
+# -----------------------------------------------------------------------------
+# Rows of text files: tabs, commas or JSON lines, and rows to examples.
 
 
 def collect(path, rows, parse, *, substitute=None):
@@ -38,15 +135,15 @@ def collect(path, rows, parse, *, substitute=None):
         InputError: too many rows are bad (`BadRows.check`).
     """
     remedy = "left out" if substitute is None else "taken as empty"
-    bad = bad_rows.BadRows(path, remedy)
+    bad = BadRows(path, remedy)
     examples, total = [], 0
     for line, row in rows:
         total += 1
         try:
-            if isinstance(row, bad_rows.BadRow):
+            if isinstance(row, BadRow):
                 raise row
             example = parse(row)
-        except bad_rows.BadRow as error:
+        except BadRow as error:
             bad.add(f"{path} line {line}", error)
             example = substitute
         if example is not None:
@@ -60,7 +157,7 @@ def tab_separated(path):
     for line, text in _lines(path):
         yield (
             line,
-            text if isinstance(text, bad_rows.BadRow) else text.split("\t"),
+            text if isinstance(text, BadRow) else text.split("\t"),
         )
 
 
@@ -69,7 +166,7 @@ def json_lines(path):
     for line, text in _lines(path):
         yield (
             line,
-            text if isinstance(text, bad_rows.BadRow) else parse_json(text),
+            text if isinstance(text, BadRow) else parse_json(text),
         )
 
 
@@ -78,8 +175,8 @@ def parse_json(text):
     try:
         row = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return bad_rows.BadRow(f"no JSON ({error})")
-    return row if isinstance(row, dict) else bad_rows.BadRow("no JSON object")
+        return BadRow(f"no JSON ({error})")
+    return row if isinstance(row, dict) else BadRow("no JSON object")
 
 
 def comma_separated(path):
@@ -105,7 +202,7 @@ def comma_separated(path):
         except StopIteration:
             return
         except csv.Error as error:
-            row = bad_rows.BadRow(f"no CSV ({error})")
+            row = BadRow(f"no CSV ({error})")
         if row:
             yield line, row
         line = reader.line_num + 1
@@ -133,7 +230,7 @@ def select(path, rows, columns, *, optional=()):
     """
     rows = iter(rows)
     line, header = next(rows, (1, []))
-    if isinstance(header, bad_rows.BadRow):
+    if isinstance(header, BadRow):
         raise errors.InputError(
             f"{path} line {line}: {header}; take the official file"
         )
@@ -150,7 +247,7 @@ def select(path, rows, columns, *, optional=()):
         for name in (*columns, *optional)
     ]
     for line, row in rows:
-        if not isinstance(row, bad_rows.BadRow):
+        if not isinstance(row, BadRow):
             if len(row) == len(header):
                 row = [None if i is None else row[i] for i in indices]
             else:
@@ -160,7 +257,7 @@ def select(path, rows, columns, *, optional=()):
 
 def wrong_width(row, width):
     """Return the `BadRow` of a list that should have `width` fields."""
-    return bad_rows.BadRow(f"{_columns(len(row))}, not {width}")
+    return BadRow(f"{_columns(len(row))}, not {width}")
 
 
 def text_of(value, name):
@@ -170,16 +267,14 @@ def text_of(value, name):
         BadRow: it is empty or no text at all.
     """
     if not isinstance(value, str):
-        raise bad_rows.BadRow(f"{name} is no text")
+        raise BadRow(f"{name} is no text")
     value = value.strip()
     if not value:
-        raise bad_rows.BadRow(f"{name} is empty")
+        raise BadRow(f"{name} is empty")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        raise bad_rows.BadRow(
-            f"{name} holds half a character (\\ud800 ..)"
-        ) from None
+        raise BadRow(f"{name} holds half a character (\\ud800 ..)") from None
     return value
 
 
@@ -190,7 +285,7 @@ def label_of(value, words):
         BadRow: it is another.
     """
     if value not in words:
-        raise bad_rows.BadRow(f"label {value!r} is none of {', '.join(words)}")
+        raise BadRow(f"label {value!r} is none of {', '.join(words)}")
     return value
 
 
@@ -218,7 +313,69 @@ def _lines(path):
             try:
                 text = content.decode("utf-8").rstrip("\r\n")
             except UnicodeDecodeError as error:
-                yield line, bad_rows.BadRow(f"not UTF-8 ({error.reason})")
+                yield line, BadRow(f"not UTF-8 ({error.reason})")
                 continue
             if text.strip():
                 yield line, text
+
+
+# -----------------------------------------------------------------------------
+# How many rows the official files have, and a warning where others lie.
+
+# A folder with this file holds generated sample data of any size.
+SAMPLE_MARK = "sample_benchmarks.json"
+
+# Examples as the readers return them; 0: there is no such split. SNLI without
+# the rows that have no gold label, Story Cloze after the paper's split of its
+# validation file. Releases differ by a row or two: QQP's train.tsv has three
+# rows with an empty question and some twenty broken lines.
+# fmt: off
+OFFICIAL = {
+    #                     train      dev     test
+    "snli":            (549_367,   9_842,   9_824),
+    "mnli":            (392_702,       0,       0),
+    "mnli matched":          (0,   9_815,   9_796),
+    "mnli mismatched":       (0,   9_832,   9_847),
+    "qnli":            (104_743,   5_463,   5_463),
+    "rte":               (2_490,     277,   3_000),
+    "scitail":          (23_596,   1_304,   2_126),
+    "race":             (87_866,   4_887,   4_934),
+    "story_cloze":       (1_497,     374,   1_871),
+    "mrpc":              (3_668,     408,   1_725),
+    "qqp":             (363_846,  40_430, 390_965),
+    "stsb":              (5_749,   1_500,   1_379),
+    "sst2":             (67_349,     872,   1_821),
+    "cola":              (8_551,   1_043,   1_063),
+    "wnli":                (635,      71,     146),
+    "ax":                    (0,       0,   1_104),
+    # The zero-shot probes' own.
+    "dprd":              (1_322,       0,     564),
+    "pdp":                   (0,       0,      60),
+    "wsc":                   (0,       0,     273),
+    "lambada":               (0,   4_869,   5_153),
+}
+# fmt: on
+
+
+def official_row_count(name, split):
+    """Return the number of examples in a split, 0 if there is none."""
+    return OFFICIAL[name][SPLITS.index(split)]
+
+
+def check_row_count(data_dir, path, name, split, count):
+    """Warn if `count` is not the official one; sample data has its own.
+
+    Args:
+        data_dir: path of DATA_DIR.
+        path: path of the file or folder that was read.
+        name: str, key of `OFFICIAL`.
+        split: str.
+        count: int. Examples that were read.
+    """
+    expected = official_row_count(name, split)
+    if count == expected or pathlib.Path(data_dir, SAMPLE_MARK).exists():
+        return
+    logging.warning(
+        "%s: %d examples, the official %s %s has %d",
+        *(path, count, name, split, expected),
+    )

@@ -2,7 +2,7 @@ import pytest
 from absl import logging
 
 from gpt1_keras import errors
-from gpt1_keras.data.readers import bad_rows
+from gpt1_keras.data.readers import rows as rows_lib
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def warnings(monkeypatch):
 
 
 def add(count, **arguments):
-    rows = bad_rows.BadRows("data.tsv", **arguments)
+    rows = rows_lib.BadRows("data.tsv", **arguments)
     for line in range(count):
         rows.add(f"data.tsv line {10 + line}", "2 columns, not 4")
     return rows

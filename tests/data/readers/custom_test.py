@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import custom
-from gpt1_keras.data.readers import labelled_rows
 
-WORDS = labelled_rows.Columns(text="text", label="label")
-SCORES = labelled_rows.Columns(text="text", label="label", is_score=True)
-CHOICES = labelled_rows.Columns(text="text", label="label", choices="choices")
+WORDS = custom.Columns(text="text", label="label")
+SCORES = custom.Columns(text="text", label="label", is_score=True)
+CHOICES = custom.Columns(text="text", label="label", choices="choices")
 
 
 def files(*, columns=WORDS, dev_fraction=0.2, seed=1, **paths):

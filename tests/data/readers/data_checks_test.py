@@ -1,14 +1,13 @@
 import pytest
 
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import data_checks
-from gpt1_keras.data.readers import labelled_rows
+from gpt1_keras.data.readers import custom
 
 
 def rows(*texts_and_labels):
     """Rows from line 2 on, as below a header."""
     return [
-        labelled_rows.Row(line, examples.Example(text, label=label))
+        custom.Row(line, examples.Example(text, label=label))
         for line, (text, label) in enumerate(texts_and_labels, 2)
     ]
 
@@ -16,7 +15,7 @@ def rows(*texts_and_labels):
 @pytest.mark.parametrize("rare, is_warned", [(9, True), (10, False)])
 def test_imbalance(rare, is_warned):
     common = [(f"a{i}", "yes") for i in range(100)]
-    found = data_checks.imbalance(
+    found = custom.imbalance(
         "my.tsv", rows(*common, *[(f"b{i}", "no") for i in range(rare)])
     )
     assert bool(found) == is_warned
@@ -27,7 +26,7 @@ def test_imbalance(rare, is_warned):
 
 @pytest.mark.parametrize("count, is_warned", [(40, True), (100, False)])
 def test_few_to_score(count, is_warned):
-    found = data_checks.few_to_score(
+    found = custom.few_to_score(
         "my.tsv", rows(*[(f"a{i}", "yes") for i in range(count)])
     )
     assert bool(found) == is_warned
@@ -37,7 +36,7 @@ def test_few_to_score(count, is_warned):
 
 
 def test_repetitions_and_contradictions():
-    found = data_checks.repetitions(
+    found = custom.repetitions(
         "my.tsv",
         rows(("a", 1), ("b", 1), ("a", 1), ("c", 0), ("a", 0), ("c", 0)),
     )
@@ -49,26 +48,26 @@ def test_repetitions_and_contradictions():
 
 
 def test_unlabelled_rows_do_not_contradict():
-    (line,) = data_checks.repetitions("t", rows(("a", None), ("a", "x")))
+    (line,) = custom.repetitions("t", rows(("a", None), ("a", "x")))
     assert "repeated texts: 1" in line
 
 
 def test_nothing_to_warn_of():
-    assert data_checks.repetitions("t", rows(("a", 1), ("b", 1))) == []
-    assert data_checks.overlap("t", rows(("a", 1)), "d", rows(("b", 1))) == []
+    assert custom.repetitions("t", rows(("a", 1), ("b", 1))) == []
+    assert custom.overlap("t", rows(("a", 1)), "d", rows(("b", 1))) == []
 
 
 def test_second_texts_and_choices_tell_rows_apart():
     pair = [
-        labelled_rows.Row(1, examples.Example("a", "b", label="x")),
-        labelled_rows.Row(2, examples.Example("a", "c", label="y")),
-        labelled_rows.Row(3, examples.Example("a", "c", ("d", "e"), 0)),
+        custom.Row(1, examples.Example("a", "b", label="x")),
+        custom.Row(2, examples.Example("a", "c", label="y")),
+        custom.Row(3, examples.Example("a", "c", ("d", "e"), 0)),
     ]
-    assert data_checks.repetitions("t", pair) == []
+    assert custom.repetitions("t", pair) == []
 
 
 def test_overlap():
-    (line,) = data_checks.overlap(
+    (line,) = custom.overlap(
         "train.tsv",
         rows(("a", 1), ("b", 0), ("b", 1)),
         "dev.tsv",

@@ -4,7 +4,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import labelled_rows
+from gpt1_keras.data.readers import custom
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def read(tmp_path):
             path = tmp_path / "my.jsonl"
             path.write_text("".join(json.dumps(r) + "\n" for r in content))
         columns = {"text": "text", "label": "label"} | columns
-        return labelled_rows.read(
-            path, labelled_rows.Columns(**columns), is_labelled=is_labelled
+        return custom.read_rows(
+            path, custom.Columns(**columns), is_labelled=is_labelled
         )
 
     return read

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
-from gpt1_keras.data.readers import named_columns
+from gpt1_keras.data.readers import custom
 
 # What UTF-8 can hold; NUL is no text.
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
@@ -27,7 +27,7 @@ def write(tmp_path):
 
 def test_tsv_is_not_quoted(write):
     path = write("a.tsv", 'text\tlabel\r\n"so\t1\r\n\r\nit\u2028is"\tx y\n')
-    table = named_columns.read(path)
+    table = custom.read_table(path)
     assert table.names == ["text", "label"]
     assert table.rows == [
         (2, {"text": '"so', "label": "1"}),
@@ -40,7 +40,7 @@ def test_csv_is_quoted(write):
         "a.CSV",
         '\ufefftext, label\n"a, ""b""\nc",x\n\n,\nd,y\n',
     )
-    table = named_columns.read(path)
+    table = custom.read_table(path)
     assert table.names == ["text", "label"]
     assert table.rows == [
         (2, {"text": 'a, "b"\nc', "label": "x"}),
@@ -51,13 +51,13 @@ def test_csv_is_quoted(write):
 @pytest.mark.parametrize("comma", [";", "\t"])
 def test_csv_as_spreadsheets_write_it_elsewhere(write, comma):
     path = write("a.csv", f'text{comma}label\r\n"a{comma} b, c"{comma}1\r\n')
-    table = named_columns.read(path)
+    table = custom.read_table(path)
     assert table.rows == [(2, {"text": f"a{comma} b, c", "label": "1"})]
 
 
 def test_jsonl_keeps_types(write):
     path = write("a.jsonl", '\n{"text": "a\\tb", "n": 1}\n{"c": ["x", null]}\n')
-    table = named_columns.read(path)
+    table = custom.read_table(path)
     assert table.names == ["text", "n", "c"]
     assert table.rows == [
         (2, {"text": "a\tb", "n": 1}),
@@ -77,9 +77,9 @@ def test_csv_of_the_standard_writer_comes_back(tmp_path_factory, rows):
     expected = [row for row in rows if any(map(str.strip, row))]
     if not expected:
         with pytest.raises(errors.InputError, match="has no rows"):
-            named_columns.read(path)
+            custom.read_table(path)
         return
-    found = [tuple(row.values()) for _, row in named_columns.read(path).rows]
+    found = [tuple(row.values()) for _, row in custom.read_table(path).rows]
     assert found == expected
 
 
@@ -88,7 +88,7 @@ def test_json_lines_come_back(tmp_path_factory, rows):
     path = tmp_path_factory.getbasetemp() / "given.jsonl"
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
     path.write_bytes("\n".join(lines).encode("utf-8"))
-    table = named_columns.read(path)
+    table = custom.read_table(path)
     assert table.rows == list(enumerate(rows, 1))
     assert set(table.names) == {name for row in rows for name in row}
 
@@ -118,27 +118,27 @@ def test_json_lines_come_back(tmp_path_factory, rows):
 def test_mistakes_are_named(write, name, content, message):
     path = write(name, content)
     with pytest.raises(errors.InputError) as caught:
-        named_columns.read(path)
+        custom.read_table(path)
     assert message in str(caught.value) and str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_missing_file_and_folder(tmp_path):
     with pytest.raises(errors.InputError, match=r"no\.tsv does not exist"):
-        named_columns.read(tmp_path / "no.tsv")
+        custom.read_table(tmp_path / "no.tsv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(errors.InputError, match=r"folder\.csv cannot be read"):
-        named_columns.read(tmp_path / "folder.csv")
+        custom.read_table(tmp_path / "folder.csv")
 
 
 def test_line_that_is_not_utf_8(tmp_path):
     path = tmp_path / "latin.tsv"
     path.write_bytes(b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n")
     with pytest.raises(errors.InputError, match="line 3 is not UTF-8"):
-        named_columns.read(path)
+        custom.read_table(path)
 
 
 def test_a_field_of_any_length(write):
     text = "word " * 40_000
     path = write("a.csv", f'text,label\n"{text}",x\nshort,y\n')
-    assert len(named_columns.read(path).rows) == 2
+    assert len(custom.read_table(path).rows) == 2

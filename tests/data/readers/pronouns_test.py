@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import pronouns
+from gpt1_keras.data.readers import winograd
 
 DPRD = """The cup fell off the tray because it was wet.
 it
@@ -63,7 +63,7 @@ def shown(monkeypatch):
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_blocks(tmp_path, folder, end, shown):
     path = write(tmp_path, f"{folder}test.c.txt", DPRD.replace("\n", end))
-    assert pronouns.read_dprd(tmp_path, "test") == [
+    assert winograd.read_dprd(tmp_path, "test") == [
         examples.Example(
             "The cup fell off the tray because [MASK] was wet.",
             "it",
@@ -79,7 +79,7 @@ def test_blocks(tmp_path, folder, end, shown):
 
 def test_hidden_pronoun_and_three_candidates(tmp_path, shown):
     write(tmp_path, "winograd/PDP.txt", PDP)
-    assert pronouns.read_pdp(tmp_path, "test") == [
+    assert winograd.read_pdp(tmp_path, "test") == [
         examples.Example(
             "Tom saw [MASK] dog and Bob. He ran.",
             "",
@@ -89,7 +89,7 @@ def test_hidden_pronoun_and_three_candidates(tmp_path, shown):
     ]
     (tmp_path / "sample_benchmarks.json").write_text("{}")
     shown.clear()
-    pronouns.read_pdp(tmp_path, "test")
+    winograd.read_pdp(tmp_path, "test")
     assert not shown
 
 
@@ -146,7 +146,7 @@ def test_which_of_several_pronouns(
         "train.c.txt",
         f"{sentence}\nshe\n{candidates}\n{right}\n\n" + DPRD,
     )
-    found = pronouns.read_dprd(tmp_path, "train")
+    found = winograd.read_dprd(tmp_path, "train")
     assert found[0].text == expected
     assert found[0].text_pair.lower() == "she"
     is_repeated = sentence.lower().count("she") > 1 and "shed" not in sentence
@@ -158,7 +158,7 @@ def test_which_of_several_pronouns(
 def test_text_around_the_pronoun_is_kept(words):
     before = " ".join(" ".join(words).split())
     sentence = f"{before} it {before}".strip()
-    (match,) = pronouns._find_pronoun(sentence, "it")
+    (match,) = winograd._find_pronoun(sentence, "it")
     assert sentence[: match.start()].strip() == before
     assert sentence[match.end() :].strip() == before
 
@@ -180,18 +180,18 @@ def test_text_around_the_pronoun_is_kept(words):
 )
 def test_broken_blocks(tmp_path, block, reason, shown):
     path = write(tmp_path, "train.c.txt", f"{DPRD}{block}\n")
-    assert len(pronouns.read_dprd(tmp_path, "train")) == 2
+    assert len(winograd.read_dprd(tmp_path, "train")) == 2
     assert f"{path} line 11: {reason}; left out" in shown
     write(tmp_path, "train.c.txt", f"{DPRD}{block}\n\n{block}\n")
     with pytest.raises(errors.InputError, match="line 11: .*; 2 of 4 rows"):
-        pronouns.read_dprd(tmp_path, "train")
+        winograd.read_dprd(tmp_path, "train")
 
 
 def test_xml(tmp_path, shown):
     schemas = [SCHEMA.format(" was w\xe9t.\n", " B. ")]
     schemas += [SCHEMA.format(".", "A")] * 284
     path = write(tmp_path, "winograd/WSCollection.xml", collection(*schemas))
-    found = pronouns.read_wsc(tmp_path, "test")
+    found = winograd.read_wsc(tmp_path, "test")
     assert found[:2] == [
         examples.Example(
             "The cup fell off the tray, so [MASK] was w\xe9t.",
@@ -219,7 +219,7 @@ def test_broken_xml(tmp_path, shown):
         ("<schema/>", "pronoun is no text"),
     ):
         path = write(tmp_path, "WSCollection.xml", collection(good, bad))
-        assert len(pronouns.read_wsc(tmp_path, "test")) == 2
+        assert len(winograd.read_wsc(tmp_path, "test")) == 2
         assert f"{path} schema 3: {reason}; left out" in shown
     for content, reason in (
         ("<collection>\n<schema>", "line 2 is no XML"),
@@ -228,19 +228,19 @@ def test_broken_xml(tmp_path, shown):
     ):
         path = write(tmp_path, "WSCollection.xml", content)
         with pytest.raises(errors.InputError, match=reason):
-            pronouns.read_wsc(tmp_path, "test")
+            winograd.read_wsc(tmp_path, "test")
 
 
 def test_wsc_in_blocks(tmp_path, shown):
     write(tmp_path, "winograd/WSC273.txt", PDP)
-    assert pronouns.read_wsc(tmp_path, "test")[0].choices[2] == "the dog"
+    assert winograd.read_wsc(tmp_path, "test")[0].choices[2] == "the dog"
 
 
 def test_missing(tmp_path):
     for read, split in (
-        (pronouns.read_dprd, "test"),
-        (pronouns.read_pdp, "test"),
-        (pronouns.read_wsc, "test"),
+        (winograd.read_dprd, "test"),
+        (winograd.read_pdp, "test"),
+        (winograd.read_wsc, "test"),
     ):
         with pytest.raises(errors.InputError, match="does not exist: put"):
             read(tmp_path, split)
@@ -252,11 +252,11 @@ def test_missing(tmp_path):
 def test_real_files(shared_file, shown):
     data = shared_file("data/dpr/train.c.txt").parent.parent
     for read, split, count, right in (
-        (pronouns.read_dprd, "train", 1_322, {0: 661, 1: 661}),
-        (pronouns.read_dprd, "test", 564, {0: 282, 1: 282}),
-        (pronouns.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
+        (winograd.read_dprd, "train", 1_322, {0: 661, 1: 661}),
+        (winograd.read_dprd, "test", 564, {0: 282, 1: 282}),
+        (winograd.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
     ):
-        if read is pronouns.read_pdp:
+        if read is winograd.read_pdp:
             shared_file("data/winograd/PDP.txt")
         found = read(data, split)
         assert len(found) == count
@@ -267,5 +267,5 @@ def test_real_files(shared_file, shown):
         "the pronoun stands more than once in 14 of 564 sentences",
     ]
     # By hand: the only two sentences where another pronoun comes first.
-    texts = [e.text for e in pronouns.read_dprd(data, "test")]
+    texts = [e.text for e in winograd.read_dprd(data, "test")]
     assert sum("they found, since [MASK]" in text for text in texts) == 2

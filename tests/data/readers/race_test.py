@@ -6,7 +6,7 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import race
+from gpt1_keras.data.readers import question_answering
 
 PASSAGE = {
     "article": "It rained. Tom stayed in.\n",
@@ -57,7 +57,9 @@ def warnings(monkeypatch):
 def test_official_format(tmp_path, place, warnings):
     write(tmp_path, "high/7.txt", PASSAGE, place)
     write(tmp_path, "middle/1.txt", PASSAGE, place)
-    assert race.read(tmp_path, "dev") == expected("middle") + expected("high")
+    assert question_answering.read_race(tmp_path, "dev") == expected(
+        "middle"
+    ) + expected("high")
     assert warnings == [
         f"{tmp_path}/{place}: 4 examples, the official race dev has 4887"
     ]
@@ -68,7 +70,10 @@ def test_passages_come_by_number(tmp_path):
         write(
             tmp_path, f"high/{number}.txt", PASSAGE | {"article": str(number)}
         )
-    texts = [example.text for example in race.read(tmp_path, "dev")]
+    texts = [
+        example.text
+        for example in question_answering.read_race(tmp_path, "dev")
+    ]
     assert texts == ["9", "9", "10", "10", "100", "100"]
 
 
@@ -127,12 +132,12 @@ def test_passages_come_by_number(tmp_path):
 def test_bad_questions_and_passages(tmp_path, passage, place, reason, warnings):
     write(tmp_path, "middle/1.txt", PASSAGE)
     path = write(tmp_path, "middle/2.txt", passage)
-    found = race.read(tmp_path, "dev")
+    found = question_answering.read_race(tmp_path, "dev")
     assert found[:2] == expected() and len(found) == (3 if place else 2)
     assert warnings[0] == f"{path}{place}: {reason}; left out"
     write(tmp_path, "middle/3.txt", passage)
     with pytest.raises(errors.InputError) as caught:
-        race.read(tmp_path, "dev")
+        question_answering.read_race(tmp_path, "dev")
     assert str(caught.value).startswith(f"{path}{place}: {reason}; 2 of ")
 
 
@@ -140,14 +145,14 @@ def test_missing(tmp_path):
     with pytest.raises(
         errors.InputError, match="race/RACE/train does not exist: put"
     ):
-        race.read(tmp_path, "train")
+        question_answering.read_race(tmp_path, "train")
     with pytest.raises(errors.InputError, match="split 'val' is none of"):
-        race.read(tmp_path, "val")
+        question_answering.read_race(tmp_path, "val")
     (tmp_path / "race/RACE/train").mkdir(parents=True)
     with pytest.raises(
         errors.InputError, match=r"has no files middle/\*.txt or .*: unpack"
     ):
-        race.read(tmp_path, "train")
+        question_answering.read_race(tmp_path, "train")
 
 
 @pytest.mark.slow
@@ -162,6 +167,9 @@ def test_real_files(shared_file, tmp_path, warnings):
         ("train", {"middle": 25_421, "high": 62_445}),
         ("dev", {"middle": 1_436, "high": 3_451}),
     ):
-        found = [example.group for example in race.read(tmp_path, split)]
+        found = [
+            example.group
+            for example in question_answering.read_race(tmp_path, split)
+        ]
         assert {group: found.count(group) for group in groups} == groups
     assert not warnings

@@ -1,7 +1,7 @@
 import pytest
 from absl import logging
 
-from gpt1_keras.data.readers import row_counts
+from gpt1_keras.data.readers import rows
 
 
 @pytest.fixture
@@ -30,24 +30,24 @@ def warnings(monkeypatch):
     ],
 )
 def test_sizes_give_the_known_numbers_of_updates(name, updates):
-    assert row_counts.official(name, "train") // 32 * 3 == updates
+    assert rows.official_row_count(name, "train") // 32 * 3 == updates
 
 
 def test_official_by_split():
-    assert row_counts.official("rte", "dev") == 277
-    assert row_counts.official("race", "test") == 4_934
-    assert row_counts.official("ax", "train") == 0
+    assert rows.official_row_count("rte", "dev") == 277
+    assert rows.official_row_count("race", "test") == 4_934
+    assert rows.official_row_count("ax", "train") == 0
 
 
 def test_another_count_is_one_warning(tmp_path, warnings):
-    row_counts.check(tmp_path, tmp_path / "dev.tsv", "rte", "dev", 276)
+    rows.check_row_count(tmp_path, tmp_path / "dev.tsv", "rte", "dev", 276)
     assert warnings == [
         f"{tmp_path}/dev.tsv: 276 examples, the official rte dev has 277"
     ]
 
 
 def test_official_count_and_sample_data_are_silent(tmp_path, warnings):
-    row_counts.check(tmp_path, "dev.tsv", "rte", "dev", 277)
+    rows.check_row_count(tmp_path, "dev.tsv", "rte", "dev", 277)
     (tmp_path / "sample_benchmarks.json").write_text("{}")
-    row_counts.check(str(tmp_path), "dev.tsv", "rte", "dev", 12)
+    rows.check_row_count(str(tmp_path), "dev.tsv", "rte", "dev", 12)
     assert not warnings

@@ -8,7 +8,6 @@ from absl import logging
 from hypothesis import strategies
 
 from gpt1_keras import errors
-from gpt1_keras.data.readers import bad_rows
 from gpt1_keras.data.readers import rows
 
 SETTINGS = hypothesis.settings(max_examples=60)
@@ -29,7 +28,7 @@ def write(folder, content, name="data.tsv"):
 def plain(found):
     """Rows with bad ones as their reason."""
     return [
-        (line, str(row) if isinstance(row, bad_rows.BadRow) else row)
+        (line, str(row) if isinstance(row, rows.BadRow) else row)
         for line, row in found
     ]
 
@@ -167,7 +166,7 @@ def test_select_keeps_the_named_columns():
 
 
 def test_select_passes_bad_rows_on():
-    bad = bad_rows.BadRow("not UTF-8")
+    bad = rows.BadRow("not UTF-8")
     found = rows.select("data", [(1, ["a"]), (2, bad)], ("a",))
     assert list(found) == [(2, bad)]
 
@@ -181,7 +180,7 @@ def test_select_passes_bad_rows_on():
         ),
         ([], "^data.tsv line 1 names no column 'a' but nothing: take"),
         (
-            [(1, bad_rows.BadRow("not UTF-8"))],
+            [(1, rows.BadRow("not UTF-8"))],
             "^data.tsv line 1: not UTF-8; take",
         ),
     ],
@@ -207,7 +206,7 @@ def test_collect_leaves_bad_rows_out(monkeypatch):
     assert shown == ["data.tsv line 2: sentence is empty; left out"]
 
 
-@pytest.mark.parametrize("bad", ["", bad_rows.BadRow("no JSON")])
+@pytest.mark.parametrize("bad", ["", rows.BadRow("no JSON")])
 def test_collect_keeps_the_place_of_bad_rows(bad):
     table = [(1, "x"), (2, bad), (3, "y")]
     assert rows.collect("data", table, parse, substitute="-") == ["x", "-", "y"]
@@ -239,7 +238,7 @@ def test_collect_counts_rows_left_out_as_readable():
     ],
 )
 def test_text_of_refuses(value, reason):
-    with pytest.raises(bad_rows.BadRow, match=f"^{reason}"):
+    with pytest.raises(rows.BadRow, match=f"^{reason}"):
         rows.text_of(value, "sentence")
 
 
@@ -247,6 +246,6 @@ def test_label_of():
     assert rows.label_of("yes", ("yes", "no")) == "yes"
     for value in ("Yes", "", None, 1):
         with pytest.raises(
-            bad_rows.BadRow, match=f"^label {value!r} is none of yes, no$"
+            rows.BadRow, match=f"^label {value!r} is none of yes, no$"
         ):
             rows.label_of(value, ("yes", "no"))

@@ -6,7 +6,7 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import scitail
+from gpt1_keras.data.readers import nli
 
 ROW = 'A "cell is small.\tCells are small.\tentails\n'
 EXPECTED = examples.Example(
@@ -32,7 +32,7 @@ def write(folder, content, place="scitail/tsv_format"):
 )
 def test_official_format_has_no_header_and_no_quoting(tmp_path, place):
     write(tmp_path, ROW + ROW.replace("entails", "neutral"), place)
-    first, second = scitail.read(tmp_path, "dev")
+    first, second = nli.read_scitail(tmp_path, "dev")
     assert first == EXPECTED and second.label == "neutral"
 
 
@@ -50,20 +50,20 @@ def test_official_format_has_no_header_and_no_quoting(tmp_path, place):
 )
 def test_bad_rows(tmp_path, row, reason):
     path = write(tmp_path, ROW + row)
-    assert scitail.read(tmp_path, "dev") == [EXPECTED]
+    assert nli.read_scitail(tmp_path, "dev") == [EXPECTED]
     write(tmp_path, ROW + row + row)
     with pytest.raises(
         errors.InputError, match=f"^{path} line 2: {reason}; 2 of 3"
     ):
-        scitail.read(tmp_path, "dev")
+        nli.read_scitail(tmp_path, "dev")
 
 
 def test_missing(tmp_path):
     message = "scitail/tsv_format/scitail_1.0_train.tsv does not exist: put"
     with pytest.raises(errors.InputError, match=message):
-        scitail.read(tmp_path, "train")
+        nli.read_scitail(tmp_path, "train")
     with pytest.raises(errors.InputError, match="split 'val' is none of"):
-        scitail.read(tmp_path, "val")
+        nli.read_scitail(tmp_path, "val")
 
 
 @pytest.mark.needs_data
@@ -81,6 +81,6 @@ def test_real_rows_under_the_official_name(
     source = shared_file(f"data/scitail/scitail_1.0_{split}_tokenised.tsv")
     (tmp_path / "scitail").mkdir()
     shutil.copy(source, tmp_path / f"scitail/scitail_1.0_{split}.tsv")
-    found = scitail.read(tmp_path, split)
+    found = nli.read_scitail(tmp_path, split)
     # Counted with cut -f3 | sort | uniq -c.
     assert collections.Counter(example.label for example in found) == labels

@@ -6,7 +6,7 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import snli
+from gpt1_keras.data.readers import nli
 
 PAIR = {
     "annotator_labels": ["neutral", "entailment"],
@@ -30,7 +30,7 @@ def write(folder, *rows, place="snli/snli_1.0_dev.jsonl"):
 @pytest.mark.parametrize("folder", ["snli", "snli/snli_1.0", "snli_1.0"])
 def test_official_format(tmp_path, folder):
     write(tmp_path, PAIR, place=f"{folder}/snli_1.0_dev.jsonl")
-    assert snli.read(tmp_path, "dev") == [EXPECTED]
+    assert nli.read_snli(tmp_path, "dev") == [EXPECTED]
 
 
 def test_pairs_without_gold_label_are_dropped_and_counted(
@@ -42,7 +42,7 @@ def test_pairs_without_gold_label_are_dropped_and_counted(
     )
     undecided = PAIR | {"gold_label": "-"}
     path = write(tmp_path, undecided, PAIR, undecided, undecided)
-    assert snli.read(tmp_path, "dev") == [EXPECTED]
+    assert nli.read_snli(tmp_path, "dev") == [EXPECTED]
     assert shown == [f"{path}: 3 rows without a gold label"]
 
 
@@ -61,28 +61,28 @@ def test_pairs_without_gold_label_are_dropped_and_counted(
 )
 def test_bad_rows(tmp_path, change, reason):
     path = write(tmp_path, PAIR, PAIR | change)
-    assert snli.read(tmp_path, "dev") == [EXPECTED]
+    assert nli.read_snli(tmp_path, "dev") == [EXPECTED]
     write(tmp_path, PAIR, PAIR | change, PAIR | change)
     with pytest.raises(
         errors.InputError, match=f"^{path} line 2: {reason}.*2 of 3 rows"
     ):
-        snli.read(tmp_path, "dev")
+        nli.read_snli(tmp_path, "dev")
 
 
 def test_missing(tmp_path):
     with pytest.raises(
         errors.InputError, match="snli/snli_1.0_test.jsonl does not exist"
     ):
-        snli.read(tmp_path, "test")
+        nli.read_snli(tmp_path, "test")
     with pytest.raises(errors.InputError, match="split 'val' is none of"):
-        snli.read(tmp_path, "val")
+        nli.read_snli(tmp_path, "val")
 
 
 @pytest.mark.needs_data
 def test_real_file(shared_file, monkeypatch):
     monkeypatch.setattr(logging, "warning", lambda *_: pytest.fail("warned"))
     folder = shared_file("data/snli/snli_1.0_dev.jsonl").parents[1]
-    labels = collections.Counter(e.label for e in snli.read(folder, "dev"))
+    labels = collections.Counter(e.label for e in nli.read_snli(folder, "dev"))
     # Counted with grep -c.
     assert labels == {
         "entailment": 3329,

@@ -6,7 +6,7 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import story_cloze
+from gpt1_keras.data.readers import question_answering
 
 VALIDATION = "cloze_test_val__spring2016 - cloze_test_ALL_val.csv"
 TEST = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
@@ -51,7 +51,7 @@ def numbers(found):
 @pytest.mark.parametrize("place", ["story_cloze", ""])
 def test_official_format(tmp_path, place):
     write(tmp_path, map(story, range(2)), TEST, place)
-    first, second = story_cloze.read(tmp_path, "test")
+    first, second = question_answering.read_story_cloze(tmp_path, "test")
     assert first == examples.Example(
         'Story 0. He said, "Hi". C. D.', choices=("Good.", "Bad."), label=0
     )
@@ -62,8 +62,8 @@ def test_split_of_the_paper(tmp_path, monkeypatch):
     """1,497 and 374 stories, drawn as scikit-learn does from its seed."""
     monkeypatch.setattr(logging, "warning", lambda *_: pytest.fail("warned"))
     write(tmp_path, map(story, range(1871)))
-    train = numbers(story_cloze.read(tmp_path, "train"))
-    dev = numbers(story_cloze.read(tmp_path, "dev"))
+    train = numbers(question_answering.read_story_cloze(tmp_path, "train"))
+    dev = numbers(question_answering.read_story_cloze(tmp_path, "dev"))
     order = np.random.RandomState(3535999445).permutation(1871)
     assert dev == order[:374].tolist()
     assert train == order[374:].tolist()
@@ -74,8 +74,8 @@ def test_split_of_the_paper(tmp_path, monkeypatch):
 )
 def test_other_sizes_keep_the_share(tmp_path, count, num_dev):
     write(tmp_path, map(story, range(count)))
-    train = numbers(story_cloze.read(tmp_path, "train"))
-    dev = numbers(story_cloze.read(tmp_path, "dev"))
+    train = numbers(question_answering.read_story_cloze(tmp_path, "train"))
+    dev = numbers(question_answering.read_story_cloze(tmp_path, "dev"))
     assert len(dev) == num_dev
     assert sorted(train + dev) == list(range(count))
 
@@ -85,7 +85,7 @@ def test_one_story_is_too_few_to_split(tmp_path):
     with pytest.raises(
         errors.InputError, match="has 1 story, too few to split"
     ):
-        story_cloze.read(tmp_path, "train")
+        question_answering.read_story_cloze(tmp_path, "train")
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,13 @@ def test_one_story_is_too_few_to_split(tmp_path):
 )
 def test_bad_rows(tmp_path, row, reason):
     path = write(tmp_path, [story(0), row, story(1)], TEST)
-    assert numbers(story_cloze.read(tmp_path, "test")) == [0, 1]
+    assert numbers(question_answering.read_story_cloze(tmp_path, "test")) == [
+        0,
+        1,
+    ]
     write(tmp_path, [story(0), row, row], TEST)
     with pytest.raises(errors.InputError) as caught:
-        story_cloze.read(tmp_path, "test")
+        question_answering.read_story_cloze(tmp_path, "test")
     assert str(caught.value).startswith(f"{path} line 3: {reason}; 2 of 3 rows")
 
 
@@ -109,6 +112,6 @@ def test_missing(tmp_path):
     with pytest.raises(
         errors.InputError, match=f"story_cloze/{VALIDATION} does not exist"
     ):
-        story_cloze.read(tmp_path, "dev")
+        question_answering.read_story_cloze(tmp_path, "dev")
     with pytest.raises(errors.InputError, match="split 'val' is none of"):
-        story_cloze.read(tmp_path, "val")
+        question_answering.read_story_cloze(tmp_path, "val")

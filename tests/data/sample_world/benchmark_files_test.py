@@ -4,10 +4,8 @@ import pytest
 
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import race
-from gpt1_keras.data.readers import scitail
-from gpt1_keras.data.readers import snli
-from gpt1_keras.data.readers import story_cloze
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering
 from gpt1_keras.data.sample_world import benchmark_files
 
 ONE, TWO = 'She said: "It\'s mine, not yours."', "A dog ran, then slept."
@@ -37,8 +35,8 @@ def pairs(*labels):
         ("qnli", glue.read_qnli, ("not_entailment", "entailment")),
         ("rte", glue.read_rte, ("entailment", "not_entailment")),
         ("wnli", glue.read_wnli, "11"),
-        ("snli", snli.read, ("neutral", "contradiction")),
-        ("scitail", scitail.read, ("entails", "neutral")),
+        ("snli", nli.read_snli, ("neutral", "contradiction")),
+        ("scitail", nli.read_scitail, ("entails", "neutral")),
     ],
 )
 def test_sentences_and_pairs(name, read, labels, tmp_path):
@@ -107,7 +105,7 @@ def test_questions_about_one_passage_share_its_file(tmp_path):
     written = benchmark_files.race({"dev": asked})
     assert len(written) == 2
     write(tmp_path, written)
-    assert race.read(tmp_path, "dev") == asked
+    assert question_answering.read_race(tmp_path, "dev") == asked
 
 
 def test_story_cloze(tmp_path):
@@ -123,10 +121,10 @@ def test_story_cloze(tmp_path):
         tmp_path,
         benchmark_files.story_cloze({"val": stories, "test": stories[:3]}),
     )
-    assert story_cloze.read(tmp_path, "test") == [
+    assert question_answering.read_story_cloze(tmp_path, "test") == [
         examples.Example(e.text.replace("\n", " "), "", e.choices, e.label)
         for e in stories[:3]
     ]
-    train = story_cloze.read(tmp_path, "train")
-    dev = story_cloze.read(tmp_path, "dev")
+    train = question_answering.read_story_cloze(tmp_path, "train")
+    dev = question_answering.read_story_cloze(tmp_path, "dev")
     assert (len(train), len(dev)) == (8, 2)

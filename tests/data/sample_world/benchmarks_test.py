@@ -8,11 +8,9 @@ from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import lambada
-from gpt1_keras.data.readers import pronouns
-from gpt1_keras.data.readers import race
-from gpt1_keras.data.readers import scitail
-from gpt1_keras.data.readers import snli
-from gpt1_keras.data.readers import story_cloze
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering
+from gpt1_keras.data.readers import winograd
 from gpt1_keras.data.sample_world import benchmark_files
 from gpt1_keras.data.sample_world import benchmarks
 
@@ -27,10 +25,10 @@ READERS = {
     "qnli": glue.read_qnli,
     "rte": glue.read_rte,
     "wnli": glue.read_wnli,
-    "snli": snli.read,
-    "scitail": scitail.read,
-    "race": race.read,
-    "story_cloze": story_cloze.read,
+    "snli": nli.read_snli,
+    "scitail": nli.read_scitail,
+    "race": question_answering.read_race,
+    "story_cloze": question_answering.read_story_cloze,
 }
 # Shares of the most frequent label in the official training files, with room
 # for chance in 120 examples.
@@ -85,7 +83,9 @@ def test_every_row_is_read_back_and_stands_in_one_split(name, folder):
 def test_groups_of_mnli_and_race(folder):
     groups = collections.Counter(e.group for e in glue.read_mnli(folder, "dev"))
     assert groups == {"matched": 30, "mismatched": 30}
-    groups = collections.Counter(e.group for e in race.read(folder, "train"))
+    groups = collections.Counter(
+        e.group for e in question_answering.read_race(folder, "train")
+    )
     assert groups == {"middle": 60, "high": 60}
 
 
@@ -102,8 +102,8 @@ def test_diagnostic_and_pronoun_files(folder):
 
 def test_files_of_the_other_probes(folder):
     found = {
-        "wsc": pronouns.read_wsc(folder, "test"),
-        "pdp": pronouns.read_pdp(folder, "test"),
+        "wsc": winograd.read_wsc(folder, "test"),
+        "pdp": winograd.read_pdp(folder, "test"),
         "lambada": lambada.read(folder, "test"),
         "lambada dev": lambada.read(folder, "dev"),
     }
@@ -122,7 +122,7 @@ def test_files_of_the_other_probes(folder):
     assert not texts[0] & texts[1]
     (folder / "winograd/WSCollection.xml").rename(folder / "aside")
     try:
-        assert pronouns.read_wsc(folder, "test") == found["wsc"]
+        assert winograd.read_wsc(folder, "test") == found["wsc"]
     finally:
         (folder / "aside").rename(folder / "winograd/WSCollection.xml")
 
@@ -131,7 +131,7 @@ def test_texts_are_short(folder):
     for name in ("cola", "sst2"):
         for e in READERS[name](folder, "train"):
             assert len(e.text.split()) <= 20, e
-    for e in race.read(folder, "train"):
+    for e in question_answering.read_race(folder, "train"):
         assert 80 <= len(e.text.split()) <= 150, e
         assert len(set(e.choices)) == 4, e
 

@@ -4,7 +4,7 @@ import dataclasses
 
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import lambada
-from gpt1_keras.data.readers import pronouns
+from gpt1_keras.data.readers import winograd
 from gpt1_keras.data.sample_world import probe_files
 from tests.data.sample_world import benchmark_files_test
 
@@ -45,9 +45,9 @@ def test_schemas_as_xml_and_in_blocks(tmp_path):
             " because [MASK] left.",
         ),
     ]
-    assert pronouns.read_wsc(tmp_path, "test") == expected
+    assert winograd.read_wsc(tmp_path, "test") == expected
     (tmp_path / "winograd/WSCollection.xml").unlink()
-    found = pronouns.read_wsc(tmp_path, "test")
+    found = winograd.read_wsc(tmp_path, "test")
     assert found[0] == expected[0]
     assert [(e.choices, e.label) for e in found] == [
         (e.choices, e.label) for e in expected
@@ -61,7 +61,7 @@ def test_hidden_pronouns(tmp_path):
         "[MASK]\n The bee , the dog \n The bee \n\n"
     }
     benchmark_files_test.write(tmp_path, written)
-    assert pronouns.read_pdp(tmp_path, "test") == [
+    assert winograd.read_pdp(tmp_path, "test") == [
         dataclasses.replace(
             BEE,
             text="The bee stung the dog because [MASK] was angry.",

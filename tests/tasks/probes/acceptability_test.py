@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
-from gpt1_keras.tasks.probes import acceptability
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
 from tests.reference import letter_tokenizer
 
-PROBE = acceptability.Acceptability()
+PROBE = zero_shot.Acceptability()
 NEWLINE = 10
 
 
@@ -25,7 +25,7 @@ def rows(labels):
 
 def scores(averages, num_tokens=4):
     return [
-        continuations.Scores(
+        packing.Scores(
             np.array([average * num_tokens]),
             np.array([num_tokens]),
             np.array([False]),

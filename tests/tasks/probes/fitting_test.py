@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt1_keras.data import continuations
-from gpt1_keras.tasks.probes import fitting
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
 from tests.reference import letter_tokenizer
 
 NEWLINE, FULL_STOP = 10, ord(".")
@@ -14,9 +14,9 @@ class NoNewline(letter_tokenizer.LetterTokenizer):
 
 
 def fit(prefix, *ids, limit, tokenizer=letter_tokenizer.LetterTokenizer()):
-    return fitting.fit(
+    return zero_shot.fit(
         prefix,
-        [continuations.Continuation(one) for one in ids],
+        [packing.Continuation(one) for one in ids],
         tokenizer=tokenizer,
         max_sequence_length=limit,
     )
@@ -37,8 +37,10 @@ def test_table():
 
 
 def test_no_text_is_encoded_as_the_opening():
-    assert fitting.encode(" ", letter_tokenizer.LetterTokenizer()) == [NEWLINE]
-    assert fitting.encode("a b", NoNewline()) == [ord("a"), ord("b")]
+    assert zero_shot.encode(" ", letter_tokenizer.LetterTokenizer()) == [
+        NEWLINE
+    ]
+    assert zero_shot.encode("a b", NoNewline()) == [ord("a"), ord("b")]
 
 
 @given(

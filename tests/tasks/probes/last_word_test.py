@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
-from gpt1_keras.tasks.probes import last_word
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
 from tests.reference import letter_tokenizer
 
-PROBE = last_word.LastWord()
+PROBE = zero_shot.LastWord()
 
 
 def row(word, text="a"):
@@ -35,7 +35,7 @@ def test_item(text, word, limit, prefix, rest, num_cut):
 
 def test_measure():
     def scores(probability, count, is_likeliest):
-        return continuations.Scores(
+        return packing.Scores(
             np.log([probability]), np.array([count]), np.array([is_likeliest])
         )
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt1_keras.data.readers import pronouns as reader
-from gpt1_keras.tasks.probes import possessives
+from gpt1_keras.data.readers import winograd
+from gpt1_keras.tasks import zero_shot
 
 
 def parts(text):
@@ -34,7 +34,7 @@ def parts(text):
     ],
 )
 def test_possessive(text):
-    assert possessives.is_possessive(*parts(text))
+    assert zero_shot.is_possessive(*parts(text))
 
 
 @pytest.mark.parametrize(
@@ -64,12 +64,12 @@ def test_possessive(text):
     ],
 )
 def test_not_possessive(text):
-    assert not possessives.is_possessive(*parts(text or "||"))
+    assert not zero_shot.is_possessive(*parts(text or "||"))
 
 
 @given(st.text(), st.sampled_from(["", "her", "He"]), st.text())
 def test_any_text(before, pronoun, after):
-    found = possessives.is_possessive(before, pronoun, after)
+    found = zero_shot.is_possessive(before, pronoun, after)
     assert found in (True, False) and not (found and pronoun == "He")
 
 
@@ -79,10 +79,10 @@ def test_hidden_pronouns_of_real_files(shared_file):
     found = {
         after.split()[0].strip(".,")
         for before, after in (
-            example.text.split(reader.BLANK)
-            for example in reader.read_pdp(data, "test")
+            example.text.split(winograd.BLANK)
+            for example in winograd.read_pdp(data, "test")
         )
-        if possessives.is_possessive(before, "", after)
+        if zero_shot.is_possessive(before, "", after)
     }
     # By hand; one more, "that [his] boss at the company", is missed.
     assert found == set(
@@ -93,10 +93,10 @@ def test_hidden_pronouns_of_real_files(shared_file):
     shared_file("data/dpr/train.c.txt")
     num_right, rows = 0, []
     for split in ("train", "test"):
-        rows += reader.read_dprd(data, split)
+        rows += winograd.read_dprd(data, split)
     rows = [row for row in rows if row.text_pair != "her"]
     for row in rows:
-        before, after = row.text.split(reader.BLANK)
+        before, after = row.text.split(winograd.BLANK)
         truth = row.text_pair in ("his", "its")
-        num_right += truth == possessives.is_possessive(before, "", after)
+        num_right += truth == zero_shot.is_possessive(before, "", after)
     assert len(rows) == 1_878 and num_right / len(rows) > 0.99

@@ -1,15 +1,14 @@
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data.readers import pronouns as pronoun_reader
-from gpt1_keras.tasks.probes import probe as probe_lib
-from gpt1_keras.tasks.probes import probes
+from gpt1_keras.data.readers import winograd
+from gpt1_keras.tasks import zero_shot
 
 
-@pytest.mark.parametrize("name", probes.NAMES)
+@pytest.mark.parametrize("name", zero_shot.NAMES)
 def test_every_probe(name, tmp_path):
-    found = probes.probe(name)
-    assert isinstance(found, probe_lib.Probe) and found.name == name
+    found = zero_shot.probe(name)
+    assert isinstance(found, zero_shot.Probe) and found.name == name
     assert 0 <= found.random <= 0.5
     assert found.needs_train == (name == "cola")
     with pytest.raises(errors.InputError, match="does not exist"):
@@ -28,20 +27,20 @@ def test_every_probe(name, tmp_path):
 )
 def test_unknown(name, remedy):
     with pytest.raises(errors.InputError, match=remedy):
-        probes.probe(name)
+        zero_shot.probe(name)
 
 
 def test_label_words_of_sst2_only():
     words = (("bad", "dull"), ("good",))
-    assert probes.probe("sst2", words).label_words == words
+    assert zero_shot.probe("sst2", words).label_words == words
     with pytest.raises(errors.InputError, match="sst2', not 'cola': take gin/"):
-        probes.probe("cola", words)
+        zero_shot.probe("cola", words)
 
 
 def test_by_name():
-    found = probes.by_name(["cola", "race"])
+    found = zero_shot.by_name(["cola", "race"])
     assert [each.name for each in found] == ["cola", "race"]
-    assert probes.by_name(()) == []
+    assert zero_shot.by_name(()) == []
 
 
 @pytest.mark.parametrize(
@@ -55,12 +54,12 @@ def test_by_name():
 )
 def test_wrong_lists(names, expected):
     with pytest.raises(errors.InputError, match=expected):
-        probes.by_name(names)
+        zero_shot.by_name(names)
 
 
 @pytest.mark.needs_data
 def test_guessing_among_the_candidates_of_pdp(shared_file):
     data = shared_file("data/winograd/PDP.txt").parent.parent
-    rows = pronoun_reader.read_pdp(data, "test")
+    rows = winograd.read_pdp(data, "test")
     expected = sum(1 / len(row.choices) for row in rows) / len(rows)
-    assert probes.probe("pdp").random == pytest.approx(expected)
+    assert zero_shot.probe("pdp").random == pytest.approx(expected)

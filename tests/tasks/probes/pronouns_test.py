@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
-from gpt1_keras.tasks.probes import probes
-from gpt1_keras.tasks.probes import pronouns
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import letter_tokenizer
 
-PROBE = probes.probe("dprd")
+PROBE = zero_shot.probe("dprd")
 
 
 def example(text, pronoun="it", choices=("The cup", "me"), label=0):
@@ -60,10 +59,10 @@ def test_nothing_behind_the_pronoun():
 
 def test_possessives():
     choices = ("Ann", "the boys", "Tom and I")
-    assert pronouns.substitute(
+    assert zero_shot.substitute(
         example("It was [MASK] turn.", "their", choices)
     ) == ("It was ", ["Ann's", "the boys'", "Tom and I's"], " turn.")
-    assert pronouns.substitute(example("She took [MASK] to town.", "her")) == (
+    assert zero_shot.substitute(example("She took [MASK] to town.", "her")) == (
         "She took ",
         ["The cup", "me"],
         " to town.",
@@ -72,7 +71,7 @@ def test_possessives():
 
 def test_measure():
     def scores(sums, count):
-        return continuations.Scores(
+        return packing.Scores(
             np.array(sums), np.array([count] * 2), np.zeros(2, bool)
         )
 
@@ -119,7 +118,7 @@ def test_measure():
 )
 def test_recased(text, pronoun, choices, is_recased):
     row = example(text, pronoun, choices)
-    scores = continuations.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
+    scores = packing.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
     found = PROBE.measure([row], [scores])
     assert found["num_recased"] == int(is_recased)
 
@@ -151,11 +150,11 @@ def test_parts_are_encoded_as_the_whole(shared_file):
     )
     counts = {}
     for name in ("dprd", "pdp"):
-        probe = probes.probe(name)
+        probe = zero_shot.probe(name)
         rows = probe.read(data, "test")
         counts[name] = 0
         for row in rows:
-            before, candidates, after = pronouns.substitute(row)
+            before, candidates, after = zero_shot.substitute(row)
             counts[name] += candidates != list(row.choices)
             found = probe.item(
                 row, tokenizer=tokenizer, max_sequence_length=512
@@ -175,7 +174,7 @@ def test_recased_of_dprd(shared_file):
     small = [
         row for row in rows if not re.search("[A-Z]", "".join(row.choices))
     ]
-    scores = continuations.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
+    scores = packing.Scores(np.zeros(2), np.ones(2), np.zeros(2, bool))
     found = PROBE.measure(rows, [scores] * len(rows))
     assert len(small) == 10
     assert (found["num_recased"], len(rows)) == (554, 564)

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from gpt1_keras.data import examples
-from gpt1_keras.tasks.probes import reading
+from gpt1_keras.tasks import zero_shot
 from tests.reference import letter_tokenizer
 
 EXAMPLE = examples.Example("doc ument", "why?", ("a", "bcd", "ef", "a"), 2)
@@ -21,7 +21,7 @@ EXAMPLE = examples.Example("doc ument", "why?", ("a", "bcd", "ef", "a"), 2)
     ],
 )
 def test_item(limit, prefix, longest):
-    found = reading.Reading().item(
+    found = zero_shot.Reading().item(
         EXAMPLE,
         tokenizer=letter_tokenizer.LetterTokenizer(),
         max_sequence_length=limit,
@@ -38,7 +38,7 @@ def test_read(tmp_path):
     passage = {"article": "It rained.", "questions": ["What?"]}
     passage |= {"options": [["a", "b", "c", "d"]], "answers": ["B"]}
     path.write_text(json.dumps(passage))
-    probe = reading.Reading()
+    probe = zero_shot.Reading()
     (row,) = probe.read(tmp_path, "dev")
     assert (row.label, row.group) == (1, "high")
     assert (probe.name, probe.random, probe.needs_train) == (

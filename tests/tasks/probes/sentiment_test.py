@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import continuations
 from gpt1_keras.data import examples
-from gpt1_keras.tasks.probes import sentiment
-from gpt1_keras.text import tokenizer as tokenizer_lib
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
+from gpt1_keras.text import tokenizer
 from tests.reference import letter_tokenizer
 
 
 def item(text, limit, words=(("n", "no"), ("p",))):
-    return sentiment.Sentiment(words).item(
+    return zero_shot.Sentiment(words).item(
         examples.Example(text),
         tokenizer=letter_tokenizer.LetterTokenizer(),
         max_sequence_length=limit,
@@ -24,7 +24,7 @@ def ids(text):
 
 
 def scores(*probabilities):
-    return continuations.Scores(
+    return packing.Scores(
         np.log(probabilities),
         np.ones(len(probabilities), int),
         np.zeros(len(probabilities), bool),
@@ -47,7 +47,7 @@ def test_long_label_words_leave_a_prefix():
 
 
 def test_probabilities_of_words_are_summed():
-    probe = sentiment.Sentiment((("bad",), ("good", "fine")))
+    probe = zero_shot.Sentiment((("bad",), ("good", "fine")))
     rows = [examples.Example("", label=label) for label in "1001"]
     found = probe.measure(
         rows,
@@ -64,7 +64,7 @@ def test_probabilities_of_words_are_summed():
 
 
 def test_multiplied_by_any_factor_nothing_changes():
-    probe = sentiment.Sentiment()
+    probe = zero_shot.Sentiment()
     rows = [examples.Example("", label="0")]
     for shift in (0.0, -900.0):
         moved = scores(0.02, 0.01)
@@ -91,20 +91,20 @@ def test_multiplied_by_any_factor_nothing_changes():
 )
 def test_wrong_label_words(words):
     with pytest.raises(errors.InputError, match="are not two lists of words"):
-        sentiment.Sentiment(words)
+        zero_shot.Sentiment(words)
 
 
 def test_a_word_of_both_classes():
     with pytest.raises(errors.InputError, match="'good' more than once"):
-        sentiment.Sentiment((("good",), ("fine", "good")))
+        zero_shot.Sentiment((("good",), ("fine", "good")))
 
 
 @pytest.mark.needs_data
 def test_released_ids(shared_file):
     folder = shared_file("data/gpt1_vocab")
-    found = sentiment.Sentiment().item(
+    found = zero_shot.Sentiment().item(
         examples.Example("the president is good ."),
-        tokenizer=tokenizer_lib.Tokenizer.from_files(
+        tokenizer=tokenizer.Tokenizer.from_files(
             folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
         ),
         max_sequence_length=512,

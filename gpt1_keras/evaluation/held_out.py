@@ -1,0 +1,191 @@
+"""Perplexity of the held-out books, during a run and at its end."""
+
+import math
+
+import numpy as np
+
+from gpt1_keras import console
+from gpt1_keras import results
+from gpt1_keras.data import batches as batches_lib
+from gpt1_keras.data import loaders
+from gpt1_keras.training import fit
+
+# -----------------------------------------------------------------------------
+# Perplexity of held-out text.
+
+METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
+
+
+def perplexity(learner, batches, *, num_words, callbacks=()):
+    """Score every weighted token once.
+
+    Args:
+        learner: model whose `predict` returns `log_probability` and `weight`
+            `[B * C]` (`training.learner.Learner`).
+        batches: dataset of batches, for `predict`.
+        num_words: number of words that the scored tokens spell.
+        callbacks: for `predict`.
+
+    Returns:
+        dict of `loss` (nats per token, the mean over all tokens),
+        `perplexity` per token, `word_perplexity` per word (whitespace
+        separated, comparable between tokenizers), and how many `tokens` and
+        `words` were scored.
+    """
+    scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
+    # Sums of millions of terms: in float64.
+    log_probability = np.sum(scores["log_probability"], dtype=np.float64)
+    tokens = np.sum(scores["weight"], dtype=np.float64)
+    loss = float(-log_probability / tokens)
+    return {
+        "loss": loss,
+        "perplexity": _exp(loss),
+        "word_perplexity": _exp(float(-log_probability / num_words)),
+        "tokens": int(round(float(tokens))),
+        "words": int(round(num_words)),
+    }
+
+
+def _exp(value):
+    return math.exp(value) if value < 700 else math.inf
+
+
+# -----------------------------------------------------------------------------
+# Perplexity of the held-out books, during a run and at its end.
+
+
+class Evaluation:
+    """How held-out text is scored.
+
+    Args:
+        stride: int. Tokens by which the window moves; each token sees at
+            least `sequence_length - stride` tokens before it.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Held-out tokens scored during training.
+        final_tokens: int or None. Those scored at the end; None scores all.
+    """
+
+    def __init__(self, *, stride, batch_size, tokens, final_tokens):
+        self.stride = stride
+        self.batch_size = batch_size
+        self.tokens = tokens
+        self.final_tokens = final_tokens
+
+
+class HeldOut:
+    """The held-out books of a corpus and how they are scored.
+
+    Args:
+        evaluation: `Evaluation`.
+        shards: `data.shards.Shards`.
+        learner: `training.learner.Learner`.
+        sequence_length: int.
+    """
+
+    def __init__(self, evaluation, shards, learner, sequence_length):
+        self._evaluation = evaluation
+        self._split = shards.split("held_out")
+        self._learner = learner
+        self._sequence_length = sequence_length
+
+    def __bool__(self):
+        return len(self._split.lengths) > 0
+
+    def record_until(self, last_step):
+        """Return `function(step, history)` that measures and records.
+
+        The last update is left to `final`, which measures more.
+        """
+
+        def record(step, history):
+            if self and step < last_step:
+                metrics = self.measure(self._evaluation.tokens)
+                history.write(step, split="held_out", **metrics)
+
+        return record
+
+    def final(self, history, step):
+        """Measure after the last update and record it, unless it is there.
+
+        Args:
+            history: `results.History`, closed on return.
+            step: int. The last update.
+
+        Returns:
+            dict as `measure`; empty without held-out books.
+
+        Raises:
+            Stopped: on SIGTERM or Ctrl-C.
+        """
+        metrics = {}
+        for line in results.read_metrics(history.path):
+            if line["step"] == step and line.get("split") == "held_out":
+                metrics = {name: line[name] for name in METRICS if name in line}
+        if self and not metrics:
+            with fit.catch_signals() as stop:
+                metrics = self.measure(self._evaluation.final_tokens, stop)
+            history.write(step, split="held_out", **metrics)
+        history.close()
+        return metrics
+
+    def measure(self, tokens, stop=None):
+        """Return loss and perplexities (`evaluation.perplexity`).
+
+        Args:
+            tokens: int. Tokens scored, from the beginnings of the books;
+                None scores all.
+            stop: `fit.StopRequest` that interrupts the work, or None.
+        """
+        return score(
+            self._learner,
+            self._split,
+            sequence_length=self._sequence_length,
+            stride=self._evaluation.stride,
+            batch_size=self._evaluation.batch_size,
+            tokens=tokens,
+            stop=stop,
+        )
+
+
+def score(
+    learner,
+    split,
+    *,
+    sequence_length,
+    stride,
+    batch_size,
+    tokens,
+    stop=None,
+    description="held-out perplexity",
+):
+    """Return loss and perplexities (`evaluation.perplexity`) of texts.
+
+    Every token but the first of each text counts once.
+
+    Args:
+        learner: `training.learner.Learner`.
+        split: `data.shards.Split`.
+        sequence_length: int. Tokens that the model sees at a time.
+        stride: int. Tokens by which this window moves, cut to one less than
+            `sequence_length`.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Tokens scored, from the beginnings of the texts; None
+            scores all.
+        stop: `fit.StopRequest` that interrupts the work, or None.
+        description: str, before the progress bar.
+    """
+    scored = batches_lib.HeldOutBatches(
+        split,
+        batch_size=batch_size,
+        sequence_length=sequence_length,
+        stride=min(stride, sequence_length - 1),
+        limit=tokens,
+    )
+    words = split.words.sum() / split.lengths.sum()
+    with console.bar(description, len(scored)) as advance:
+        return perplexity(
+            learner,
+            loaders.load(scored, first_step=0, num_steps=len(scored)),
+            num_words=float(words * scored.num_scored),
+            callbacks=[fit.Advance(advance, stop)],
+        )

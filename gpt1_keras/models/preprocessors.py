@@ -1,0 +1,201 @@
+"""Strings of a task to the inputs of `GPT1TaskModel`."""
+
+import keras
+import keras_hub
+
+from gpt1_keras.data import transforms
+from gpt1_keras.models import backbone
+from gpt1_keras.models import tokenizer as tokenizer_lib
+
+# -----------------------------------------------------------------------------
+# Strings to padded ids for `GPT1CausalLM`, and back.
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1CausalLMPreprocessor(
+    tokenizer_lib.OfAnyBackbone, keras_hub.models.CausalLMPreprocessor
+):
+    """KerasHub's preprocessor without start and end tokens.
+
+    GPT-1 was pretrained on contiguous text, in which no such token occurs.
+
+    Args:
+        tokenizer: a `GPT1Tokenizer`.
+        sequence_length: int. Length to which ids are padded.
+    """
+
+    backbone_cls = backbone.GPT1Backbone
+    tokenizer_cls = tokenizer_lib.GPT1Tokenizer
+
+    def __init__(
+        self,
+        tokenizer,
+        sequence_length=512,
+        add_start_token=False,
+        add_end_token=False,
+        **kwargs,
+    ):
+        super().__init__(
+            tokenizer=tokenizer,
+            sequence_length=sequence_length,
+            add_start_token=add_start_token,
+            add_end_token=add_end_token,
+            **kwargs,
+        )
+
+
+# -----------------------------------------------------------------------------
+# Strings of a task to the inputs of `GPT1TaskModel`.
+
+# Of multiple choice the example tells.
+_NUM_CANDIDATES = {"classification": 1, "entailment": 1, "similarity": 2}
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1TaskPreprocessor(
+    tokenizer_lib.OfAnyBackbone, keras_hub.models.Preprocessor
+):
+    """What a fine-tuned preset knows of its task, and how it reads text.
+
+    Letters: `B` batch, `C` candidates, `T` positions.
+
+    Args:
+        tokenizer: a `GPT1Tokenizer`.
+        transform: str. Name of a function of `data.transforms`.
+        sequence_length: int. Longest sequence.
+        task: str. Name of the task.
+        label_words: list of str, the classes; empty for choices and scores.
+        score_range: list of two numbers for a score, else None.
+        is_regression: bool. Whether one logit is the score itself.
+
+    Call arguments:
+        x: dict of lists of `B` entries: `text`, and where the task has them
+            `text_pair` and `choices` (lists of `C` str); or the list of
+            texts alone. Arrays and TensorFlow tensors of strings will do,
+            also inside a `tf.data` chain, batched or not.
+
+    Returns:
+        dict of int32 numpy arrays (in a `tf.data` chain tensors):
+        `token_ids` `[B, C, T]` and `extract_position` `[B, C]`; `T` is the
+        longest sequence. A string alone, or a dict of strings, gives
+        `[C, sequence_length]` and `[C]`, to be batched later.
+    """
+
+    backbone_cls = backbone.GPT1Backbone
+    tokenizer_cls = tokenizer_lib.GPT1Tokenizer
+
+    def __init__(
+        self,
+        tokenizer,
+        *,
+        transform="classification",
+        sequence_length=512,
+        task="",
+        label_words=(),
+        score_range=None,
+        is_regression=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.tokenizer = tokenizer
+        self.transform = transform
+        self.sequence_length = sequence_length
+        self.task = task
+        self.label_words = list(label_words)
+        self.score_range = score_range
+        self.is_regression = is_regression
+
+    def build(self, input_shape):
+        self.built = True
+
+    def call(self, x, y=None, sample_weight=None):
+        columns = x if isinstance(x, dict) else {"text": x}
+        if any(hasattr(column, "graph") for column in columns.values()):
+            arrays = self._arrays_in_graph(columns)
+        else:
+            arrays = self._arrays(columns)
+        return keras.utils.pack_x_y_sample_weight(arrays, y, sample_weight)
+
+    def _arrays(self, columns):
+        columns = {name: _as_lists(value) for name, value in columns.items()}
+        if not isinstance(columns["text"], str):
+            return self._batch(columns)
+        one = self._batch(
+            {name: [value] for name, value in columns.items()},
+            length=self.sequence_length,
+        )
+        return {name: array[0] for name, array in one.items()}
+
+    def _batch(self, columns, *, length=None):
+        size = len(columns["text"])
+        pipeline = self.tokenizer.pipeline
+        transform = getattr(transforms, self.transform)
+        rows = zip(
+            columns["text"],
+            columns.get("text_pair", [""] * size),
+            columns.get("choices", [()] * size),
+            strict=True,
+        )
+        candidates = [
+            transform(
+                transforms.ExampleIds(
+                    pipeline.encode(text),
+                    pipeline.encode(text_pair),
+                    tuple(pipeline.encode(choice) for choice in choices),
+                ),
+                tokenizer=pipeline,
+                max_sequence_length=self.sequence_length,
+            ).candidates
+            for text, text_pair, choices in rows
+        ]
+        longest = max(len(ids) for each in candidates for ids in each)
+        arrays = transforms.pad(candidates, length=length or longest)
+        del arrays["token_weights"]
+        return arrays
+
+    def _arrays_in_graph(self, columns):
+        """Do the same inside a `tf.data` chain, which calls Python then."""
+        import tensorflow as tf
+
+        names = list(columns)
+
+        def make(*values):
+            arrays = self._arrays(dict(zip(names, values)))
+            return arrays["token_ids"], arrays["extract_position"]
+
+        token_ids, extract_position = tf.numpy_function(
+            make, [columns[name] for name in names], [tf.int32, tf.int32]
+        )
+        is_batch = columns["text"].shape.rank > 0
+        # [B, C], of one text [C]
+        shape = [None] * is_batch + [_NUM_CANDIDATES.get(self.transform)]
+        length = None if is_batch else self.sequence_length
+        return {
+            "token_ids": tf.ensure_shape(token_ids, [*shape, length]),
+            "extract_position": tf.ensure_shape(extract_position, shape),
+        }
+
+    def get_config(self):
+        config = super().get_config()
+        config.update(
+            {
+                "transform": self.transform,
+                "sequence_length": self.sequence_length,
+                "task": self.task,
+                "label_words": self.label_words,
+                "score_range": self.score_range,
+                "is_regression": self.is_regression,
+            }
+        )
+        return config
+
+
+def _as_lists(column):
+    """Return strings, or lists of them, of bytes, arrays or tensors."""
+    if hasattr(column, "numpy"):
+        column = column.numpy()
+    if isinstance(column, bytes):
+        return column.decode("utf-8")
+    if isinstance(column, str):
+        return str(column)
+    return [_as_lists(each) for each in column]

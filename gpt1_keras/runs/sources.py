@@ -1,0 +1,212 @@
+"""Where a run's labelled data come from."""
+
+import keras
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import tf_raw_text
+from gpt1_keras.data.sample_world import benchmarks
+from gpt1_keras.data.sample_world import corpus as sample_world
+from gpt1_keras.text import tokenizer as tokenizer_lib
+
+# -----------------------------------------------------------------------------
+# Where a run's text and vocabulary come from.
+
+
+class Corpus:
+    """Books and the tokenizer that reads them.
+
+    Args:
+        corpus: path of prepared shards or of a folder of `.txt` files; None
+            takes the generated sample corpus, written on first use.
+        vocabulary: path of a vocabulary, or None to take the corpus's own:
+            that of the prepared shards, else one trained on its training
+            books.
+        merges: path of the merges of a BPE, or None.
+        tokenizer_type: `"bpe"` or `"wordpiece"`, of one to be trained.
+        vocabulary_size: int, of one to be trained.
+        held_out_fraction: float. Share of the books not trained on.
+        split_seed: int. Chooses these books.
+        sample_words: int. Words of the sample corpus.
+        sample_seed: int. Which sample world it tells of.
+    """
+
+    def __init__(
+        self,
+        *,
+        corpus,
+        vocabulary,
+        merges,
+        tokenizer_type,
+        vocabulary_size,
+        held_out_fraction,
+        split_seed,
+        sample_words,
+        sample_seed,
+    ):
+        self.corpus = corpus
+        self.vocabulary = vocabulary
+        self.merges = merges
+        self.tokenizer_type = tokenizer_type
+        self.vocabulary_size = vocabulary_size
+        self.held_out_fraction = held_out_fraction
+        self.split_seed = split_seed
+        self.sample_words = sample_words
+        self.sample_seed = sample_seed
+
+    def tokenizer(self):
+        """Return the tokenizer of `vocabulary`, None if none is given."""
+        if self.vocabulary is not None:
+            return tokenizer_lib.Tokenizer.from_files(
+                self.vocabulary, self.merges
+            )
+        if self.merges is not None:
+            raise errors.InputError(
+                f"MERGES {self.merges} is given without its VOCABULARY"
+            )
+        return None
+
+    def open(self):
+        """Return (`Shards`, `Tokenizer`), prepared now if never before."""
+        tokenizer = self.tokenizer()
+        return corpus_lib.open_corpus(
+            self._folder(tokenizer), tokenizer=tokenizer, **self._settings()
+        )
+
+    def prepare(self, directory):
+        """Prepare the books into `directory` and return the `Shards`."""
+        tokenizer = self.tokenizer()
+        return corpus_lib.prepare(
+            [self._folder(tokenizer)], tokenizer, directory, **self._settings()
+        )
+
+    def open_raw(self, pool_books):
+        """Return (`RawCorpus`, `Tokenizer`), the books as they are."""
+        tokenizer = self.tokenizer()
+        return tf_raw_text.open_raw(
+            self._folder(tokenizer),
+            tokenizer=tokenizer,
+            pool_books=pool_books,
+            **self._settings(),
+        )
+
+    def _settings(self):
+        return {
+            "tokenizer_type": self.tokenizer_type,
+            "vocabulary_size": self.vocabulary_size,
+            "held_out_fraction": self.held_out_fraction,
+            "seed": self.split_seed,
+        }
+
+    def _folder(self, tokenizer):
+        return self.corpus or self._sample(tokenizer)
+
+    def _sample(self, tokenizer):
+        version = sample_world.source_sha256()[:8]
+        name = f"sample_{self.sample_words}_{self.sample_seed}_{version}"
+        folder = corpus_lib.cache_root() / name
+        own = "" if tokenizer else f" and a {self.tokenizer_type} trained on it"
+        logging.warning(
+            "no CORPUS is given: using the generated sample corpus %s%s; "
+            "--set \"CORPUS = 'FOLDER'\" takes your own .txt books",
+            folder,
+            own,
+        )
+        sample_world.write_corpus(
+            folder, words=self.sample_words, seed=self.sample_seed
+        )
+        return folder
+
+
+class RawText:
+    """Books that are tokenised while a model learns from them.
+
+    Args:
+        corpus: `Corpus`, in whose place it stands.
+        pool_books: int. Books whose windows are shuffled together.
+    """
+
+    def __init__(self, *, corpus, pool_books):
+        self.corpus = corpus
+        self.pool_books = pool_books
+
+    def open(self):
+        """Return (`RawCorpus`, `Tokenizer`).
+
+        Raises:
+            InputError: the backend is not TensorFlow, whose graph the
+                tokenizer is.
+        """
+        backend = keras.config.backend()
+        if backend != "tensorflow":
+            raise errors.InputError(
+                "gin/data/raw_text.gin needs KERAS_BACKEND=tensorflow, not "
+                f"{backend}; the default reads prepared shards"
+            )
+        return self.corpus.open_raw(self.pool_books)
+
+
+# -----------------------------------------------------------------------------
+# Where a run's labelled data come from.
+
+
+class BenchmarkFiles:
+    """The folder of benchmark files.
+
+    Args:
+        data_dir: path; None takes the generated sample benchmarks, written
+            on first use.
+        sample_examples: int. Training examples of each sample benchmark;
+            development and test parts have a quarter of it.
+        sample_seed: int. Which sample world they are about.
+    """
+
+    def __init__(self, *, data_dir, sample_examples, sample_seed):
+        self.data_dir = data_dir
+        self._is_sample = data_dir is None
+        self._task, self._read = None, {}
+        self.sample_examples = sample_examples
+        self.sample_seed = sample_seed
+
+    @property
+    def is_sample(self):
+        """Whether the files are generated, not the official ones."""
+        return self._is_sample
+
+    def read(self, task, split):
+        """Return the examples of one split of a `Task`, not empty.
+
+        Those of the last task are kept, for several runs of it.
+        """
+        if self.data_dir is None:
+            self.data_dir = self._sample()
+        if self._task != task.name:
+            self._task, self._read = task.name, {}
+        if split not in self._read:
+            self._read[split] = task.read(self.data_dir, split)
+        if not self._read[split]:
+            raise errors.InputError(
+                f"{task.name}: there are no {split} examples in {self.data_dir}"
+            )
+        return self._read[split]
+
+    def _sample(self):
+        version = benchmarks.source_sha256()[:8]
+        folder = corpus_lib.cache_root() / (
+            f"sample_benchmarks_{self.sample_examples}_{self.sample_seed}_"
+            f"{version}"
+        )
+        logging.warning(
+            "no DATA_DIR is given: using the generated sample benchmarks %s; "
+            "--set \"DATA_DIR = 'FOLDER'\" takes the official files",
+            folder,
+        )
+        benchmarks.write_benchmarks(
+            folder,
+            num_train=self.sample_examples,
+            num_dev=self.sample_examples // 4,
+            num_test=self.sample_examples // 4,
+            seed=self.sample_seed,
+        )
+        return folder
