@@ -38,7 +38,7 @@ def refusal(path, *settings):
 
 
 def test_root_is_this_repository():
-    assert (config.ROOT / "gpt1_keras" / "gin_reader.py").is_file()
+    assert (config.ROOT / "gpt1_keras" / "config.py").is_file()
 
 
 def test_repository_wins_over_a_foreign_file_of_equal_name(repository):

@@ -5,7 +5,6 @@ from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.data import corpus as corpus_lib
-from gpt1_keras.data import tf_raw_text
 from gpt1_keras.data.sample_world import benchmarks
 from gpt1_keras.data.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizer_lib
@@ -84,6 +83,9 @@ class Corpus:
     def open_raw(self, pool_books):
         """Return (`RawCorpus`, `Tokenizer`), the books as they are."""
         tokenizer = self.tokenizer()
+        # TensorFlow's own business: imported where its backend is in use.
+        from gpt1_keras.data import tf_raw_text
+
         return tf_raw_text.open_raw(
             self._folder(tokenizer),
             tokenizer=tokenizer,

@@ -1,0 +1,259 @@
+"""The structure that WORKSPACE.md describes, held against the code.
+
+One loop for each sentence: data flows one way, imports run in no circle,
+frameworks are imported where the name says so, `runs/` holds verbs, and every
+path that the documents name exists.
+"""
+
+import ast
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "gpt1_keras"
+
+# Folders in the order in which data flows: each imports itself and what
+# stands before it. The modules beside the folders come first, `main` last.
+BASE = ("errors", "files", "checks", "console", "results", "config", "workdir")
+ORDER = (
+    *("text", "layers", "data", "models", "training", "tasks", "evaluation"),
+    *("serving", "convert", "runs"),
+)
+# Tasks name their metrics, which need nothing but numpy and scikit-learn.
+EXCEPTIONS = {("tasks", "evaluation.metrics")}
+# Only the runs' data sources generate data.
+GENERATED = "sample_world"
+# Framework -> how the name of a module says that it is for it alone.
+FRAMEWORKS = {
+    "tensorflow": ("tensorflow", "tf_"),
+    "tensorflow_text": ("tensorflow", "tf_"),
+    "tf_keras": ("tensorflow", "tf_"),
+    "jax": ("jax",),
+    "torch": ("torch",),
+}
+# Verbs of the command line, and where their inputs come from.
+RUNS = {
+    *("prepare", "pretrain", "finetune", "grid", "evaluate", "zero_shot"),
+    *("submission", "perplexity", "generate", "view", "export", "demo"),
+    *("report", "presets", "sources"),
+}
+# What the documents name in a workdir, not in the repository.
+WRITTEN_BY_RUNS = {
+    *("out", "config.gin", "metrics.jsonl", "result.json", "data", "books"),
+    *("checkpoints", "preset", "plots", "tensorboard", "saved_model"),
+    *("predictions.tsv", "report.html", "report.md", "tokens.html"),
+}
+TEXT_SUFFIXES = {
+    *(".py", ".gin", ".md", ".sh", ".toml", ".txt", ".json", ".jsonl"),
+    *(".yml", ".ipynb", ""),
+}
+
+
+def module_names():
+    """Return the dotted names below gpt1_keras, packages without __init__."""
+    names = (
+        path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".")
+        for path in PACKAGE.rglob("*.py")
+    )
+    return sorted(name.removesuffix(".__init__") for name in names)
+
+
+def imported(name, *, at_import_only=False):
+    """Return full dotted names that a module imports.
+
+    With `at_import_only`, leaves out imports inside functions.
+    """
+    path = PACKAGE.joinpath(*name.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    pending, names = [ast.parse(path.read_text(encoding="utf-8"))], []
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if not (at_import_only and is_function):
+            pending += ast.iter_child_nodes(node)
+    return names
+
+
+def ours(name):
+    """Return the modules of gpt1_keras that a module imports."""
+    known = set(module_names())
+    found = set()
+    for full in imported(name):
+        if full.startswith("gpt1_keras."):
+            inside = full.removeprefix("gpt1_keras.")
+            found.add(inside if inside in known else inside.rpartition(".")[0])
+    return found
+
+
+def rank(name):
+    """Return the place of a module in the flow of data."""
+    top = name.partition(".")[0]
+    if top in BASE or name in ("", "__init__"):
+        return -1
+    return ORDER.index(top) if top in ORDER else len(ORDER)
+
+
+def test_data_flows_one_way():
+    wrong = [
+        f"{name} imports {other}"
+        for name in module_names()
+        if name != "__init__" and not name.startswith(GENERATED)
+        for other in ours(name)
+        if rank(other) > rank(name)
+        and (name.partition(".")[0], other) not in EXCEPTIONS
+        and not (name == "runs.sources" and other.startswith(GENERATED))
+    ]
+    assert not wrong
+
+
+def test_imports_run_in_no_circle():
+    graph = {name: ours(name) for name in module_names()}
+    finished, above = set(), []
+
+    def visit(name):
+        assert name not in above, " -> ".join([*above, name])
+        if name in finished:
+            return
+        above.append(name)
+        for other in graph.get(name, ()):
+            if other != name:
+                visit(other)
+        finished.add(above.pop())
+
+    for name in graph:
+        visit(name)
+    assert finished == set(graph)
+
+
+def is_for(name, framework):
+    stem = name.rpartition(".")[2]
+    return any(mark in stem for mark in FRAMEWORKS[framework])
+
+
+def test_frameworks_are_imported_where_the_name_says_so():
+    wrong = [
+        f"{name} imports {framework}"
+        for name in module_names()
+        for full in imported(name, at_import_only=True)
+        for framework in {full.partition(".")[0]} & FRAMEWORKS.keys()
+        if not is_for(name, framework)
+    ]
+    assert not wrong
+
+
+def test_runs_are_verbs():
+    runs = {name for name in module_names() if name.startswith("runs.")}
+    assert {name.removeprefix("runs.") for name in runs} == RUNS
+
+
+@pytest.mark.backends
+def test_package_imports_without_tensorflow():
+    pytest.importorskip("jax")
+    names = [
+        f"gpt1_keras.{name}"
+        for name in module_names()
+        if not any(is_for(name, framework) for framework in FRAMEWORKS)
+    ]
+    program = (
+        "import importlib, sys\n"
+        "for name in ('tensorflow', 'tensorflow_text', 'tf_keras'):\n"
+        "    sys.modules[name] = None\n"
+        f"for name in {names!r}:\n"
+        "    importlib.import_module(name.removesuffix('.__init__'))\n"
+        "print('all imported')\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=os.environ | {"KERAS_BACKEND": "jax"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.stdout.endswith("all imported\n"), result.stderr
+
+
+def quoted_paths(text):
+    """Yield everything in backticks that reads like a repository path."""
+    outside = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    for quoted in re.findall(r"`([^`\n]+)`", outside):
+        is_path = re.fullmatch(r"[\w./]+(/|\.(py|gin|sh|md|txt|toml))", quoted)
+        if is_path and quoted.partition("/")[0] not in WRITTEN_BY_RUNS:
+            yield quoted
+
+
+def test_every_path_that_the_documents_name_exists():
+    for name in ("README.md", "WORKSPACE.md"):
+        quoted = list(quoted_paths((ROOT / name).read_text(encoding="utf-8")))
+        assert len(quoted) > 5, name
+        assert not [p for p in quoted if not (ROOT / p).exists()], name
+
+
+def test_the_index_names_every_folder():
+    text = (ROOT / "WORKSPACE.md").read_text(encoding="utf-8")
+    folders = [
+        p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()
+    ]
+    assert not [name for name in folders if f"{name}/" not in text]
+    assert len(text.splitlines()) <= 160
+
+
+def test_gin_files_say_how_to_run_them():
+    assert not list((ROOT / "gin").rglob("__init__.py"))  # hides gin-config
+    for path in ROOT.glob("gin/**/*.gin"):
+        header = path.read_text(encoding="utf-8").partition("\n\n")[0]
+        for word in ("Run", "Expected"):
+            assert re.search(rf"^# {word}: +\S", header, re.MULTILINE), path
+
+
+def test_wheel_carries_every_folder():
+    with open(ROOT / "pyproject.toml", "rb") as file:
+        declared = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    folders = {
+        ".".join(path.parent.relative_to(ROOT).parts)
+        for path in PACKAGE.rglob("*.py")
+    }
+    assert set(declared) == folders | {"gpt1_keras.gin", "gpt1_keras.presets"}
+
+
+# Written in parts, so that this file does not match itself; each with an
+# example that shows that the pattern finds what it is for.
+FORBIDDEN = (
+    (r"/(work|farm|root|opt|ho" + r"me/\w+)/", "/ho" + "me/me/x"),
+    (r"py" + r"pi\.org|--index" + "-url|--find" + "-links", "py" + "pi.org"),
+    (r"\bissue" + r" #?\d|\bthis " + "session", "see issue" + " 3"),
+    (r"\b(TO" + "DO|FIX" + "ME|XX" + r"X)\b", "# TO" + "DO: later"),
+)
+
+
+def test_no_file_names_a_machine_or_how_the_work_was_organised():
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode != 0:
+        pytest.skip("not a git checkout")
+    texts = {}
+    for name in listed.stdout.splitlines():
+        path = ROOT / name
+        assert path.stem not in {"utils", "util", "common", "helpers", "misc"}
+        if path.is_file() and path.suffix in TEXT_SUFFIXES:
+            texts[name] = path.read_text(encoding="utf-8", errors="replace")
+    for pattern, example in FORBIDDEN:
+        assert re.search(pattern, example)
+        for name, text in texts.items():
+            found = re.search(pattern, text)
+            assert not found, f"{name}: {found[0]}"
