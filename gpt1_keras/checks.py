@@ -1,86 +1,208 @@
 """Tasks by their names, or the nearest ones there are."""
 
+import dataclasses
 import difflib
 import math
 import os
+import types
+import typing
 
 from gpt1_keras import errors
 
 # -----------------------------------------------------------------------------
-# Values that people give to dials, checked in one line.
+# What values the parameters in gin files may have, declared once.
 
 
-def check_count(dial, value, *, low=1, or_none=None):
-    """Refuse a value that is not a whole number from 1, or `low`, on.
+@dataclasses.dataclass(frozen=True)
+class Dial:
+    """What an annotation alone cannot say of a parameter.
+
+    Attributes:
+        low, high: numbers, the range; both ends belong to it.
+        above, below: numbers, the range without its ends.
+        choices: tuple of the values there are.
+        min_length: int, the fewest values in brackets.
+        recipe: bool. Whether a run with another value is another run: False
+            for what changes neither data nor model nor what is measured.
+        is_location: bool. Only whether it is given belongs to the recipe.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: tuple = ()
+    min_length: int = 0
+    recipe: bool = True
+    is_location: bool = False
+
+
+_T = typing.TypeVar("_T")
+NotRecipe = typing.Annotated[_T, Dial(recipe=False)]
+Location = typing.Annotated[_T, Dial(is_location=True)]
+
+Count = typing.Annotated[int, Dial(low=1)]
+Index = typing.Annotated[int, Dial(low=0)]
+Positive = typing.Annotated[float, Dial(above=0)]
+NotNegative = typing.Annotated[float, Dial(low=0)]
+Share = typing.Annotated[float, Dial(low=0, high=1)]
+Rate = typing.Annotated[float, Dial(low=0, below=1)]
+Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
+Path = str | os.PathLike
+Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
+Length = typing.Annotated[int, Dial(low=2)]
+Probability = typing.Annotated[float, Dial(above=0, high=1)]
+Port = typing.Annotated[int, Dial(low=0, high=65535)]
+NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
+Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
+
+
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True)
+def value_object(cls):
+    """Make `cls` a frozen dataclass, made with names, of checked fields."""
+    own = cls.__dict__.get("__post_init__")
+
+    def check_fields(self):
+        hints = typing.get_type_hints(cls, include_extras=True)
+        for field in dataclasses.fields(self):
+            check(field.name, getattr(self, field.name), hints[field.name])
+        if own is not None:
+            own(self)
+
+    cls.__post_init__ = check_fields
+    return dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+
+def check(name, value, annotation):
+    """Refuse a value that `annotation` does not allow.
 
     Args:
-        dial: str, its name in gin.
+        name: str, the parameter's; it stands in the message.
         value: any value; a person gave it.
-        low: int, the least there may be.
-        or_none: str, what None means where it is allowed, such as "for all".
+        annotation: a type, perhaps with `Dial` marks. What is no plain type
+            (a class of ours, a function) is not checked.
 
     Raises:
         InputError: says what to give.
     """
-    if value is None and or_none is not None:
-        return
-    if type(value) is not int or value < low:
-        more = "" if or_none is None else f", or None {or_none}"
+    if not _fits(value, annotation):
         raise errors.InputError(
-            f"{dial} is {value!r}: give a whole number from {low} on{more}"
+            f"`{name}` is {value!r}: give {_describe(annotation)}"
         )
 
 
-def check_counts(dial, values):
-    """Refuse what is not a tuple or list, perhaps empty, of such numbers.
+def is_recipe(annotation):
+    """Whether a parameter of this annotation belongs to the recipe."""
+    return all(mark.recipe for mark in _marks(annotation))
 
-    Args:
-        dial: str, its name in gin.
-        values: any value; a person gave it.
 
-    Raises:
-        InputError: says what to give.
-    """
-    if not isinstance(values, tuple | list) or not all(
-        type(value) is int and value > 0 for value in values
-    ):
-        raise errors.InputError(
-            f"{dial} is {values!r}: give whole numbers in brackets, such as "
-            "(64, 128)"
+def is_location(annotation):
+    """Whether only its being given belongs to the recipe."""
+    return any(mark.is_location for mark in _marks(annotation))
+
+
+def _marks(annotation):
+    if typing.get_origin(annotation) is typing.Annotated:
+        return [m for m in annotation.__metadata__ if isinstance(m, Dial)]
+    return []
+
+
+def _parts(annotation):
+    """Return (plain annotation, its marks)."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        return annotation.__origin__, _marks(annotation)
+    return annotation, []
+
+
+def _is_union(kind):
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+def _fits(value, annotation):
+    kind, marks = _parts(annotation)
+    if _is_union(kind):
+        fits = any(_fits(value, one) for one in typing.get_args(kind))
+    elif typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)[0]
+        fits = isinstance(value, tuple | list) and all(
+            _fits(one, inner) for one in value
         )
-
-
-def check_number(dial, value, *, low, high=math.inf):
-    """Refuse what is not a number from `low` to `high`.
-
-    Args:
-        dial: str, its name in gin.
-        value: any value; a person gave it.
-        low, high: float, the least and the largest there may be.
-
-    Raises:
-        InputError: says what to give.
-    """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not low <= value <= high:
-        span = (
-            f"from {low:g} on" if high == math.inf else f"{low:g} to {high:g}"
+    elif kind in (None, type(None)):
+        fits = value is None
+    elif kind is bool:
+        fits = isinstance(value, bool)
+    elif kind is int:
+        fits = isinstance(value, int) and not isinstance(value, bool)
+    elif kind is float:
+        fits = (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and math.isfinite(value)
         )
-        raise errors.InputError(f"{dial} is {value!r}: give a number {span}")
+    elif kind in (str, os.PathLike):
+        fits = isinstance(value, kind)
+        fits = fits and "\0" not in os.fspath(value)
+    elif kind in (tuple, dict):
+        fits = isinstance(value, kind)
+    else:
+        return True
+    return fits and all(_is_within(value, mark) for mark in marks)
 
 
-def check_text(dial, value):
-    """Refuse what is neither a str nor a path.
+def _is_within(value, mark):
+    if isinstance(value, tuple | list):
+        return len(value) >= mark.min_length
+    if value is None:
+        return True
+    return (
+        (mark.low is None or value >= mark.low)
+        and (mark.high is None or value <= mark.high)
+        and (mark.above is None or value > mark.above)
+        and (mark.below is None or value < mark.below)
+        and (not mark.choices or value in mark.choices)
+    )
 
-    Args:
-        dial: str, its name in gin.
-        value: any value; a person gave it.
 
-    Raises:
-        InputError: says what to give.
-    """
-    if not isinstance(value, str | os.PathLike):
-        raise errors.InputError(f"{dial} is {value!r}: give it in quotes")
+def _describe(annotation):
+    kind, marks = _parts(annotation)
+    limits = " and".join(filter(None, map(_limits, marks)))
+    choices = [repr(one) for mark in marks for one in mark.choices]
+    if choices:
+        return " or ".join(choices)
+    if _is_union(kind):
+        texts = [_describe(one) for one in typing.get_args(kind)]
+        return " or ".join(dict.fromkeys(texts))
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)[0]
+        example = {str: "('a', 'b')"}.get(_parts(inner)[0], "(64, 128)")
+        return f"values in brackets, such as {example}"
+    names = {
+        None: "None",
+        type(None): "None",
+        bool: "True or False",
+        int: "a whole number",
+        float: "a number",
+        str: "a text in quotes",
+        os.PathLike: "a path in quotes",
+        tuple: "values in brackets",
+        dict: "a dict",
+    }
+    return names.get(kind, "another value") + limits
+
+
+def _limits(mark):
+    if mark.low is not None and mark.high is not None:
+        return f" from {mark.low:g} to {mark.high:g}"
+    texts = []
+    if mark.low is not None:
+        texts.append(f" from {mark.low:g} on")
+    if mark.above is not None:
+        texts.append(f" above {mark.above:g}")
+    if mark.high is not None:
+        texts.append(f" up to {mark.high:g}")
+    if mark.below is not None:
+        texts.append(f" below {mark.below:g}")
+    return " and".join(texts)
 
 
 # -----------------------------------------------------------------------------

@@ -1,38 +1,34 @@
 """Gin files and settings -> one checked, finalized configuration.
 
 Gin lets a misspelt macro pass and a missing value surface late. Here a
-setting must be used, macros must be defined and the run's arguments given,
-before anything starts.
+setting must be used, macros must be defined, values must be of the declared
+kind and the run's arguments given, before anything starts.
 """
 
-import contextlib
 import dataclasses
 import difflib
 import hashlib
+import importlib
 import inspect
-import io
+import math
 import pathlib
+import pprint
 import re
 import tokenize
 
 import gin
 from gin import config_parser
 
+from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import public_names
 
 # -----------------------------------------------------------------------------
-# Reads gin files and settings; every mistake is one line.
+# Reads gin files and settings into `Bindings`; every mistake is one line.
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 # A wheel carries the gin files inside the package, a checkout beside it.
 ROOT = _PACKAGE if (_PACKAGE / "gin").is_dir() else _PACKAGE.parent
-
-_LOCATION = re.compile(
-    r"\n  In (?:file \"(?P<file>.*)\",|bindings string) line (?P<line>\d+)"
-    r"\n    (?P<statement>.*)"
-)
-# Text of every file read since `parse` began, by the name it was read under.
-_texts = {}
 
 
 def locate(name):
@@ -48,43 +44,99 @@ def locate(name):
     return None
 
 
-def parse(names, settings):
-    """Clear gin's configuration, then parse files and settings in order.
+def read(names, settings):
+    """Return the `Bindings` of files and settings; later ones override.
 
     Args:
         names: list of str, gin files.
         settings: list of str, each "NAME = VALUE".
 
     Raises:
-        InputError: a file is missing or unreadable, or gin cannot use it.
+        InputError: a file is missing or unreadable, or not gin.
     """
-    gin.clear_config()
-    _texts.clear()
+    reader = _Reader()
     for name in names:
         if not _is_file(name):
             raise errors.InputError(_not_found(name))
-        with _our_reader(), _first_line_only():
-            gin.parse_config_file(name)
+        reader.read_file(name)
     for setting in settings:
         label = f'--set "{setting}"'
         if not re.match(r"\s*[\w./]+\s*=", setting):
             raise errors.InputError(f'{label}: write --set "NAME = VALUE"')
-        with _one_line(label):
-            gin.parse_config(setting)
+        reader.read_text(setting, label, is_setting=True)
+    return reader.bindings()
 
 
-def place(pattern):
-    """Return "file, line n: " where `pattern` stands, "" if nowhere.
+class _Reader:
+    """Collects the statements of files and settings in their order."""
 
-    Args:
-        pattern: regular expression; ^ matches at each line.
-    """
-    for name, text in _texts.items():
-        found = re.search(pattern, text, re.MULTILINE)
-        if found:
-            line = text.count("\n", 0, found.end()) + 1
-            return f"{name}, line {line}: "
-    return ""
+    def __init__(self):
+        self._statements = []
+        self._imports = {}
+        self._places = {}
+        self._open = ()
+
+    def bindings(self):
+        """Return all that was read as `Bindings`, in today's names."""
+        return collect(self._statements, self._imports, self._places)
+
+    def read_file(self, name):
+        """Read a file that `locate` finds, and what it includes."""
+        if name in self._open:
+            cycle = " -> ".join((*self._open, name))
+            raise errors.InputError(f"{name}: includes itself: {cycle}")
+        try:
+            text = locate(name).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise errors.InputError(
+                f"{name}: cannot be read as text: {error}"
+            ) from None
+        self._open += (name,)
+        self.read_text(text, name)
+        self._open = self._open[:-1]
+
+    def read_text(self, text, label, is_setting=False):
+        """Read gin text; `label` names it in messages."""
+        try:
+            for statement in statements(text):
+                place = label
+                if not is_setting:
+                    place = f"{label}, line {statement.location.line_num}"
+                self._take(statement, place)
+        except SyntaxError as error:
+            raise _syntax_error(label, error.msg, error.lineno) from None
+        except tokenize.TokenError as error:
+            reason, (line, _) = error.args
+            raise _syntax_error(label, reason, line) from None
+
+    def _take(self, statement, place):
+        if isinstance(statement, config_parser.IncludeStatement):
+            if not _is_file(statement.filename):
+                raise errors.InputError(
+                    f"{place}: include {statement.filename!r}: no such file in"
+                    f" {ROOT} or the current directory"
+                )
+            self.read_file(statement.filename)
+        elif isinstance(statement, config_parser.ImportStatement):
+            take_import(statement, self._imports)
+            self._places.setdefault(statement.format(), place)
+        elif isinstance(statement, config_parser.BindingStatement):
+            if not _is_finite(statement.value):
+                raise errors.InputError(
+                    f"{place}: a number is too large for a float"
+                )
+            self._statements.append(statement)
+            self._places[name_of(statement)] = place
+
+
+def _is_finite(value):
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return True
 
 
 def nearest(name, known):
@@ -115,77 +167,6 @@ def _is_file(name):
     return path is not None and path.is_file()
 
 
-@contextlib.contextmanager
-def _our_reader():
-    """Let gin open files by `_open` alone.
-
-    Gin has no public way to look in another place before the current
-    directory; its list of readers is the one place that decides.
-    """
-    before = gin.config._FILE_READERS[:]
-    gin.config._FILE_READERS[:] = [(_open, _is_file)]
-    try:
-        yield
-    finally:
-        gin.config._FILE_READERS[:] = before
-
-
-@contextlib.contextmanager
-def _open(name):
-    """Open a gin file for gin; mistakes found in it become InputError."""
-    try:
-        _texts[name] = locate(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.InputError(
-            f"{name}: cannot be read as text: {error}"
-        ) from None
-    file = io.StringIO(_texts[name])
-    file.name = name
-    with _one_line(name):
-        yield file
-
-
-@contextlib.contextmanager
-def _one_line(label):
-    """Turn gin's complaints about `label` (file or setting) to InputError."""
-    try:
-        yield
-    except errors.InputError:
-        raise
-    except SyntaxError as error:
-        if str(error.filename).endswith(".py"):
-            raise  # A module that a gin file imports.
-        raise _syntax_error(label, error.msg, error.lineno) from None
-    except tokenize.TokenError as error:
-        reason, (line, _) = error.args
-        raise _syntax_error(label, reason, line) from None
-    except Exception as error:
-        found = _LOCATION.search(str(error))
-        statement = found["statement"] if found else ""
-        message = str(error).split("\n")[0].rstrip(".")
-        message = re.sub(r"<module '([\w.]+)'[^>]*>", r"module \1", message)
-        if isinstance(error, ImportError):
-            message = missing_module(error) or message
-        elif statement.startswith(("import", "from")) or not found:
-            raise  # A defect of the imported module: show its traceback.
-        elif statement.startswith("include"):
-            message = (
-                f"{statement}: no such file in {ROOT} or the current directory"
-            )
-        if found and found["file"]:
-            label = f"{label}, line {found['line']}"
-        raise errors.InputError(f"{label}: {message}") from None
-
-
-@contextlib.contextmanager
-def _first_line_only():
-    """Drop what gin appends to an InputError that passes through includes."""
-    try:
-        yield
-    except errors.InputError as error:
-        raise errors.InputError(str(error).split("\n")[0]) from None
-
-
 def _syntax_error(label, reason, line):
     reason = " ".join(str(reason).split()).rstrip(".")
     # Python names an object in memory before it comes to the point.
@@ -209,56 +190,19 @@ def _not_found(name):
 
 
 # -----------------------------------------------------------------------------
-# The bindings of a configuration as data: macros, hash and differences.
+# The bindings of a configuration as data: names, identity and differences.
 
-# What may change without changing data, model or recipe: `sha256` and
-# `differences` see neither these macros, nor parameters of these names, nor
-# anything bound to these functions. How the result is measured (the stride,
-# the share of the held-out books) is not among them, as a finished run keeps
-# its measurement.
-NOT_RECIPE_MACROS = frozenset(
-    {
-        # Where the results go, and whether a finished run goes on.
-        "WORKDIR",
-        "EXTEND",
-        # The device: replicas, how much at once, how it is compiled.
-        "STRATEGY",
-        "NUM_REPLICAS",
-        "TPU",
-        "MICROBATCH_SIZE",
-        "EVALUATION_BATCH_SIZE",
-        "SOFTMAX_CHUNK",
-        "JIT_COMPILE",
-        "BUCKET_LENGTHS",
-        # Looking at the run.
-        "LOG_STEPS",
-        "EVALUATION_STEPS",
-        "EVALUATION_TOKENS",
-        "NUM_SCORED_TRAIN_EXAMPLES",
-        "SAMPLE_STEPS",
-        "SAMPLE_PROMPT",
-        "PROBES",
-        "FIRST_PROBE_STEP",
-        "NUM_PROBE_EXAMPLES",
-        "CHECKPOINT_STEPS",
-        "NUM_CHECKPOINTS",
-    }
-)
-# Macros of which only counts whether they are given: where the official files
-# lie does not matter, but without a folder generated ones are taken.
-PATH_MACROS = frozenset({"DATA_DIR"})
-NOT_RECIPE_PARAMETERS = frozenset(
-    {"workdir", "devices", "microbatch_size", "softmax_chunk"}
-    | {"jit_compile", "log_steps", "paper", "bucket_lengths", "first_step"}
-)
-NOT_RECIPE_FUNCTIONS = frozenset({"Intervals", "Sampling", "Devices", "report"})
-
-# Runs that keep everything they made before beside the new: any configuration
-# of such a run may follow another in one workdir.
+# Runs that keep every version they make: any configuration of such a run may
+# follow another in one workdir.
 VERSIONED_RUNS = frozenset({"export.export"})
 
-# Macros that may grow in a workdir when EXTEND is True.
-EXTENDABLE = ("NUM_STEPS", "NUM_EPOCHS")
+# Parameters that may grow in a workdir when EXTEND is True.
+EXTENDABLE = ("num_steps", "num_epochs")
+
+# Arguments that main passes to a run; they say nothing of the recipe.
+_FROM_MAIN = ("workdir", "config_sha256")
+
+_RULE = "# " + "=" * 78
 
 
 @dataclasses.dataclass(frozen=True)
@@ -281,6 +225,11 @@ class Reference:
     def __repr__(self):
         return f"@{self.name}{'()' if self.evaluate else ''}"
 
+    @property
+    def function(self):
+        """The function's name without a scope."""
+        return self.name.rpartition("/")[2]
+
 
 REQUIRED = Macro("gin.REQUIRED")
 
@@ -294,14 +243,41 @@ class Bindings:
         parameters: dict from "scope/function.parameter" to its value.
             Values are Python literals in which a macro or a function stands
             as `Macro` or `Reference`.
+        imports: dict from a name in the text to the module it stands for;
+            only needed for functions that are not in `public_names`.
+        places: dict from the name of a macro or a parameter to where it was
+            bound, such as "gin/pretrain.gin, line 3".
     """
 
     macros: dict
     parameters: dict
+    imports: dict = dataclasses.field(default_factory=dict, compare=False)
+    places: dict = dataclasses.field(default_factory=dict, compare=False)
 
-    def all_values(self):
-        """Return (name, value) of every macro and parameter, sorted."""
-        return sorted((self.macros | self.parameters).items(), key=_first)
+    @property
+    def run(self):
+        """The `Reference` bound to RUN, or None."""
+        run = self.macros.get("RUN")
+        return run if isinstance(run, Reference) else None
+
+    def find(self, function):
+        """Return the function or class of a name, None if there is none.
+
+        Raises:
+            ImportError: a module that it needs is missing.
+        """
+        function = function.rpartition("/")[2]
+        if function in public_names.PUBLIC:
+            return public_names.find(function)
+        path = function.split(".")
+        for i in range(len(path) - 1, 0, -1):
+            module = self.imports.get(".".join(path[:i]))
+            if module is not None:
+                found = importlib.import_module(module)
+                for name in path[i:]:
+                    found = getattr(found, name, None)
+                return found
+        return None
 
     def used_macros(self, *more):
         """Names of the macros that parameters use, directly or not.
@@ -327,17 +303,96 @@ class Bindings:
             names |= {name} | self.macros_in(self.macros.get(name), below)
         return names
 
-    def recipe(self):
-        """Return {parameter: text of its value} that the hash covers.
+    def value(self, value):
+        """Return `value` with every macro replaced by its value."""
+        if isinstance(value, Macro) and value.name in self.macros:
+            return self.value(self.macros[value.name])
+        if isinstance(value, dict):
+            return {self.value(k): self.value(v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.value, value))
+        return value
 
-        Macros are replaced by their values, except those that do not belong
-        to the recipe.
+    def values_of(self, name):
+        """Return the values bound to a parameter, in any scope."""
+        return [
+            self.value(value)
+            for full, value in self.parameters.items()
+            if full.rpartition("/")[2] == name
+        ]
+
+    def dial(self, name):
+        """Return the value of a macro, or of the parameter it stood for."""
+        if name in self.macros:
+            return self.value(self.macros[name])
+        former = public_names.FORMER_DIALS.get(name, ())
+        for parameter in former if isinstance(former, tuple) else ():
+            if parameter in self.parameters:
+                return self.value(self.parameters[parameter])
+        return None
+
+    def reached(self, is_followed=None):
+        """Return the names of all functions that the run refers to.
+
+        Args:
+            is_followed: function of (name, value) of a parameter that says
+                whether its references count; None follows all.
         """
+        found, waiting = set(), [] if self.run is None else [self.run]
+        while waiting:
+            function = waiting.pop().function
+            if function in found:
+                continue
+            found.add(function)
+            for name, value in self.parameters_of(function).items():
+                if is_followed is None or is_followed(name, value):
+                    waiting += references(self.value(value))
+        return found
+
+    def parameters_of(self, function):
+        """Return the parameters bound to a function, in any scope."""
         return {
-            name: self._canonical(value)
-            for name, value in sorted(self.parameters.items())
-            if _is_recipe(name)
-        } | {"RUN": self._canonical(self.macros.get("RUN"))}
+            name: value
+            for name, value in self.parameters.items()
+            if function_of(name) == function
+        }
+
+    def without_unused(self, *kept):
+        """Return these bindings without what the run never refers to.
+
+        So an overlay may bind parameters of several runs. `kept` names macros
+        that stay in any case.
+        """
+        reached = self.reached()
+        parameters = {
+            name: value
+            for name, value in self.parameters.items()
+            if function_of(name) in reached
+        }
+        small = dataclasses.replace(self, parameters=parameters)
+        used = small.used_macros(*kept)
+        macros = {k: v for k, v in self.macros.items() if k in used}
+        return dataclasses.replace(small, macros=macros)
+
+    def recipe(self):
+        """Return {parameter: text of its value} of what makes the run.
+
+        Left out is what its annotation marks as no part of the recipe, all
+        that is referred to only there, and what equals the default. Macros
+        are replaced by their values.
+        """
+        marks = _Marks(self)
+        names = set(self.parameters)
+        if self.run is not None:
+            reached = self.reached(lambda name, _: marks.is_recipe(name))
+            names = {n for n in names if function_of(n) in reached}
+        found = {}
+        for name in sorted(names):
+            if marks.is_recipe(name):
+                text = marks.canonical(name, self.parameters[name])
+                if text is not None:
+                    found[name] = text
+        return found | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
         """Return the hex hash of what changes data, model or recipe."""
@@ -346,51 +401,134 @@ class Bindings:
 
     def is_version_of(self, other):
         """Whether both are configurations of one run that has versions."""
-        run = self.macros.get("RUN")
         return (
-            isinstance(run, Reference)
-            and run.name in VERSIONED_RUNS
-            and run == other.macros.get("RUN")
+            self.run is not None
+            and self.run.name in VERSIONED_RUNS
+            and self.run == other.run
         )
 
-    def _canonical(self, value):
-        if isinstance(value, Macro):
-            if value.name in NOT_RECIPE_MACROS or value == REQUIRED:
-                return repr(value)
-            bound = self.macros.get(value.name)
-            if value.name in PATH_MACROS and isinstance(bound, str):
-                return "a path"
-            return self._canonical(bound)
-        if isinstance(value, dict):
-            items = sorted(
-                (self._canonical(key), self._canonical(item))
-                for key, item in value.items()
+    def text(self, with_imports=True):
+        """Return these bindings in gin syntax; `read` gives them back."""
+        lines = []
+        aliases = self._used_imports()
+        if with_imports and aliases:
+            lines += ["from __gin__ import dynamic_registration"]
+            lines += [_import_line(k, self.imports[k]) for k in aliases] + [""]
+        lines += ["# Macros:", _RULE]
+        lines += [_line(*item) for item in sorted(self.macros.items())]
+        function = None
+        for name, value in sorted(self.parameters.items()):
+            if name.rpartition(".")[0] != function:
+                function = name.rpartition(".")[0]
+                lines += ["", f"# Parameters for {function}:", _RULE]
+            lines.append(_line(name, value))
+        return "\n".join(lines) + "\n"
+
+    def _used_imports(self):
+        functions = {function_of(name) for name in self.parameters}
+        for value in [*self.macros.values(), *self.parameters.values()]:
+            functions |= {r.function for r in references(value)}
+        return sorted(
+            alias
+            for alias in self.imports
+            if any(
+                function.startswith(alias + ".")
+                for function in functions - public_names.PUBLIC.keys()
             )
-            return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}"
-        if isinstance(value, list | tuple):
-            return f"[{', '.join(map(self._canonical, value))}]"
-        if isinstance(value, float) and value.is_integer():
-            value = int(value)  # 1e3 and 1000 are the same number of steps.
-        return repr(value)
+        )
+
+
+class _Marks:
+    """What the annotations of the bound functions say of parameters."""
+
+    def __init__(self, bindings):
+        self._bindings = bindings
+        self._found = {}
+
+    def is_recipe(self, name):
+        if name.rpartition(".")[2] in _FROM_MAIN:
+            return False
+        parameter = self._parameter(name)
+        return parameter is None or checks.is_recipe(parameter.annotation)
+
+    def canonical(self, name, value):
+        """Return the text that stands for a value, None of the default."""
+        value = self._bindings.value(value)
+        parameter = self._parameter(name)
+        text = _canonical(value)
+        if parameter is None:
+            return text
+        if text == _canonical(parameter.default):
+            return None
+        if checks.is_location(parameter.annotation) and isinstance(value, str):
+            return "a path"
+        return text
+
+    def _parameter(self, name):
+        """Return the `inspect.Parameter` of a bound name, None if unknown."""
+        function = function_of(name)
+        if function not in self._found:
+            try:
+                found = self._bindings.find(function)
+                self._found[function] = public_names.parameters(found)
+            except (ImportError, TypeError):
+                self._found[function] = {}
+        return self._found[function].get(name.rpartition(".")[2])
 
 
 def read_bindings(text):
-    """Read gin `text` such as `gin.config_str()` writes.
+    """Read gin `text` such as a `config.gin`.
 
     Raises:
         SyntaxError: `text` is not gin.
     """
+    found, imports = [], {}
+    for statement in statements(text):
+        if isinstance(statement, config_parser.ImportStatement):
+            take_import(statement, imports)
+        elif isinstance(statement, config_parser.BindingStatement):
+            found.append(statement)
+    return collect(found, imports)
+
+
+def statements(text):
+    """Return gin's statements; macros and references stay symbols.
+
+    Raises:
+        SyntaxError: `text` is not gin.
+    """
+    return config_parser.ConfigParser(text, _Symbols())
+
+
+def collect(found, imports, places=None):
+    """Return the `Bindings` of gin statements; later ones override."""
     macros, parameters = {}, {}
-    for statement in config_parser.ConfigParser(text, _Symbols()):
-        if not isinstance(statement, config_parser.BindingStatement):
-            continue
-        scope, selector, parameter, value, _ = statement
-        name = f"{scope}/{selector}" if scope else selector
-        if parameter:
-            parameters[f"{name}.{parameter}"] = value
-        else:
-            macros[name] = value
-    return Bindings(macros, parameters)
+    for statement in found:
+        into = parameters if statement.arg_name else macros
+        name = name_of(statement)
+        into.pop(name, None)
+        into[name] = statement.value
+    functions = {function_of(name) for name in parameters}
+    for name, function in public_names.ADDED.items():
+        if name.rpartition(".")[0] in functions:
+            parameters.setdefault(name, Reference(function, True))
+    return Bindings(macros, parameters, imports, places or {})
+
+
+def name_of(statement):
+    """Return the name that a gin binding binds, in today's names."""
+    scope, selector, parameter, _, _ = statement
+    name = f"{scope}/{selector}" if scope else selector
+    return public_names.current(f"{name}.{parameter}") if parameter else name
+
+
+def take_import(statement, imports):
+    """Note in `imports` the module that a gin import gives a name to."""
+    name = statement.alias or statement.module.rpartition(".")[2]
+    if not statement.is_from and not statement.alias:
+        name = statement.module
+    if not statement.module.startswith("__gin__"):
+        imports[name] = statement.module
 
 
 def differences(old, new):
@@ -405,15 +543,18 @@ def differences(old, new):
         if before.get(name) == after.get(name):
             continue
         pair = [side.parameters.get(name) for side in (old, new)]
-        macros = (
-            old.macros_in(pair[0]) | new.macros_in(pair[1]) | ({"RUN"} & {name})
-        )
-        explained = {
-            macro: (old.macros.get(macro), new.macros.get(macro))
-            for macro in sorted(macros - NOT_RECIPE_MACROS)
-            if old.macros.get(macro) != new.macros.get(macro)
-        }
-        found |= explained or {name: tuple(pair)}
+        if name == "RUN":
+            pair = [old.macros.get(name), new.macros.get(name)]
+        macros = [old.macros_in(pair[0]), new.macros_in(pair[1])]
+        explained = {}
+        if None in pair or macros[0] == macros[1]:
+            explained = {
+                macro: (old.macros.get(macro), new.macros.get(macro))
+                for macro in sorted(macros[0] | macros[1])
+                if old.macros.get(macro) != new.macros.get(macro)
+            }
+        values = old.value(pair[0]), new.value(pair[1])
+        found |= explained or {name: values}
     return [(name, *pair) for name, pair in found.items()]
 
 
@@ -421,19 +562,41 @@ class _Symbols(config_parser.ParserDelegate):
     """Keeps macros and references as symbols instead of looking them up."""
 
     def configurable_reference(self, scoped_configurable_name, evaluate):
-        return Reference(scoped_configurable_name, evaluate)
+        name = public_names.current(scoped_configurable_name)
+        return Reference(name, evaluate)
 
     def macro(self, macro_name):
         return Macro(macro_name)
 
 
-def _is_recipe(name):
-    """Whether the hash covers a parameter "scope/module.function.name"."""
-    function, _, parameter = name.rpartition("/")[2].rpartition(".")
-    return (
-        parameter not in NOT_RECIPE_PARAMETERS
-        and function.rpartition(".")[2] not in NOT_RECIPE_FUNCTIONS
-    )
+def function_of(name):
+    """Return the function of a parameter "scope/module.function.name"."""
+    return name.rpartition("/")[2].rpartition(".")[0]
+
+
+def _canonical(value):
+    """Return a text that is equal for values of equal meaning."""
+    if isinstance(value, dict):
+        items = sorted(
+            (_canonical(key), _canonical(item)) for key, item in value.items()
+        )
+        return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_canonical, value))}]"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e3 and 1000 are the same number of steps.
+    return repr(value)
+
+
+def references(value):
+    """Return the `Reference`s in a value."""
+    if isinstance(value, Reference):
+        return [value]
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple):
+        return [r for item in value for r in references(item)]
+    return []
 
 
 def _macro_names(value):
@@ -446,8 +609,31 @@ def _macro_names(value):
     return set()
 
 
-def _first(pair):
-    return pair[0]
+def _line(name, value):
+    text = repr(value)
+    if len(name) + len(text) > 76 and isinstance(value, dict | list | tuple):
+        folded = pprint.pformat(value, width=76, sort_dicts=False)
+        if _reads_as(folded, value):
+            text = folded.replace("\n", "\n    ")
+    return f"{name} = {text}"
+
+
+def _reads_as(text, value):
+    try:
+        return read_bindings(f"A = {text}\n").macros["A"] == value
+    except SyntaxError:
+        return False
+
+
+def _import_line(name, module):
+    package, _, last = module.rpartition(".")
+    if name == module:
+        return f"import {module}"
+    if not package:
+        return f"import {module} as {name}"
+    return f"from {package} import {last}" + (
+        "" if last == name else f" as {name}"
+    )
 
 
 # -----------------------------------------------------------------------------
@@ -459,24 +645,55 @@ _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """What gin was told, after all files and settings.
+    """All bindings in force, after all files and settings.
 
     Attributes:
-        text: str. All bindings in gin syntax; parsing it gives the same
-            configuration again.
-        bindings: `config.Bindings` read from `text`.
+        bindings: `config.Bindings` of the run and all it refers to.
         sha256: str. Hex hash of what changes data, model or recipe.
-        run: gin's reference to the function named by RUN.
     """
 
-    text: str
     bindings: Bindings
     sha256: str
-    run: gin.config.ConfigurableReference
+
+    @property
+    def text(self):
+        """All bindings in gin syntax; resolving it gives the same again."""
+        return self.bindings.text()
 
     def function(self):
         """Return the run, with everything gin binds to it."""
-        return self.run.scoped_configurable_fn
+        return gin.query_parameter("%RUN").scoped_configurable_fn
+
+    def name_dials(self, message):
+        """Return a message with the dials of the parameters it names.
+
+        Code names a parameter as `name` or `Class.name`, in backticks, and
+        knows nothing of macros. Where a macro is bound to it, the macro
+        replaces it, otherwise the full name for --set does.
+        """
+        return re.sub(
+            r"`([\w.]+)`", lambda found: self._dial(found[1]), message
+        )
+
+    def _dial(self, name):
+        """Return how a person gives a parameter a value."""
+        found = [
+            full
+            for full in self.bindings.parameters
+            if f".{full}".endswith(f".{name}")
+        ]
+        labels = sorted({_label(self.bindings, full) for full in found})
+        last = name.rpartition(".")[2]
+        if last.upper() in labels:
+            return last.upper()
+        if labels:
+            return labels[0]
+        for function in sorted(self.bindings.reached()):
+            if last in _parameters(self.bindings, function) and (
+                f".{function}.{last}".endswith(f".{name}")
+            ):
+                return f"{function}.{last}"
+        return name
 
 
 def resolve(names, settings, workdir=None):
@@ -497,34 +714,34 @@ def resolve(names, settings, workdir=None):
         raise errors.InputError(
             "no --gin FILE given: name a run, such as --gin gin/pretrain.gin"
         )
-    parse(names, settings)
+    found = read(names, settings)
     if workdir is not None:
-        gin.bind_parameter("WORKDIR/gin.macro.value", workdir)
-
-    text = gin.config_str()
-    resolved = read_bindings(text)
-    _check_settings(settings, resolved)
-    _check_macros(resolved)
-    run = _run_reference(resolved)
-    gin.finalize()
-    return Configuration(text, resolved, resolved.sha256(), run)
+        found.macros["WORKDIR"] = workdir
+    _check_run(found)
+    _check_functions(found)
+    used = found.without_unused(*_READ_BY_MAIN)
+    _check_settings(settings, used)
+    _check_macros(used)
+    _check_parameters(used)
+    _hand_to_gin(used)
+    return Configuration(used, used.sha256())
 
 
 def check_arguments(configuration, given):
-    """Complain of required arguments of the run that nothing gives.
+    """Complain of required arguments that nothing gives.
 
     Args:
         configuration: a `Configuration`.
-        given: names that the caller passes itself.
+        given: names that the caller passes to the run itself.
 
     Raises:
         InputError: names the first argument without a value.
     """
-    run = configuration.run
-    with gin.config_scope(run.scopes or None):
-        bound = gin.get_bindings(
-            run.configurable.wrapped, resolve_references=False
-        )
+    run = configuration.bindings.run
+    bound = {
+        name.rpartition(".")[2]
+        for name in configuration.bindings.parameters_of(run.function)
+    }
     parameters = inspect.signature(configuration.function()).parameters
     for name, parameter in parameters.items():
         is_required = (
@@ -534,53 +751,163 @@ def check_arguments(configuration, given):
         if is_required and name not in bound and name not in given:
             raise errors.InputError(
                 f"RUN = {run!r} needs {name}, which nothing binds: add"
-                f' --set "{run.selector}.{name} = VALUE"'
+                f' --set "{run.name}.{name} = VALUE"'
             )
 
 
-def _check_settings(settings, resolved):
-    used = resolved.used_macros(*_READ_BY_MAIN)
-    for setting in settings:
-        name = setting.split("=")[0].strip()
-        if "." not in name and name not in used:
-            raise errors.InputError(
-                f'--set "{setting}": nothing uses a macro {name}'
-                f"{nearest(name, sorted(used))}"
-            )
-
-
-def _check_macros(resolved):
-    for name in sorted(resolved.used_macros() - resolved.macros.keys()):
-        where = place("%" + re.escape(name) + r"\b")
+def _check_run(found):
+    if "RUN" not in found.macros:
         raise errors.InputError(
-            f"{where}macro {name} is not defined: {_how_to_give(name)}"
+            "the gin files name no RUN: the first --gin must be that of a run,"
+            " such as gin/pretrain.gin"
         )
-    for name, value in resolved.all_values():
-        if value == REQUIRED:
-            last = re.escape(name.split(".")[-1])
-            where = place(r"^\s*(\S*\.)?" + last + r"\s*=")
+    if found.run is None or found.run.evaluate:
+        raise errors.InputError(
+            f"{_place(found, 'RUN')}RUN = {found.macros['RUN']!r} is not a"
+            " function: write RUN = @module.function"
+        )
+
+
+def _check_functions(found):
+    """Refuse names of functions that there are not."""
+    used = {}
+    for name, value in (found.macros | found.parameters).items():
+        functions = [r.function for r in references(value)]
+        if name in found.parameters:
+            functions.append(function_of(name))
+        for function in functions:
+            used.setdefault(function, _place(found, name))
+    for function, place in used.items():
+        if function not in public_names.PUBLIC and not _exists(
+            found, function, place
+        ):
+            known = sorted(public_names.PUBLIC)
             raise errors.InputError(
-                f"{where}{name} must be given: {_how_to_give(name)}"
+                f"{place}there is no {function} to bind"
+                f"{_nearest(function, known)}"
             )
+
+
+def _exists(found, function, place):
+    """Whether an import of the files gives a function."""
+    try:
+        return callable(found.find(function))
+    except ImportError as error:
+        message = missing_module(error) or str(error)
+        raise errors.InputError(f"{place}{message}") from None
+
+
+def _check_settings(settings, used):
+    macros = used.used_macros(*_READ_BY_MAIN)
+    for setting in settings:
+        name = public_names.current(setting.split("=")[0].strip())
+        if "." not in name and name not in macros:
+            raise errors.InputError(
+                f'--set "{setting}": {_unused(name, setting, used, macros)}'
+            )
+        if "." in name and name not in used.parameters:
+            raise errors.InputError(
+                f'--set "{setting}": {used.run!r} does not use {name}'
+            )
+
+
+def _unused(name, setting, used, macros):
+    value = setting.partition("=")[2].strip()
+    former = public_names.FORMER_DIALS.get(name, ())
+    if isinstance(former, str):
+        return f"{name} needs --gin {former} after the file of the run"
+    reached = used.reached()
+    now = [
+        parameter
+        for parameter in former
+        if parameter.rpartition(".")[0] in reached
+    ]
+    if now:
+        return f'{name} is bound by its parameter: --set "{now[0]} = {value}"'
+    return f"nothing uses a macro {name}{nearest(name, sorted(macros))}"
+
+
+def _check_macros(used):
+    for name in sorted(used.used_macros() - used.macros.keys()):
+        users = [
+            parameter
+            for parameter, value in (used.parameters | used.macros).items()
+            if Macro(name) == value or name in used.macros_in(value)
+        ]
+        raise errors.InputError(
+            f"{_place(used, users[0])}macro {name} is not defined: "
+            f"{_how_to_give(name)}"
+        )
+    for name, value in sorted((used.macros | used.parameters).items()):
+        if value == REQUIRED:
+            raise errors.InputError(
+                f"{_place(used, name)}{name} must be given: "
+                f"{_how_to_give(name)}"
+            )
+
+
+def _check_parameters(used):
+    """Refuse parameters that there are not, and values of a wrong kind."""
+    for name, value in used.parameters.items():
+        function, _, parameter = name.rpartition(".")
+        there = _parameters(used, function, _place(used, name))
+        takes_all = any(p.kind is p.VAR_KEYWORD for p in there.values())
+        if parameter not in there and not takes_all:
+            raise errors.InputError(
+                f"{_place(used, name)}{function} has no parameter {parameter}"
+                f"{_nearest(parameter, sorted(there))}"
+            )
+        value = used.value(value)
+        if parameter in there and not references(value):
+            try:
+                annotation = there[parameter].annotation
+                checks.check(parameter, value, annotation)
+            except errors.InputError as error:
+                label = _label(used, name)
+                message = str(error).replace(f"`{parameter}`", label)
+                place = _place(used, label)
+                raise errors.InputError(f"{place}{message}") from None
+
+
+def _parameters(used, function, place=""):
+    """Return the parameters of a function; modules are imported for it."""
+    try:
+        return public_names.parameters(used.find(function))
+    except ImportError as error:
+        message = missing_module(error)
+        if message is None:
+            raise
+        raise errors.InputError(f"{place}{message}") from None
+
+
+def _hand_to_gin(used):
+    """Let gin inject all values when the run is called."""
+    gin.clear_config()
+    functions = {function_of(name) for name in used.parameters}
+    for function in sorted(functions | used.reached()):
+        module, _, name = function.rpartition(".")
+        gin.register(name, module=module or None)(used.find(function))
+    gin.parse_config(used.text(with_imports=False))
+    gin.finalize()
+
+
+def _label(used, name):
+    """Return the macro bound to a parameter, else the parameter's name."""
+    value = used.parameters[name]
+    return value.name if isinstance(value, Macro) else name
+
+
+def _place(found, name):
+    place = found.places.get(name)
+    return f"{place}: " if place else ""
+
+
+def _nearest(name, known):
+    close = nearest(name, known)
+    return close if close.startswith("; did you") else ""
 
 
 def _how_to_give(name):
     if name == "WORKDIR":
         return "add --workdir DIR"
     return f'add --set "{name} = VALUE"'
-
-
-def _run_reference(resolved):
-    if "RUN" not in resolved.macros:
-        raise errors.InputError(
-            "the gin files name no RUN: the first --gin must be that of a run,"
-            " such as gin/pretrain.gin"
-        )
-    run = gin.query_parameter("%RUN")
-    is_reference = isinstance(run, gin.config.ConfigurableReference)
-    if not is_reference or run.evaluate:
-        raise errors.InputError(
-            f"{place('^RUN ')}RUN = {run!r} is not a function:"
-            " write RUN = @module.function"
-        )
-    return run

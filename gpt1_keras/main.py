@@ -92,6 +92,23 @@ def _parse_flags(arguments):
 
 
 def _run(flags, arguments):
+    from gpt1_keras import config
+    from gpt1_keras import console
+
+    with console.without_noise():
+        configuration = config.resolve(
+            flags["gin"].value, flags["set"].value, flags["workdir"].value
+        )
+    try:
+        _start(configuration, arguments)
+    except errors.InputError as error:
+        # Code names parameters; a person knows them by their dials.
+        message = configuration.name_dials(str(error))
+        raise errors.InputError(message) from None
+
+
+def _start(configuration, arguments):
+    """Claim the workdir and call the run."""
     from absl import flags as absl_flags
     from absl import logging
 
@@ -99,10 +116,6 @@ def _run(flags, arguments):
     from gpt1_keras import console
     from gpt1_keras import workdir as workdirs
 
-    with console.without_noise():
-        configuration = config.resolve(
-            flags["gin"].value, flags["set"].value, flags["workdir"].value
-        )
     run = configuration.function()
     parameters = inspect.signature(run).parameters
     values = _values_from_main(configuration, parameters)
@@ -146,6 +159,8 @@ def _call(run, values):
 def _values_from_main(configuration, parameters):
     """Return the arguments that main itself passes to the run."""
     values = {}
+    from gpt1_keras import workdir as workdirs
+
     directory = configuration.bindings.macros.get("WORKDIR")
     if "workdir" in parameters:
         if isinstance(directory, str) and directory:
@@ -155,7 +170,9 @@ def _values_from_main(configuration, parameters):
                 "this run writes files: say where with --workdir DIR"
             )
     if "config_sha256" in parameters:
-        values["config_sha256"] = configuration.sha256
+        values["config_sha256"] = workdirs.sha256(
+            values.get("workdir"), configuration
+        )
     return values
 
 

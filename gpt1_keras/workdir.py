@@ -22,8 +22,9 @@ def is_written_by(configuration, tf_config):
         configuration: `config.Configuration`.
         tf_config: str, what the environment says of the workers, or None.
     """
-    macros = configuration.bindings.macros
-    if macros.get("STRATEGY") != "multi_worker" or not tf_config:
+    if not tf_config or "multi_worker" not in (
+        configuration.bindings.values_of("strategy.Devices.strategy_name")
+    ):
         return True
     try:
         settings = json.loads(tf_config)
@@ -32,6 +33,24 @@ def is_written_by(configuration, tf_config):
         return (task["type"], int(task["index"])) == (first, 0)
     except (ValueError, KeyError, TypeError):
         return True  # The strategy says what is wrong.
+
+
+def sha256(directory, configuration):
+    """Return the hash that results of a configuration carry in a workdir.
+
+    It is the one noted in the `config.gin` there if that is of the same run:
+    a workdir keeps its hash when parameters are renamed or added.
+    """
+    try:
+        text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
+        old = config.read_bindings(text)
+    except (OSError, SyntaxError, ValueError, tokenize.TokenError):
+        return configuration.sha256
+    noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
+    new = configuration.bindings
+    if not noted or old.recipe() != new.recipe():
+        return configuration.sha256
+    return noted[1]
 
 
 @contextlib.contextmanager
@@ -147,7 +166,8 @@ def _check(path, text, new):
     if not differing:
         return False
     grown = all(
-        name in config.EXTENDABLE and _is_larger(before, after)
+        name.rpartition(".")[2].lower() in config.EXTENDABLE
+        and _is_larger(before, after)
         for name, before, after in differing
     )
     if grown and new.macros.get("EXTEND") is True:
@@ -157,6 +177,10 @@ def _check(path, text, new):
         for name, before, after in differing
     )
     remedy = "give another --workdir"
+    if [name for name, _, _ in differing] == ["DTYPE"]:
+        # The files of gin/device/ set it.
+        kept = f"DTYPE = {differing[0][1]!r}"
+        remedy = f'continue it with --set "{kept}" or {remedy}'
     if grown:
         remedy = f'continue it with --set "EXTEND = True" or {remedy}'
     raise errors.InputError(

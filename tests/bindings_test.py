@@ -7,7 +7,7 @@ from gpt1_keras import errors
 
 TEXT = """\
 from __gin__ import dynamic_registration
-from gpt1_keras.runs import pretrain
+from somewhere import models
 
 RUN = @pretrain.pretrain
 SEED = 0
@@ -15,11 +15,19 @@ PEAK = 2.5e-4
 RATES = [%PEAK, 1e-5]
 WORKDIR = 'out/x'
 UNUSED = 5
+DATA = None
 
-pretrain.pretrain.seed = %SEED
 pretrain.pretrain.rates = %RATES
 pretrain.pretrain.workdir = %WORKDIR
-pretrain.pretrain.build = @models.build()
+pretrain.pretrain.build_backbone = @models.build()
+pretrain.pretrain.training = @pretrain.Training()
+pretrain.pretrain.probing = @probing.Probing()
+pretrain.pretrain.corpus = @benchmark_files.BenchmarkFiles()
+pretrain.Training.seed = %SEED
+pretrain.Training.softmax_chunk = 512
+probing.Probing.split = 'dev'
+held_out.Evaluation.stride = 256
+benchmark_files.BenchmarkFiles.data_dir = %DATA
 train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
 """
 
@@ -32,127 +40,114 @@ def changed(old, new):
 def test_read_keeps_macros_and_references_as_symbols():
     found = config.read_bindings(TEXT)
     assert found.macros["RATES"] == [config.Macro("PEAK"), 1e-5]
-    assert found.macros["RUN"] == config.Reference("pretrain.pretrain", False)
-    assert found.parameters == {
-        "pretrain.pretrain.seed": config.Macro("SEED"),
-        "pretrain.pretrain.rates": config.Macro("RATES"),
-        "pretrain.pretrain.workdir": config.Macro("WORKDIR"),
-        "pretrain.pretrain.build": config.Reference("models.build", True),
-        "train/pretrain.pretrain.names": {"a": (1, True), "b": None},
-    }
+    assert found.run == config.Reference("pretrain.pretrain", False)
+    build = config.Reference("models.build", True)
+    assert found.parameters["pretrain.pretrain.build_backbone"] == build
+    names = found.parameters["train/pretrain.pretrain.names"]
+    assert names == {"a": (1, True), "b": None}
+    assert found.imports == {"models": "somewhere.models"}
+
+
+def test_text_reads_as_the_same():
+    found = config.read_bindings(TEXT)
+    assert config.read_bindings(found.text()) == found
+    assert "from somewhere import models" in found.text()
 
 
 def test_used_macros_follow_macros():
     found = config.read_bindings(TEXT)
-    assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR"}
+    assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR", "DATA"}
     assert "RUN" in found.used_macros("RUN")
-
-
-def test_macro_defined_by_itself():
     found = config.read_bindings("A = [%B]\nB = %A\npretrain.x = %A\n")
     with pytest.raises(errors.InputError, match="defined by itself"):
         found.used_macros()
 
 
-@pytest.mark.parametrize(
-    "old, new",
-    [
-        ("SEED = 0", "SEED = 1"),
-        ("PEAK = 2.5e-4", "PEAK = 2.6e-4"),
-        ("@models.build()", "@models.build"),
-        ("@models.build()", "'models.build()'"),
-        ("'b': None", "'b': 0"),
-        ("(1, True)", "(1, 1)"),
-        ("RUN = @pretrain.pretrain", "RUN = @pretrain.prepare"),
-        ("train/pretrain", "pretrain"),
-    ],
-)
-def test_hash_changes_with_the_recipe(old, new):
-    other = changed(old, new)
-    assert other.sha256() != config.read_bindings(TEXT).sha256()
-    assert config.differences(config.read_bindings(TEXT), other)
+def test_what_the_run_does_not_refer_to_is_dropped():
+    found = config.read_bindings(TEXT).without_unused("RUN")
+    assert "held_out.Evaluation.stride" not in found.parameters
+    assert "probing.Probing.split" in found.parameters
+    assert "UNUSED" not in found.macros
 
 
-@pytest.mark.parametrize(
-    "old, new",
-    [
-        ("'out/x'", "'out/y'"),
-        ("UNUSED = 5", "UNUSED = 6"),
-        ("= %SEED", "= 0"),
-        ("SEED = 0", "SEED = 0.0"),
-        ("'a': (1, True), 'b': None", "'b': None, 'a': (1, True)"),
-        ("workdir = %WORKDIR", "workdir = 'elsewhere'"),
-    ],
-)
-def test_hash_ignores_what_is_not_recipe(old, new):
-    other = changed(old, new)
-    assert other.sha256() == config.read_bindings(TEXT).sha256()
-    assert config.differences(config.read_bindings(TEXT), other) == []
-
-
-@pytest.mark.parametrize("name", sorted(config.NOT_RECIPE_MACROS))
-def test_macros_that_are_not_recipe(name):
-    text = "{0} = {1}\npretrain.pretrain.anything = %{0}\n"
-    first, second = (config.read_bindings(text.format(name, n)) for n in (1, 2))
-    assert first.sha256() == second.sha256()
+def test_hash_and_differences_cover_the_recipe():
+    before = config.read_bindings(TEXT)
+    for old, new, is_covered in (
+        ("SEED = 0", "SEED = 1", True),
+        ("PEAK = 2.5e-4", "PEAK = 2.6e-4", True),
+        ("@models.build()", "@models.build", True),
+        ("@models.build()", "'models.build()'", True),
+        ("'b': None", "'b': 0", True),
+        ("(1, True)", "(1, 1)", True),
+        ("RUN = @pretrain.pretrain", "RUN = @prepare.prepare", True),
+        ("train/pretrain", "pretrain", True),
+        ("DATA = None", "DATA = 'data'", True),
+        ("'out/x'", "'out/y'", False),
+        ("UNUSED = 5", "UNUSED = 6", False),
+        ("= %SEED", "= 0", False),
+        ("SEED = 0", "SEED = 0.0", False),
+        ("(1, True), 'b': None", "(1, True), 'b': None", False),
+        ("softmax_chunk = 512", "softmax_chunk = 9", False),
+        ("split = 'dev'", "split = 'test'", False),
+        ("@probing.Probing()", "None", False),
+        ("stride = 256", "stride = 9", False),
+    ):
+        after = changed(old, new)
+        found = config.differences(before, after)
+        assert bool(found) == is_covered, new
+        assert (after.sha256() != before.sha256()) == is_covered, new
 
 
 def test_where_official_files_lie_is_not_recipe():
-    text = "DATA_DIR = {}\nfinetune.data_dir = %DATA_DIR\n"
-    here, there, sample = (
-        config.read_bindings(text.format(value))
-        for value in ("'a'", "'b'", "None")
+    here, there = (changed("DATA = None", f"DATA = {d!r}") for d in "ab")
+    assert here.sha256() == there.sha256()
+    assert config.differences(here, config.read_bindings(TEXT)) == [
+        ("DATA", "a", None)
+    ]
+
+
+def test_a_default_is_as_good_as_given():
+    text = "RUN = @f.f\nf.f.e = @held_out.Evaluation()\n"
+    given = text + "held_out.Evaluation.final_tokens = None\n"
+    assert (
+        config.read_bindings(text).sha256()
+        == config.read_bindings(given).sha256()
     )
-    assert here.sha256() == there.sha256() != sample.sha256()
-    assert config.differences(here, there) == []
-    assert config.differences(here, sample) == [("DATA_DIR", "a", None)]
 
 
-@pytest.mark.parametrize(
-    "old, new, expected",
-    [
+def test_versions_of_one_run():
+    for old, new, expected in (
         ("RUN = @export.export", "RUN = @export.export", True),
         ("RUN = @export.export", "RUN = @evaluate.evaluate", False),
         ("RUN = @finetune.finetune", "RUN = @finetune.finetune", False),
         ("SEED = 1", "SEED = 1", False),
-    ],
-)
-def test_versions_of_one_run(old, new, expected):
-    old, new = (config.read_bindings(text + "\nA = 1\n") for text in (old, new))
-    assert new.is_version_of(old) == expected
+    ):
+        old, new = (
+            config.read_bindings(text + "\nA = 1\n") for text in (old, new)
+        )
+        assert new.is_version_of(old) == expected
 
 
-@pytest.mark.parametrize(
-    "name, is_covered",
-    [
-        ("pretrain.pretrain.jit_compile", False),
-        ("train/pretrain.pretrain.workdir", False),
-        ("fitting.Intervals.anything", False),
-        ("pretrain.pretrain.devices", False),
-        ("strategy.Devices.strategy_name", False),
-        ("train/Sampling.top_k", False),
-        ("pretrain.Evaluation.stride", True),
-        ("pretrain.pretrain.dtype", True),
-    ],
-)
-def test_parameters_that_are_not_recipe(name, is_covered):
-    first, second = (config.read_bindings(f"{name} = {n}\n") for n in (1, 2))
-    assert (first.sha256() != second.sha256()) == is_covered
-    assert bool(config.differences(first, second)) == is_covered
-
-
-def test_differences_name_the_macro_that_explains():
+def test_differences_name_the_macro_or_the_parameter():
+    before = config.read_bindings(TEXT)
     other = changed("PEAK = 2.5e-4", "PEAK = 1e-3")
-    assert config.differences(config.read_bindings(TEXT), other) == [
-        ("PEAK", 2.5e-4, 1e-3)
-    ]
-
-
-def test_differences_name_the_parameter_where_no_macro_explains():
+    assert config.differences(before, other) == [("PEAK", 2.5e-4, 1e-3)]
     other = config.read_bindings(TEXT + "pretrain.pretrain.more = 3\n")
-    assert config.differences(config.read_bindings(TEXT), other) == [
+    assert config.differences(before, other) == [
         ("pretrain.pretrain.more", None, 3)
     ]
+    other = changed("= %SEED", "= 7")
+    assert config.differences(before, other) == [
+        ("pretrain.Training.seed", 0, 7)
+    ]
+
+
+def test_dial_is_the_macro_or_what_it_stood_for():
+    found = config.read_bindings(
+        "pretrain.Training.softmax_chunk = %A\nA = 3\n"
+    )
+    assert found.dial("A") == found.dial("SOFTMAX_CHUNK") == 3
+    assert found.dial("PROBES") is None
 
 
 VALUES = strategies.recursive(
@@ -170,13 +165,14 @@ VALUES = strategies.recursive(
 
 
 @hypothesis.given(VALUES, VALUES)
-def test_hash_and_differences_agree(first, second):
+def test_hash_differences_and_text_agree(first, second):
     """One value, written as gin writes it, against another."""
     old, new = (
         config.read_bindings(f"A = {value!r}\nf.x = %A\n")
         for value in (first, second)
     )
     assert old.macros["A"] == first
+    assert config.read_bindings(old.text()) == old
     assert (old.sha256() == new.sha256()) == (not config.differences(old, new))
     if old.sha256() == new.sha256():
         assert first == second

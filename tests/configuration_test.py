@@ -86,7 +86,7 @@ def test_setting_that_nothing_uses(write, name):
 
 
 @pytest.mark.parametrize(
-    "setting", ["WORKDIR = 'x'", "EXTEND = True", "RUN = @record"]
+    "setting", ["WORKDIR = 'x'", "EXTEND = True", "RUN = @recorded_run.record"]
 )
 def test_settings_that_main_uses(write, setting):
     name = setting.split()[0]

@@ -20,7 +20,10 @@ PACKAGE = ROOT / "gpt1_keras"
 
 # Folders in the order in which data flows: each imports itself and what
 # stands before it. The modules beside the folders come first, `main` last.
-BASE = ("errors", "files", "checks", "console", "results", "config", "workdir")
+BASE = (
+    *("errors", "files", "checks", "console", "results"),
+    *("public_names", "config", "workdir"),
+)
 ORDER = (
     *("text", "layers", "data", "models", "training", "tasks", "evaluation"),
     *("serving", "convert", "runs"),
@@ -47,7 +50,7 @@ RUNS = {
 WRITTEN_BY_RUNS = {
     *("out", "config.gin", "metrics.jsonl", "result.json", "data", "books"),
     *("checkpoints", "preset", "plots", "tensorboard", "saved_model"),
-    *("predictions.tsv", "report.html", "report.md", "tokens.html"),
+    *("seed_1", "predictions.tsv", "report.html", "report.md", "tokens.html"),
 }
 TEXT_SUFFIXES = {
     *(".py", ".gin", ".md", ".sh", ".toml", ".txt", ".json", ".jsonl"),

@@ -19,6 +19,8 @@ def configuration(**macros):
         for name in macros
         if name != "EXTEND"
     ]
+    if "STRATEGY" in macros:
+        lines.append("strategy.Devices.strategy_name = %STRATEGY")
     text = "\n".join(lines) + "\n"
     found = config.read_bindings(text)
     return types.SimpleNamespace(
@@ -75,6 +77,25 @@ def test_other_configuration_is_refused_by_name(tmp_path):
     assert "DTYPE unset -> 'bfloat16'" in message
     assert "EXTEND" not in message
     assert (tmp_path / "config.gin").read_bytes() == before
+
+
+def test_a_device_file_that_changes_the_dtype_says_how_to_continue(tmp_path):
+    workdir.claim(tmp_path, configuration(DTYPE="float32"), COMMAND)
+    message = refusal(tmp_path, DTYPE="mixed_bfloat16")
+    assert "continue it with --set \"DTYPE = 'float32'\"" in message
+
+
+def test_a_workdir_keeps_its_hash_when_names_change(tmp_path):
+    mine = configuration()
+    assert workdir.sha256(tmp_path, mine) == mine.sha256
+    workdir.claim(tmp_path, mine, COMMAND)
+    path = tmp_path / "config.gin"
+    path.write_text(path.read_text().replace(mine.sha256, "0123abcd"))
+    assert workdir.sha256(tmp_path, mine) == "0123abcd"
+    other = configuration(SEED=1)
+    assert workdir.sha256(tmp_path, other) == other.sha256
+    path.write_text("this is = [not gin\n")
+    assert workdir.sha256(tmp_path, mine) == mine.sha256
 
 
 def test_larger_num_steps_needs_extend(tmp_path):

@@ -11,6 +11,9 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.data import windows
 
+# Lengths that batches are padded to where nothing else is asked for.
+BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+
 
 class TrainingOrder:
     """Which examples a step learns from: call with the step (int from 0).

@@ -48,7 +48,7 @@ def sha256(examples):
 # Some of the rows of a benchmark, drawn at random.
 
 
-def draw_subset(size, count, *, dial):
+def draw_subset(size, count, *, name):
     """Return the numbers of the drawn rows, rising, the same on every call.
 
     Files stand in an order that means something: RACE has its middle schools
@@ -57,7 +57,7 @@ def draw_subset(size, count, *, dial):
     Args:
         size: int. Rows there are.
         count: int or None. Rows to draw; None or too many: all.
-        dial: str, what `count` is called in gin, for the message.
+        name: str, what `count` is called, for the message.
 
     Returns:
         int array `[min(size, count)]`.
@@ -65,7 +65,7 @@ def draw_subset(size, count, *, dial):
     Raises:
         InputError: `count` is not a whole number above 0.
     """
-    checks.check_count(dial, count, or_none="for all")
+    checks.check(name, count, checks.Count | None)
     if count is None:
         return np.arange(size)
     return np.sort(np.random.default_rng(0).permutation(size)[:count])

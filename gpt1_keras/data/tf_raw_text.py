@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 from absl import logging
 
-from gpt1_keras import checks
 from gpt1_keras import files as files_lib
 from gpt1_keras.data import books
 from gpt1_keras.data import corpus as corpus_lib
@@ -350,7 +349,6 @@ def open_raw(
             f"CORPUS {corpus} holds token shards: give a folder of .txt books "
             "or leave gin/data/raw_text.gin out"
         )
-    checks.check_count("POOL_BOOKS", pool_books)
     files = corpus_lib.find_corpus(corpus)
     identity = [tokenizer_type, vocabulary_size]
     if tokenizer is not None:

@@ -126,7 +126,7 @@ class Run:
 
     def macro(self, name):
         """Return the value of a macro in `config.gin`, None without one."""
-        return self.bindings and self.bindings.macros.get(name)
+        return self.bindings and self.bindings.dial(name)
 
     def seed_folder(self, seed):
         """Return the folder of a seed's own files."""

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import batches as batches_lib
@@ -54,10 +55,11 @@ def _exp(value):
 # Perplexity of the held-out books, during a run and at its end.
 
 
+@checks.value_object
 class Evaluation:
     """How held-out text is scored.
 
-    Args:
+    Attributes:
         stride: int. Tokens by which the window moves; each token sees at
             least `sequence_length - stride` tokens before it.
         batch_size: int. Windows per forward pass.
@@ -65,11 +67,10 @@ class Evaluation:
         final_tokens: int or None. Those scored at the end; None scores all.
     """
 
-    def __init__(self, *, stride, batch_size, tokens, final_tokens):
-        self.stride = stride
-        self.batch_size = batch_size
-        self.tokens = tokens
-        self.final_tokens = final_tokens
+    stride: checks.Count
+    batch_size: checks.NotRecipe[checks.Count]
+    tokens: checks.NotRecipe[checks.Count]
+    final_tokens: checks.Count | None = None
 
 
 class HeldOut:

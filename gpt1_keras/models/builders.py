@@ -1,28 +1,35 @@
 """Functions that gin binds and runs call, inside the strategy's scope."""
 
+import typing
+
 import keras
 
+from gpt1_keras import checks
 from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
+_DropoutOn = typing.Annotated[
+    str, checks.Dial(choices=("tables", "activations"))
+]
+
 
 def gpt1_backbone(
     *,
     vocabulary_size,
-    num_layers,
-    num_heads,
-    hidden_dim,
-    intermediate_dim,
-    max_sequence_length,
-    embedding_dropout,
-    attention_dropout,
-    residual_dropout,
-    embedding_dropout_on,
-    layer_norm_epsilon,
-    initializer_range,
+    num_layers: checks.Count,
+    num_heads: checks.Count,
+    hidden_dim: checks.Count,
+    intermediate_dim: checks.Count,
+    max_sequence_length: checks.Length,
+    embedding_dropout: checks.Rate,
+    attention_dropout: checks.Rate,
+    residual_dropout: checks.Rate,
+    embedding_dropout_on: _DropoutOn,
+    layer_norm_epsilon: checks.Positive,
+    initializer_range: checks.NotNegative,
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone` under the global dtype policy.
@@ -50,13 +57,13 @@ def gpt1_backbone(
 def lstm_backbone(
     *,
     vocabulary_size,
-    num_units,
-    hidden_dim,
-    max_sequence_length,
-    embedding_dropout,
-    residual_dropout,
-    embedding_dropout_on,
-    initializer_range,
+    num_units: checks.Count,
+    hidden_dim: checks.Count,
+    max_sequence_length: checks.Length,
+    embedding_dropout: checks.Rate,
+    residual_dropout: checks.Rate,
+    embedding_dropout_on: _DropoutOn,
+    initializer_range: checks.NotNegative,
     num_special_tokens=0,
 ):
     """Return an `LSTMBackbone` under the global dtype policy.

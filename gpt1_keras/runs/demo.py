@@ -12,6 +12,7 @@ from absl import logging
 from keras import ops
 from scipy import special
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
@@ -133,7 +134,7 @@ _HOST = "127.0.0.1"
 _FONT = ["system-ui", "sans-serif"]  # of the browser: nothing is fetched
 
 
-def demo(*, preset, port, seed):
+def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
     Args:

@@ -5,6 +5,7 @@ import time
 import numpy as np
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.evaluation import confusion
@@ -18,13 +19,13 @@ def evaluate(
     *,
     workdir,
     config_sha256,
-    preset,
+    preset: checks.Path,
     build_task,
     data,
     split,
     scoring,
-    num_viewed,
-    paper,
+    num_viewed: checks.Index,
+    paper: checks.NotRecipe[dict],
 ):
     """Score a split; write metrics, pictures and every prediction.
 

@@ -1,17 +1,18 @@
 """A model to a SavedModel for TensorFlow Serving, checked in a bare process."""
 
 import collections.abc
-import dataclasses
 import importlib.util
 import pathlib
 import shutil
 import time
+import typing
 
 import keras
 import numpy as np
 from absl import logging
 from keras import ops
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
@@ -28,10 +29,8 @@ from gpt1_keras.training import fit
 # -----------------------------------------------------------------------------
 # What all served models have in common.
 
-_DTYPES = ("float32", "float16")
 
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Options:
     """How a model is served and what it is checked on.
 
@@ -55,18 +54,13 @@ class Options:
     build_task: collections.abc.Callable
     split: str
     table_split: str | None
-    num_table_pieces: int
+    num_table_pieces: checks.Index
     scoring: presets.Scoring
-    weights_dtype: str
-    table_file: str | None = None
-    identity_texts: str | None = None
-
-    def __post_init__(self):
-        if self.weights_dtype not in _DTYPES:
-            raise errors.InputError(
-                f"WEIGHTS_DTYPE is {self.weights_dtype!r}: give "
-                f"{' or '.join(map(repr, _DTYPES))}"
-            )
+    weights_dtype: typing.Annotated[
+        str, checks.Dial(choices=("float32", "float16"))
+    ]
+    table_file: checks.Path | None = None
+    identity_texts: checks.Path | None = None
 
     def table_rows(self, task, preprocessor=None):
         """Return the rows whose frequent pieces go into the table.
@@ -459,7 +453,7 @@ def _number(value):
 # A model to a SavedModel for TensorFlow Serving, checked in a bare process.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Agreement:
     """What a served model must share with the Keras model.
 
@@ -473,8 +467,8 @@ class Agreement:
             on the rows it is checked on.
     """
 
-    tolerance: float
-    min_identical_tokens: float
+    tolerance: checks.NotNegative
+    min_identical_tokens: checks.Share
 
     def check(self, compared):
         """Refuse a model that answers otherwise.
@@ -516,7 +510,15 @@ class Agreement:
                 )
 
 
-def export(*, workdir, config_sha256, preset, options, agreement, num_warm_up):
+def export(
+    *,
+    workdir,
+    config_sha256,
+    preset,
+    options,
+    agreement,
+    num_warm_up: checks.Index,
+):
     """Write `workdir/saved_model/N`, N one more than the last.
 
     The SavedModel takes plain strings. Before it gets its number it answers

@@ -4,6 +4,7 @@ import collections.abc
 import dataclasses
 import json
 import statistics
+import typing
 
 import keras
 from absl import logging
@@ -23,6 +24,7 @@ from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
+from gpt1_keras.training import strategy as strategy_lib
 
 # -----------------------------------------------------------------------------
 # One run for each of several seeds, and what they have in common.
@@ -120,7 +122,7 @@ def raw_batches(train, **settings):
 # How a task is learnt: the settings, and what they make of a backbone.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class FineTuning:
     """How a task is learnt.
 
@@ -148,28 +150,30 @@ class FineTuning:
         early_evaluation_steps: ints. Updates of the first epoch after which
             the development examples are scored too.
         dtype: str, Keras dtype policy.
-        jit_compile: bool. Compile with XLA.
         batches: function of `training_batches`: how text becomes batches.
     """
 
-    batch_size: int
-    microbatch_size: int | None
-    num_epochs: int
-    num_train_examples: int | None
-    sequence_length: int | None
-    clip_norm: float
-    lm_loss_weight: float
-    softmax_over: str
-    softmax_chunk: int
-    classifier_dropout: float
-    initializer_range: float
-    bucket_lengths: tuple
-    pool_batches: int
-    evaluation_batch_size: int
-    num_scored_train_examples: int
-    early_evaluation_steps: tuple
-    dtype: str
-    jit_compile: bool
+    batch_size: checks.Count
+    microbatch_size: checks.NotRecipe[checks.Count | None]
+    num_epochs: checks.Count
+    num_train_examples: checks.Count | None
+    sequence_length: checks.Length | None
+    clip_norm: checks.NotNegative
+    lm_loss_weight: checks.NotNegative
+    softmax_over: typing.Annotated[
+        str, checks.Dial(choices=("tokens", "released"))
+    ]
+    softmax_chunk: checks.NotRecipe[checks.Count]
+    classifier_dropout: checks.Rate
+    initializer_range: checks.NotNegative
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        example_batches.BUCKET_LENGTHS
+    )
+    pool_batches: checks.Count
+    evaluation_batch_size: checks.NotRecipe[checks.Count]
+    num_scored_train_examples: checks.NotRecipe[checks.Count | None]
+    early_evaluation_steps: tuple[checks.Count, ...]
+    dtype: checks.Dtype
     batches: collections.abc.Callable
 
     def check(self, strategy):
@@ -178,38 +182,9 @@ class FineTuning:
         Args:
             strategy: `strategy.Strategy` that it is learnt on.
         """
-        self._check_kinds()
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
-            "EVALUATION_BATCH_SIZE", self.evaluation_batch_size
-        )
-        if self.softmax_over not in ("tokens", "released"):
-            raise errors.InputError(
-                f"SOFTMAX_OVER is {self.softmax_over!r}: give 'tokens' or "
-                "'released'"
-            )
-
-    def _check_kinds(self):
-        for macro, value in (
-            ("NUM_EPOCHS", self.num_epochs),
-            ("EVALUATION_BATCH_SIZE", self.evaluation_batch_size),
-            ("POOL_BATCHES", self.pool_batches),
-        ):
-            checks.check_count(macro, value)
-        for macro, values in (
-            ("EARLY_EVALUATION_STEPS", self.early_evaluation_steps),
-            ("BUCKET_LENGTHS", self.bucket_lengths),
-        ):
-            checks.check_counts(macro, values)
-        checks.check_count(
-            "SEQUENCE_LENGTH",
-            self.sequence_length,
-            or_none="for the preset's positions",
-        )
-        checks.check_number("CLIP_NORM", self.clip_norm, low=0)
-        checks.check_number("LM_LOSS_WEIGHT", self.lm_loss_weight, low=0)
-        checks.check_number(
-            "CLASSIFIER_DROPOUT", self.classifier_dropout, low=0, high=0.99
+            "evaluation_batch_size", self.evaluation_batch_size
         )
 
     def evaluation_steps(self, steps_per_epoch):
@@ -224,7 +199,7 @@ class FineTuning:
         length = self.sequence_length or num_positions
         if length > num_positions:
             raise errors.InputError(
-                f"SEQUENCE_LENGTH {length} is more than the preset's "
+                f"`sequence_length` {length} is more than the preset's "
                 f"{num_positions} positions: lower it"
             )
         return length
@@ -311,11 +286,11 @@ def finetune(
     pretrained,
     build_optimizer,
     training,
-    intervals,
-    devices,
-    seed,
-    seeds,
-    paper,
+    intervals: checks.NotRecipe[object],
+    seed: checks.Seed,
+    seeds: tuple[checks.Seed, ...] | None,
+    paper: checks.NotRecipe[dict],
+    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
     """Fine-tune on `task`; keep the weights that are best on dev.
 
@@ -369,6 +344,7 @@ def finetune(
             build_optimizer=build_optimizer,
             training=training,
             strategy=strategy,
+            jit_compile=devices.jit_compile,
         ).train(intervals, config_sha256, paper.get(task.name, {}))
 
     return run_each(workdir, config_sha256, seed, seeds, run)
@@ -378,7 +354,7 @@ def _labelled(task, data, training, tokenizer, length):
     """Return the rows to learn from, and dict of those that are scored."""
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
-        len(examples), training.num_train_examples, dial="NUM_TRAIN_EXAMPLES"
+        len(examples), training.num_train_examples, name="num_train_examples"
     )
     train, dev = (
         training.labelled(task, part, tokenizer, length, split)
@@ -391,7 +367,7 @@ def _labelled(task, data, training, tokenizer, length):
         examples_lib.draw_subset(
             len(train),
             training.num_scored_train_examples,
-            dial="NUM_SCORED_TRAIN_EXAMPLES",
+            name="num_scored_train_examples",
         ),
         f"{task.name} train sample",
     )
@@ -442,6 +418,7 @@ class _FineTuned:
         build_optimizer,
         training,
         strategy,
+        jit_compile,
     ):
         self._workdir = workdir
         self._seed = seed
@@ -462,7 +439,7 @@ class _FineTuned:
             self._learner = build_learner(self._network, self._task, training)
             self._learner.compile(
                 build_optimizer(num_steps=self._num_steps),
-                jit_compile=training.jit_compile,
+                jit_compile=jit_compile,
             )
         self._num_transferred_layers = pretrained.num_transferred_layers
         if self._num_transferred_layers is None:

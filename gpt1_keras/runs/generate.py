@@ -39,20 +39,20 @@ _WHOLE = {
 
 def generate(
     *,
-    preset,
-    prompt,
-    prompt_file,
-    interactive,
-    num_tokens,
-    num_texts,
-    sampler,
-    temperature,
-    top_k,
-    top_p,
-    num_beams,
-    stop_at_newline,
-    seed,
-    dtype,
+    preset: checks.Path | None,
+    prompt: str,
+    prompt_file: checks.Path | None,
+    interactive: bool,
+    num_tokens: checks.Count,
+    num_texts: checks.Count,
+    sampler: str,
+    temperature: checks.Positive,
+    top_k: checks.Count,
+    top_p: checks.Probability,
+    num_beams: checks.Count,
+    stop_at_newline: bool,
+    seed: checks.Seed,
+    dtype: checks.Dtype,
 ):
     """Print continuations; write nothing.
 
@@ -86,9 +86,9 @@ def generate(
     )
     if prompt_file is not None:
         prompt = _read(prompt_file)
-    checks.check_text("PROMPT", prompt)
-    checks.check_count("NUM_TOKENS", num_tokens)
-    checks.check_count("NUM_TEXTS", num_texts)
+    checks.check("prompt", prompt, str)
+    checks.check("num_tokens", num_tokens, checks.Count)
+    checks.check("num_texts", num_texts, checks.Count)
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)

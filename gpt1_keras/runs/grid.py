@@ -20,7 +20,16 @@ from gpt1_keras.tasks import benchmarks
 # Several benchmarks in one run, and one table of them.
 
 
-def suite(*, workdir, config_sha256, finetune, data, tasks, paper, seed):
+def suite(
+    *,
+    workdir,
+    config_sha256,
+    finetune,
+    data,
+    tasks,
+    paper: checks.NotRecipe[dict],
+    seed: checks.Seed,
+):
     """Fine-tune on each task in `workdir/TASK`; write `table.md` above them.
 
     A task that is finished is not run again.
@@ -108,11 +117,11 @@ def grid(
     data,
     training,
     pretrained,
-    lstm_preset,
+    lstm_preset: checks.Path | None,
     rows,
     tasks,
-    table5,
-    seed,
+    table5: checks.NotRecipe[dict],
+    seed: checks.Seed,
 ):
     """Fine-tune each task in each row, into `workdir/ROW/TASK`.
 

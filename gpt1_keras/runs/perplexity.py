@@ -1,6 +1,5 @@
 """The perplexity of any text under any preset."""
 
-import dataclasses
 import time
 
 from absl import logging
@@ -28,7 +27,7 @@ _UNKNOWN_ID = 0  # of every vocabulary
 _MANY_UNKNOWN = 0.01
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Scoring:
     """How text is scored.
 
@@ -40,20 +39,22 @@ class Scoring:
         softmax_chunk: int, tokens whose logits exist at one time.
     """
 
-    num_tokens: int | None
-    sequence_length: int | None
-    stride: int
-    batch_size: int
-    softmax_chunk: int
-
-    def __post_init__(self):
-        checks.check_count("NUM_TOKENS", self.num_tokens, or_none="for all")
-        checks.check_count("EVALUATION_STRIDE", self.stride)
-        checks.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
-        checks.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
+    num_tokens: checks.Count | None
+    sequence_length: checks.Length | None
+    stride: checks.Count
+    batch_size: checks.NotRecipe[checks.Count]
+    softmax_chunk: checks.NotRecipe[checks.Count] = 512
 
 
-def perplexity(*, preset, corpus, split, scoring, config_sha256, workdir=None):
+def perplexity(
+    *,
+    preset: checks.Path | None,
+    corpus: checks.Path | None,
+    split: str,
+    scoring,
+    config_sha256,
+    workdir=None,
+):
     """Score text; with a workdir, write `result.json` there.
 
     Every token but the first of each file counts once, given what stands

@@ -15,6 +15,7 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
+from gpt1_keras.data import example_batches
 from gpt1_keras.evaluation import scoring as scoring_lib
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_model
@@ -42,7 +43,7 @@ def find(preset):
         directory = next((p for p in places if p.exists()), places[0])
         logging.info("no PRESET is given: using %s", directory)
     else:
-        checks.check_text("PRESET", preset)
+        checks.check("preset", preset, checks.Path)
         directory = pathlib.Path(preset)
         if (directory / "preset" / "config.json").exists():
             directory = directory / "preset"
@@ -74,7 +75,7 @@ def find_best(workdir):
         raise errors.InputError(
             "no PRESET is given: name the workdir of a fine-tuning run"
         )
-    checks.check_text("PRESET", workdir)
+    checks.check("preset", workdir, checks.Path)
     seeds = (results.read(workdir) or {}).get("seeds")
     if not seeds:
         return find(workdir)
@@ -204,10 +205,11 @@ def _as_float32(config):
 # The preset that fine-tuning, probing and generation begin with.
 
 
+@checks.value_object
 class Pretrained:
     """A KerasHub preset of a backbone and its tokenizer.
 
-    Args:
+    Attributes:
         preset: path of the preset, as a pretraining run leaves it in
             `preset/`, or None for the model that comes with the program.
         num_transferred_layers: see `models.transfer`.
@@ -215,19 +217,13 @@ class Pretrained:
             place of the one in pretraining.
     """
 
-    def __init__(self, *, preset, num_transferred_layers, dropout):
-        self.preset = preset
-        self.num_transferred_layers = num_transferred_layers
-        self.dropout = dropout
+    preset: checks.Path | None
+    num_transferred_layers: checks.NumTransferredLayers
+    dropout: checks.Rate
 
     def changed(self, **values):
         """Return the same with other `values` of the arguments."""
-        arguments = {
-            "preset": self.preset,
-            "num_transferred_layers": self.num_transferred_layers,
-            "dropout": self.dropout,
-        }
-        return Pretrained(**arguments | values)
+        return dataclasses.replace(self, **values)
 
     @functools.cached_property
     def directory(self):
@@ -268,7 +264,7 @@ class Pretrained:
 # A fine-tuned model from its preset, to score examples with.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Scoring:
     """How examples are scored.
 
@@ -278,13 +274,11 @@ class Scoring:
         dtype: str, Keras dtype policy.
     """
 
-    batch_size: int
-    bucket_lengths: tuple
-    dtype: str
-
-    def __post_init__(self):
-        checks.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
-        checks.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
+    batch_size: checks.NotRecipe[checks.Count] = 32
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        example_batches.BUCKET_LENGTHS
+    )
+    dtype: checks.Dtype = "float32"
 
 
 class FineTuned:

@@ -5,6 +5,7 @@ import dataclasses
 import keras
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import curves
@@ -16,6 +17,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
+from gpt1_keras.training import strategy as strategy_lib
 
 _ADVICE = (
     "--gin gin/model/mini.gin or --gin gin/model/tiny.gin as last file, or a "
@@ -25,7 +27,7 @@ _EXTEND = 'for more updates give a larger NUM_STEPS and "EXTEND = True", or'
 _TASK = {"run": "pretrain", "task": "language_model", "split": "held_out"}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Training:
     """How much is trained, on what at a time.
 
@@ -40,19 +42,17 @@ class Training:
         softmax_chunk: int. Tokens whose logits exist at one time.
         seed: int. Weights, dropout and the order of the data.
         dtype: str, Keras dtype policy.
-        jit_compile: bool. Compile with XLA.
     """
 
-    batch_size: int
-    microbatch_size: int | None
-    sequence_length: int
-    num_steps: int | None
-    num_epochs: float
-    clip_norm: float
-    softmax_chunk: int
-    seed: int
-    dtype: str
-    jit_compile: bool
+    batch_size: checks.Count
+    microbatch_size: checks.NotRecipe[checks.Count | None]
+    sequence_length: checks.Length
+    num_steps: checks.Count | None
+    num_epochs: checks.Positive
+    clip_norm: checks.NotNegative
+    softmax_chunk: checks.NotRecipe[checks.Count]
+    seed: checks.Seed
+    dtype: checks.Dtype
 
     @property
     def tokens_per_step(self):
@@ -89,11 +89,11 @@ def pretrain(
     build_optimizer,
     training,
     evaluation,
-    sampling,
-    probing,
-    intervals,
-    devices,
-    paper,
+    sampling: checks.NotRecipe[object],
+    intervals: checks.NotRecipe[object],
+    paper: checks.NotRecipe[dict],
+    probing: checks.NotRecipe[object] = None,
+    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
     """Train a language model and return the path of its `result.json`.
 
@@ -104,28 +104,39 @@ def pretrain(
         build_backbone, build_optimizer: functions of `vocabulary_size` and of
             `num_steps`.
         training, evaluation: `Training`, `held_out.Evaluation`.
-        sampling, probing: `Sampling`, `zero_shot.Probing`.
-        intervals, devices: `fit.Intervals`, `strategy.Devices`.
+        sampling, intervals: `Sampling`, `fit.Intervals`.
+        probing: `zero_shot.Probing`, zero-shot tasks on the way, or None.
+        devices: `strategy.Devices`.
     """
     if results.is_finished(workdir, config_sha256, _EXTEND):
         return results.path(workdir)
     strategy = devices.open()
     training.begin(strategy)
-    strategy.check_share("EVALUATION_BATCH_SIZE", evaluation.batch_size)
+    strategy.check_share("Evaluation.batch_size", evaluation.batch_size)
     workdir = strategy.workdir(workdir)
-    probing.read()
+    if probing is not None:
+        probing.read()
     shards, tokenizer = corpus.open()
     train = training.batches(shards)
     num_steps = training.count_steps(train.num_windows)
     with strategy.scope():
         network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
-        learner = _build_learner(network, build_optimizer, training, num_steps)
+        learner = _build_learner(
+            network, build_optimizer, training, devices, num_steps
+        )
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
         evaluation, shards, learner, training.sequence_length
     )
     sample = sampling.recorder(causal_lm, tokenizer, strategy)
     _log_sizes(network, shards, training, num_steps)
+    periodic = [
+        (intervals.evaluation_steps, held_out.record_until(num_steps)),
+        (intervals.sample_steps, sample),
+    ]
+    if probing is not None:
+        recorder = probing.recorder(network, tokenizer)
+        periodic.append((probing.steps(num_steps), recorder))
     history = fit.fit(
         learner,
         train,
@@ -133,11 +144,7 @@ def pretrain(
         num_steps=num_steps,
         tokens_per_step=training.tokens_per_step,
         intervals=intervals,
-        periodic=[
-            (intervals.evaluation_steps, held_out.record_until(num_steps)),
-            (intervals.sample_steps, sample),
-            (probing.steps(num_steps), probing.recorder(network, tokenizer)),
-        ],
+        periodic=periodic,
         strategy=strategy,
         advice=_ADVICE,
     )
@@ -179,10 +186,10 @@ def _amounts(network, training, num_steps, metrics):
     }
 
 
-def _build_learner(network, build_optimizer, training, num_steps):
+def _build_learner(network, build_optimizer, training, devices, num_steps):
     if training.sequence_length > network.max_sequence_length:
         raise errors.InputError(
-            f"SEQUENCE_LENGTH {training.sequence_length} is more than the "
+            f"`sequence_length` {training.sequence_length} is more than the "
             f"model's {network.max_sequence_length} positions: lower it"
         )
     language_model = losses.LanguageModelLoss(chunk_size=training.softmax_chunk)
@@ -194,7 +201,7 @@ def _build_learner(network, build_optimizer, training, num_steps):
         micro_batch_size=training.microbatch_size,
     )
     learner.compile(
-        build_optimizer(num_steps=num_steps), jit_compile=training.jit_compile
+        build_optimizer(num_steps=num_steps), jit_compile=devices.jit_compile
     )
     return learner
 
@@ -212,31 +219,28 @@ def _log_sizes(network, shards, training, num_steps):
     )
 
 
+@checks.value_object
 class Sampling:
     """How a paragraph is written now and then.
 
-    Args:
+    Attributes:
         prompt: str.
         num_tokens: int, cut to the model's positions.
         top_k: int.
         temperature: float.
     """
 
-    def __init__(self, *, prompt, num_tokens, top_k, temperature):
-        self.options = {
-            "prompt": prompt,
-            "num_tokens": num_tokens,
-            "top_k": top_k,
-            "temperature": temperature,
-        }
+    prompt: str
+    num_tokens: checks.Count
+    top_k: checks.Count
+    temperature: checks.Positive
 
     def recorder(self, causal_lm, tokenizer, strategy):
         """Return `function(step, history)` that writes and records one."""
         length = causal_lm.backbone.max_sequence_length
-        num_tokens = min(self.options["num_tokens"], length)
-        write = generation.Sampler(
-            causal_lm, tokenizer, **self.options | {"num_tokens": num_tokens}
-        )
+        options = dataclasses.asdict(self)
+        options["num_tokens"] = min(self.num_tokens, length)
+        write = generation.Sampler(causal_lm, tokenizer, **options)
 
         def record(step, history):
             with strategy.uncut():

@@ -2,12 +2,20 @@
 
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import report as report_lib
 
 
-def report(*, workdir, results, constants, paper, table5):
+def report(
+    *,
+    workdir,
+    results: checks.NotRecipe[checks.Path | tuple[checks.Path, ...]],
+    constants: checks.NotRecipe[dict],
+    paper: checks.NotRecipe[dict],
+    table5: checks.NotRecipe[dict],
+):
     """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; no model is loaded

@@ -1,10 +1,15 @@
 """Where a run's labelled data come from."""
 
+import dataclasses
+import functools
+import typing
+
 import keras
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import corpus
 from gpt1_keras.data.sample_world import benchmarks
 from gpt1_keras.data.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizer_lib
@@ -13,10 +18,11 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 # Where a run's text and vocabulary come from.
 
 
+@checks.value_object
 class Corpus:
     """Books and the tokenizer that reads them.
 
-    Args:
+    Attributes:
         corpus: path of prepared shards or of a folder of `.txt` files; None
             takes the generated sample corpus, written on first use.
         vocabulary: path of a vocabulary, or None to take the corpus's own:
@@ -31,28 +37,17 @@ class Corpus:
         sample_seed: int. Which sample world it tells of.
     """
 
-    def __init__(
-        self,
-        *,
-        corpus,
-        vocabulary,
-        merges,
-        tokenizer_type,
-        vocabulary_size,
-        held_out_fraction,
-        split_seed,
-        sample_words,
-        sample_seed,
-    ):
-        self.corpus = corpus
-        self.vocabulary = vocabulary
-        self.merges = merges
-        self.tokenizer_type = tokenizer_type
-        self.vocabulary_size = vocabulary_size
-        self.held_out_fraction = held_out_fraction
-        self.split_seed = split_seed
-        self.sample_words = sample_words
-        self.sample_seed = sample_seed
+    corpus: checks.Path | None
+    vocabulary: checks.Path | None
+    merges: checks.Path | None
+    tokenizer_type: typing.Annotated[
+        str, checks.Dial(choices=("bpe", "wordpiece"))
+    ]
+    vocabulary_size: checks.Count
+    held_out_fraction: checks.Rate
+    split_seed: checks.Seed = 0
+    sample_words: checks.Count = 2_100_000
+    sample_seed: checks.Seed = 0
 
     def tokenizer(self):
         """Return the tokenizer of `vocabulary`, None if none is given."""
@@ -69,14 +64,14 @@ class Corpus:
     def open(self):
         """Return (`Shards`, `Tokenizer`), prepared now if never before."""
         tokenizer = self.tokenizer()
-        return corpus_lib.open_corpus(
+        return corpus.open_corpus(
             self._folder(tokenizer), tokenizer=tokenizer, **self._settings()
         )
 
     def prepare(self, directory):
         """Prepare the books into `directory` and return the `Shards`."""
         tokenizer = self.tokenizer()
-        return corpus_lib.prepare(
+        return corpus.prepare(
             [self._folder(tokenizer)], tokenizer, directory, **self._settings()
         )
 
@@ -107,7 +102,7 @@ class Corpus:
     def _sample(self, tokenizer):
         version = sample_world.source_sha256()[:8]
         name = f"sample_{self.sample_words}_{self.sample_seed}_{version}"
-        folder = corpus_lib.cache_root() / name
+        folder = corpus.cache_root() / name
         own = "" if tokenizer else f" and a {self.tokenizer_type} trained on it"
         logging.warning(
             "no CORPUS is given: using the generated sample corpus %s%s; "
@@ -121,17 +116,17 @@ class Corpus:
         return folder
 
 
+@checks.value_object
 class RawText:
     """Books that are tokenised while a model learns from them.
 
-    Args:
+    Attributes:
         corpus: `Corpus`, in whose place it stands.
         pool_books: int. Books whose windows are shuffled together.
     """
 
-    def __init__(self, *, corpus, pool_books):
-        self.corpus = corpus
-        self.pool_books = pool_books
+    corpus: Corpus
+    pool_books: checks.Count
 
     def open(self):
         """Return (`RawCorpus`, `Tokenizer`).
@@ -153,10 +148,11 @@ class RawText:
 # Where a run's labelled data come from.
 
 
+@checks.value_object
 class BenchmarkFiles:
     """The folder of benchmark files.
 
-    Args:
+    Attributes:
         data_dir: path; None takes the generated sample benchmarks, written
             on first use.
         sample_examples: int. Training examples of each sample benchmark;
@@ -164,38 +160,43 @@ class BenchmarkFiles:
         sample_seed: int. Which sample world they are about.
     """
 
-    def __init__(self, *, data_dir, sample_examples, sample_seed):
-        self.data_dir = data_dir
-        self._is_sample = data_dir is None
-        self._task, self._read = None, {}
-        self.sample_examples = sample_examples
-        self.sample_seed = sample_seed
+    data_dir: checks.Location[checks.Path | None]
+    sample_examples: checks.Count = 1000
+    sample_seed: checks.Seed = 0
+    # Examples of the last task, by (task, split).
+    _read: dict = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def is_sample(self):
         """Whether the files are generated, not the official ones."""
-        return self._is_sample
+        return self.data_dir is None
 
     def read(self, task, split):
         """Return the examples of one split of a `Task`, not empty.
 
         Those of the last task are kept, for several runs of it.
         """
-        if self.data_dir is None:
-            self.data_dir = self._sample()
-        if self._task != task.name:
-            self._task, self._read = task.name, {}
-        if split not in self._read:
-            self._read[split] = task.read(self.data_dir, split)
-        if not self._read[split]:
+        key = (task.name, split)
+        if key not in self._read:
+            for other in [k for k in self._read if k[0] != task.name]:
+                del self._read[other]
+            self._read[key] = task.read(self.folder, split)
+        if not self._read[key]:
             raise errors.InputError(
-                f"{task.name}: there are no {split} examples in {self.data_dir}"
+                f"{task.name}: there are no {split} examples in {self.folder}"
             )
-        return self._read[split]
+        return self._read[key]
+
+    @functools.cached_property
+    def folder(self):
+        """The folder of the files, made now if it is that of the sample."""
+        return self._sample() if self.is_sample else self.data_dir
 
     def _sample(self):
         version = benchmarks.source_sha256()[:8]
-        folder = corpus_lib.cache_root() / (
+        folder = corpus.cache_root() / (
             f"sample_benchmarks_{self.sample_examples}_{self.sample_seed}_"
             f"{version}"
         )

@@ -6,6 +6,7 @@ import time
 import keras
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import glue_submission
@@ -19,7 +20,7 @@ _ANSWERED = {
 } | {"mnli": ("mnli", "ax")}
 
 
-def submission(*, workdir, config_sha256, runs, data, scoring):
+def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
     A task without a model gets a constant answer, and the run says so.

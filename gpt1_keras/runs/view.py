@@ -17,7 +17,16 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import zero_shot
 
 
-def view(*, workdir, config_sha256, preset, text, text_file, layer, head):
+def view(
+    *,
+    workdir,
+    config_sha256,
+    preset: checks.Path | None,
+    text: str,
+    text_file: checks.Path | None,
+    layer: int,
+    head: checks.Index | None,
+):
     """Write `tokens.html`, a picture of the attention and `result.json`.
 
     Args:
@@ -93,7 +102,7 @@ def _ids(text, text_file, tokenizer, positions):
                 f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
                 " of UTF-8 text"
             ) from None
-    checks.check_text("TEXT", text)
+    checks.check("text", text, str)
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError(

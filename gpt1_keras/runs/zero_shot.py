@@ -1,5 +1,6 @@
 """Tasks answered by the language model alone (paper, section 5)."""
 
+import collections.abc
 import dataclasses
 import time
 
@@ -15,6 +16,7 @@ from gpt1_keras.data import packing
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import branches
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -23,7 +25,7 @@ from gpt1_keras.training import losses
 # A language model's scores of items, and a probe's metrics of them.
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Scoring:
     """How items are scored; their scores do not depend on it.
 
@@ -35,54 +37,50 @@ class Scoring:
             always the same; None: all.
     """
 
-    batch_size: int
-    bucket_lengths: tuple
-    softmax_chunk: int
-    num_examples: int | None
-
-    def __post_init__(self):
-        checks.check_count("EVALUATION_BATCH_SIZE", self.batch_size)
-        checks.check_count("SOFTMAX_CHUNK", self.softmax_chunk)
-        checks.check_counts("BUCKET_LENGTHS", self.bucket_lengths)
+    batch_size: checks.NotRecipe[checks.Count] = 16
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        *example_batches.BUCKET_LENGTHS,
+        640,
+    )
+    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    num_examples: checks.Count | None = None
 
 
+@checks.value_object
 class Probing:
     """Probes on files, ready for any model.
 
-    Args:
+    Attributes:
         probes: list of `tasks.zero_shot.Probe`.
         data: `sources.BenchmarkFiles`.
         split: str, or None for each probe's own.
         scoring: `Scoring`.
         first_step: int. While a model is pretrained, it is probed after
             this many updates, twice as many, four times ...
-
-    Raises:
-        InputError: `first_step` is no whole number from 1 on.
     """
 
-    def __init__(self, *, probes, data, split, scoring, first_step=1):
-        checks.check_count("FIRST_PROBE_STEP", first_step)
-        self.probes = probes
-        self._data = data
-        self._split = split
-        self._scoring = scoring
-        self._first_step = first_step
-        self._examples = {}
+    probes: collections.abc.Sequence
+    data: sources.BenchmarkFiles
+    scoring: Scoring
+    split: str | None = None
+    first_step: checks.NotRecipe[checks.Count] = 1
+    _examples: dict = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def split(self, probe):
+    def split_of(self, probe):
         """Return the split that a probe is measured on."""
-        return self._split or probe.split
+        return self.split or probe.split
 
     def examples(self, probe, split):
         """Return the examples of a split, read the first time."""
         key = (probe.name, split)
         if key not in self._examples:
-            examples = self._data.read(probe, split)
+            examples = self.data.read(probe, split)
             rows = examples_lib.draw_subset(
                 len(examples),
-                self._scoring.num_examples,
-                dial="NUM_EXAMPLES or NUM_PROBE_EXAMPLES",
+                self.scoring.num_examples,
+                name="Scoring.num_examples",
             )
             self._examples[key] = [examples[row] for row in rows]
         return self._examples[key]
@@ -94,7 +92,7 @@ class Probing:
                 self.examples(probe, split)
 
     def _splits(self, probe):
-        return [self.split(probe), *(["train"] if probe.needs_train else [])]
+        return [self.split_of(probe), *(["train"] if probe.needs_train else [])]
 
     def measurer(self, probe, backbone, tokenizer):
         """Return a function `(stop=None) -> metrics` of a model as it is."""
@@ -103,7 +101,7 @@ class Probing:
             split: _Scorer(
                 backbone,
                 self._items(probe, split, backbone, tokenizer),
-                self._scoring,
+                self.scoring,
                 name=f"{probe.name} {split}",
             )
             for split in splits
@@ -142,7 +140,7 @@ class Probing:
 
     def steps(self, num_steps):
         """Return the set of updates after which a pretraining is probed."""
-        steps, step = {num_steps}, self._first_step
+        steps, step = {num_steps}, self.first_step
         while step < num_steps:
             steps.add(step)
             step *= 2
@@ -214,7 +212,14 @@ class _Scorer:
 # Tasks answered by the language model alone (paper, section 5).
 
 
-def zero_shot(*, workdir, config_sha256, preset, probing, dtype):
+def zero_shot(
+    *,
+    workdir,
+    config_sha256,
+    preset: checks.Path | None,
+    probing,
+    dtype: checks.Dtype,
+):
     """Measure one probe on a pretrained model; write `result.json`.
 
     Args:

@@ -51,18 +51,18 @@ _MOST_STEPS = 10  # from the lowest score to the highest, to be classes
 
 def custom(
     *,
-    train,
-    dev=None,
-    test=None,
-    family=None,
-    text="text",
-    text_pair=None,
-    choices=None,
-    label="label",
-    dev_fraction,
-    seed,
-    low=None,
-    high=None,
+    train: checks.Path | None,
+    dev: checks.Path | None = None,
+    test: checks.Path | None = None,
+    family: str | None = None,
+    text: str = "text",
+    text_pair: str | None = None,
+    choices: str | tuple[str, ...] | None = None,
+    label: str = "label",
+    dev_fraction: float = 0.1,
+    seed: checks.Seed = 0,
+    low: float | None = None,
+    high: float | None = None,
     metrics=None,
     data_dir=None,
 ):
@@ -123,7 +123,7 @@ def _open(train, data_dir, family):
         raise errors.InputError(
             "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
         )
-    checks.check_text("TRAIN_FILE", train)
+    checks.check("train", train, checks.Path)
     if family not in (None, *_FAMILIES):
         raise errors.InputError(
             f"FAMILY {family!r} is unknown: give one of {', '.join(_FAMILIES)}"

@@ -1,7 +1,6 @@
 """`fit` that logs, evaluates, saves, stops on request and goes on again."""
 
 import contextlib
-import dataclasses
 import pathlib
 import signal
 import time
@@ -89,7 +88,7 @@ def catch_signals():
 _LONG_SECONDS = 3600.0
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Intervals:
     """Updates between two of each; 0: of all but lines only after the last.
 
@@ -101,15 +100,11 @@ class Intervals:
         sample_steps: int. Sampled paragraphs.
     """
 
-    log_steps: int
-    checkpoint_steps: int
-    num_checkpoints: int
-    evaluation_steps: int = 0
-    sample_steps: int = 0
-
-    def __post_init__(self):
-        checks.check_count("LOG_STEPS", self.log_steps)
-        checks.check_count("NUM_CHECKPOINTS", self.num_checkpoints)
+    log_steps: checks.Count
+    checkpoint_steps: checks.Index
+    num_checkpoints: checks.Count
+    evaluation_steps: checks.Index = 0
+    sample_steps: checks.Index = 0
 
 
 def set_dtype(dtype):

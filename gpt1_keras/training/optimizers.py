@@ -169,13 +169,13 @@ def adam_with_decay(
     *,
     num_steps,
     schedule,
-    peak_learning_rate,
-    warmup_steps,
-    warmup_fraction,
-    beta_1,
-    beta_2,
-    epsilon,
-    weight_decay,
+    peak_learning_rate: checks.NotNegative,
+    warmup_steps: checks.NotNegative | None,
+    warmup_fraction: checks.Share | None,
+    beta_1: checks.Rate,
+    beta_2: checks.Rate,
+    epsilon: checks.Positive,
+    weight_decay: checks.NotNegative,
 ):
     """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
 
@@ -191,12 +191,8 @@ def adam_with_decay(
     Raises:
         InputError: one is no such number.
     """
-    checks.check_number("PEAK_LEARNING_RATE", peak_learning_rate, low=0)
-    checks.check_number("WEIGHT_DECAY", weight_decay, low=0)
-    if warmup_steps is not None:
-        checks.check_number("WARMUP_STEPS", warmup_steps, low=0)
-    else:
-        checks.check_number("WARMUP_FRACTION", warmup_fraction, low=0, high=1)
+    if warmup_steps is None:
+        checks.check("warmup_fraction", warmup_fraction, checks.Share)
         warmup_steps = warmup_fraction * num_steps
     return AdamWithDecay(
         learning_rate=schedule(

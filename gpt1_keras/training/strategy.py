@@ -14,7 +14,6 @@ gradient is clipped (`training.step`), so an update is the same on any number.
 """
 
 import contextlib
-import dataclasses
 import importlib
 
 import keras
@@ -80,34 +79,28 @@ class Strategy:
             batch_size: int. Examples per update, on all replicas.
             microbatch_size: int or None. Those per forward pass on each.
         """
-        checks.check_count("BATCH_SIZE", batch_size)
-        checks.check_count(
-            "MICROBATCH_SIZE",
-            microbatch_size,
-            or_none="for the whole batch at once",
-        )
-        self.check_share("BATCH_SIZE", batch_size)
+        self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
             each = ""
             if self.num_replicas > 1:
                 each = f", {share} on each of {self.num_replicas} replicas,"
             raise errors.InputError(
-                f"BATCH_SIZE {batch_size}{each} is not a multiple of "
-                f"MICROBATCH_SIZE {microbatch_size}: change one of them"
+                f"`batch_size` {batch_size}{each} is not a multiple of "
+                f"`microbatch_size` {microbatch_size}: change one of them"
             )
 
     def check_share(self, name, size):
         """Complain of a size that the replicas cannot share evenly.
 
         Args:
-            name: str. Its macro.
+            name: str. Its parameter.
             size: int.
         """
         if size % self.num_replicas:
             raise errors.InputError(
-                f"{name} {size} is not a multiple of the {self.num_replicas} "
-                "replicas: change it or NUM_REPLICAS"
+                f"`{name}` {size} is not a multiple of the "
+                f"{self.num_replicas} replicas: change it or `num_replicas`"
             )
 
 
@@ -116,7 +109,7 @@ ONE_DEVICE = Strategy()
 _opened = {}
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class Devices:
     """Which devices are asked for; gin binds it.
 
@@ -129,10 +122,10 @@ class Devices:
             TensorFlow backend cannot have.
     """
 
-    strategy_name: str
-    num_replicas: int | None
-    tpu: str
-    jit_compile: bool
+    strategy_name: str = "none"
+    num_replicas: checks.Count | None = None
+    tpu: str = ""
+    jit_compile: bool = False
 
     def open(self):
         """Return the `Strategy`; the same in a process on every call.
@@ -162,21 +155,20 @@ class Devices:
             if len(known) == 1:
                 advice = "it trains on one device: give 'none'"
             raise errors.InputError(
-                f"STRATEGY {self.strategy_name!r} is not one of the {backend} "
-                f"backend: {advice}"
+                f"`strategy_name` {self.strategy_name!r} is not one of the "
+                f"{backend} backend: {advice}"
             )
         count = self.num_replicas
-        checks.check_count("NUM_REPLICAS", count, or_none="for all")
         if self.strategy_name == "none" and count not in (None, 1):
             raise errors.InputError(
-                f"NUM_REPLICAS is {count}, but STRATEGY 'none' is one device: "
-                f"{self._remedy(known[1:])}"
+                f"`num_replicas` is {count}, but `strategy_name` 'none' is one "
+                f"device: {self._remedy(known[1:])}"
             )
 
     def _remedy(self, others):
         if not others:
-            return "this backend trains on one; give NUM_REPLICAS = None"
-        return f"give STRATEGY {' or '.join(map(repr, others))}"
+            return "this backend trains on one; give `num_replicas` = None"
+        return f"give `strategy_name` {' or '.join(map(repr, others))}"
 
 
 def seed_offset(replica):

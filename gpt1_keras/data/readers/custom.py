@@ -488,9 +488,9 @@ class CustomFiles:
                 f"DEV_FRACTION {dev_fraction!r} is not between 0 and 1: give a"
                 " share of the train file, or a DEV_FILE"
             )
-        checks.check_count("SPLIT_SEED", seed, low=0)
+        checks.check("seed", seed, checks.Seed)
         if dev is not None:
-            checks.check_text("DEV_FILE", dev)
+            checks.check("dev", dev, checks.Path)
         self._paths = {"train": train, "dev": dev, "test": test}
         self._columns = columns
         self._dev_fraction = dev_fraction

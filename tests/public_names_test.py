@@ -1,0 +1,95 @@
+import pathlib
+
+import gin
+import pytest
+
+from gpt1_keras import config
+from gpt1_keras import errors
+from gpt1_keras import public_names
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# Written by earlier versions of the program.
+OLD_CONFIGS = [
+    ROOT / "presets" / "gpt1_mini_novels_en" / "config.gin",
+    *sorted((ROOT / "tests" / "configs").glob("*.gin")),
+]
+# What the first versions bound under other names.
+OLD_LINES = {
+    "finetune.FineTuning.clip_norm": "recipe.FineTuning.clip_norm",
+    "train/finetune.FineTuning.seed": "train/recipe.FineTuning.seed",
+    "pretrain.Evaluation.stride": "held_out.Evaluation.stride",
+    "pretrain.pretrain.num_steps": "pretrain.Training.num_steps",
+    "export.export.tolerance": "export.Agreement.tolerance",
+    "pretrain.pretrain.corpus": "pretrain.pretrain.corpus",
+}
+
+
+@pytest.fixture(autouse=True)
+def clean_gin():
+    yield
+    gin.clear_config()
+
+
+def test_every_name_is_that_of_something():
+    for name in public_names.PUBLIC:
+        assert callable(public_names.find(name)), name
+    assert public_names.find("os.system") is None
+
+
+def test_older_names_become_todays():
+    for old, new in OLD_LINES.items():
+        assert public_names.current(old) == new
+        assert list(config.read_bindings(f"{old} = 3\n").parameters)[:1] == [
+            new
+        ]
+
+
+def test_tables_name_parameters_that_there_are():
+    former = public_names.FORMER_DIALS.values()
+    names = [
+        *(new for new in public_names.RENAMED.values() if new.count(".") > 1),
+        *public_names.ADDED,
+        *(
+            name
+            for names in former
+            if isinstance(names, tuple)
+            for name in names
+        ),
+    ]
+    for name in names:
+        function, _, parameter = name.rpartition(".")
+        found = public_names.parameters(public_names.find(function))
+        assert parameter in found, name
+
+
+def test_configs_of_earlier_versions_still_resolve():
+    for path in OLD_CONFIGS:
+        found = config.resolve([str(path)], [], "out/x")
+        given = ("workdir", "config_sha256")
+        config.check_arguments(found, given)
+        old = config.read_bindings(path.read_text(encoding="utf-8"))
+        assert config.differences(old, found.bindings) == [], path
+        again = config.read_bindings(found.text)
+        assert again == found.bindings
+        assert again.sha256() == found.sha256
+
+
+def test_config_of_an_earlier_version_may_be_continued():
+    path = str(OLD_CONFIGS[0])
+    found = config.resolve(
+        [path], ["NUM_STEPS = 9000", "EXTEND = True", "SOFTMAX_CHUNK = 64"]
+    )
+    value = found.bindings.value
+    parameters = found.bindings.parameters
+    assert value(parameters["pretrain.Training.num_steps"]) == 9000
+    assert value(parameters["pretrain.Training.softmax_chunk"]) == 64
+
+
+def test_former_dials_say_what_is_bound_now():
+    for setting, expected in {
+        "SOFTMAX_CHUNK = 128": '--set "pretrain.Training.softmax_chunk = 128"',
+        "PROBES = ('cola',)": "gin/zero_shot/while_pretraining.gin",
+    }.items():
+        with pytest.raises(errors.InputError) as caught:
+            config.resolve(["gin/pretrain.gin"], [setting])
+        assert expected in str(caught.value)
