@@ -20,8 +20,10 @@ def as_before():
 
 def shapes(network):
     """Shapes of the weights of the network of a gin file, none allocated."""
-    config_lib.parse(["gin/pretrain.gin", f"gin/model/{network}.gin"], [])
-    build = gin.query_parameter("%BUILD_BACKBONE").scoped_configurable_fn
+    files = ["gin/pretrain.gin", f"gin/model/{network}.gin"]
+    config_lib.resolve(files, [])
+    name = "pretrain.pretrain.build_backbone"
+    build = gin.query_parameter(name).scoped_configurable_fn
     # In this scope a variable knows its shape and waits for its value.
     with keras.StatelessScope(initialize_variables=False):
         model = build(vocabulary_size=gin.query_parameter("%VOCABULARY_SIZE"))

@@ -4,10 +4,18 @@ import json
 import os
 import signal
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 
 
-def record(*, workdir, config_sha256, steps, build=None, log_steps=1):
+def record(
+    *,
+    workdir,
+    config_sha256,
+    steps,
+    build=None,
+    log_steps: checks.NotRecipe[int] = 1,
+):
     """Write the arguments to workdir/arguments.json."""
     arguments = {
         "workdir": str(workdir),

@@ -304,7 +304,6 @@ def main():
         strategy_name=arguments.strategy,
         num_replicas=arguments.replicas,
         tpu="",
-        jit_compile=False,
     )
     found = train(
         devices,

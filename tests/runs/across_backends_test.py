@@ -18,8 +18,8 @@ from tests.reference import kill_run
 from tests.reference import tiny_task
 
 BACKENDS = ("tensorflow", "jax", "torch")
-PRETRAINING = {"DROPOUT": 0.0, "SAMPLE_STEPS": 0}
-FINE_TUNING = {"DROPOUT": 0.0, "CLASSIFIER_DROPOUT": 0.0}
+PRETRAINING = {"DROPOUT": 0.0, "fitting.Intervals.sample_steps": 0}
+FINE_TUNING = {"DROPOUT": 0.0, "recipe.FineTuning.classifier_dropout": 0.0}
 
 pytestmark = [pytest.mark.slow, pytest.mark.backends]
 

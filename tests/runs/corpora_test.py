@@ -157,7 +157,9 @@ def test_a_run_on_raw_text_that_is_stopped_ends_with_the_same_weights(
     """Begun, sent SIGTERM, killed, gone on with; held-out books as ever."""
     if keras.config.backend() != "tensorflow":
         pytest.skip("for the TensorFlow backend")
-    experiment = RawExperiment(tmp_path, backend="tensorflow", POOL_BOOKS=2)
+    experiment = RawExperiment(
+        tmp_path, backend="tensorflow", **{"corpora.RawText.pool_books": 2}
+    )
     undisturbed, stopped = tmp_path / "undisturbed", tmp_path / "stopped"
     status, output = experiment.finish(undisturbed)
     assert status == 0, output

@@ -168,7 +168,10 @@ def test_attention_in_the_choice_that_was_taken(folder, tmp_path):
     write_race(tmp_path / "data")
     task = benchmarks.benchmark("race")
     tiny_fine_tuned.write(tmp_path / "race", task, folder / "pretrained")
-    data = {"DATA_DIR": str(tmp_path / "data"), "NUM_VIEWED": 1}
+    data = {
+        "DATA_DIR": str(tmp_path / "data"),
+        "evaluate.evaluate.num_viewed": 1,
+    }
     status, errors = run(tmp_path, tmp_path / "dev", "race", **data)
     assert status == 0, errors
     row = predictions.read(tmp_path / "dev" / "predictions.tsv")[0]
@@ -180,7 +183,10 @@ def test_attention_in_the_choice_that_was_taken(folder, tmp_path):
 
 
 def test_attention_may_be_left_out(folder, models, tmp_path):
-    assert run(folder, tmp_path, "cola", NUM_VIEWED=0)[0] == 0
+    assert (
+        run(folder, tmp_path, "cola", **{"evaluate.evaluate.num_viewed": 0})[0]
+        == 0
+    )
     assert not (tmp_path / "tokens.html").exists()
 
 

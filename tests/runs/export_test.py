@@ -112,7 +112,10 @@ def test_result_and_card(folder, model, exported):
 def test_again_only_when_the_model_changed(folder, model, here, tmp_path):
     shutil.copytree(folder / "cola", tmp_path / "cola")
     workdir = tmp_path / "exported"
-    settings = {"PRESET": str(tmp_path / "cola"), "NUM_WARM_UP": 0}
+    settings = {
+        "PRESET": str(tmp_path / "cola"),
+        "export.export.num_warm_up": 0,
+    }
     for _ in range(2):
         assert run(folder, workdir, **settings)[0] == 0
         assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
@@ -134,8 +137,8 @@ def test_another_model_is_the_next_version(folder, model, here, tmp_path):
     )
     for i, settings in enumerate(
         [
-            {"NUM_WARM_UP": 0},
-            {"NUM_WARM_UP": 0, "PRESET": str(tmp_path / "other")},
+            {"export.export.num_warm_up": 0},
+            {"export.export.num_warm_up": 0, "PRESET": str(tmp_path / "other")},
         ],
         start=1,
     ):
@@ -174,7 +177,12 @@ def test_language_model(folder, tmp_path):
     if not path.exists():
         path.parent.mkdir()
         path.write_text("sentence\tlabel\nthe old gate\t1\na tall tree\t0\n")
-    status, errors = run(folder, tmp_path, "pretrained", TABLE_SPLIT=None)
+    status, errors = run(
+        folder,
+        tmp_path,
+        "pretrained",
+        **{"serving_options.Options.table_split": None},
+    )
     assert status == 0, errors
     found = result_of(tmp_path)
     assert found["task"] == "language model" and found["num_examples"] == 2
@@ -206,7 +214,11 @@ def sample(folder):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families(folder, sample, tmp_path, name):
     status, errors = run(
-        folder, tmp_path, name, DATA_DIR=str(sample), NUM_TABLE_PIECES=20
+        folder,
+        tmp_path,
+        name,
+        DATA_DIR=str(sample),
+        **{"serving_options.Options.num_table_pieces": 20},
     )
     assert status == 0, errors
     found = result_of(tmp_path)
@@ -247,7 +259,7 @@ def test_word_pieces(folder, tmp_path):
         folder,
         tmp_path / "exported",
         PRESET=str(tmp_path / "cola"),
-        TABLE_SPLIT=None,
+        **{"serving_options.Options.table_split": None},
     )
     assert status == 0, errors
     metrics = result_of(tmp_path / "exported")["metrics"]
@@ -319,7 +331,12 @@ def refused(folder, workdir, expected, **settings):
 
 
 def test_a_model_that_is_off_is_not_published(folder, model, here, tmp_path):
-    refused(folder, tmp_path, "where its ids are those", TOLERANCE=-1.0)
+    refused(
+        folder,
+        tmp_path,
+        "where its ids are those",
+        **{"export.Agreement.tolerance": -1.0},
+    )
 
 
 @pytest.mark.slow
@@ -327,7 +344,7 @@ def test_a_model_that_is_off_is_not_published(folder, model, here, tmp_path):
     "settings, expected",
     [
         ({}, "less than 99.9000%"),
-        ({"MIN_IDENTICAL_TOKENS": 0.0}, "no row has the ids"),
+        ({"export.Agreement.min_identical_tokens": 0.0}, "no row has the ids"),
     ],
 )
 def test_another_tokenizer_is_not_published(

@@ -162,7 +162,7 @@ def run_own(folder, **settings):
             "BATCH_SIZE": 8,
             "NUM_EPOCHS": 4,
             "PEAK_LEARNING_RATE": 1e-2,
-            "BUCKET_LENGTHS": (16, 32),
+            "recipe.FineTuning.bucket_lengths": (16, 32),
         }
         | settings,
     )
@@ -322,14 +322,20 @@ def test_part_of_the_training_examples(experiment, tmp_path):
 @pytest.mark.parametrize(
     "settings, expected",
     [
-        ({"TASK": "kola"}, "no benchmark 'kola': did you mean 'cola'"),
-        ({"TASK": "rte"}, "RTE"),
+        (
+            {"benchmarks.benchmark.name": "kola"},
+            "no benchmark 'kola': did you mean 'cola'",
+        ),
+        ({"benchmarks.benchmark.name": "rte"}, "RTE"),
         ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
         ({"NUM_TRANSFERRED_LAYERS": 3}, "the preset has 2 layers"),
         ({"SEQUENCE_LENGTH": 33}, "more than the preset's 32 positions"),
         ({"BATCH_SIZE": 162, "MICROBATCH_SIZE": None}, "160 training"),
         ({"NUM_EPOCHS": 0}, "NUM_EPOCHS is 0"),
-        ({"SOFTMAX_OVER": "words"}, "SOFTMAX_OVER is 'words'"),
+        (
+            {"recipe.FineTuning.softmax_over": "words"},
+            "SOFTMAX_OVER is 'words'",
+        ),
         ({"SEEDS": (1, 1)}, "give different whole numbers"),
         ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES is 0"),
     ],
@@ -391,11 +397,11 @@ def test_replicas_learn_what_one_device_learns(experiment, tmp_path):
         status, output = experiment.finish(
             workdir,
             STRATEGY=name,
-            NUM_REPLICAS=count,
+            **{"strategy.Devices.num_replicas": count},
             DROPOUT=0.0,
-            CLASSIFIER_DROPOUT=0.0,
+            **{"recipe.FineTuning.classifier_dropout": 0.0},
             NUM_EPOCHS=1,
-            EVALUATION_BATCH_SIZE=12,
+            **{"recipe.FineTuning.evaluation_batch_size": 12},
         )
         assert status == 0, output
         found.append(kill_run.lines(workdir))

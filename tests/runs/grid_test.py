@@ -51,7 +51,7 @@ def experiment(tmp_path_factory):
         TASKS=("cola",),
         ROWS=ROWS,
         NUM_EPOCHS=1,
-        EARLY_EVALUATION_STEPS=(),
+        **{"recipe.FineTuning.early_evaluation_steps": ()},
     )
 
 

@@ -115,7 +115,7 @@ def test_equals_a_forward_pass_for_each_token(
         PRESET=preset,
         CORPUS=texts,
         EVALUATION_STRIDE=POSITIONS // 2,
-        EVALUATION_BATCH_SIZE=batch_size,
+        **{"perplexity.Scoring.batch_size": batch_size},
     )
     expected, words = expected_of(preset, TEXTS)
     assert len(expected) > 3 * POSITIONS
@@ -204,7 +204,10 @@ def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
 @pytest.mark.slow
 def test_equals_the_figure_of_pretraining(tmp_path):
     pretraining = kill_run.Experiment(
-        tmp_path, backend=keras.config.backend(), NUM_STEPS=4, SAMPLE_STEPS=0
+        tmp_path,
+        backend=keras.config.backend(),
+        NUM_STEPS=4,
+        **{"fitting.Intervals.sample_steps": 0},
     )
     status, output = pretraining.finish(tmp_path / "pretrained")
     assert status == 0, output
@@ -215,7 +218,11 @@ def test_equals_the_figure_of_pretraining(tmp_path):
         CORPUS=corpus,
         SPLIT="held_out",
         SEQUENCE_LENGTH=kill_run.SETTINGS["SEQUENCE_LENGTH"],
-        EVALUATION_STRIDE=kill_run.SETTINGS["EVALUATION_STRIDE"],
+        **{
+            "held_out.Evaluation.stride": kill_run.SETTINGS[
+                "held_out.Evaluation.stride"
+            ]
+        },
     )
     expected = results.read(tmp_path / "pretrained")["metrics"]
     assert found["metrics"] == pytest.approx(expected, rel=1e-6)
@@ -233,7 +240,10 @@ MISTAKES = {
     "no split": ({"SPLIT": "held_out"}, "has no held_out files"),
     "window": ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH is 33: give 2 to 32"),
     "stride": ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give a"),
-    "batch": ({"EVALUATION_BATCH_SIZE": 0}, "EVALUATION_BATCH_SIZE is 0"),
+    "batch": (
+        {"perplexity.Scoring.batch_size": 0},
+        "EVALUATION_BATCH_SIZE is 0",
+    ),
     "tokens": ({"NUM_TOKENS": 0}, "NUM_TOKENS is 0"),
 }
 

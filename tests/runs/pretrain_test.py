@@ -186,7 +186,12 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
 ):
     workdir = experiment.directory / "too_fast"
     with pytest.raises(callbacks.NonFiniteLoss, match="at step 3: lower PEAK"):
-        run(experiment, workdir, PEAK_LEARNING_RATE=1e30, CHECKPOINT_STEPS=1)
+        run(
+            experiment,
+            workdir,
+            PEAK_LEARNING_RATE=1e30,
+            **{"fitting.Intervals.checkpoint_steps": 1},
+        )
     step, arrays = kill_run.last_checkpoint(workdir)
     assert step == 1
     assert all(np.abs(array).max() < 1e12 for array in arrays.values())
@@ -348,7 +353,10 @@ def test_replicas_measure_what_one_device_measures(experiment):
             f"--xla_force_host_platform_device_count={count}"
         )
         status, output = experiment.finish(
-            workdir, DROPOUT=0.0, STRATEGY=name, NUM_REPLICAS=count
+            workdir,
+            DROPOUT=0.0,
+            STRATEGY=name,
+            **{"strategy.Devices.num_replicas": count},
         )
         assert status == 0, output
         found.append(workdir)

@@ -70,7 +70,7 @@ def test_steps(first_step, num_steps, expected):
 @pytest.mark.parametrize("first_step", [0, -2, 1.5, None])
 def test_wrong_first_step(first_step):
     """It was doubled for ever."""
-    with pytest.raises(errors.InputError, match="^FIRST_PROBE_STEP is"):
+    with pytest.raises(errors.InputError, match="^`first_step` is"):
         make("sst2", first_step=first_step)
 
 

@@ -27,7 +27,6 @@ SETTINGS = finetune.FineTuning(
     num_scored_train_examples=5,
     early_evaluation_steps=(1000, 2000),
     dtype="float32",
-    jit_compile=False,
     batches=finetune.encoded_batches,
 )
 
@@ -61,18 +60,18 @@ def test_longest_sequence(given, positions, expected):
 @pytest.mark.parametrize(
     "values, expected",
     [
-        ({"batch_size": 6, "microbatch_size": 4}, "MICROBATCH_SIZE 4"),
-        ({"num_epochs": 0}, "NUM_EPOCHS is 0"),
-        ({"sequence_length": -5}, "SEQUENCE_LENGTH is -5: .* or None for the"),
-        ({"sequence_length": 0}, "SEQUENCE_LENGTH is 0"),
-        ({"clip_norm": -1}, "CLIP_NORM is -1: give a number"),
+        ({"batch_size": 6, "microbatch_size": 4}, "`microbatch_size` 4"),
+        ({"num_epochs": 0}, "`num_epochs` is 0"),
+        ({"sequence_length": -5}, "`sequence_length` is -5: give .* or None"),
+        ({"sequence_length": 0}, "`sequence_length` is 0"),
+        ({"clip_norm": -1}, "`clip_norm` is -1: give a number"),
         ({"lm_loss_weight": "a"}, "LM_LOSS_WEIGHT is 'a': give a number"),
-        ({"classifier_dropout": 2}, "CLASSIFIER_DROPOUT is 2: give a number"),
-        ({"num_epochs": 1.5}, "NUM_EPOCHS is 1.5: give a whole number"),
-        ({"evaluation_batch_size": 0}, "EVALUATION_BATCH_SIZE is 0"),
-        ({"early_evaluation_steps": 9}, "EARLY_EVALUATION_STEPS is 9: give"),
-        ({"bucket_lengths": (8, 0.5)}, "BUCKET_LENGTHS is .8, 0.5.: give"),
-        ({"softmax_over": "all"}, "SOFTMAX_OVER is 'all'"),
+        ({"classifier_dropout": 2}, "`classifier_dropout` is 2: give a number"),
+        ({"num_epochs": 1.5}, "`num_epochs` is 1.5: give a whole number"),
+        ({"evaluation_batch_size": 0}, "`evaluation_batch_size` is 0"),
+        ({"early_evaluation_steps": 9}, "`early_evaluation_steps` is 9: give"),
+        ({"bucket_lengths": (8, 0.5)}, "`bucket_lengths` is .8, 0.5.: give"),
+        ({"softmax_over": "all"}, "`softmax_over` is 'all'"),
     ],
 )
 def test_mistakes(values, expected):

@@ -158,9 +158,9 @@ SETTINGS = {
     "SEQUENCE_LENGTH": 32,
     "BATCH_SIZE": 8,
     "NUM_EPOCHS": 1,
-    "BUCKET_LENGTHS": (32,),
-    "EVALUATION_BATCH_SIZE": 4,
-    "CHECKPOINT_STEPS": 0,
+    "recipe.FineTuning.bucket_lengths": (32,),
+    "recipe.FineTuning.evaluation_batch_size": 4,
+    "fitting.Intervals.checkpoint_steps": 0,
 }
 
 

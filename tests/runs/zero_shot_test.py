@@ -128,9 +128,9 @@ def test_wrong_label_words_end_in_one_line(experiment, tmp_path, words):
 @pytest.mark.parametrize(
     "setting, wrong",
     [
-        ("EVALUATION_BATCH_SIZE = 0", "EVALUATION_BATCH_SIZE is 0: give"),
-        ("SOFTMAX_CHUNK = -1", "SOFTMAX_CHUNK is -1: give"),
-        ("BUCKET_LENGTHS = (32, 0)", "BUCKET_LENGTHS"),
+        ("probing.Scoring.batch_size = 0", "EVALUATION_BATCH_SIZE is 0: give"),
+        ("probing.Scoring.softmax_chunk = -1", "SOFTMAX_CHUNK is -1: give"),
+        ("probing.Scoring.bucket_lengths = (32, 0)", "BUCKET_LENGTHS"),
         ("NUM_EXAMPLES = 0", "NUM_EXAMPLES"),
     ],
 )
@@ -176,8 +176,14 @@ def test_batches_and_buckets_change_nothing(experiment, tmp_path):
     found = []
     for i, settings in enumerate(
         (
-            ["EVALUATION_BATCH_SIZE = 40", "BUCKET_LENGTHS = (32,)"],
-            ["EVALUATION_BATCH_SIZE = 3", "BUCKET_LENGTHS = ()"],
+            [
+                "probing.Scoring.batch_size = 40",
+                "probing.Scoring.bucket_lengths = (32,)",
+            ],
+            [
+                "probing.Scoring.batch_size = 3",
+                "probing.Scoring.bucket_lengths = ()",
+            ],
         )
     ):
         status, errors = probe(experiment, tmp_path / str(i), *settings)
@@ -189,12 +195,15 @@ def test_batches_and_buckets_change_nothing(experiment, tmp_path):
 @pytest.mark.parametrize(
     "settings, expected",
     [
-        (["PROBE = 'kola'"], "no probe 'kola': did you mean 'cola'"),
+        (
+            ["probes.probe.name = 'kola'"],
+            "no probe 'kola': did you mean 'cola'",
+        ),
         (["SPLIT = 'dve'"], "'dve'"),
         (["PRESET = 'nowhere'"], "PRESET nowhere"),
-        (["PROBE = 'race'"], "RACE"),
+        (["probes.probe.name = 'race'"], "RACE"),
         (["NUM_EXAMPLES = -5"], "NUM_EXAMPLES or NUM_PROBE_EXAMPLES is -5"),
-        (["PROBE = ('cola',)"], "no probe ('cola',)"),
+        (["probes.probe.name = ('cola',)"], "no probe ('cola',)"),
     ],
 )
 def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
@@ -208,14 +217,22 @@ def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
 def test_probes_during_pretraining(experiment, tmp_path):
     """They are measured at powers of two and change no weight."""
     pretraining = kill_run.Experiment(
-        tmp_path, backend=keras.config.backend(), SAMPLE_STEPS=0
+        tmp_path,
+        backend=keras.config.backend(),
+        **{"fitting.Intervals.sample_steps": 0},
     )
+    probing = kill_run.Experiment(
+        tmp_path,
+        backend=keras.config.backend(),
+        **{"fitting.Intervals.sample_steps": 0},
+    )
+    probing.gin_files += ("gin/zero_shot/while_pretraining.gin",)
     probed, plain = tmp_path / "probed", tmp_path / "plain"
     status, errors = run(
-        pretraining.command(
+        probing.command(
             probed,
             PROBES=("cola",),
-            FIRST_PROBE_STEP=4,
+            **{"probing.Probing.first_step": 4},
             DATA_DIR=str(experiment.directory / "data"),
         )[3:]
     )

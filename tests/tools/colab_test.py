@@ -16,15 +16,15 @@ SMALL = {
     "NUM_STEPS": 20,
     "NUM_EPOCHS": 1,
     "PRETRAINING_DIALS": {
-        "SAMPLE_WORDS": 20000,
+        "corpora.Corpus.sample_words": 20000,
         "VOCABULARY_SIZE": 400,
         "NUM_LAYERS": 1,
-        "EVALUATION_STEPS": 10,
-        "EVALUATION_TOKENS": 300,
-        "FINAL_EVALUATION_TOKENS": 300,
+        "fitting.Intervals.evaluation_steps": 10,
+        "held_out.Evaluation.tokens": 300,
+        "held_out.Evaluation.final_tokens": 300,
         "WARMUP_STEPS": 3,
         "BATCH_SIZE": 8,
-        "SAMPLE_STEPS": 0,
+        "fitting.Intervals.sample_steps": 0,
     },
     "FINE_TUNING_DIALS": {"NUM_TRAIN_EXAMPLES": 64},
 }
@@ -144,7 +144,7 @@ def test_tpu_with_its_own_tensorflow(machine, monkeypatch):
     names = {"os": os, "subprocess": subprocess}
     exec(source("device"), names)
     assert names["overlay"] == "tpu"
-    assert names["device_dials"]["TPU"] == "local"
+    assert names["device_dials"]["strategy.Devices.tpu"] == "local"
 
 
 def install(directory, url):
