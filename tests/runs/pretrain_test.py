@@ -212,7 +212,10 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
         ({"BATCH_SIZE": 5}, ["BATCH_SIZE 5", "MICROBATCH_SIZE 2"]),
         ({"DTYPE": "float23"}, ["DTYPE", "mixed_bfloat16"]),
         ({"SEQUENCE_LENGTH": 33}, ["SEQUENCE_LENGTH 33", "32 positions"]),
-        ({"SEQUENCE_LENGTH": 1}, ["2 tokens or more"]),
+        (
+            {"SEQUENCE_LENGTH": 1},
+            ["SEQUENCE_LENGTH is 1: give a whole number from 2"],
+        ),
     ],
 )
 def test_mistakes(experiment, settings, expected):

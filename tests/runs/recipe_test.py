@@ -65,7 +65,7 @@ def test_longest_sequence(given, positions, expected):
         ({"sequence_length": -5}, "`sequence_length` is -5: give .* or None"),
         ({"sequence_length": 0}, "`sequence_length` is 0"),
         ({"clip_norm": -1}, "`clip_norm` is -1: give a number"),
-        ({"lm_loss_weight": "a"}, "LM_LOSS_WEIGHT is 'a': give a number"),
+        ({"lm_loss_weight": "a"}, "`lm_loss_weight` is 'a': give a number"),
         ({"classifier_dropout": 2}, "`classifier_dropout` is 2: give a number"),
         ({"num_epochs": 1.5}, "`num_epochs` is 1.5: give a whole number"),
         ({"evaluation_batch_size": 0}, "`evaluation_batch_size` is 0"),

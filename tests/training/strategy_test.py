@@ -43,7 +43,7 @@ def test_one_device_is_not_two():
 
 
 FOREIGN = {
-    "tensorflow": ["data_parallel", "mirorred", None],
+    "tensorflow": ["data_parallel", "mirorred"],
     "jax": ["mirrored", "multi_worker", "tpu"],
     "torch": ["mirrored", "data_parallel"],
 }
