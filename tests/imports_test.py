@@ -26,10 +26,11 @@ ALLOWED = {
     "serving": {"text", "data.tf_transforms"},
     "models": {"layers", "text", "data.transforms"},
     "convert": {"models", "text"},
+    "sample_world": {"data.examples"},
     "tasks": {"data", "layers.heads", "training.losses", "evaluation.metrics"},
     "runs": {
         *("text", "data", "tasks", "layers", "models", "training"),
-        *("evaluation", "convert", "serving", "gin_reader"),
+        *("evaluation", "convert", "serving", "gin_reader", "sample_world"),
     },
     # The modules beside the folders: main and what reads the configuration.
     "": {"bindings", "configuration", "gin_reader", "start_up", "workdir"},
@@ -91,7 +92,9 @@ def parse(module):
         ("text/words.py", "data.books", False),
         ("data/books.py", "text.words", True),
         ("data/books.py", "data.shards", True),
-        ("data/sample_world/world.py", "data.sample_world.names", True),
+        ("sample_world/world.py", "sample_world.tables", True),
+        ("sample_world/world.py", "text.words", False),
+        ("tasks/nli.py", "sample_world.corpus", False),
         ("layers/attention.py", "models.backbone", False),
         ("layers/attention.py", "errors", True),
         ("runs/pretrain.py", "training.losses", True),
