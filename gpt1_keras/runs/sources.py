@@ -10,8 +10,8 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data import corpus
-from gpt1_keras.data.sample_world import benchmarks
-from gpt1_keras.data.sample_world import corpus as sample_world
+from gpt1_keras.sample_world import benchmarks
+from gpt1_keras.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 # -----------------------------------------------------------------------------

@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from gpt1_keras import config
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.sample_world import benchmarks as sample_benchmarks
 from gpt1_keras.runs import export
 from gpt1_keras.runs import presets
+from gpt1_keras.sample_world import benchmarks as sample_benchmarks
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import custom
 from gpt1_keras.text import train_vocabulary

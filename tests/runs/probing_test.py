@@ -11,9 +11,9 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import packing
-from gpt1_keras.data.sample_world import benchmark_files
 from gpt1_keras.runs import sources
 from gpt1_keras.runs import zero_shot
+from gpt1_keras.sample_world import benchmark_files
 from gpt1_keras.tasks import zero_shot as zero_shot_lib
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task

@@ -35,7 +35,7 @@ def measure(*, sizes, rounds, words=_WORDS):
 def _measure(directory, words, rounds):
     from gpt1_keras.data import corpus
     from gpt1_keras.data import tf_raw_text
-    from gpt1_keras.data.sample_world import corpus as corpus_lib
+    from gpt1_keras.sample_world import corpus as corpus_lib
 
     corpus_lib.write_corpus(directory / "books", words=words)
     settings = {

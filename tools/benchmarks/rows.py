@@ -32,9 +32,9 @@ def measure(*, sizes, rounds, rows=_ROWS):
 
 
 def _measure(directory, rows, rounds):
-    from gpt1_keras.data.sample_world import benchmarks as sample_world
     from gpt1_keras.evaluation import scoring
     from gpt1_keras.runs import finetune
+    from gpt1_keras.sample_world import benchmarks as sample_world
     from gpt1_keras.tasks import benchmarks
 
     sample_world.write_benchmarks(

@@ -6,7 +6,7 @@ import tempfile
 
 def paragraphs(words):
     """Return about `words` words (int) as a list of paragraphs."""
-    from gpt1_keras.data.sample_world import corpus
+    from gpt1_keras.sample_world import corpus
 
     with tempfile.TemporaryDirectory() as directory:
         folder = pathlib.Path(directory) / "books"

@@ -1,0 +1,63 @@
+"""The official readers read the files, whose split of rows is as asked."""
+
+import collections
+
+import pytest
+
+from gpt1_keras.data.readers import glue
+from gpt1_keras.data.readers import lambada
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering
+from gpt1_keras.data.readers import winograd
+
+READERS = {
+    **{
+        name: getattr(glue, f"read_{name}")
+        for name in "cola sst2 mrpc qqp stsb mnli qnli rte wnli".split()
+    },
+    "snli": nli.read_snli,
+    "scitail": nli.read_scitail,
+    "race": question_answering.read_race,
+    "story_cloze": question_answering.read_story_cloze,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_row_is_read_and_stands_in_one_split(name, folder):
+    parts = {s: READERS[name](folder, s) for s in ("train", "dev", "test")}
+    twice = 2 if name == "mnli" else 1
+    sizes = {split: len(part) for split, part in parts.items()}
+    expected = {"train": 120, "dev": 24 * twice, "test": 12 * twice}
+    if name == "story_cloze":
+        # The reader divides one file, by the official shares.
+        expected = {"train": 115, "dev": 29, "test": 12}
+    assert sizes == expected
+    keys = [
+        (*sorted((e.text, e.text_pair)), *sorted(e.choices))
+        for part in parts.values()
+        for e in part
+    ]
+    assert len(set(keys)) == len(keys)
+    labels = collections.Counter(e.label for e in parts["train"])
+    assert None not in labels and max(labels.values()) < 0.75 * 120
+    unlabelled = {e.label is None for e in parts["test"]}
+    assert unlabelled == {hasattr(glue, f"read_{name}")}
+
+
+def test_zero_shot_files(folder):
+    assert len(glue.read_ax(folder, "test")) == 12
+    assert len(winograd.read_dprd(folder, "train")) == 120
+    found = {
+        "dprd": winograd.read_dprd(folder, "test"),
+        "wsc": winograd.read_wsc(folder, "test"),
+        "pdp": winograd.read_pdp(folder, "test"),
+    }
+    for name, part in found.items():
+        assert len(part) == 12
+        for e in part:
+            assert "because [MASK] " in e.text and len(e.choices) == 2
+            assert e.text_pair in (("",) if name == "pdp" else ("he", "she"))
+    for split, size in (("dev", 24), ("test", 12)):
+        part = lambada.read(folder, split)
+        assert len(part) == size
+        assert all(e.text == e.text.lower() for e in part)

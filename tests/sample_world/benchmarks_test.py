@@ -1,0 +1,31 @@
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.sample_world import benchmarks
+
+NUMBERS = {"num_train": 120, "num_dev": 24, "num_test": 12}
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_the_same_arguments_give_the_same_bytes(folder, tmp_path):
+    benchmarks.write_benchmarks(tmp_path / "again", **NUMBERS)
+    assert contents(tmp_path / "again") == contents(folder)
+
+
+def test_too_few_and_too_many_are_refused(tmp_path, monkeypatch):
+    numbers = {"num_train": 9, "num_dev": 1, "num_test": 9}
+    with pytest.raises(errors.InputError, match="1 dev examples"):
+        benchmarks.write_benchmarks(tmp_path / "a", **numbers)
+    same = examples.Example("The same.", label="1")
+    monkeypatch.setattr(benchmarks, "_MOST_VAIN_DRAWS", 5)
+    with pytest.raises(errors.InputError, match="no more than 1 "):
+        benchmarks.Source(0, "cola").take(lambda _: [same], 2)
+    assert list(tmp_path.iterdir()) == []

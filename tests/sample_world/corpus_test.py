@@ -1,0 +1,64 @@
+import collections
+import math
+import os
+import re
+import subprocess
+import sys
+
+from gpt1_keras.sample_world import corpus
+from gpt1_keras.sample_world import world
+
+
+def test_size_and_shape(books):
+    assert len(books) == corpus.MIN_BOOKS
+    assert 40_000 <= sum(len(text.split()) for text in books) <= 48_000
+    for text in books:
+        assert text.isascii() and text.endswith("The End\n\n")
+        assert all(line == "" for line in text.split("\n")[1::2])
+        assert not re.search(r"[][{}<>|]|  | [.,]|\ban? an? ", text)
+
+
+def test_the_same_bytes_in_every_process():
+    program = (
+        "import sys; from gpt1_keras.sample_world import corpus\n"
+        "sys.stdout.writelines(corpus.Book(1, 2, words=3000).paragraphs())"
+    )
+    expected = "".join(corpus.Book(1, 2, words=3000).paragraphs())
+    for hash_seed in ("1", "2"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+        command = [sys.executable, "-c", program]
+        assert expected.encode() == subprocess.check_output(
+            command, env=environment
+        )
+    assert expected != "".join(corpus.Book(2, 2, words=3000).paragraphs())
+
+
+def test_facts_come_back(books):
+    text = " ".join(" ".join(books).split())
+    people = world.build_world(3, 0).people
+    named = collections.Counter(re.findall(r"\w+", text))
+    assert sum(named[person.first] > 40 for person in people) > 20
+    told = 0
+    for name, relation in (("great fear", "fear"), ("dearest wish", "wish")):
+        for person in people:
+            claim = f"{person.first}'s {name} is "
+            right = text.count(f"{claim}{person.traits[relation]}")
+            assert text.count(claim) == right
+            told += right
+    assert told > 5
+
+
+def test_text_is_far_from_random_words(books):
+    """Pairs of words of other books give a quarter of the perplexity."""
+    train = " ".join(books[:3]).lower().split()
+    test = " ".join(books[3:]).lower().split()
+    ones = collections.Counter(train)
+    pairs = collections.Counter(zip(train, train[1:], strict=False))
+    firsts = collections.Counter(train[:-1])
+    losses = [0.0, 0.0]
+    for first, second in zip(test, test[1:], strict=False):
+        unigram = (ones[second] + 1) / (len(train) + len(ones) + 1)
+        bigram = (pairs[first, second] + unigram) / (firsts[first] + 1)
+        losses[0] -= math.log(unigram)
+        losses[1] -= math.log(bigram)
+    assert losses[1] < losses[0] - math.log(4) * (len(test) - 1)
