@@ -42,9 +42,15 @@ def clean_gin():
 
 
 def commands(text):
-    """All main commands in `text`; a backslash continues a line."""
+    """All main commands in `text`; a backslash continues a line.
+
+    In backticks they may begin with --gin, as in WORKSPACE.md.
+    """
     text = re.sub(r"\\\n#?\s*", "", text)
-    return [line for line in re.findall(rf"{MAIN}[^`\n|]*", text)]
+    short = re.findall(r"`(--gin [^`\n|]*--(?:set|workdir) [^`\n|]*)`", text)
+    return re.findall(rf"{MAIN}[^`\n|]*", text) + [
+        f"{MAIN} {arguments}" for arguments in short
+    ]
 
 
 def parse_command(command):
@@ -118,8 +124,8 @@ def test_commands_in_documents_parse():
 
 def test_pretraining_loads_no_task_code():
     program = (
-        "import sys; from gpt1_keras import configuration;"
-        "configuration.resolve(['gin/pretrain.gin'], []);"
+        "import sys; from gpt1_keras import config;"
+        "config.resolve(['gin/pretrain.gin'], []);"
         "print([m for m in sys.modules if m.startswith('gpt1_keras.tasks')])"
     )
     result = subprocess.run(
