@@ -24,7 +24,6 @@ PUBLIC = {
     "pretrain.pretrain": "gpt1_keras.runs.pretrain.pretrain",
     "report.report": "gpt1_keras.runs.report.report",
     "submission.submission": "gpt1_keras.runs.submission.submission",
-    "suite.suite": "gpt1_keras.runs.grid.suite",
     "view.view": "gpt1_keras.runs.view.view",
     "zero_shot.zero_shot": "gpt1_keras.runs.zero_shot.zero_shot",
     # Data.
@@ -71,6 +70,7 @@ PUBLIC = {
 RENAMED = {
     "pretrain.Evaluation": "held_out.Evaluation",
     "finetune.FineTuning": "recipe.FineTuning",
+    "suite.suite": "grid.grid",
     "export.export.tolerance": "export.Agreement.tolerance",
     "pretrain.pretrain.jit_compile": "strategy.Devices.jit_compile",
     "pretrain.Training.jit_compile": "strategy.Devices.jit_compile",
@@ -93,6 +93,8 @@ ADDED = {
     "pretrain.pretrain.devices": "strategy.Devices",
     "finetune.finetune.devices": "strategy.Devices",
     "export.export.agreement": "export.Agreement",
+    "grid.grid.training": "recipe.FineTuning",
+    "grid.grid.pretrained": "pretrained.Pretrained",
 }
 
 # Former dial -> parameters, in the order in which they are tried. The dials

@@ -1,205 +1,59 @@
-"""`result.json`: what a run found, written last."""
+"""`metrics.jsonl` and `result.json`: written and read in one place.
+
+A run appends to `metrics.jsonl` while it works and writes `result.json` last,
+so the existence of a result says that the run is finished. Whatever is read
+back is checked here: a damaged file is one line that names the place.
+"""
 
 import json
 import pathlib
 import subprocess
 import time
 
-import keras
 import numpy as np
 from absl import logging
-from tensorboard.compat.proto import event_pb2
-from tensorboard.compat.proto import summary_pb2
-from tensorboard.summary.writer import event_file_writer
 
 from gpt1_keras import errors
 from gpt1_keras import files
 
-# -----------------------------------------------------------------------------
-# JSON that runs wrote; what is damaged is named with its line.
-
-
-def read_json(path):
-    """Return the object in a JSON file.
-
-    Args:
-        path: pathlib.Path.
-
-    Raises:
-        InputError: it is not a JSON object.
-    """
-    return _parse(path.read_text(encoding="utf-8", errors="replace"), path, 1)
-
-
-def read_json_lines(path):
-    """Return the objects of a `metrics.jsonl`; a torn last line is left out.
-
-    Args:
-        path: pathlib.Path, which need not exist.
-
-    Raises:
-        InputError: a line is not a JSON object; names it.
-    """
-    if not path.exists():
-        return []
-    *lines, _ = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    return [_parse(line, path, number) for number, line in enumerate(lines, 1)]
-
-
-def check_objects(path, found, names):
-    """Refuse an object in which something else stands for an object.
-
-    Args:
-        path: pathlib.Path of the file, for the message.
-        found: dict, what `read` returned.
-        names: iterable of str, keys whose values are objects where they are.
-
-    Raises:
-        InputError: one is not; names it.
-    """
-    for name in names:
-        if not isinstance(found.get(name, {}), dict):
-            raise _damaged(path, f"{name!r} is not an object")
-
-
-def _parse(text, path, first_line):
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        line, why = first_line + error.lineno - 1, error.msg
-    else:
-        if isinstance(found, dict):
-            return found
-        line, why = first_line, "not an object"
-    raise _damaged(f"{path}:{line}", why)
-
-
-def _damaged(place, why):
-    return errors.InputError(
-        f"{place}: is damaged ({why}): run it again, or take its folder out of"
-        " RESULTS"
-    )
-
-
-# -----------------------------------------------------------------------------
-# `metrics.jsonl` and TensorBoard: what a run measured, step by step.
-
-
-class History:
-    """Appends one JSON object per line, and the same to TensorBoard.
-
-    Args:
-        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
-        step: int. Where the run begins: lines of later steps, written by a
-            run that was killed, are removed.
-    """
-
-    def __init__(self, workdir, *, step):
-        self.path = pathlib.Path(workdir) / "metrics.jsonl"
-        kept = [
-            line for line in read_metrics(self.path) if line["step"] <= step
-        ]
-        files.write_atomic(
-            self.path, "".join(json.dumps(line) + "\n" for line in kept)
-        )
-        self._before = max((line.get("seconds", 0) for line in kept), default=0)
-        self._started = time.monotonic()
-        self._file = open(self.path, "a", encoding="utf-8")
-        self._events = event_file_writer.EventFileWriter(
-            str(pathlib.Path(workdir) / "tensorboard")
-        )
-
-    @property
-    def seconds(self):
-        """Wall time of the run so far, earlier processes included."""
-        return self._before + time.monotonic() - self._started
-
-    def write(self, step, **values):
-        """Record numbers and texts of one step, and the time."""
-        values["seconds"] = round(self.seconds, 1)
-        values = {
-            key: value if isinstance(value, (str, int)) else float(value)
-            for key, value in values.items()
-        }
-        self._file.write(json.dumps({"step": step, **values}) + "\n")
-        self._file.flush()
-        split = values.get("split", "train")
-        self._events.add_event(
-            event_pb2.Event(
-                wall_time=time.time(),
-                step=step,
-                summary=summary_pb2.Summary(
-                    value=[
-                        summary_pb2.Summary.Value(
-                            tag=f"{split}/{key}", simple_value=value
-                        )
-                        for key, value in values.items()
-                        if not isinstance(value, str)
-                    ]
-                ),
-            )
-        )
-
-    def close(self):
-        """Bring everything to the disk."""
-        self._file.close()
-        self._events.close()
-
-
-def read_metrics(path):
-    """Return the objects of a `metrics.jsonl`; a torn last line is left out.
-
-    Args:
-        path: path, which need not exist.
-    """
-    lines = []
-    if not pathlib.Path(path).exists():
-        return lines
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if not line.endswith("\n"):
-                break
-            lines.append(json.loads(line))
-    return lines
-
-
-def perplexity(loss):
-    """`exp(loss)`, infinite rather than an error for a huge loss."""
-    with np.errstate(over="ignore"):
-        return float(np.exp(np.float64(loss)))
-
-
-# -----------------------------------------------------------------------------
-# `result.json`: what a run found, written last.
-
-_ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+METRICS = "metrics.jsonl"
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def path(workdir):
-    """Return where the result of a workdir lies."""
+    """Return the path of a workdir's `result.json`."""
     return pathlib.Path(workdir) / "result.json"
 
 
 def read(workdir):
-    """Return the result of a finished run, or None."""
+    """Return the result of a finished run, None where there is none.
+
+    Raises:
+        InputError: the file is damaged.
+    """
     if not path(workdir).exists():
         return None
-    return read_json(path(workdir))
+    found = read_json(path(workdir))
+    _check(found, _RESULT, path(workdir))
+    shown = [found.get(name) or [] for name in ("pieces", "log_probabilities")]
+    if len(shown[0]) != len(shown[1]):
+        raise _damaged(path(workdir), "a log-probability for each piece")
+    return found
 
 
-def is_finished(workdir, config_sha256, advice="for another try"):
-    """Return whether this very configuration is finished, and say so.
+def is_finished(workdir, config_sha256, advice="to run it again,"):
+    """Return whether this very configuration is finished, and log it.
 
     Args:
         workdir: path.
         config_sha256: str.
-        advice: str, what else than another workdir can be given.
+        advice: str, what else to do than to give another workdir.
     """
     found = read(workdir)
-    if not found or found["config_sha256"] != config_sha256:
+    if not found or found.get("config_sha256") != config_sha256:
         return False
     logging.info(
-        "%s: finished before, nothing is done again; %s give another --workdir",
+        "%s: already finished; nothing to do (%s give another --workdir)",
         path(workdir),
         advice,
     )
@@ -225,19 +79,21 @@ def write(
     Args:
         workdir: path.
         run: str. The verb, such as `pretrain`.
-        task: str. What was learnt or measured.
-        split: str. On which part of the data.
+        task: str. What was trained on or measured.
+        split: str. The split that was scored.
         metrics: dict of numbers.
         paper: dict of the paper's numbers for the same, may be empty.
         num_examples: int. Examples (tokens for a language model) scored.
-        seed: int.
+        seed: int, list of ints or None.
         config_sha256: str.
         seconds: float. Wall time of the run, over all its processes.
-        **more: other facts of this kind of run.
+        **more: further facts that only this kind of run has.
 
     Returns:
         its path.
     """
+    import keras  # Reading results needs no backend.
+
     record = {
         "run": run,
         "task": task,
@@ -270,3 +126,200 @@ def _git_commit():
     except (OSError, subprocess.CalledProcessError):
         return None
     return answer.stdout.strip()
+
+
+class History:
+    """Appends one JSON object per line, and the same to TensorBoard.
+
+    Args:
+        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
+        step: int. Where the run starts or resumes: lines of later steps,
+            written by a run that was killed, are removed.
+    """
+
+    def __init__(self, workdir, *, step):
+        # Loaded late: reading results needs none of it.
+        from tensorboard.summary.writer import event_file_writer
+
+        workdir = pathlib.Path(workdir)
+        self.path = workdir / METRICS
+        kept = [
+            line for line in read_metrics(self.path) if line["step"] <= step
+        ]
+        files.write_atomic(
+            self.path, "".join(json.dumps(line) + "\n" for line in kept)
+        )
+        self._before = max((line.get("seconds", 0) for line in kept), default=0)
+        self._started = time.monotonic()
+        self._file = open(self.path, "a", encoding="utf-8")
+        self._events = event_file_writer.EventFileWriter(
+            str(workdir / "tensorboard")
+        )
+
+    @property
+    def seconds(self):
+        """Wall time of the run so far, earlier processes included."""
+        return self._before + time.monotonic() - self._started
+
+    def write(self, step, **values):
+        """Record numbers and texts of one step, and the time."""
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.compat.proto import summary_pb2
+
+        values["seconds"] = round(self.seconds, 1)
+        values = {
+            key: value if isinstance(value, (str, int)) else float(value)
+            for key, value in values.items()
+        }
+        self._file.write(json.dumps({"step": step, **values}) + "\n")
+        self._file.flush()
+        split = values.get("split", "train")
+        scalars = [
+            summary_pb2.Summary.Value(tag=f"{split}/{key}", simple_value=value)
+            for key, value in values.items()
+            if not isinstance(value, str)
+        ]
+        self._events.add_event(
+            event_pb2.Event(
+                wall_time=time.time(),
+                step=step,
+                summary=summary_pb2.Summary(value=scalars),
+            )
+        )
+
+    def close(self):
+        """Flush everything to the disk."""
+        self._file.close()
+        self._events.close()
+
+
+def perplexity(loss):
+    """Return `exp(loss)`, infinite rather than an error for a huge loss."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(np.float64(loss)))
+
+
+def read_metrics(path):
+    """Return the lines of a `metrics.jsonl` as dicts.
+
+    A last line without its end, left by a killed run, is left out.
+
+    Args:
+        path: path, which need not exist.
+
+    Raises:
+        InputError: a line is damaged; names it.
+    """
+    if not pathlib.Path(path).exists():
+        return []
+    lines = []
+    *texts, _ = _text(path).split("\n")
+    for number, text in enumerate(texts, 1):
+        lines.append(_parse(text, path, number))
+        _check(lines[-1], _LINE, f"{path}:{number}")
+        if not isinstance(lines[-1].get("step"), int):
+            raise _damaged(f"{path}:{number}", "a step")
+    return lines
+
+
+def read_json(path):
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: it is missing, or not a JSON object.
+    """
+    return _parse(_text(path), path, 1)
+
+
+def _text(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise errors.InputError(
+            f"{path} cannot be read: {error.strerror}"
+        ) from None
+
+
+def _parse(text, path, first_line):
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"{path}:{first_line + error.lineno - 1}"
+        raise _damaged(place, f"JSON ({error.msg})") from None
+    except (ValueError, RecursionError):  # endless digits or brackets
+        raise _damaged(f"{path}:{first_line}", "JSON") from None
+    if not isinstance(found, dict):
+        raise _damaged(f"{path}:{first_line}", "an object")
+    return found
+
+
+def _damaged(place, expected):
+    return errors.InputError(
+        f"{place}: damaged, expected {expected}; run it again with another"
+        " --workdir, or remove the folder"
+    )
+
+
+def _check(found, kinds, place):
+    """Refuse values of a wrong kind; None, for unknown, is of every kind."""
+    for name, value in found.items():
+        expected, is_right = kinds.get(name, kinds[None])
+        if value is not None and not is_right(value):
+            raise _damaged(place, f"{expected} under {name!r}")
+
+
+def _is_number(value):
+    # No integer that a float cannot hold.
+    return isinstance(value, float) or (
+        isinstance(value, int) and abs(value) < 2**63
+    )
+
+
+def _is_text(value):
+    return isinstance(value, str) and "\0" not in value
+
+
+def _list_of(is_right):
+    return lambda found: isinstance(found, list) and all(map(is_right, found))
+
+
+def _dict_of(is_right):
+    return lambda found: (
+        isinstance(found, dict)
+        and all(value is None or is_right(value) for value in found.values())
+    )
+
+
+_has_numbers = _dict_of(_is_number)
+_NUMBER = ("a number", _is_number)
+_TEXT = ("a text", _is_text)
+_NUMBERS = ("numbers", _has_numbers)
+# What values other programs and the report rely on must be; None stands for
+# all other names.
+_RESULT = {
+    None: ("", lambda value: True),
+    **dict.fromkeys(
+        ("run", "task", "split", "backbone", "config_sha256")
+        + ("preset", "corpus", "attention"),
+        _TEXT,
+    ),
+    **dict.fromkeys(
+        ("num_examples", "num_train_examples", "num_steps", "seconds")
+        + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
+        + ("random", "lm_loss_weight", "num_transferred_layers"),
+        _NUMBER,
+    ),
+    **dict.fromkeys(("metrics", "train_metrics", "majority"), _NUMBERS),
+    "paper": (
+        "numbers",
+        _dict_of(lambda value: _is_number(value) or _has_numbers(value)),
+    ),
+    "seeds": ("metrics of each seed", _dict_of(_has_numbers)),
+    "pieces": ("texts", _list_of(_is_text)),
+    "log_probabilities": ("numbers", _list_of(_is_number)),
+}
+_LINE = {
+    None: _NUMBER,
+    "split": _TEXT,
+    "sample": ("a text", lambda value: isinstance(value, str)),
+}

@@ -1,4 +1,8 @@
-"""Results that may be compared: over seeds, and between settings."""
+"""Runs read from their workdirs, and which of them may be compared.
+
+Everything comes from files: `result.json`, `metrics.jsonl`, `config.gin` and
+the preset's `config.json`. No model is loaded.
+"""
 
 import dataclasses
 import functools
@@ -12,23 +16,15 @@ from gpt1_keras import config as config_lib
 from gpt1_keras import errors
 from gpt1_keras import results as results_lib
 
-# -----------------------------------------------------------------------------
-# Workdirs of runs, known by their files alone: no model is loaded.
-
-_RESULT = "result.json"
-_METRICS = "metrics.jsonl"
-_OBJECTS = ("metrics", "seeds", "train_metrics", "majority", "paper")
 # Folders inside a workdir that hold no workdirs.
 _INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
 # A seed of a task of a row of a grid: its config.gin lies three folders above.
 _LEVELS = 4
-# Runs whose macros say how each of their results was fine-tuned.
-_FINE_TUNING = ("finetune.finetune", "suite.suite")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """One workdir.
+    """A workdir.
 
     Attributes:
         path: pathlib.Path, as it was found.
@@ -36,24 +32,27 @@ class Run:
         bindings: `config.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
+        files: dict from a seed, or None for the workdir itself, to a pair of
+            the `result.json` dict and the lines of `metrics.jsonl`.
     """
 
     path: pathlib.Path
     result: dict
-    bindings: config_lib.Bindings | None
-    config: pathlib.Path | None
+    bindings: config_lib.Bindings | None = None
+    config: pathlib.Path | None = None
+    files: dict = dataclasses.field(default_factory=dict)
 
     @property
     def kind(self):
         """The verb, such as "finetune"; None if no file says it."""
-        if "run" in self.result:
-            return self.result["run"]
-        return self._function.rpartition(".")[2] or None
+        return self.result.get("run") or (
+            self._function.rpartition(".")[2] or None
+        )
 
     @property
     def task(self):
         """Name of the task, None if no file says it."""
-        return self.result.get("task") or self.macro("TASK")
+        return self.result.get("task") or self.macro("TASK", str)
 
     @property
     def is_sample(self):
@@ -87,8 +86,8 @@ class Run:
         """Layers of the network; None if no file says it."""
         if self.backbone == "lstm":
             return 1
-        found = self._preset.get("config", {}).get("num_layers")
-        return self.macro("NUM_LAYERS") if found is None else found
+        found = self._preset.get("num_layers")
+        return self.macro("NUM_LAYERS", int) if found is None else found
 
     @property
     def row(self):
@@ -111,83 +110,122 @@ class Run:
 
     @property
     def seeds(self):
-        """Return {seed: metrics} of the result."""
-        if "seeds" in self.result:
+        """{seed: metrics} of the result."""
+        if self.result.get("seeds"):
             return self.result["seeds"]
-        if "metrics" not in self.result:
+        if not self.result.get("metrics"):
             return {}
         return {str(self.result.get("seed")): self.result["metrics"]}
 
     @property
     def modified(self):
         """When the result was written, in seconds."""
-        path = self.path / (_RESULT if self.result else _METRICS)
+        path = results_lib.path(self.path)
+        path = path if self.result else self.path / results_lib.METRICS
         return path.stat().st_mtime
 
-    def macro(self, name):
-        """Return the value of a macro in `config.gin`, None without one."""
-        return self.bindings and self.bindings.dial(name)
+    def macro(self, name, kind=object):
+        """Return a dial in `config.gin`, None if it is not of a kind."""
+        value = self.bindings and self.bindings.dial(name)
+        return value if isinstance(value, kind) else None
 
     def seed_folder(self, seed):
         """Return the folder of a seed's own files."""
         return (
-            self.path / f"seed_{seed}" if "seeds" in self.result else self.path
+            self.path / f"seed_{seed}"
+            if seed in (self.result.get("seeds") or {})
+            else self.path
         )
 
     def training_metrics(self, seed):
-        """Return the metrics on training examples, {} without any."""
-        path = self.seed_folder(seed) / _RESULT
-        found = results_lib.read_json(path) if path.exists() else self.result
-        return found.get("train_metrics", {})
+        """Return a seed's metrics on training examples, {} without any."""
+        return self._files(seed)[0].get("train_metrics") or {}
 
     def lines(self, seed=None):
-        """Return the objects of `metrics.jsonl`, of a seed where given."""
-        return results_lib.read_json_lines(self.seed_folder(seed) / _METRICS)
+        """Return the lines of `metrics.jsonl`, of a seed where given."""
+        return self._files(seed)[1]
+
+    def _files(self, seed):
+        return self.files.get(seed) or self.files.get(None) or ({}, [])
 
     @property
     def _function(self):
         reference = self.macro("RUN")
-        return reference.name if reference is not None else ""
+        return getattr(reference, "name", "")
 
     def _fine_tuning(self, name):
-        """A fact of fine-tuning: from the result, else from the macros."""
+        """Return a number of fine-tuning: from the result, else a macro."""
         if name in self.result:
             return self.result[name]
-        if self._function not in _FINE_TUNING:
+        is_full = self.macro("ROWS") in (None, ("full",))
+        if self._function == "grid.grid" and not is_full:
+            return None  # Rows of a grid differ from its macros.
+        if self._function not in ("finetune.finetune", "grid.grid"):
             return None
-        return self.macro(name.upper())
+        return self.macro(name.upper(), int | float)
 
     @functools.cached_property
     def _preset(self):
-        """`config.json` of the network, or of the one it began with."""
+        """Class and layers of the network, or of the one it began with."""
         own = [self.seed_folder(seed) for seed in self.seeds] or [self.path]
-        source = self.result.get("preset") or self.macro("PRESET")
+        source = self.result.get("preset") or self.macro("PRESET", str)
         places = [folder / "preset" for folder in own]
-        if isinstance(source, str):
+        if source:
             places += [pathlib.Path(source), pathlib.Path(source) / "preset"]
         for place in places:
-            if (place / "config.json").is_file():
-                return results_lib.read_json(place / "config.json")
+            path = place / "config.json"
+            if not os.path.isfile(path):
+                continue
+            found = results_lib.read_json(path)
+            config = found.get("config")
+            layers = isinstance(config, dict) and config.get("num_layers")
+            return {
+                "class_name": found.get("class_name"),
+                "num_layers": layers if type(layers) is int else None,
+            }
         return {}
 
 
-def find_runs(folders):
-    """Return the `Run`s in or below some folders, in the order of their paths.
+def read(path):
+    """Return the `Run` of one workdir.
 
-    A workdir has a `result.json`, or a `metrics.jsonl` alone while it is not
-    finished. The `seed_N/` below an aggregate belong to it.
+    Args:
+        path: pathlib.Path of a folder with a `result.json`, or with a
+            `metrics.jsonl` alone while the run is not finished.
+
+    Raises:
+        InputError: a file in it is damaged.
+    """
+    files = {None: _read_files(path)}
+    result = files[None][0]
+    for seed in result.get("seeds") or {}:
+        files[seed] = _read_files(path / f"seed_{seed}")
+    bindings, config = _read_config(path, result.get("config_sha256"))
+    run = Run(path, result, bindings, config, files)
+    run._preset  # Read now, so that a damaged file is named here.
+    return run
+
+
+def find(folders):
+    """Find the runs in or below some folders, in the order of their paths.
+
+    The `seed_N/` below an aggregate belong to it.
 
     Args:
         folders: iterable of paths.
 
+    Returns:
+        list of `Run`, and a list of (path, what is wrong) of the workdirs
+        that cannot be read.
+
     Raises:
-        InputError: a folder is missing, or a file in it is damaged.
+        InputError: a folder is missing.
     """
-    runs, seen = [], set()
+    runs, unreadable, seen = [], [], set()
     for folder in map(pathlib.Path, folders):
         if not folder.expanduser().is_dir():
             raise errors.InputError(
-                f"RESULTS: {folder} is not a folder: give the workdir of a run,"
+                f"`results`: {folder} is not a folder: give the workdir of a run,"
                 " or a folder that holds some"
             )
         for directory, names, there in os.walk(folder.expanduser()):
@@ -197,35 +235,33 @@ def find_runs(folders):
                 if name not in _INSIDE and not name.startswith(".")
             )
             path = pathlib.Path(directory)
-            if not {_RESULT, _METRICS} & set(there) or path.resolve() in seen:
+            is_run = {"result.json", results_lib.METRICS} & set(there)
+            if not is_run or path.resolve() in seen:
                 continue
             seen.add(path.resolve())
-            runs.append(_read(path))
-            if "seeds" in runs[-1].result:
+            try:
+                runs.append(read(path))
+            except errors.InputError as error:
+                unreadable.append((path, str(error)))
+                continue
+            if runs[-1].result.get("seeds"):
                 names[:] = [n for n in names if not n.startswith("seed_")]
-    return runs
+    return runs, unreadable
 
 
-def _read(path):
-    result = {}
-    if (path / _RESULT).exists():
-        result = results_lib.read_json(path / _RESULT)
-        results_lib.check_objects(path / _RESULT, result, _OBJECTS)
-    config = _find_config(path, result.get("config_sha256"))
-    if config is None:
-        return Run(path, result, None, None)
-    try:
-        found = config_lib.read_bindings(config.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError, tokenize.TokenError):
-        raise errors.InputError(
-            f"{config}: is not gin any more; remove it or take its folder out"
-            " of RESULTS"
-        ) from None
-    return Run(path, result, found, config)
+def _read_files(folder):
+    return (
+        results_lib.read(folder) or {},
+        results_lib.read_metrics(folder / results_lib.METRICS),
+    )
 
 
-def _find_config(path, sha256):
-    """Return the nearest `config.gin` above that the result was made with."""
+def _read_config(path, sha256):
+    """Read the nearest `config.gin` above that the result was made with.
+
+    Returns:
+        its bindings and its path, or None twice.
+    """
     real = path.resolve()
     shown = [path, *path.parents]
     for i, folder in enumerate((real, *real.parents)[:_LEVELS]):
@@ -234,24 +270,25 @@ def _find_config(path, sha256):
         config = folder / "config.gin"
         if not config.is_file():
             continue
-        text = config.read_text(encoding="utf-8", errors="replace")
-        noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
-        if sha256 is None or (noted and noted[1] == sha256):
-            return config
-    return None
+        try:
+            text = config.read_text(encoding="utf-8")
+            noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
+            if sha256 is None or (noted and noted[1] == sha256):
+                return config_lib.read_bindings(text), config
+        except (SyntaxError, ValueError, OSError, tokenize.TokenError):
+            raise errors.InputError(
+                f"{config}: damaged, not gin; remove it or its folder"
+            ) from None
+    return None, None
 
 
-# -----------------------------------------------------------------------------
-# Results that may be compared: over seeds, and between settings.
-
-# What several runs of one setting, or the rows of an ablation, differ in.
+# What the seeds of one setting, or the rows of an ablation, differ in.
 _SEED_PARAMETERS = ("seed", "seeds")
 _COMPARED = {
     *("RUN", "SEED", "SEEDS", "TASK"),
     *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
 }
-# How one run or a run of many (suite, grid) gives a task to fine-tuning.
-_GIVING_FUNCTIONS = ("suite.", "grid.")
+# How a run of one task, or a grid of many, gives a task to fine-tuning.
 _GIVEN = ("finetune.finetune.task", "finetune.finetune.data")
 
 
@@ -260,26 +297,43 @@ class Result:
     """All seeds of one setting.
 
     Attributes:
-        runs: tuple of `comparison.Run` that have the setting.
-        seeds: dict from a seed to its metrics, shares in 0..1.
+        runs: tuple of the `Run`s with this setting.
     """
 
     runs: tuple
-    seeds: dict
 
     @property
     def run(self):
         """The first of the runs: what it says holds for all."""
         return self.runs[0]
 
+    @functools.cached_property
+    def run_of_seed(self):
+        """{seed: run}; of a seed that was run twice the first counts."""
+        found = {}
+        for run in self.runs:
+            found |= {seed: run for seed in run.seeds if seed not in found}
+        return found
+
+    @property
+    def seeds(self):
+        """{seed: its metrics, shares in 0..1}."""
+        return {seed: run.seeds[seed] for seed, run in self.run_of_seed.items()}
+
+    @property
+    def metrics(self):
+        """Names of the metrics; the first is the paper's."""
+        names = [name for found in self.seeds.values() for name in found or ()]
+        return list(dict.fromkeys(names))
+
     @property
     def metric(self):
-        """Name of the paper's metric: the first."""
-        return next(iter(next(iter(self.seeds.values()))))
+        """Name of the paper's metric."""
+        return self.metrics[0]
 
     def values(self, metric):
         """Return the values of a metric that are there, a seed each."""
-        found = (metrics.get(metric) for metrics in self.seeds.values())
+        found = [(metrics or {}).get(metric) for metrics in self.seeds.values()]
         return [value for value in found if value is not None]
 
     def median(self, metric):
@@ -298,37 +352,27 @@ class Result:
         return (min(values), max(values)) if len(values) > 1 else None
 
 
-def over_seeds(runs):
-    """Join runs that differ in the seed alone.
+def join_seeds(runs):
+    """Return a `Result` for each setting, in the order of their first runs.
 
     Args:
-        runs: iterable of `comparison.Run`; those without metrics are left out.
-
-    Returns:
-        list of `Result`, in the order of their first runs. Of a seed that was
-        run twice the first counts.
+        runs: iterable of `Run`; those without metrics are left out.
     """
     groups = {}
     for run in runs:
         if any(run.seeds.values()):
             groups.setdefault(_setting(run), []).append(run)
-    results = []
-    for group in groups.values():
-        seeds = {}
-        for run in group:
-            seeds |= {k: v for k, v in run.seeds.items() if k not in seeds}
-        results.append(Result(tuple(group), seeds))
-    return results
+    return [Result(tuple(group)) for group in groups.values()]
 
 
 def differences(one, other):
     """Return the names of settings in which two runs differ.
 
-    Without those that an ablation compares, and without what a suite or a
-    grid runs besides; between networks of different kinds neither the preset.
+    Without those that an ablation compares, and without what else a grid
+    runs; between networks of different kinds neither the preset.
 
     Args:
-        one, other: `comparison.Run`; without a `config.gin` nothing is known.
+        one, other: `Run`; without a `config.gin` nothing is known.
     """
     if one.bindings is None or other.bindings is None:
         return []
@@ -342,7 +386,7 @@ def differences(one, other):
 def setting_names(one, other):
     """Return the names of what differs in two `config.Bindings`.
 
-    Without what says which task is run, and what else in a suite or a grid.
+    Without what says which task is run, and what else a grid runs.
     """
     found = config_lib.differences(_of_one_task(one), _of_one_task(other))
     return [name for name, _, _ in found]
@@ -381,7 +425,7 @@ def _of_one_task(found):
     parameters = {
         name: value
         for name, value in found.parameters.items()
-        if not name.startswith(_GIVING_FUNCTIONS) and name not in _GIVEN
+        if not name.startswith("grid.") and name not in _GIVEN
     }
     return dataclasses.replace(found, parameters=parameters)
 
@@ -396,8 +440,8 @@ def _preference(result):
     )
 
 
-def _setting(run: Run):
-    """A key that is equal for runs of one setting."""
+def _setting(run):
+    """Return a key that is equal for runs of one setting."""
     if run.bindings is None:
         return run.path
     recipe = [

@@ -1,4 +1,4 @@
-"""The files the GLUE server takes, and a check of them.
+"""Writes and checks the zip that the GLUE server takes.
 
 A submission is a zip of eleven TSV files, each with the header
 `index<TAB>prediction` and one line per test row, numbered from 0.
@@ -28,16 +28,16 @@ class File:
 
     Attributes:
         name: str, its name in the zip.
-        words: tuple of str, the labels; () for a score from 0 to 5.
+        labels: tuple of str; () for a score from 0 to 5.
         num_rows: int, rows of the official test file.
-        filler: str, the constant that stands in for predictions: the label
-            most frequent in the training file, or its mean score. The
+        filler: str, the constant prediction of a task without a model: the
+            most frequent label of the training file, or its mean score. The
             training files of MNLI and QNLI are balanced and AX has none:
-            there it is the label most frequent in their, or MNLI's, dev file.
+            there it is the most frequent label of their, or MNLI's, dev file.
     """
 
     name: str
-    words: tuple
+    labels: tuple
     num_rows: int
     filler: str
 
@@ -63,28 +63,28 @@ FILES = {
 
 
 def write(directory, predictions, *, num_rows=None):
-    """Write the TSV files and `glue_submission.zip` of them.
+    """Write the TSV files and pack them into `glue_submission.zip`.
 
     A task without predictions gets a file of its filler.
 
     Args:
-        directory: path of a folder, made where it is missing.
+        directory: path of a folder, created if missing.
         predictions: dict from task to a sequence, in the order of the test
-            rows, of label words or, for "stsb", of numbers.
-        num_rows: dict from task to the number of its test rows, where they
-            are not the official ones.
+            rows, of labels or, for "stsb", of numbers.
+        num_rows: dict from task to the number of its test rows, where it is
+            not the official one.
 
     Returns:
-        (path of the zip, list of the tasks that were filled).
+        (path of the zip, list of the tasks that got the filler).
 
     Raises:
-        InputError: a task is unknown, a prediction is no label of it, or
-            there are more or fewer than test rows.
+        InputError: a task is unknown, a prediction is not one of its labels,
+            or the number of predictions is not that of the test rows.
     """
     unknown = [task for task in predictions if task not in FILES]
     if unknown:
         raise errors.InputError(
-            f"{unknown[0]!r} is no task of GLUE: give {', '.join(FILES)}"
+            f"{unknown[0]!r} is not a GLUE task: give one of {', '.join(FILES)}"
         )
     contents, filled = {}, []
     for task, expected in _expected(num_rows).items():
@@ -107,7 +107,7 @@ def write(directory, predictions, *, num_rows=None):
 
 
 def check(path, *, num_rows=None):
-    """Look for what the GLUE server would refuse in a zip.
+    """Return what the GLUE server would refuse in a zip.
 
     Args:
         path: path of the zip.
@@ -121,42 +121,38 @@ def check(path, *, num_rows=None):
     """
     path = pathlib.Path(path)
     if not path.is_file():
-        raise errors.InputError(f"{path} is no file: give a GLUE submission")
+        raise errors.InputError(
+            f"{path} is not a file: give the zip of a GLUE submission"
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             names = [i.filename for i in archive.infolist() if not i.is_dir()]
             contents = {name: archive.read(name) for name in names}
     except _BROKEN as error:
-        return [f"{path.name} cannot be read as a zip: {error}"]
-    expected_files = _expected(num_rows).values()
-    problems = _check_names(names, [e.name for e in expected_files])
-    for expected in expected_files:
-        if expected.name not in contents:
-            continue
+        return [f"{path.name} is not a readable zip: {error}"]
+    expected = {file.name: file for file in _expected(num_rows).values()}
+    problems = _check_names(names, expected)
+    for name, file in expected.items():
         try:
-            content = contents[expected.name].decode("utf-8")
+            content = contents.get(name, b"").decode("utf-8")
         except UnicodeDecodeError:
-            problems.append(f"{expected.name} is not UTF-8")
+            problems.append(f"{name} is not UTF-8")
             continue
-        problems += [
-            f"{expected.name}: {problem}"
-            for problem in _check_file(content, expected)
-        ]
+        if name in contents:
+            problems += [f"{name}: {p}" for p in _check_file(content, file)]
     return problems
 
 
 def _expected(num_rows):
-    num_rows = num_rows or {}
-    return {
-        task: dataclasses.replace(
-            file, num_rows=num_rows.get(task, file.num_rows)
-        )
-        for task, file in FILES.items()
+    """Return `FILES` with other numbers of rows."""
+    return FILES | {
+        task: dataclasses.replace(FILES[task], num_rows=number)
+        for task, number in (num_rows or {}).items()
     }
 
 
 def _format(value, expected):
-    if expected.words:
+    if expected.labels:
         return str(value)
     try:
         return f"{float(value):.3f}"
@@ -184,7 +180,7 @@ def _check_names(names, expected):
             hint = f", only {elsewhere[0]}" if elsewhere else ""
             problems.append(f"{name} is missing{hint}")
         elif count > 1:
-            problems.append(f"{name} is there {count} times")
+            problems.append(f"{name} appears {count} times")
     for name in names:
         if name not in expected:
             problems.append(f"{name} does not belong to a submission")
@@ -192,7 +188,7 @@ def _check_names(names, expected):
 
 
 def _check_file(content, expected):
-    """Return the problems of one file, at most one of each sort."""
+    """Return the problems of one file, at most one of each kind."""
     header, *lines = content.removesuffix("\n").split("\n")
     problems = []
     if header.rstrip("\r") != _HEADER:
@@ -211,12 +207,12 @@ def _check_file(content, expected):
             continue
         if fields[0] != str(i):
             wrong["index"].append((i + 2, fields[0]))
-        if not _is_allowed(fields[1], expected.words):
+        if not _is_allowed(fields[1], expected.labels):
             wrong["prediction"].append((i + 2, fields[1]))
-    labels = ", ".join(expected.words) or f"a number {_LOWEST} to {_HIGHEST}"
+    labels = ", ".join(expected.labels) or f"a number {_LOWEST} to {_HIGHEST}"
     sorts = {
         "columns": "without index and prediction",
-        "index": "whose index is not their place, counted from 0",
+        "index": "whose index is not their position, counted from 0",
         "prediction": f"whose prediction is not {labels}",
     }
     for sort, description in sorts.items():
@@ -229,9 +225,9 @@ def _check_file(content, expected):
     return problems
 
 
-def _is_allowed(value, words):
-    if words:
-        return value in words
+def _is_allowed(value, labels):
+    if labels:
+        return value in labels
     try:
         number = float(value)
     except ValueError:

@@ -1,6 +1,4 @@
-"""Perplexity of the held-out books, during a run and at its end."""
-
-import math
+"""Perplexity of held-out text: during a run, at its end, and of any text."""
 
 import numpy as np
 
@@ -10,9 +8,6 @@ from gpt1_keras import results
 from gpt1_keras.data import batches as batches_lib
 from gpt1_keras.data import loaders
 from gpt1_keras.training import fit
-
-# -----------------------------------------------------------------------------
-# Perplexity of held-out text.
 
 METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
 
@@ -29,9 +24,9 @@ def perplexity(learner, batches, *, num_words, callbacks=()):
 
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
-        `perplexity` per token, `word_perplexity` per word (whitespace
-        separated, comparable between tokenizers), and how many `tokens` and
-        `words` were scored.
+        `perplexity` per token, `word_perplexity` per word (separated by
+        whitespace, so comparable between tokenizers), and how many `tokens`
+        and `words` were scored.
     """
     scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
     # Sums of millions of terms: in float64.
@@ -40,19 +35,55 @@ def perplexity(learner, batches, *, num_words, callbacks=()):
     loss = float(-log_probability / tokens)
     return {
         "loss": loss,
-        "perplexity": _exp(loss),
-        "word_perplexity": _exp(float(-log_probability / num_words)),
+        "perplexity": results.perplexity(loss),
+        "word_perplexity": results.perplexity(-log_probability / num_words),
         "tokens": int(round(float(tokens))),
         "words": int(round(num_words)),
     }
 
 
-def _exp(value):
-    return math.exp(value) if value < 700 else math.inf
+def score(
+    learner,
+    split,
+    *,
+    sequence_length,
+    stride,
+    batch_size,
+    tokens,
+    stop=None,
+    description="held-out perplexity",
+):
+    """Return loss and perplexities of texts (see `perplexity`).
 
+    Every token but the first of each text is scored once.
 
-# -----------------------------------------------------------------------------
-# Perplexity of the held-out books, during a run and at its end.
+    Args:
+        learner: `training.learner.Learner`.
+        split: `data.shards.Split`.
+        sequence_length: int. Tokens that the model sees at a time.
+        stride: int. Tokens by which this window moves, at most
+            `sequence_length - 1`; a larger one is reduced to that.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Tokens to score, from the beginnings of the texts; None
+            scores all.
+        stop: `fit.StopRequest` that interrupts the work, or None.
+        description: str, shown before the progress bar.
+    """
+    scored = batches_lib.HeldOutBatches(
+        split,
+        batch_size=batch_size,
+        sequence_length=sequence_length,
+        stride=min(stride, sequence_length - 1),
+        limit=tokens,
+    )
+    words = split.words.sum() / split.lengths.sum()
+    with console.bar(description, len(scored)) as advance:
+        return perplexity(
+            learner,
+            loaders.load(scored, first_step=0, num_steps=len(scored)),
+            num_words=float(words * scored.num_scored),
+            callbacks=[fit.Advance(advance, stop)],
+        )
 
 
 @checks.value_object
@@ -76,6 +107,8 @@ class Evaluation:
 class HeldOut:
     """The held-out books of a corpus and how they are scored.
 
+    False where the corpus has none.
+
     Args:
         evaluation: `Evaluation`.
         shards: `data.shards.Shards`.
@@ -95,7 +128,7 @@ class HeldOut:
     def record_until(self, last_step):
         """Return `function(step, history)` that measures and records.
 
-        The last update is left to `final`, which measures more.
+        The last step is left to `final`, which measures more.
         """
 
         def record(step, history):
@@ -106,11 +139,11 @@ class HeldOut:
         return record
 
     def final(self, history, step):
-        """Measure after the last update and record it, unless it is there.
+        """Measure after the last step and record it, unless it is there.
 
         Args:
             history: `results.History`, closed on return.
-            step: int. The last update.
+            step: int. The last step.
 
         Returns:
             dict as `measure`; empty without held-out books.
@@ -130,10 +163,10 @@ class HeldOut:
         return metrics
 
     def measure(self, tokens, stop=None):
-        """Return loss and perplexities (`evaluation.perplexity`).
+        """Return loss and perplexities (see `perplexity`).
 
         Args:
-            tokens: int. Tokens scored, from the beginnings of the books;
+            tokens: int. Tokens to score, from the beginnings of the books;
                 None scores all.
             stop: `fit.StopRequest` that interrupts the work, or None.
         """
@@ -145,48 +178,4 @@ class HeldOut:
             batch_size=self._evaluation.batch_size,
             tokens=tokens,
             stop=stop,
-        )
-
-
-def score(
-    learner,
-    split,
-    *,
-    sequence_length,
-    stride,
-    batch_size,
-    tokens,
-    stop=None,
-    description="held-out perplexity",
-):
-    """Return loss and perplexities (`evaluation.perplexity`) of texts.
-
-    Every token but the first of each text counts once.
-
-    Args:
-        learner: `training.learner.Learner`.
-        split: `data.shards.Split`.
-        sequence_length: int. Tokens that the model sees at a time.
-        stride: int. Tokens by which this window moves, cut to one less than
-            `sequence_length`.
-        batch_size: int. Windows per forward pass.
-        tokens: int. Tokens scored, from the beginnings of the texts; None
-            scores all.
-        stop: `fit.StopRequest` that interrupts the work, or None.
-        description: str, before the progress bar.
-    """
-    scored = batches_lib.HeldOutBatches(
-        split,
-        batch_size=batch_size,
-        sequence_length=sequence_length,
-        stride=min(stride, sequence_length - 1),
-        limit=tokens,
-    )
-    words = split.words.sum() / split.lengths.sum()
-    with console.bar(description, len(scored)) as advance:
-        return perplexity(
-            learner,
-            loaders.load(scored, first_step=0, num_steps=len(scored)),
-            num_words=float(words * scored.num_scored),
-            callbacks=[fit.Advance(advance, stop)],
         )

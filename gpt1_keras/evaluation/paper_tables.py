@@ -1,23 +1,240 @@
-"""Tables 2, 3 and 4 of the paper, ours beside the paper's.
+"""Tables 2 to 5 of the paper, ours beside the paper's.
 
 Shares are in percent. What no file says is an empty cell.
 """
 
 import dataclasses
+import statistics
 
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
 
-# -----------------------------------------------------------------------------
-# Table 5 of the paper: what pretraining and the auxiliary objective give.
-
+# Table 5 and its average: eight GLUE tasks, the paper's metric of each.
+GLUE = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
+# GLUE's official average, 72.8 in table 4: nine tasks, each the mean of its
+# metrics, so MNLI counts once.
+_OFFICIAL_GLUE = {
+    "cola": ("matthews",),
+    "sst2": ("accuracy",),
+    "mrpc": ("f1", "accuracy"),
+    "stsb": ("pearson", "spearman"),
+    "qqp": ("f1", "accuracy"),
+    "mnli": ("accuracy_matched", "accuracy_mismatched"),
+    "qnli": ("accuracy",),
+    "rte": ("accuracy",),
+    "wnli": ("accuracy",),
+}
+# Title -> (task, metric, name in the paper), in the paper's order.
+_TABLES = {
+    "Table 2: natural language inference": (
+        ("mnli", "accuracy_matched", "MNLI-m"),
+        ("mnli", "accuracy_mismatched", "MNLI-mm"),
+        ("snli", "accuracy", "SNLI"),
+        ("scitail", "accuracy", "SciTail"),
+        ("qnli", "accuracy", "QNLI"),
+        ("rte", "accuracy", "RTE"),
+    ),
+    "Table 3: question answering and commonsense reasoning": (
+        ("story_cloze", "accuracy", "Story Cloze"),
+        ("race", "accuracy_middle", "RACE-m"),
+        ("race", "accuracy_high", "RACE-h"),
+        ("race", "accuracy", "RACE"),
+    ),
+    "Table 4: semantic similarity and classification": (
+        ("cola", "matthews", "CoLA"),
+        ("sst2", "accuracy", "SST-2"),
+        ("mrpc", "f1", "MRPC"),
+        ("stsb", "pearson", "STS-B"),
+        ("qqp", "f1", "QQP"),
+        ("glue", "average", "GLUE"),
+    ),
+}
+# Rows of table 5.
 ROWS = {
     "full": "Transformer, auxiliary LM (full)",
     "no_pretraining": "Transformer, no pretraining",
     "no_auxiliary_lm": "Transformer, no auxiliary LM",
     "lstm": "LSTM, auxiliary LM",
 }
-TITLE = "Table 5: ablations"
+_GLUE_NOTE = (
+    "GLUE: the official average of nine tasks, WNLI included; tasks with two "
+    "metrics, and MNLI's two dev sets, count with their mean."
+)
+
+
+def glue_average(values):
+    """Return the average of table 5, or None where a task is missing.
+
+    Args:
+        values: dict from a task's name to the value of its metric.
+    """
+    found = [values.get(task) for task in GLUE]
+    return None if None in found else statistics.fmean(found)
+
+
+def official_glue_average(metrics):
+    """Return the average of GLUE's leaderboard, or None if one is missing.
+
+    Args:
+        metrics: dict from a task's name to its metrics.
+    """
+    scores = []
+    for task, names in _OFFICIAL_GLUE.items():
+        found = [metrics.get(task, {}).get(name) for name in names]
+        if None in found:
+            return None
+        scores.append(statistics.fmean(found))
+    return statistics.fmean(scores)
+
+
+def glue_averages(results):
+    """Return {"glue_average", "glue_official_average"}, None where one lacks.
+
+    Args:
+        results: iterable of `comparison.Result`, one for each task.
+    """
+    medians = {
+        result.run.task: {
+            metric: result.median(metric) for metric in result.metrics
+        }
+        for result in results
+    }
+    first = {task: next(iter(m.values())) for task, m in medians.items()}
+    return {
+        "glue_average": glue_average(first),
+        "glue_official_average": official_glue_average(medians),
+    }
+
+
+def benchmarks(results, paper, *, is_sample):
+    """Return the table of the full model on several tasks.
+
+    Args:
+        results: list of `comparison.Result`, one for each task.
+        paper: dict from a task's name to {metric: share}.
+        is_sample: bool, whether the data are generated.
+
+    Returns:
+        `tables.Table` with a row for each metric, and for both averages of
+        GLUE where all their tasks are there.
+    """
+    rows = []
+    for result in results:
+        task, run = result.run.task, result.run.result
+        minutes = run.get("seconds") and f"{run['seconds'] / 60:.1f}"
+        ends = (
+            [tables.task_name(task)],
+            [
+                tables.count(run.get("num_examples")),
+                minutes or "",
+            ],
+        )
+        majority, theirs = run.get("majority") or {}, paper.get(task, {})
+        for metric in result.metrics:
+            rows.append(
+                [
+                    *ends[0],
+                    tables.metric_name(metric),
+                    tables.metric_value(metric, result.median(metric)),
+                    tables.span(metric, result.span(metric)),
+                    tables.percent(majority.get(metric)),
+                    tables.percent(theirs.get(metric)),
+                    *ends[1],
+                ]
+            )
+            ends = [""], ["", ""]
+    ours = glue_averages(results)
+    theirs = {
+        "glue_average": glue_average(
+            {task: next(iter(m.values()), None) for task, m in paper.items()}
+        ),
+        "glue_official_average": paper.get("glue", {}).get("average"),
+    }
+    for name, label in (
+        ("glue_average", "mean of eight (table 5)"),
+        ("glue_official_average", "official average"),
+    ):
+        if ours[name] is not None:
+            numbers = map(tables.percent, (ours[name], theirs[name]))
+            cells = [next(numbers), "", "", next(numbers), "", ""]
+            rows.append(["GLUE", label, *cells])
+    header = ["task", "metric", "ours", "range", "majority", "paper"]
+    return tables.Table(
+        tables.sample_title("Fine-tuning beside the paper", [is_sample]),
+        [*header, "examples", "minutes"],
+        rows,
+        [
+            "Percent on dev, median and range over seeds; majority: baseline "
+            "(majority class); examples: of the dev set."
+        ],
+    )
+
+
+def of_the_paper(results, paper):
+    """Return tables 2, 3 and 4.
+
+    Args:
+        results: list of `comparison.Result` of fine-tuning.
+        paper: dict from a task's name to {metric: share}.
+
+    Returns:
+        list of `tables.Table`.
+    """
+    full = {}
+    for result in results:
+        if result.run.row == "full":
+            full.setdefault(result.run.task, []).append(result)
+    chosen = {
+        task: comparison.preferred(candidates)
+        for task, candidates in full.items()
+    }
+    average = glue_averages(chosen.values())["glue_official_average"]
+    header = ["benchmark", "metric", "ours", "paper", "majority", "data"]
+    header += ["train", "dev", "workdir"]
+    note = (
+        "Percent on dev, median over seeds; majority: baseline (majority "
+        "class); data: official files or generated samples; train, dev: "
+        "numbers of examples."
+    )
+    found = []
+    for title, lines in _TABLES.items():
+        tasks = [task for task, _, _ in lines]
+        notes = [note] + [_GLUE_NOTE] * ("glue" in tasks)
+        notes += [
+            f"{tables.task_name(task)}: {len(candidates) - 1} more setting(s) "
+            "under All results."
+            for task, candidates in full.items()
+            if task in tasks and len(candidates) > 1
+        ]
+        rows = [
+            _row(name, metric, chosen.get(task), paper.get(task, {}))
+            for task, metric, name in lines
+        ]
+        if "glue" in tasks:
+            rows[-1][2] = tables.percent(average)
+        are_samples = [
+            chosen[task].run.is_sample for task in tasks if task in chosen
+        ]
+        title = tables.sample_title(title, are_samples)
+        found.append(tables.Table(title, header, rows, notes))
+    return found
+
+
+def _row(name, metric, result, paper):
+    theirs = tables.percent(paper.get(metric))
+    ours = ["", theirs, "", "", "", "", ""]
+    if result is not None:
+        found = result.run.result
+        ours = [
+            tables.over_seeds(result, metric),
+            theirs,
+            tables.percent((found.get("majority") or {}).get(metric)),
+            tables.data(result.run),
+            tables.count(found.get("num_train_examples")),
+            tables.count(found.get("num_examples")),
+            tables.path(result.run.path),
+        ]
+    return [name, tables.metric_name(metric.partition("_")[0]), *ours]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,9 +254,9 @@ class Ablations:
         more = {
             task
             for row, task in self.cells
-            if row != "full" and task not in tables.GLUE
+            if row != "full" and task not in GLUE
         }
-        return (*tables.GLUE, *sorted(more))
+        return (*GLUE, *sorted(more))
 
     def means(self, row):
         """Return {task: mean of the paper's metric} of a row."""
@@ -50,7 +267,7 @@ class Ablations:
         }
 
 
-def choose(results):
+def choose_ablations(results):
     """Choose the results of table 5.
 
     Of several settings in the row of the full model the preferred one
@@ -78,7 +295,7 @@ def choose(results):
     return Ablations(chosen, others)
 
 
-def table(ablations, paper):
+def ablation_table(ablations, paper):
     """Return table 5, ours above the paper's in each row.
 
     Args:
@@ -92,35 +309,45 @@ def table(ablations, paper):
     tasks = ablations.tasks()
     rows = []
     for row, label in ROWS.items():
-        means = ablations.means(row)
-        average = tables.glue_average(means)
+        average = tables.percent(glue_average(ablations.means(row)))
         found = [ablations.cells.get((row, task)) for task in tasks]
         ours = [
             tables.over_seeds(each, each and each.metric, "mean")
             for each in found
         ]
-        rows.append(
-            [label, "ours", tables.percent(average), *ours],
-        )
-        known = paper.get(row, {})
-        numbers = [tables.percent(known.get(task)) for task in tasks]
-        rows.append(
-            ["", "paper", tables.percent(known.get("average")), *numbers],
-        )
+        theirs = [
+            tables.percent(paper.get(row, {}).get(task))
+            for task in ("average", *tasks)
+        ]
+        rows.append([label, "ours", average, *ours])
+        rows.append(["", "paper", *theirs])
     header = ["model", "", "average", *map(tables.task_name, tasks)]
-    return tables.Table(TITLE, header, rows, _notes(ablations))
+    title = tables.sample_title(
+        "Table 5: ablations",
+        [
+            result.run.is_sample
+            for (_, task), result in ablations.cells.items()
+            if task in tasks
+        ],
+    )
+    return tables.Table(title, header, rows, _ablation_notes(ablations))
 
 
-def _notes(ablations):
+def _ablation_notes(ablations):
     notes = [
         "Percent: the paper's metric on dev, mean over seeds, below it the "
-        "range. The paper's numbers are those of GLUE's test server. The "
-        "average is there where all eight tasks are."
+        "range. The paper's numbers are from GLUE's test server. The average "
+        "is given where all eight tasks are there."
     ]
+    shown = {
+        cell: result
+        for cell, result in ablations.cells.items()
+        if cell[1] in ablations.tasks()
+    }
     notes += tables.sample_notes(
         tables.task_name(task)
-        for (_, task), result in ablations.cells.items()
-        if result.run.is_sample and task in ablations.tasks()
+        for (_, task), result in shown.items()
+        if result.run.is_sample
     )
     for (row, task), result in ablations.cells.items():
         name = f"{tables.task_name(task)}, {ROWS[row]}"
@@ -128,102 +355,10 @@ def _notes(ablations):
         differing = comparison.differences(full.run, result.run)
         if differing:
             notes.append(
-                f"{name}: differs from the full model also in "
+                f"{name}: also differs from the full model in "
                 f"{', '.join(differing)}."
             )
         others = ablations.others[row, task]
-        if others and task in ablations.tasks():
+        if others and (row, task) in shown:
             notes.append(f"{name}: {others} more under All results.")
     return notes
-
-
-# -----------------------------------------------------------------------------
-# Tables 2, 3 and 4 of the paper, ours beside the paper's.
-
-# Title -> (task, metric, name in the paper), in the paper's order.
-_OF_THE_PAPER = {
-    "Table 2: natural language inference": (
-        ("mnli", "accuracy_matched", "MNLI-m"),
-        ("mnli", "accuracy_mismatched", "MNLI-mm"),
-        ("snli", "accuracy", "SNLI"),
-        ("scitail", "accuracy", "SciTail"),
-        ("qnli", "accuracy", "QNLI"),
-        ("rte", "accuracy", "RTE"),
-    ),
-    "Table 3: question answering and commonsense reasoning": (
-        ("story_cloze", "accuracy", "Story Cloze"),
-        ("race", "accuracy_middle", "RACE-m"),
-        ("race", "accuracy_high", "RACE-h"),
-        ("race", "accuracy", "RACE"),
-    ),
-    "Table 4: semantic similarity and classification": (
-        ("cola", "matthews", "CoLA"),
-        ("sst2", "accuracy", "SST-2"),
-        ("mrpc", "f1", "MRPC"),
-        ("stsb", "pearson", "STS-B"),
-        ("qqp", "f1", "QQP"),
-    ),
-}
-
-
-def of_the_paper(results, paper):
-    """Return tables 2, 3 and 4, ours beside the paper's.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-        paper: dict from a task's name to {metric: share}.
-
-    Returns:
-        list of `tables.Table`.
-    """
-    full = {}
-    for result in results:
-        if result.run.row == "full":
-            full.setdefault(result.run.task, []).append(result)
-    chosen = {
-        task: comparison.preferred(candidates)
-        for task, candidates in full.items()
-    }
-    header = ["benchmark", "metric", "ours", "paper", "majority", "data"]
-    header += ["train", "dev", "workdir"]
-    note = (
-        "Percent on dev, median over seeds; data: official files or generated "
-        "samples; train, dev: numbers of examples."
-    )
-    return [
-        tables.Table(
-            title,
-            header,
-            [
-                _row(name, metric, chosen.get(task), paper.get(task, {}))
-                for task, metric, name in lines
-            ],
-            [note, *_more(full, {task for task, _, _ in lines})],
-        )
-        for title, lines in _OF_THE_PAPER.items()
-    ]
-
-
-def _row(name, metric, result, paper):
-    ours = ["", tables.percent(paper.get(metric)), "", "", "", "", ""]
-    if result is not None:
-        found = result.run.result
-        ours = [
-            tables.over_seeds(result, metric),
-            tables.percent(paper.get(metric)),
-            tables.percent(found.get("majority", {}).get(metric)),
-            tables.data(result.run),
-            tables.count(found.get("num_train_examples")),
-            tables.count(found.get("num_examples")),
-            tables.path(result.run.path),
-        ]
-    return [name, tables.metric_name(metric.partition("_")[0]), *ours]
-
-
-def _more(candidates, tasks):
-    return [
-        f"{tables.task_name(task)}: {len(found) - 1} more setting(s) "
-        "under All results."
-        for task, found in candidates.items()
-        if task in tasks and len(found) > 1
-    ]

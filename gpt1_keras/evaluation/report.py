@@ -1,24 +1,41 @@
 """All results as one page: `report.html`, and the same as `report.md`."""
 
 import base64
+import csv
 import dataclasses
+import io
 import os
 import pathlib
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import curves as curves_lib
+from gpt1_keras.evaluation import curves
 from gpt1_keras.evaluation import figure2
 from gpt1_keras.evaluation import paper_tables
+from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import run_tables
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import text_view
 
-# -----------------------------------------------------------------------------
-# The pictures of the report: those it draws, and those that runs left.
-
-# What the plots of an `evaluate` run show.
+_PAGE = "report.html"
+_TEMPLATE = "report.html.jinja"
+# Kinds of runs with numbers of their own, not a summary of other runs'.
+_MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
+# Plot of an `evaluate` run -> what it shows.
 _SHOWN = {"confusion": "classes", "scores": "scores"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A section of the report: tables, pictures and texts in their order."""
+
+    title: str
+    parts: list
+
+    @property
+    def anchor(self):
+        """The name that links to it use."""
+        return "-".join(self.title.lower().replace(",", "").split())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +45,7 @@ class Picture:
     Attributes:
         title: str.
         path: path of the PNG.
-        alternative: str, what it shows, for who cannot see it.
+        alternative: str, what it shows, for those who cannot see it.
         data: path of the CSV, or None.
         notes: list of str, sentences below it.
         is_small: bool. Several stand side by side.
@@ -45,6 +62,97 @@ class Picture:
         """Return the picture as a data URI."""
         content = base64.b64encode(pathlib.Path(self.path).read_bytes())
         return f"data:image/png;base64,{content.decode('ascii')}"
+
+
+def write(runs, directory, *, constants, paper, table5, unreadable=()):
+    """Write `report.html`, `report.md`, `plots/*.png` and `*.csv`.
+
+    Args:
+        runs: list of `comparison.Run`.
+        directory: pathlib.Path, created if missing.
+        constants: dict, see `figure2.zero_shot_rows`.
+        paper: dict from a task's name to {metric: share}: tables 2 to 4.
+        table5: dict from a row to {task: share}, with "average".
+        unreadable: list of (path, what is wrong) of other workdirs.
+
+    Returns:
+        path of `report.html`.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    of_kind = {kind: [r for r in runs if r.kind == kind] for kind in _MEASURED}
+    pretrained = of_kind["pretrain"]
+    results = comparison.join_seeds(of_kind["finetune"])
+    ablations = paper_tables.choose_ablations(results)
+    sections = {
+        "Benchmarks": paper_tables.of_the_paper(results, paper),
+        "Ablations": [paper_tables.ablation_table(ablations, table5)],
+        "Transfer and zero-shot behaviour": [
+            *transferred_layers(results, of_kind["evaluate"], directory),
+            *zero_shot(pretrained, constants, directory),
+            *(
+                run_tables.zero_shot_over_training(run, constants)
+                for run in pretrained
+            ),
+            run_tables.zero_shot(of_kind["zero_shot"]),
+        ],
+        "Language models": [
+            run_tables.pretraining(pretrained),
+            *perplexities(pretrained, directory),
+            run_tables.perplexity(of_kind["perplexity"]),
+        ],
+        "Fine-tuning": fine_tuning(results, ablations, directory),
+        "Evaluations": evaluations(of_kind["evaluate"]),
+        "Texts": [
+            part for r in runs if r.kind == "view" for part in viewed_text(r)
+        ],
+        "Settings": [
+            run_tables.settings(kind, found) for kind, found in of_kind.items()
+        ],
+        "All results": [
+            run_tables.all_results(
+                comparison.join_seeds(
+                    run for found in of_kind.values() for run in found
+                )
+            )
+        ],
+        "Unreadable workdirs": [run_tables.unreadable(unreadable)],
+    }
+    shown = []
+    for title, parts in sections.items():
+        parts = [part for part in parts if part is not None and _has_rows(part)]
+        if parts:
+            shown.append(Section(title, parts))
+    files.write_atomic(directory / "report.md", _markdown(shown, directory))
+    files.write_atomic(
+        directory / _PAGE,
+        text_view.render(
+            _TEMPLATE, sections=shown, kind=lambda part: type(part).__name__
+        ),
+    )
+    return directory / _PAGE
+
+
+def _has_rows(part):
+    return not isinstance(part, tables.Table) or part.rows
+
+
+def _markdown(sections, directory):
+    lines = ["# GPT-1: results beside the paper's\n"]
+    for section in sections:
+        lines.append(f"## {section.title}\n")
+        for part in section.parts:
+            if isinstance(part, tables.Table):
+                lines.append(tables.markdown(part))
+                continue
+            if isinstance(part, text_view.Text):
+                lines.append(f"{part.title}: in {_PAGE}.\n")
+                continue
+            path = os.path.relpath(part.path, directory)
+            lines.append(
+                f"![{part.alternative}]({pathlib.Path(path).as_posix()})\n"
+            )
+            lines += [f"{note}\n" for note in part.notes]
+    return "\n".join(lines)
 
 
 def transferred_layers(results, evaluations, directory):
@@ -70,7 +178,7 @@ def transferred_layers(results, evaluations, directory):
             figure2.draw_left(rows, directory / "plots/figure2_left.png"),
             "Accuracy against the number of transferred layers; dev solid, "
             "train dashed.",
-            figure2.write_csv(rows, directory / "figure2_left.csv"),
+            _write_csv(rows, directory / "figure2_left.csv"),
             [
                 "Mean over seeds; bars from the lowest to the highest.",
                 *tables.sample_notes(samples),
@@ -79,27 +187,26 @@ def transferred_layers(results, evaluations, directory):
     ]
 
 
-def probes(runs, constants, directory):
+def zero_shot(runs, constants, directory):
     """Draw figure 2, right; return a list of its `Picture`, [] without rows.
 
     Args:
         runs: list of `comparison.Run` of pretraining.
-        constants: dict, see `figure2.probe_rows`.
+        constants: dict, see `figure2.zero_shot_rows`.
         directory: pathlib.Path of the report.
     """
-    rows = figure2.probe_rows(runs, constants)
+    rows = figure2.zero_shot_rows(runs, constants)
     if not rows:
         return []
     shown = figure2.drawn_runs(rows)
+    chosen = "; ".join(
+        f"{tables.task_name(task)} {tables.percent(each['random'])}"
+        f" to {tables.percent(each['state_of_the_art'])} ({each['source']})"
+        for task, each in constants.items()
+    )
     notes = [
         "(score - random) / (state of the art - random); the paper does not "
-        "give its constants. Here: "
-        + "; ".join(
-            f"{tables.task_name(probe)} {tables.percent(c['random'])}"
-            f" to {tables.percent(c['state_of_the_art'])} ({c['source']})"
-            for probe, c in constants.items()
-        )
-        + ".",
+        f"give its constants. Here: {chosen}.",
         f"Shown: {', '.join(sorted(shown))}.",
         *tables.sample_notes(
             str(run.path)
@@ -112,24 +219,30 @@ def probes(runs, constants, directory):
         Picture(
             "Figure 2, right: zero-shot performance while pretraining",
             figure2.draw_right(rows, directory / "plots/figure2_right.png"),
-            "Relative performance of probes against updates; Transformer "
-            "solid, LSTM dashed.",
-            figure2.write_csv(rows, directory / "figure2_right.csv"),
+            "Relative performance of zero-shot tasks against steps; "
+            "Transformer solid, LSTM dashed.",
+            _write_csv(rows, directory / "figure2_right.csv"),
             notes,
         )
     ]
 
 
-def pretraining(runs, directory):
+def perplexities(runs, directory):
     """Draw the learning curves of pretraining; [] without a perplexity."""
-    path = directory / "plots/learning_curves.png"
-    if curves_lib.plot_perplexities(runs, path) is None:
+    path = curves.plot_perplexities(
+        [
+            (str(run.path), plots.LINE_STYLES[run.backbone], run.lines())
+            for run in runs
+        ],
+        directory / "plots/learning_curves.png",
+    )
+    if path is None:
         return []
     return [
         Picture(
             "Learning curves of pretraining",
             path,
-            "Perplexity against updates, on held-out books and batches.",
+            "Perplexity against steps, on held-out books and training batches.",
         )
     ]
 
@@ -142,21 +255,21 @@ def fine_tuning(results, ablations, directory):
         ablations: `paper_tables.Ablations` chosen among them.
         directory: pathlib.Path of the report.
     """
-    rows = curves_lib.fine_tuning_rows(results)
-    drawn = curves_lib.drawn_rows(rows, ablations)
+    rows = curves.fine_tuning_rows(results)
+    drawn = curves.drawn_rows(rows, ablations)
     if not drawn:
         return []
     return [
         Picture(
             "Learning curves of fine-tuning",
-            curves_lib.plot_fine_tuning(
+            curves.plot_fine_tuning(
                 drawn, directory / "plots/fine_tuning_curves.png"
             ),
-            "The paper's metric of each task against updates; dev solid, a "
+            "The paper's metric of each task against steps; dev solid, a "
             "sample of the training examples dashed.",
-            figure2.write_csv(rows, directory / "fine_tuning_curves.csv"),
+            _write_csv(rows, directory / "fine_tuning_curves.csv"),
             [
-                "A result for each task and row of table 5: mean over seeds, "
+                "One result for each task and row of table 5: mean over seeds, "
                 "in a band from the lowest to the highest.",
                 *_left_out(rows, {row["workdir"] for row in drawn}),
             ],
@@ -165,179 +278,56 @@ def fine_tuning(results, ablations, directory):
 
 
 def evaluations(runs):
-    """Return a small `Picture` of each plot that `evaluate` runs left."""
-    return [
-        Picture(
-            f"{tables.task_name(run.task)}, {run.result['split']}: {run.path}",
-            path,
-            f"Predicted against true {_SHOWN.get(path.stem, path.stem)}.",
-            notes=_worst(run),
-            is_small=True,
-        )
-        for run in runs
-        for path in sorted((run.path / "plots").glob("*.png"))
-    ]
+    """Return a small `Picture` of each plot that `evaluate` runs wrote."""
+    found = []
+    for run in runs:
+        page = run.path / "tokens.html"
+        notes = [f"Its worst errors, token by token: {page}."]
+        found += [
+            Picture(
+                f"{tables.task_name(run.task or '')},"
+                f" {run.result.get('split') or ''}: {run.path}",
+                path,
+                f"Predicted against true {_SHOWN.get(path.stem, path.stem)}.",
+                notes=notes if page.is_file() else [],
+                is_small=True,
+            )
+            for path in sorted((run.path / "plots").glob("*.png"))
+        ]
+    return found
 
 
-def attention(run):
-    """Return a list of the `Picture` of a `view` run, [] if it is not there."""
-    name = run.result["attention"]
-    if name is None or not (run.path / name).is_file():
-        return []
-    return [
-        Picture(
-            f"Attention: {run.path}",
-            run.path / name,
-            "How much each token (row) attends to each before it.",
-        )
-    ]
-
-
-def _worst(run):
-    """Return a list of the note on the page of an `evaluate` run."""
-    page = run.path / "tokens.html"
-    return (
-        [f"Its worst errors, token by token: {page}."] if page.is_file() else []
+def viewed_text(run):
+    """Return the coloured tokens and the attention map of a `view` run."""
+    tokens = text_view.surprise(
+        run.result.get("pieces") or [],
+        run.result.get("log_probabilities") or [],
     )
+    title = f"Log-probability of each token: {run.path}"
+    found = [text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])]
+    picture = run.path / (run.result.get("attention") or "")
+    if os.path.isfile(picture):
+        found.append(
+            Picture(
+                f"Attention: {run.path}",
+                picture,
+                "How much each token (row) attends to each one before it.",
+            )
+        )
+    return found
 
 
 def _left_out(rows, shown):
     """Return a list of the note on workdirs that are not drawn."""
     others = sorted({row["workdir"] for row in rows} - shown)
-    return [f"In the CSV only: {', '.join(others)}."] if others else []
+    return [f"Only in the CSV: {', '.join(others)}."] if others else []
 
 
-# -----------------------------------------------------------------------------
-# All results as one page: `report.html`, and the same as `report.md`.
-
-_PAGE = "report.html"
-_TEMPLATE = "report.html.jinja"
-# Kinds of runs whose numbers are their own, not a summary of others'.
-_MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """A part of the report: tables and pictures in their order."""
-
-    title: str
-    parts: list
-
-    @property
-    def anchor(self):
-        """The name that a link to it has."""
-        return "-".join(self.title.lower().replace(",", "").split())
-
-
-def write(runs, directory, *, constants, paper, table5):
-    """Write `report.html`, `report.md`, `plots/*.png` and `*.csv`.
-
-    Args:
-        runs: list of `comparison.Run`.
-        directory: pathlib.Path, created if missing.
-        constants: dict, see `figure2.probe_rows`.
-        paper: dict from a task's name to {metric: share}: tables 2 to 4.
-        table5: dict from a row to {task: share}, with "average".
-
-    Returns:
-        path of `report.html`.
-    """
-    (directory / "plots").mkdir(parents=True, exist_ok=True)
-    of_kind = {kind: [r for r in runs if r.kind == kind] for kind in _MEASURED}
-    results = comparison.over_seeds(of_kind["finetune"])
-    ablations = paper_tables.choose(results)
-    transfer = [
-        *transferred_layers(results, of_kind["evaluate"], directory),
-        *probes(of_kind["pretrain"], constants, directory),
-        *_probe_tables(of_kind, constants),
-    ]
-    curves = fine_tuning(results, ablations, directory)
-    sections = [
-        Section("Benchmarks", paper_tables.of_the_paper(results, paper)),
-        Section("Ablations", [paper_tables.table(ablations, table5)]),
-        Section("Transfer and zero-shot behaviour", transfer),
-        Section("Language models", _language_models(of_kind, directory)),
-        Section("Fine-tuning", curves),
-        Section("Evaluations", evaluations(of_kind["evaluate"])),
-        Section("Texts", _texts([r for r in runs if r.kind == "view"])),
-        Section("Settings", _settings(of_kind)),
-        Section("All results", _all_results(of_kind)),
-    ]
-    sections = [section for section in sections if section.parts]
-    files.write_atomic(directory / "report.md", _markdown(sections, directory))
-    path = directory / _PAGE
-    files.write_atomic(path, _html(sections))
+def _write_csv(rows, path):
+    """Write dicts, the names of the columns first; return `path`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_atomic(path, text.getvalue())
     return path
-
-
-def _probe_tables(of_kind, constants):
-    found = [
-        run_tables.probes_over_training(run, constants)
-        for run in of_kind["pretrain"]
-    ]
-    if of_kind["zero_shot"]:
-        found.append(run_tables.zero_shot(of_kind["zero_shot"]))
-    return [table for table in found if table is not None]
-
-
-def _language_models(of_kind, directory):
-    """Return what pretraining and the scoring of texts gave."""
-    parts = []
-    if of_kind["pretrain"]:
-        parts.append(run_tables.pretraining(of_kind["pretrain"]))
-        parts += pretraining(of_kind["pretrain"], directory)
-    if of_kind["perplexity"]:
-        parts.append(run_tables.perplexity(of_kind["perplexity"]))
-    return parts
-
-
-def _texts(runs):
-    """Return the coloured tokens and the attention of each view."""
-    parts = []
-    for run in runs:
-        pieces, values = run.result["pieces"], run.result["log_probabilities"]
-        parts.append(
-            text_view.Text(
-                f"Log-probability of each token: {run.path}",
-                text_view.surprise(pieces, values),
-                [text_view.SURPRISE_LEGEND],
-            )
-        )
-        parts += attention(run)
-    return parts
-
-
-def _settings(of_kind):
-    found = [run_tables.settings(kind, runs) for kind, runs in of_kind.items()]
-    return [table for table in found if table is not None]
-
-
-def _all_results(of_kind):
-    runs = [run for found in of_kind.values() for run in found]
-    results = comparison.over_seeds(runs)
-    return [run_tables.all_results(results)] if results else []
-
-
-def _html(sections):
-    return text_view.render(
-        _TEMPLATE, sections=sections, kind=lambda part: type(part).__name__
-    )
-
-
-def _markdown(sections, directory):
-    lines = ["# GPT-1: results beside the paper's\n"]
-    for section in sections:
-        lines.append(f"## {section.title}\n")
-        for part in section.parts:
-            if isinstance(part, tables.Table):
-                lines.append(tables.markdown(part))
-                continue
-            if isinstance(part, text_view.Text):
-                lines.append(f"{part.title}: in {_PAGE}.\n")
-                continue
-            path = os.path.relpath(part.path, directory)
-            lines.append(
-                f"![{part.alternative}]({pathlib.Path(path).as_posix()})\n"
-            )
-            lines += [f"{note}\n" for note in part.notes]
-    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Tables of what runs measured and how they were set, for the report.
+"""Tables of what runs measured and how they were configured.
 
 Shares are in percent. What no file says is an empty cell.
 """
@@ -12,13 +12,14 @@ _NOT_SETTINGS = ("PAPER", "ROWS", "RUN", "TASK")
 
 def pretraining(runs):
     """Return the table of pretraining runs."""
-    header = ["workdir", "network", "layers", "parameters", "updates"]
+    header = ["workdir", "network", "layers", "parameters", "steps"]
     header += ["tokens seen", "perplexity", "per word", "paper"]
     rows = []
     for run in runs:
         lines = run.lines()
         held_out = [line for line in lines if line.get("split") == "held_out"]
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
+        paper = run.result.get("paper") or {}
         rows.append(
             [
                 tables.path(run.path, "" if run.result else "not finished"),
@@ -29,12 +30,12 @@ def pretraining(runs):
                 tables.count(run.result.get("tokens_seen")),
                 tables.number(last.get("perplexity")),
                 tables.number(last.get("word_perplexity")),
-                tables.number(run.result.get("paper", {}).get("perplexity")),
+                tables.number(paper.get("perplexity")),
             ]
         )
     note = (
-        "Perplexity on held-out books, per token. Perplexities of different "
-        "corpora or vocabularies do not compare; the paper's is of BooksCorpus."
+        "Perplexity per token on held-out books. Perplexities on different "
+        "corpora or vocabularies do not compare; the paper's is on BooksCorpus."
     )
     return tables.Table("Pretraining runs", header, rows, [note])
 
@@ -45,99 +46,108 @@ def perplexity(runs):
     header += ["unknown", "preset", "workdir"]
     rows = []
     for run in runs:
-        found, metrics = run.result, run.result["metrics"]
+        found, metrics = run.result, run.result.get("metrics") or {}
         rows.append(
             [
-                tables.path(found["corpus"], found["split"]),
+                tables.path(found.get("corpus", ""), found.get("split", "")),
                 tables.number(metrics.get("perplexity")),
                 tables.number(metrics.get("word_perplexity")),
                 tables.count(metrics.get("tokens")),
                 tables.count(found.get("sequence_length")),
                 tables.percent(found.get("unknown_share")),
-                tables.path(found["preset"]),
+                tables.path(found.get("preset", "")),
                 tables.path(run.path),
             ]
         )
     note = (
-        "Perplexity per token; below the corpus the part scored; window: "
-        "tokens seen at a time; unknown: percent of the tokens not in the "
-        "vocabulary."
+        "Perplexity per token; below the corpus the split scored; window: "
+        "tokens the model sees at a time; unknown: percent of the tokens that "
+        "are not in the vocabulary."
     )
     return tables.Table("Perplexity of texts", header, rows, [note])
 
 
 def zero_shot(runs):
-    """Return the table of probes on a finished model."""
-    header = ["probe", "split", "metric", "value", "random", "majority"]
+    """Return the table of zero-shot tasks on a finished model."""
+    header = ["task", "split", "metric", "value", "random", "majority"]
     header += ["examples", "data", "network", "workdir"]
     rows = []
     for run in runs:
         result = run.result
-        for i, (name, value) in enumerate(result["metrics"].items()):
-            random = result.get("random") if i == 0 else None
-            majority = result.get("majority", {}).get(name)
-            first = [_probe(run), result["split"]]
+        majority = result.get("majority") or {}
+        for i, (name, value) in enumerate(
+            (result.get("metrics") or {}).items()
+        ):
+            measured = [
+                tables.metric_name(name),
+                tables.metric_value(name, value),
+                tables.metric_value(
+                    name, result.get("random") if i == 0 else None
+                ),
+                tables.metric_value(name, majority.get(name)),
+            ]
+            if i > 0:
+                rows.append(["", "", *measured, "", "", "", ""])
+                continue
             rows.append(
                 [
-                    *(first if i == 0 else ["", ""]),
-                    tables.metric_name(name),
-                    tables.metric_value(name, value),
-                    tables.metric_value(name, random),
-                    tables.metric_value(name, majority),
-                    tables.count(result["num_examples"]) if i == 0 else "",
-                    tables.data(run) if i == 0 else "",
-                    (run.backbone or "") if i == 0 else "",
-                    tables.path(run.path) if i == 0 else "",
+                    _task_with_labels(run),
+                    result.get("split") or "",
+                    *measured,
+                    tables.count(result.get("num_examples")),
+                    tables.data(run),
+                    run.backbone or "",
+                    tables.path(run.path),
                 ]
             )
-    return tables.Table("Zero-shot probes", header, rows)
+    return tables.Table("Zero-shot tasks", header, rows)
 
 
-def probes_over_training(run, constants):
-    """Return the table of probes while pretraining, None without any.
+def zero_shot_over_training(run, constants):
+    """Return the table of zero-shot scores while pretraining.
 
     Args:
         run: `comparison.Run` of pretraining.
-        constants: see `figure2.probe_rows`; the random scores are shown below.
+        constants: see `figure2.zero_shot_rows`; gives the random baselines.
+
+    Returns:
+        `tables.Table`, None where nothing was scored.
     """
     lines = [line for line in run.lines() if line.get("split") == "probes"]
-    names = [name for line in lines for name in line if "_" in name]
-    shown = [
-        (name, *name.split("_", 1))
-        for name in dict.fromkeys(names)
-        if name.split("_", 1)[1] in tables.SHARES
-    ]
+    names = dict.fromkeys(name for line in lines for name in line)
+    shown = {
+        name: name.split("_", 1)
+        for name in names
+        if "_" in name and tables.is_share(name.split("_", 1)[1])
+    }
     if not shown:
         return None
+    random = {
+        f"{task}_{each['metric']}": each["random"]
+        for task, each in constants.items()
+    }
     rows = [
         [
-            tables.count(line["step"]),
+            first,
             *(
-                tables.metric_value(metric, line.get(name))
-                for name, _, metric in shown
+                tables.metric_value(metric, values.get(name))
+                for name, (_, metric) in shown.items()
             ),
         ]
-        for line in lines
-    ]
-    random = {
-        f"{probe}_{each['metric']}": each["random"]
-        for probe, each in constants.items()
-    }
-    rows.append(
-        [
-            "random",
-            *(
-                tables.metric_value(metric, random.get(name))
-                for name, _, metric in shown
-            ),
+        for first, values in [
+            *((tables.count(line["step"]), line) for line in lines),
+            ("random", random),
         ]
-    )
-    header = ["updates"] + [
-        f"{tables.task_name(probe)} {tables.metric_name(metric)}"
-        for _, probe, metric in shown
     ]
-    title = f"Probes while pretraining: {run.path}"
-    return tables.Table(title, header, rows, _of_which_examples(run))
+    header = ["steps"] + [
+        f"{tables.task_name(task)} {tables.metric_name(metric)}"
+        for task, metric in shown.values()
+    ]
+    number = run.macro("NUM_PROBE_EXAMPLES", int)
+    notes = [f"{number:,} examples of each split."] if number else []
+    notes += tables.sample_notes(["all tasks"] if run.is_sample else [])
+    title = f"Zero-shot tasks while pretraining: {run.path}"
+    return tables.Table(title, header, rows, notes)
 
 
 def settings(kind, runs):
@@ -185,7 +195,7 @@ def all_results(results):
         [
             result.run.kind or "",
             tables.task_name(result.run.task or ""),
-            result.run.result.get("split", ""),
+            result.run.result.get("split") or "",
             (result.run.row or "") if result.run.kind == "finetune" else "",
             "; ".join(_metrics(result)),
             tables.count(len(result.seeds)),
@@ -199,28 +209,29 @@ def all_results(results):
     return tables.Table("All results", header, rows)
 
 
-def _probe(run):
-    """Return the cell of a probe's name, with the words that people gave."""
-    words = run.macro("LABEL_WORDS")
-    note = " / ".join(", ".join(each) for each in words) if words else ""
-    return tables.Cell(tables.task_name(run.task), note)
+def unreadable(found):
+    """Return the table of workdirs that cannot be read.
+
+    Args:
+        found: list of (path, what is wrong), from `comparison.find`.
+    """
+    rows = [[tables.path(path), message] for path, message in found]
+    return tables.Table("Unreadable", ["workdir", "reason"], rows)
 
 
-def _of_which_examples(run):
-    """Return a list of notes on what a pretraining was probed with."""
-    number = run.macro("NUM_PROBE_EXAMPLES")
-    notes = [f"{number:,} examples of each split."] if number else []
-    return notes + tables.sample_notes(["all probes"] if run.is_sample else [])
+def _task_with_labels(run):
+    """Return the cell of a zero-shot task; LABEL_WORDS as the small print."""
+    words = run.macro("LABEL_WORDS", tuple | list) or ()
+    note = " / ".join(", ".join(map(str, each)) for each in words if each)
+    return tables.Cell(tables.task_name(run.task or ""), note)
 
 
 def _metrics(result):
-    names = next(iter(result.seeds.values()))
-    for name in names:
+    for name in result.metrics:
         value = tables.metric_value(name, result.median(name))
-        span = result.span(name)
-        if span is not None:
-            low, high = (tables.metric_value(name, each) for each in span)
-            value += f" ({low} to {high})"
+        pair = result.span(name)
+        if pair is not None:
+            value += f" ({tables.span(name, pair)})"
         yield f"{tables.metric_name(name)} {value}"
 
 

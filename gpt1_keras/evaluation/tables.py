@@ -1,10 +1,10 @@
-"""Tables as data, for HTML and Markdown alike."""
+"""Tables as data, for HTML and Markdown alike, and what stands in cells.
+
+Shares are in percent. What no file says is an empty cell.
+"""
 
 import dataclasses
 import re
-
-# -----------------------------------------------------------------------------
-# Tables as data, for HTML and Markdown alike.
 
 _LONG = 40  # characters that a phone does not show in a line
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
@@ -35,7 +35,7 @@ class Cell:
 
     @property
     def is_number(self):
-        """Whether the text is a number, set to the right."""
+        """Whether the text is a number, aligned to the right."""
         return _NUMBER.fullmatch(self.text) is not None
 
 
@@ -63,7 +63,7 @@ class Table:
         ]
 
     def number_columns(self):
-        """Return the indices of the columns of numbers, set to the right."""
+        """Return the indices of the columns that hold numbers only."""
         columns = list(zip(*self.cells()))
         return {
             i
@@ -96,19 +96,6 @@ def _escape(text):
     return text.replace("|", "\\|").replace("\n", " ")
 
 
-# -----------------------------------------------------------------------------
-# Results beside the paper's (tables 2 to 5), as Markdown.
-
-# Table 5 and its average: the paper's eight GLUE tasks, unweighted.
-GLUE = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
-_NAMES = {
-    "f1": "F1",
-    "matthews": "Matthews",
-    "pearson": "Pearson",
-    "spearman": "Spearman",
-    "accuracy": "accuracy",
-    "auc": "AUC",
-}
 _TASKS = {
     "cola": "CoLA",
     "sst2": "SST-2",
@@ -129,71 +116,18 @@ _TASKS = {
     "pdp": "PDP",
     "lambada": "LAMBADA",
 }
-
-
-def main_value(found):
-    """Return the value of the paper's metric in a `result.json` dict."""
-    return next(iter(found["metrics"].values()))
-
-
-def glue_average(values):
-    """Return the mean of table 5, or None where a task is missing.
-
-    Args:
-        values: dict from a task's name to the value of its metric.
-    """
-    if not all(name in values for name in GLUE):
-        return None
-    return sum(values[name] for name in GLUE) / len(GLUE)
-
-
-def paper_markdown(results):
-    """Return a table with a row for each metric of each result.
-
-    Args:
-        results: list of `result.json` dicts of fine-tuning.
-
-    Returns:
-        str: task, metric, ours with its range over seeds, majority, paper.
-        Percent; a number that is not there is an empty cell.
-    """
-    lines = [
-        "| task | metric | ours | range | majority | paper | examples | min |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for found in results:
-        for i, (name, value) in enumerate(found["metrics"].items()):
-            cells = [
-                found["task"] if i == 0 else "",
-                metric_name(name),
-                percent(value),
-                span(found.get("range", {}).get(name)),
-                percent(found.get("majority", {}).get(name)),
-                percent(found["paper"].get(name)),
-                f"{found['num_examples']:,}" if i == 0 else "",
-                f"{found['seconds'] / 60:.1f}" if i == 0 else "",
-            ]
-            lines.append(f"| {' | '.join(cells)} |")
-    values = {found["task"]: main_value(found) for found in results}
-    average = glue_average(values)
-    if average is not None:
-        paper = {
-            found["task"]: next(iter(found["paper"].values()))
-            for found in results
-            if found["paper"]
-        }
-        cells = ["GLUE", "mean of eight", percent(average), "", ""]
-        cells += [percent(glue_average(paper)), "", ""]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def metric_name(metric):
-    """`accuracy_middle` -> `accuracy, middle`; `num_last` -> `num last`."""
-    name, _, group = metric.partition("_")
-    if name not in _NAMES:
-        return metric.replace("_", " ")
-    return f"{_NAMES[name]}, {group}" if group else _NAMES[name]
+# Metrics that are shares (or correlations), shown in percent, also those of
+# a group such as `accuracy_middle`.
+_SHARES = {
+    "f1": "F1",
+    "matthews": "Matthews",
+    "pearson": "Pearson",
+    "spearman": "Spearman",
+    "accuracy": "accuracy",
+    "auc": "AUC",
+}
+_MORE_SHARES = ("positive_share", "glue_average", "glue_official_average")
+_DATA = {True: "sample", False: "official", None: ""}
 
 
 def task_name(task):
@@ -201,32 +135,53 @@ def task_name(task):
     return _TASKS.get(task, task)
 
 
+def metric_name(metric):
+    """`accuracy_middle` -> `accuracy, middle`; `num_last` -> `num last`."""
+    name, _, group = metric.partition("_")
+    if name not in _SHARES:
+        return metric.replace("_", " ")
+    return f"{_SHARES[name]}, {group}" if group else _SHARES[name]
+
+
+def is_share(metric):
+    """Whether a metric is a share or correlation, shown in percent."""
+    return metric in _MORE_SHARES or metric.partition("_")[0] in _SHARES
+
+
+def metric_value(metric, value):
+    """Return a metric as text: shares in percent, others as they are."""
+    return percent(value) if is_share(metric) else number(value)
+
+
 def percent(value):
     """Return a share in percent, "" for None."""
     return "" if value is None else f"{100 * value:.1f}"
 
 
-def span(pair):
-    """Return (lowest, highest) in percent, "" for None."""
-    return "" if pair is None else f"{percent(pair[0])} to {percent(pair[1])}"
+def span(metric, pair):
+    """Return (lowest, highest) of a metric as text, "" for None."""
+    return " to ".join(metric_value(metric, value) for value in pair or ())
 
 
-# -----------------------------------------------------------------------------
-# What results are as cells of a table; "" for what is not there.
+def count(value):
+    """Return a whole number with separators, "" for None."""
+    return "" if value is None else f"{value:,}"
 
-_DATA = {True: "sample", False: "official", None: ""}
 
-# Metrics that are shares (or correlations), shown in percent.
-SHARES = frozenset(
-    {"accuracy", "matthews", "f1", "pearson", "spearman", "auc"}
-    | {"accuracy_matched", "accuracy_mismatched"}
-    | {"accuracy_middle", "accuracy_high"}
-    | {"positive_share", "matthews_train", "glue_average"}
-)
+def number(value):
+    """Return four significant digits, or a whole number, "" for None."""
+    if value is None:
+        return ""
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+
+
+def path(found, note=""):
+    """Return the cell of a path."""
+    return Cell(str(found), note, is_code=True)
 
 
 def over_seeds(result, metric, middle="median"):
-    """Return a metric; below it its range and number of seeds.
+    """Return the cell of a metric: below it its range and number of seeds.
 
     Args:
         result: `comparison.Result` or None.
@@ -236,21 +191,29 @@ def over_seeds(result, metric, middle="median"):
     if result is None:
         return ""
     text = metric_value(metric, getattr(result, middle)(metric))
-    span = result.span(metric)
-    if span is None:
+    pair = result.span(metric)
+    if pair is None:
         return Cell(text, "1 seed" if text else "")
-    low, high = (metric_value(metric, value) for value in span)
-    return Cell(text, f"{low} to {high}; {len(result.values(metric))} seeds")
-
-
-def metric_value(name, value):
-    """Return a metric as text: shares in percent, others as they are."""
-    return percent(value) if name in SHARES else number(value)
+    seeds = len(result.values(metric))
+    return Cell(text, f"{span(metric, pair)}; {seeds} seeds")
 
 
 def data(run):
     """Return whether a `comparison.Run` has official or generated data."""
     return _DATA[run.is_sample]
+
+
+def sample_title(title, are_samples):
+    """Return a title that says where the data were generated.
+
+    Args:
+        title: str.
+        are_samples: iterable of `Run.is_sample`.
+    """
+    found = set(are_samples)
+    if True not in found:
+        return title
+    return f"{title} ({'' if found == {True} else 'partly '}sample data)"
 
 
 def sample_notes(names):
@@ -261,20 +224,3 @@ def sample_notes(names):
     """
     names = sorted(set(names))
     return [f"Generated sample data: {', '.join(names)}."] if names else []
-
-
-def count(value):
-    """Return a whole number with separators."""
-    return "" if value is None else f"{value:,}"
-
-
-def number(value):
-    """Return a number with four digits that count, or as a whole number."""
-    if value is None:
-        return ""
-    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
-
-
-def path(found, note=""):
-    """Return the cell of a path."""
-    return Cell(str(found), note, is_code=True)

@@ -1,136 +1,23 @@
-"""Texts as coloured tokens: a page that opens without a network."""
+"""One text through a model's eyes: coloured tokens and attention maps.
+
+Letters: `T` tokens, `H` heads.
+"""
 
 import dataclasses
 import math
 import pathlib
 
 import jinja2
-import matplotlib
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import figure as figure_lib
 
 from gpt1_keras import files
-
-# -----------------------------------------------------------------------------
-# The HTML templates beside this file.
-
-
-def render(name, **values):
-    """Return the text of a template; what it names must be given.
-
-    Args:
-        name: str, of the file.
-        **values: what stands in it; text is escaped.
-    """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template(name).render(**values)
-
-
-# -----------------------------------------------------------------------------
-# Pictures of attention: which token looks at which.
-
-matplotlib.use("Agg")
-
+from gpt1_keras.evaluation import plots
 
 _MOST_NAMED = 60  # tokens whose names have room on an axis
 _MOST_NAMED_SMALL = 15  # the same where heads stand side by side
 _COLUMNS = 3  # of the heads of a layer: legible on a phone
-
-
-def one_head(shares, pieces, path, *, title):
-    """Draw one head: rows attend to columns, the darker the more.
-
-    Args:
-        shares: float array `[T, T]`, rows add up to one.
-        pieces: `T` str, the tokens.
-        path: path of the PNG to write.
-        title: str.
-
-    Returns:
-        `path`.
-    """
-    has_names = len(pieces) <= _MOST_NAMED
-    side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches
-    figure, axes = pyplot.subplots(
-        figsize=(side + 1.0, side), dpi=120, layout="constrained"
-    )
-    image = _draw(axes, shares)
-    axes.set_title(title, parse_math=False, fontsize=11)
-    axes.set_xlabel("attended to")
-    axes.set_ylabel("attends")
-    if has_names:
-        _name(axes, pieces)
-    figure.colorbar(image, ax=axes, shrink=0.5, label="share of the row")
-    return _save(figure, path)
-
-
-def all_heads(shares, pieces, path, *, title):
-    """Draw the heads of a layer side by side.
-
-    Args:
-        shares: float array `[H, T, T]`, rows add up to one.
-        pieces: `T` str, the tokens.
-        path: path of the PNG to write.
-        title: str.
-
-    Returns:
-        `path`.
-    """
-    columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
-    has_names = len(pieces) <= _MOST_NAMED_SMALL
-    side = 1.2 + 0.17 * len(pieces) if has_names else 2.4  # inches
-    rows = math.ceil(len(shares) / columns)
-    figure, grid = pyplot.subplots(
-        rows,
-        columns,
-        figsize=(side * columns, (side + 0.1) * rows + 0.4),
-        dpi=120,
-        layout="constrained",
-        squeeze=False,
-    )
-    figure.suptitle(title, parse_math=False, fontsize=11)
-    for axes in grid.flat:
-        axes.set_axis_off()
-    for head, (axes, share) in enumerate(zip(grid.flat, shares)):
-        axes.set_axis_on()
-        _draw(axes, share)
-        axes.set_title(f"head {head}", fontsize=9)
-        axes.tick_params(labelsize=7)
-        if has_names:
-            _name(axes, pieces)
-    return _save(figure, path)
-
-
-def _draw(axes, shares):
-    return axes.imshow(
-        shares, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
-    )
-
-
-def _name(axes, pieces):
-    style = {"fontsize": 8, "parse_math": False}
-    names = [piece.strip() for piece in pieces]
-    axes.set_xticks(range(len(names)), names, rotation=90, **style)
-    axes.set_yticks(range(len(names)), names, **style)
-
-
-def _save(figure, path):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
-    pyplot.close(figure)
-    return path
-
-
-# -----------------------------------------------------------------------------
-# Texts as coloured tokens: a page that opens without a network.
-
 _LINE_BREAK = "\u23ce"
-# A token of this log-probability, or a lower one, has the full colour.
+# Log-probability from which down a token has the full colour.
 _SURPRISING = -10.0
 SURPRISE_LEGEND = (
     "The darker a token, the less the model expected it: white is certain, the "
@@ -139,19 +26,19 @@ SURPRISE_LEGEND = (
 )
 ATTENTION_LEGEND = (
     "The darker a token, the more the last layer attends to it from [extract], "
-    "where the answer is read; mean over heads, the darkest is the largest "
-    "share in this example. Touch one for its number."
+    "where the answer is read. Mean over heads; the darkest token has the "
+    "largest share in this example. Touch one for its number."
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class Token:
-    """One token.
+    """A token of a coloured text.
 
     Attributes:
-        piece: str, as it is read.
+        piece: str, its text.
         shade: float, 0 (white) to 1 (full colour).
-        note: str, its number in words.
+        note: str, the number that it shows when touched.
     """
 
     piece: str
@@ -160,13 +47,13 @@ class Token:
 
     @property
     def ends_line(self):
-        """Whether the next token stands on a new line."""
+        """Whether the next token starts a new line."""
         return self.piece.strip() == _LINE_BREAK
 
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """A text.
+    """A text of coloured tokens.
 
     Attributes:
         title: str.
@@ -180,7 +67,7 @@ class Text:
 
 
 def surprise(pieces, log_probabilities):
-    """Return `Token`s, the darker the less probable each one was.
+    """Return `Token`s; the less probable, the darker.
 
     Args:
         pieces: `T` str.
@@ -190,14 +77,15 @@ def surprise(pieces, log_probabilities):
         Token(
             piece,
             min(value / _SURPRISING, 1.0) if value < 0 else 0.0,
-            f"log-probability {value:.2f}, probability {math.exp(value):.2g}",
+            f"log-probability {value:.2f},"
+            f" probability {math.exp(min(value, 0)):.2g}",
         )
         for piece, value in zip(pieces, log_probabilities, strict=True)
     ]
 
 
 def attended(pieces, shares):
-    """Return `Token`s, the darker the larger the share of the attention.
+    """Return `Token`s; the larger the share of the attention, the darker.
 
     Args:
         pieces: `T` str.
@@ -211,7 +99,7 @@ def attended(pieces, shares):
 
 
 def write(path, texts, *, title, legend):
-    """Write the page.
+    """Write a page of texts that opens without a network.
 
     Args:
         path: pathlib.Path of the HTML file.
@@ -227,3 +115,90 @@ def write(path, texts, *, title, legend):
     )
     files.write_atomic(path, page)
     return path
+
+
+def one_head(shares, pieces, path, *, title):
+    """Draw the attention of one head; dark cells are large shares.
+
+    Args:
+        shares: float array `[T, T]`. Each row, an attending token, adds up to
+            one.
+        pieces: `T` str, the tokens.
+        path: path of the PNG to write.
+        title: str.
+
+    Returns:
+        `path`.
+    """
+    has_names = len(pieces) <= _MOST_NAMED
+    side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches
+    figure = figure_lib.Figure(
+        figsize=(side + 1.0, side), dpi=120, layout="constrained"
+    )
+    axes = figure.subplots()
+    image = _draw(axes, shares, pieces if has_names else None)
+    axes.set_title(title, parse_math=False, fontsize=11)
+    axes.set_xlabel("attended to")
+    axes.set_ylabel("attends")
+    figure.colorbar(image, ax=axes, shrink=0.5, label="share of the row")
+    return plots.save(figure, path)
+
+
+def all_heads(shares, pieces, path, *, title):
+    """Draw the heads of a layer side by side.
+
+    Args:
+        shares: float array `[H, T, T]`, rows add up to one.
+        pieces: `T` str, the tokens.
+        path: path of the PNG to write.
+        title: str.
+
+    Returns:
+        `path`.
+    """
+    columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
+    rows = math.ceil(len(shares) / columns)
+    has_names = len(pieces) <= _MOST_NAMED_SMALL
+    side = 1.2 + 0.17 * len(pieces) if has_names else 2.4  # inches
+    figure = figure_lib.Figure(
+        figsize=(side * columns, (side + 0.1) * rows + 0.4),
+        dpi=120,
+        layout="constrained",
+    )
+    grid = figure.subplots(rows, columns, squeeze=False)
+    figure.suptitle(title, parse_math=False, fontsize=11)
+    for axes in grid.flat[len(shares) :]:
+        axes.remove()
+    for head, (axes, share) in enumerate(zip(grid.flat, shares)):
+        _draw(axes, share, pieces if has_names else None)
+        axes.set_title(f"head {head}", fontsize=9)
+        axes.tick_params(labelsize=7)
+    return plots.save(figure, path)
+
+
+def _draw(axes, shares, pieces):
+    if pieces is not None:
+        names = [piece.strip() for piece in pieces]
+        style = {"fontsize": 8, "parse_math": False}
+        axes.set_xticks(range(len(names)), names, rotation=90, **style)
+        axes.set_yticks(range(len(names)), names, **style)
+    return axes.imshow(
+        shares, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
+    )
+
+
+def render(name, **values):
+    """Return the text of an HTML template beside this file.
+
+    Args:
+        name: str, of the file.
+        **values: everything that the template names; text is escaped.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(name).render(**values)

@@ -165,5 +165,6 @@ def _plot(workdir, examples, logits, metrics):
     words = target.words or [
         str(i) for i in range(int(np.max([truth, predictions])) + 1)
     ]
-    matrix = confusion.count(truth, predictions, len(words))
-    confusion.plot(matrix, words, plots / "confusion.png", title=title)
+    confusion.plot(
+        truth, predictions, words, plots / "confusion.png", title=title
+    )

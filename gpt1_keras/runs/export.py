@@ -401,9 +401,7 @@ def training_facts(preset):
     folder = pathlib.Path(preset).parent
     if not (folder / "result.json").is_file():
         return {}
-    run = next(
-        run for run in comparison.find_runs([folder]) if run.path == folder
-    )
+    run = comparison.read(folder)
     found = run.result
     facts = {
         "run": f"{run.kind} ({found.get('task')})",

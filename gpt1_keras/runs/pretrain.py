@@ -162,8 +162,9 @@ def pretrain(
 def _finish(workdir, causal_lm, history, *, metrics, amounts, **facts):
     """Write preset, learning curve and result."""
     presets.save(causal_lm, workdir / "preset")
-    curves.plot_learning_curve(
-        history.path, workdir / "plots" / "learning_curve.png"
+    curves.plot_perplexities(
+        [(str(workdir), "-", results.read_metrics(history.path))],
+        workdir / "plots" / "learning_curve.png",
     )
     return results.write(
         workdir,

@@ -18,13 +18,14 @@ def report(
 ):
     """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
 
-    Reads `result.json`, `metrics.jsonl` and `config.gin`; no model is loaded
-    and no workdir changed. Running it again writes it anew.
+    Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
+    changes no workdir. A workdir with a damaged file is listed as unreadable.
+    Run again, it writes everything anew.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         results: path of a folder with workdirs in or below it, or several.
-        constants: dict from a probe to {"metric", "random",
+        constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.
         paper: dict from a task's name to the paper's metrics.
         table5: dict from a row of table 5 to {task: share}.
@@ -33,28 +34,31 @@ def report(
         path of `report.html`.
 
     Raises:
-        InputError: no results there, a file of them is damaged, or the
-            constants are not as in gin/report.gin.
+        InputError: no results there, or the constants are not as in
+            gin/report.gin.
     """
     folders = [results] if isinstance(results, str) else results
-    if (
-        not isinstance(folders, list | tuple)
-        or not folders
-        or not all(isinstance(folder, str) for folder in folders)
-    ):
+    is_list = isinstance(folders, list | tuple) and len(folders) > 0
+    if not is_list or not all(isinstance(folder, str) for folder in folders):
         raise errors.InputError(
-            f"RESULTS is {results!r}: give a folder, as in 'out', or several,"
+            f"`results` is {results!r}: give a folder, as in 'out', or several,"
             " as in ('out/suite', 'out/pretrain')"
         )
-    runs = comparison.find_runs(folders)
+    runs, unreadable = comparison.find(folders)
+    for path, message in unreadable:
+        logging.warning("%s is left out: %s", path, message)
     if not any(run.result for run in runs):
-        places = ", ".join(map(str, folders))
         raise errors.InputError(
-            f"RESULTS: no result.json in or below {places}: give the workdir"
-            " of a finished run, or a folder above some"
+            f"`results`: no readable result.json in or below {', '.join(folders)}"
+            ": give the workdir of a finished run, or a folder above some"
         )
     path = report_lib.write(
-        runs, workdir, constants=constants, paper=paper, table5=table5
+        runs,
+        workdir,
+        constants=constants,
+        paper=paper,
+        table5=table5,
+        unreadable=unreadable,
     )
     logging.info("report of %d workdirs: %s", len(runs), path)
     return path

@@ -13,8 +13,9 @@ from gpt1_keras.evaluation import glue_submission
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 
-# Task -> tasks that its model answers; the diagnostic set has no model.
-_ANSWERED = {
+# Task -> tasks that its model predicts; the diagnostic set has no model of
+# its own.
+_PREDICTED = {
     name: (name,)
     for name in ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli")
 } | {"mnli": ("mnli", "ax")}
@@ -23,7 +24,7 @@ _ANSWERED = {
 def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
-    A task without a model gets a constant answer, and the run says so.
+    A task without a model gets a constant prediction, with a warning.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
@@ -40,13 +41,13 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     runs = pathlib.Path(runs)
     there = {
         name: presets.find_best(runs / name)
-        for name in _ANSWERED
+        for name in _PREDICTED
         if results.path(runs / name).exists()
     }
     if not there:
         raise errors.InputError(
-            f"RUNS {runs} has no finished GLUE run (no {runs / 'cola'} or "
-            "others): give a suite's workdir"
+            f"`runs`: {runs} has no finished GLUE run, such as {runs / 'cola'}: "
+            "give the workdir of gin/suite.gin"
         )
     found = results.path(workdir)
     if not any(presets.is_newer(p, found) for p in there.values()):
@@ -63,7 +64,7 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     )
     if filled:
         logging.warning(
-            "no model or no test file for %s: one constant answer stands there",
+            "no model or no test file for %s: their predictions are constant",
             ", ".join(filled),
         )
     problems = glue_submission.check(path, num_rows=num_rows)
@@ -86,16 +87,16 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
 
 
 def _predict(name, preset, data, scoring):
-    """Return {task of the submission: label words or scores in file order}."""
+    """Return {task of the submission: labels or scores in file order}."""
     keras.utils.clear_session()
     model = presets.FineTuned(preset, scoring)
     if model.preprocessor.task != name:
         raise errors.InputError(
-            f"{preset} holds a model of {model.preprocessor.task}: RUNS must "
+            f"{preset} holds a model of {model.preprocessor.task}: `runs` must "
             f"have one of {name} there"
         )
     found = {}
-    for answered in _ANSWERED[name]:
+    for answered in _PREDICTED[name]:
         task = benchmarks.of_preset(model.preprocessor)
         if answered != name:
             task = benchmarks.benchmark(answered)
@@ -103,7 +104,7 @@ def _predict(name, preset, data, scoring):
         predicted = task.target.predict(model.logits(examples))
         words = [task.target.word(each) for each in predicted]
         for group in sorted({e.group for e in examples.examples}):
-            # Of MultiNLI each of the two parts is a file of its own.
+            # MultiNLI's two test sets are two files.
             key = f"{answered}_{group}" if group else answered
             found[key] = [
                 word

@@ -1,4 +1,4 @@
-"""One text as a language model sees it: its surprise and its attention."""
+"""Per-token log-probabilities and attention of one text."""
 
 import pathlib
 import time
@@ -32,10 +32,10 @@ def view(
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
-        preset: path of a preset, or None for the one shipped. Of a
-            fine-tuned model its language model is shown.
-        text: str. What the model has no positions for is left out.
-        text_file: path of a text file in its place, or None.
+        preset: path of a preset, or None for the one shipped. A fine-tuned
+            one is read as a language model.
+        text: str, truncated to the positions of the model.
+        text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.
         head: int from 0; None draws all heads of the layer.
 
@@ -43,7 +43,7 @@ def view(
         path of `result.json`.
 
     Raises:
-        InputError: no such preset, file, layer or head, or no text.
+        InputError: there is no such preset, file, layer or head, or no text.
     """
     started = time.monotonic()
     directory = presets.find(preset)
@@ -99,27 +99,27 @@ def _ids(text, text_file, tokenizer, positions):
             text = pathlib.Path(text_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise errors.InputError(
-                f"TEXT_FILE {text_file} cannot be read ({error}): give a file"
+                f"`text_file`: {text_file} cannot be read ({error}): give a file"
                 " of UTF-8 text"
             ) from None
     checks.check("text", text, str)
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError(
-            "there is no text: add --set \"TEXT = 'Some words.'\" or TEXT_FILE"
+            "no text is given: add --set \"TEXT = 'Some words.'\" or TEXT_FILE"
         )
     if len(ids) > positions:
         logging.warning(
-            "the text has %d tokens; the first %d are shown, as many as the "
-            "model has positions",
+            "the text has %d tokens and is truncated to the model's %d "
+            "positions",
             *(len(ids), positions),
         )
     return ids[:positions]
 
 
 def _draw(backbone, ids, pieces, layer, head, workdir):
-    """Draw a layer, or a head of it; return the path within the workdir."""
-    layer = _counted("LAYER", layer, backbone.num_layers)
+    """Draw a layer or one of its heads; return the path in the workdir."""
+    layer = _index("layer", layer, backbone.num_layers)
     shares = inspection.attention(backbone, ids)[layer]
     if head is None:
         picture = f"plots/attention_layer_{layer}.png"
@@ -130,7 +130,7 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
             title=f"attention of layer {layer}",
         )
         return picture
-    head = _counted("HEAD", head, backbone.num_heads)
+    head = _index("head", head, backbone.num_heads)
     picture = f"plots/attention_layer_{layer}_head_{head}.png"
     text_view.one_head(
         shares[head],
@@ -141,10 +141,10 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
     return picture
 
 
-def _counted(macro, value, count):
+def _index(name, value, count):
     if not isinstance(value, int) or not -count <= value < count:
         raise errors.InputError(
-            f"{macro} is {value!r}: the model has {count}, give 0 to"
+            f"`{name}` is {value!r}: the model has {count}, give 0 to"
             f" {count - 1}"
         )
     return value % count

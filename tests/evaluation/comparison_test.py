@@ -5,34 +5,217 @@ import re
 import pytest
 
 from gpt1_keras import config
+from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
 from tests.reference import fake_workdirs
 
 ROOT = pathlib.Path(__file__).parents[2]
+ACCURACY = {"accuracy": 0.5}
 # The ways to fine-tune on CoLA.
 GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
 
 
-def gin_text(name):
-    """Return a gin file with the files it includes in their place."""
-    return re.sub(
-        r"^include '(.+)'$",
-        lambda found: gin_text(found[1]),
-        (ROOT / name).read_text(encoding="utf-8"),
-        flags=re.MULTILINE,
-    )
+def find(*folders):
+    runs, unreadable = comparison.find(folders)
+    assert unreadable == []
+    return runs
 
 
-def run_of(name, *settings):
-    """Return a `comparison.Run` with the bindings of a gin file."""
-    text = "\n".join([gin_text(name), *settings])
-    return comparison.Run(
-        pathlib.Path(name), {}, config.read_bindings(text), None
-    )
+def find_one(folder):
+    (run,) = find(folder)
+    return run
 
 
 def results(folder):
-    return comparison.over_seeds(comparison.find_runs([folder]))
+    return comparison.join_seeds(find(folder))
+
+
+def test_facts_of_a_fine_tuning(tmp_path):
+    fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY, seed=7)
+    run = find_one(tmp_path)
+    assert (run.path, run.kind, run.task) == (tmp_path / "a", "finetune", "rte")
+    assert (run.row, run.backbone, run.num_layers) == (
+        *("full", "transformer"),
+        12,
+    )
+    assert run.seeds == {"7": ACCURACY}
+    assert run.is_sample is False
+    assert run.config == tmp_path / "a" / "config.gin"
+
+
+@pytest.mark.parametrize(
+    "options, row",
+    [
+        ({"LM_LOSS_WEIGHT": 0.0}, "no_auxiliary_lm"),
+        ({"NUM_TRANSFERRED_LAYERS": -1}, "no_pretraining"),
+        ({"NUM_TRANSFERRED_LAYERS": 0}, "transferred_0"),
+        ({"NUM_TRANSFERRED_LAYERS": 3}, "transferred_3"),
+        ({"NUM_TRANSFERRED_LAYERS": 12}, "full"),
+        ({"lstm": True, "num_layers": 1}, "lstm"),
+        (
+            {"NUM_TRANSFERRED_LAYERS": -1, "LM_LOSS_WEIGHT": 0},
+            "no_pretraining + no_auxiliary_lm",
+        ),
+    ],
+)
+def test_rows_of_the_ablation(tmp_path, options, row):
+    fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
+    assert find_one(tmp_path).row == row
+
+
+def test_result_comes_before_macros(tmp_path):
+    folder = fake_workdirs.finetune(tmp_path, "rte", ACCURACY)
+    path = folder / "result.json"
+    text = path.read_text()
+    path.write_text(text.replace("{", '{"lm_loss_weight": 0.0, ', 1))
+    assert find_one(tmp_path).row == "no_auxiliary_lm"
+
+
+def test_nothing_is_guessed_without_the_files(tmp_path):
+    """A config.gin of another run, or no preset: no row."""
+    folder = fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY)
+    (folder / "config.gin").unlink()
+    fake_workdirs.write_config(folder, "finetune.finetune", LM_LOSS_WEIGHT=0.5)
+    run = find_one(tmp_path)
+    assert (run.row, run.bindings, run.is_sample) == (None, None, None)
+    assert run.seeds == {"42": ACCURACY}
+    folder = fake_workdirs.finetune(tmp_path / "b", "rte", ACCURACY)
+    (folder / "preset" / "config.json").unlink()
+    assert find(tmp_path / "b")[0].row is None
+
+
+def test_macros_of_a_grid_do_not_speak_for_its_cells(tmp_path):
+    sha256 = fake_workdirs.write_config(
+        tmp_path,
+        "grid.grid",
+        LM_LOSS_WEIGHT=0.5,
+        NUM_TRANSFERRED_LAYERS=None,
+        ROWS=("full", "lstm"),
+    )
+    record = {"run": "finetune", "task": "rte", "metrics": ACCURACY, "seed": 1}
+    record["config_sha256"] = sha256
+    cell = tmp_path / "cell"
+    fake_workdirs.write_preset(cell)
+    fake_workdirs.write_json(cell / "result.json", record)
+    assert find_one(tmp_path).row is None
+    (cell / "preset" / "config.json").unlink()
+    record |= {"lm_loss_weight": 0.0, "backbone": "LSTMBackbone"}
+    record["num_transferred_layers"] = 1
+    fake_workdirs.write_json(cell / "result.json", record)
+    run = find_one(tmp_path)
+    assert (run.row, run.num_layers) == ("lstm + no_auxiliary_lm", 1)
+
+
+@pytest.mark.parametrize("function", ["suite.suite", "grid.grid"])
+def test_macros_of_a_suite_speak_for_its_tasks(tmp_path, function):
+    """Also those of the time before a suite was a grid of one row."""
+    rows = {"ROWS": ("full",)} if function == "grid.grid" else {}
+    sha256 = fake_workdirs.write_config(
+        tmp_path,
+        function,
+        LM_LOSS_WEIGHT=0.0,
+        NUM_TRANSFERRED_LAYERS=None,
+        **rows,
+    )
+    for task in ("cola", "rte"):
+        fake_workdirs.write_preset(tmp_path / task)
+        record = {"run": "finetune", "task": task, "seed": 1}
+        record |= {"metrics": ACCURACY, "config_sha256": sha256}
+        fake_workdirs.write_json(tmp_path / task / "result.json", record)
+    found = find(tmp_path)
+    assert [run.task for run in found] == ["cola", "rte"]
+    assert {run.row for run in found} == {"no_auxiliary_lm"}
+
+
+def test_seeds_belong_to_the_aggregate_above(tmp_path):
+    metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
+    folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
+    fake_workdirs.write_lines(folder / "seed_2", [{"step": 3}])
+    run = find_one(tmp_path)
+    assert run.seeds == {"1": metrics[0], "2": metrics[1]}
+    assert run.row == "full"
+    assert run.lines("2") == [{"step": 3}]
+    # Before the aggregate is written each seed is a run of its own.
+    (folder / "result.json").unlink()
+    found = find(tmp_path)
+    assert [each.path.name for each in found] == ["seed_1", "seed_2"]
+    assert {each.config for each in found} == {folder / "config.gin"}
+
+
+def test_seeds_of_an_unfinished_cell_have_the_grid_s_configuration(tmp_path):
+    sha256 = fake_workdirs.write_config(
+        tmp_path, "grid.grid", DATA_DIR="data", SEEDS=(1, 2, 3)
+    )
+    cell = tmp_path / "no_auxiliary_lm" / "rte"
+    for seed in (1, 2):
+        record = {"run": "finetune", "task": "rte", "seed": seed}
+        record |= {"metrics": {"accuracy": seed / 4}, "config_sha256": sha256}
+        record |= {"lm_loss_weight": 0.0, "backbone": "GPT1Backbone"}
+        fake_workdirs.write_json(cell / f"seed_{seed}" / "result.json", record)
+    fake_workdirs.write_lines(cell / "seed_3", [{"step": 1, "loss": 2.0}])
+    found = find(tmp_path)
+    assert {run.config for run in found} == {tmp_path / "config.gin"}
+    assert [run.is_sample for run in found] == [False] * 3
+    assert [run.row for run in found] == ["no_auxiliary_lm"] * 2 + [None]
+    (result,) = comparison.join_seeds(found)
+    assert result.values("accuracy") == [0.25, 0.5]
+
+
+def test_unfinished_pretraining_is_found_by_its_metrics(tmp_path):
+    fake_workdirs.write_config(tmp_path, "pretrain.pretrain", NUM_LAYERS=4)
+    fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
+    run = find_one(tmp_path)
+    assert (run.kind, run.result, run.num_layers) == ("pretrain", {}, 4)
+    assert run.lines() == [{"step": 1, "loss": 2.0}]
+    assert run.seeds == {}
+
+
+def test_inner_folders_and_repetitions_are_left_out(tmp_path, monkeypatch):
+    folder = fake_workdirs.finetune(tmp_path / "out/a", "rte", ACCURACY)
+    for name in ("checkpoints", "preset", ".hidden"):
+        fake_workdirs.write_json(folder / name / "result.json", {"run": "x"})
+    fake_workdirs.finetune(tmp_path / "out/b", "cola", {"matthews": 0.1})
+    found = find(tmp_path / "out/b", tmp_path, str(tmp_path))
+    assert [run.task for run in found] == ["cola", "rte"]
+    # Paths are shown as they were given.
+    monkeypatch.chdir(tmp_path)
+    run = find_one("out/a")
+    assert run.path == pathlib.Path("out/a")
+    assert run.config == pathlib.Path("out/a/config.gin")
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(errors.InputError, match="none is not a folder"):
+        comparison.find([tmp_path / "none"])
+
+
+@pytest.mark.parametrize(
+    "name, text, expected",
+    [
+        ("result.json", "[1]", r"result\.json:1: damaged"),
+        ("config.gin", "A = = 2\n", r"config\.gin: damaged, not gin"),
+        ("metrics.jsonl", "\0\n", r"metrics\.jsonl:1: damaged"),
+        ("preset/config.json", "{", r"config\.json:1: damaged"),
+        ("seed_2/result.json", "{}}", r"seed_2/result\.json:1: damaged"),
+    ],
+)
+def test_damaged_workdir_is_listed_and_the_others_are_read(
+    tmp_path, name, text, expected
+):
+    fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY)
+    if name.startswith("seed"):
+        metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
+        folder = fake_workdirs.finetune(tmp_path / "b", "rte", metrics)
+    else:
+        folder = fake_workdirs.finetune(tmp_path / "b", "rte", ACCURACY)
+    if name == "config.gin":
+        text = (folder / name).read_text() + text
+    (folder / name).write_text(text)
+    runs, unreadable = comparison.find([tmp_path])
+    assert runs[0].path == tmp_path / "a"
+    assert unreadable[0][0] == folder
+    assert re.search(expected, unreadable[0][1])
+    assert "\n" not in unreadable[0][1]
 
 
 def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
@@ -40,51 +223,60 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
         fake_workdirs.finetune(
             tmp_path / str(seed), "rte", {"accuracy": value}, seed=seed
         )
-    more = [{"accuracy": 0.9}, {"accuracy": 0.8}]
+    # Of a seed that was run twice the first counts.
+    fake_workdirs.finetune(tmp_path / "again", "rte", {"accuracy": 0.7}, seed=1)
+    more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     fake_workdirs.finetune(tmp_path / "other", "cola", more)
     rte, cola = results(tmp_path)
-    assert rte.seeds.keys() == {"1", "2", "3"}
-    assert rte.metric == "accuracy"
+    assert {k: v["accuracy"] for k, v in rte.seeds.items()} == {
+        **{"1": 0.5, "2": 0.6, "3": 0.1},
+    }
+    assert rte.metric == "accuracy" and len(rte.runs) == 4
     assert rte.mean("accuracy") == pytest.approx(0.4)
     assert rte.median("accuracy") == 0.5
     assert rte.span("accuracy") == (0.1, 0.6)
-    assert rte.mean("f1") is None and rte.median("f1") is None
-    assert rte.span("f1") is None
-    assert len(rte.runs) == 3
-    assert cola.mean("accuracy") == pytest.approx(0.85)
-
-
-def test_first_of_a_seed_counts(tmp_path):
-    for name, value in (("a", 0.5), ("b", 0.6)):
-        fake_workdirs.finetune(tmp_path / name, "rte", {"accuracy": value})
-    (result,) = results(tmp_path)
-    assert result.seeds == {"42": {"accuracy": 0.5}}
-    assert result.span("accuracy") is None
+    assert rte.mean("f1") is rte.median("f1") is rte.span("f1") is None
+    assert cola.metrics == ["matthews", "x"]
+    assert cola.mean("matthews") == pytest.approx(0.85)
 
 
 def test_other_settings_are_apart(tmp_path):
     for rate in (1e-3, 1e-4):
         fake_workdirs.finetune(
-            tmp_path / str(rate),
-            "rte",
-            {"accuracy": 0.5},
-            PEAK_LEARNING_RATE=rate,
+            tmp_path / str(rate), "rte", ACCURACY, PEAK_LEARNING_RATE=rate
         )
+    # Runs without metrics are left out.
+    fake_workdirs.write_json(
+        tmp_path / "x" / "result.json", {"run": "evaluate", "metrics": {}}
+    )
     one, other = results(tmp_path)
+    assert one.span("accuracy") is None
     assert comparison.differences(one.run, other.run) == ["PEAK_LEARNING_RATE"]
 
 
-@pytest.mark.parametrize("one", GIN_FILES)
-@pytest.mark.parametrize("other", GIN_FILES)
-def test_one_recipe_in_a_single_run_a_suite_and_a_grid(one, other):
-    assert comparison.differences(run_of(one), run_of(other)) == []
-    many = ("TASKS = ('cola',)", "SEEDS = (1, 2)")
-    rate = "PEAK_LEARNING_RATE = 1e-4"
-    differing = comparison.differences(run_of(one), run_of(other, *many, rate))
-    assert differing == ["PEAK_LEARNING_RATE"]
+def run_of(name, *settings):
+    """Return a `comparison.Run` with the bindings of a gin file."""
+
+    def text(name):
+        return re.sub(
+            r"^include '(.+)'$",
+            lambda found: text(found[1]),
+            (ROOT / name).read_text(encoding="utf-8"),
+            flags=re.MULTILINE,
+        )
+
+    bindings = config.read_bindings("\n".join([text(name), *settings]))
+    return comparison.Run(pathlib.Path(name), {}, bindings)
 
 
-def test_rows_and_presets_of_grids_are_no_difference():
+def test_one_recipe_in_a_single_run_a_suite_and_a_grid():
+    changed = ("TASKS = ('cola',)", "SEEDS = (1, 2)", "WEIGHT_DECAY = 0.5")
+    for name in GIN_FILES:
+        for other in GIN_FILES:
+            runs = run_of(name), run_of(other)
+            assert comparison.differences(*runs) == [], (name, other)
+            runs = run_of(name), run_of(other, *changed)
+            assert comparison.differences(*runs) == ["WEIGHT_DECAY"]
     one, other = (
         run_of("gin/grid.gin", f"ROWS = ('{row}',)", f"LSTM_PRESET = '{row}'")
         for row in ("full", "lstm")
@@ -103,29 +295,24 @@ def test_what_an_ablation_compares_is_no_difference(tmp_path):
     for name, options in rows.items():
         fake_workdirs.finetune(tmp_path / name, "rte", {"a": 0.5}, **options)
     found = {each.run.path.name: each.run for each in results(tmp_path)}
-    differing = {
+    assert {
         name: comparison.differences(found["full"], run)
         for name, run in found.items()
-    }
-    assert differing == {
-        "full": [],
-        "no_pretraining": [],
-        "no_lm": ["PRESET"],
-        "lstm": [],
-    }
+    } == {"full": [], "no_pretraining": [], "no_lm": ["PRESET"], "lstm": []}
 
 
 def test_preferred_and_closest(tmp_path):
     folders = {
         "sample": {"DATA_DIR": None},
         "part": {"NUM_TRAIN_EXAMPLES": 32},
+        "old": {"NUM_TRAIN_EXAMPLES": None, "PEAK_LEARNING_RATE": 1e-3},
         "whole": {"NUM_TRAIN_EXAMPLES": None},
         "near": {"LM_LOSS_WEIGHT": 0.0, "NUM_TRAIN_EXAMPLES": 32},
         "far": {"LM_LOSS_WEIGHT": 0.0, "NUM_TRAIN_EXAMPLES": None},
     }
     for i, (name, options) in enumerate(folders.items()):
         folder = fake_workdirs.finetune(
-            tmp_path / name, "rte", {"accuracy": 0.5}, **options
+            tmp_path / name, "rte", ACCURACY, **options
         )
         os.utime(folder / "result.json", (i, i))
     found = {each.run.path.name: each for each in results(tmp_path)}
@@ -133,7 +320,7 @@ def test_preferred_and_closest(tmp_path):
     def choose(*names):
         return [found[name] for name in names]
 
-    full = choose("sample", "part", "whole")
+    full = choose("sample", "part", "old", "whole")
     assert comparison.preferred(full) is found["whole"]
     assert comparison.preferred(full[:2]) is found["part"]
     rest = choose("near", "far")
@@ -142,19 +329,3 @@ def test_preferred_and_closest(tmp_path):
     assert comparison.closest(rest, None) is found["far"]
     assert comparison.preferred([]) is None
     assert comparison.closest([], found["part"]) is None
-
-
-def test_newest_of_equals(tmp_path):
-    for name, rate, time in (("a", 1e-3, 200), ("b", 1e-4, 100)):
-        folder = fake_workdirs.finetune(
-            tmp_path / name, "rte", {"a": 0.5}, PEAK_LEARNING_RATE=rate
-        )
-        os.utime(folder / "result.json", (time, time))
-    assert comparison.preferred(results(tmp_path)).run.path.name == "a"
-
-
-def test_runs_without_metrics_are_left_out(tmp_path):
-    fake_workdirs.write_json(
-        tmp_path / "result.json", {"run": "evaluate", "metrics": {}}
-    )
-    assert results(tmp_path) == []

@@ -1,8 +1,8 @@
-import csv
 import json
 
 import gin
 import pytest
+from matplotlib import image
 
 from gpt1_keras import config
 from gpt1_keras import errors
@@ -12,35 +12,28 @@ from tests.reference import fake_workdirs
 
 CONSTANTS = {
     "sst2": {
-        "metric": "accuracy",
-        "random": 0.5,
-        "state_of_the_art": 0.9,
+        **{"metric": "accuracy", "random": 0.5, "state_of_the_art": 0.9},
         "source": "a book",
     },
     "cola": {
-        "metric": "matthews",
-        "random": 0.0,
-        "state_of_the_art": 0.4,
+        **{"metric": "matthews", "random": 0.0, "state_of_the_art": 0.4},
         "source": "a book",
     },
 }
 
 
-@pytest.mark.parametrize(
-    "arguments, expected",
-    [
+def test_relative_score():
+    for arguments, expected in (
         ((0.5, 0.5, 0.9), 0.0),
         ((0.9, 0.5, 0.9), 1.0),
         ((0.6, 0.5, 0.9), 0.25),
         ((0.4, 0.5, 0.9), -0.25),
         ((0.1, 0.0, 0.4), 0.25),
-    ],
-)
-def test_relative_score(arguments, expected):
-    assert figure2.relative_score(*arguments) == pytest.approx(expected)
+    ):
+        assert figure2.relative_score(*arguments) == pytest.approx(expected)
 
 
-def test_probes_while_pretraining(tmp_path):
+def test_zero_shot_scores_while_pretraining(tmp_path):
     fake_workdirs.pretrain(
         tmp_path / "lstm",
         [
@@ -50,49 +43,47 @@ def test_probes_while_pretraining(tmp_path):
         ],
         lstm=True,
     )
-    rows = figure2.probe_rows(comparison.find_runs([tmp_path]), CONSTANTS)
-    shown = [
-        (row["backbone"], row["probe"], row["updates"], row["score"])
-        for row in rows
+    rows = figure2.zero_shot_rows(comparison.find([tmp_path])[0], CONSTANTS)
+    names = ("backbone", "task", "step", "score")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        ("lstm", "sst2", 2, 0.7),
+        ("lstm", "cola", 4, 0.1),
     ]
-    assert shown == [("lstm", "sst2", 2, 0.7), ("lstm", "cola", 4, 0.1)]
     assert [row["relative"] for row in rows] == pytest.approx([0.5, 0.25])
 
 
 @pytest.mark.parametrize(
-    "change, expected",
+    "wrong, expected",
     [
-        ({"state_of_the_art": 0.5}, "are equal"),
-        ({"metric": None}, "no 'metric'"),
-        ({"source": None}, "no 'source'"),
-        ({"random": "0.5"}, "'random' is '0.5'"),
+        (3, "is 3, not a dict"),
+        ({"sst2": 0.5}, "sst2 has no 'metric'"),
+        *(
+            ({"sst2": CONSTANTS["sst2"] | change}, f"sst2.*{expected}")
+            for change, expected in (
+                ({"state_of_the_art": 0.5}, "are equal"),
+                ({"source": None}, "'source' is None"),
+                ({"random": "0.5"}, "'random' is '0.5'"),
+            )
+        ),
     ],
 )
-def test_wrong_constants(change, expected):
-    wrong = CONSTANTS["sst2"] | change
-    wrong = {key: value for key, value in wrong.items() if value is not None}
-    with pytest.raises(errors.InputError, match=f"sst2.*{expected}"):
-        figure2.probe_rows([], {"sst2": wrong})
+def test_wrong_constants(wrong, expected):
+    with pytest.raises(errors.InputError, match=f"{expected}.*gin/report.gin"):
+        figure2.zero_shot_rows([], wrong)
 
 
-@pytest.mark.parametrize("wrong", [3, "sst2", {"sst2": 0.5}])
-def test_constants_are_dicts_of_dicts(wrong):
-    with pytest.raises(errors.InputError, match="^PROBE_CONSTANTS.*gin/report"):
-        figure2.probe_rows([], wrong)
-
-
-def test_constants_of_gin_are_of_the_four_probes_and_have_a_source():
+def test_constants_of_gin_are_of_four_tasks_and_have_a_source():
     config.parse(["gin/report.gin"], [])
     constants = gin.query_parameter("%PROBE_CONSTANTS")
     gin.clear_config()
     assert list(constants) == ["sst2", "cola", "race", "dprd"]
-    assert figure2.probe_rows([], constants) == []
+    assert figure2.zero_shot_rows([], constants) == []
     assert all(each["source"] for each in constants.values())
 
 
 def layer_rows(folder):
-    runs = comparison.find_runs([folder])
-    results = comparison.over_seeds(r for r in runs if r.kind == "finetune")
+    runs, _ = comparison.find([folder])
+    results = comparison.join_seeds(r for r in runs if r.kind == "finetune")
     evaluations = [run for run in runs if run.kind == "evaluate"]
     return figure2.layer_rows(results, evaluations)
 
@@ -111,34 +102,32 @@ def write_layers(folder, task, numbers, *, num_layers=2, **options):
 
 def test_layers_from_nothing_to_all(tmp_path):
     write_layers(tmp_path, "mnli", (None, 1, 0, -1))
+    # No curves: all and nothing alone, no auxiliary LM, an LSTM.
+    write_layers(tmp_path, "rte", (None, -1))
+    write_layers(tmp_path, "qnli", (None, 1, -1), LM_LOSS_WEIGHT=0.0)
+    write_layers(tmp_path, "race", (None, 1, -1), lstm=True)
     rows = layer_rows(tmp_path)
     assert [row["num_transferred_layers"] for row in rows] == [-1, 0, 1, 2]
     assert [row["accuracy"] for row in rows] == pytest.approx(
         [0.49, 0.5, 0.51, 0.52]
     )
-    assert {row["split"] for row in rows} == {"dev"}
-    assert {(row["task"], row["num_seeds"]) for row in rows} == {("mnli", 1)}
+    names = ("task", "split", "num_seeds")
+    assert {tuple(row[name] for name in names) for row in rows} == {
+        ("mnli", "dev", 1)
+    }
 
 
-def test_other_ablations_are_no_layers(tmp_path):
-    """All and nothing alone, no auxiliary LM, an LSTM: no curve."""
-    write_layers(tmp_path, "rte", (None, -1))
-    write_layers(tmp_path, "mnli", (None, 1, -1), LM_LOSS_WEIGHT=0.0)
-    write_layers(tmp_path, "race", (None, 1, -1), lstm=True)
-    assert layer_rows(tmp_path) == []
-
-
-def test_networks_of_other_sizes_are_no_points_of_a_curve(tmp_path):
+def test_networks_of_different_sizes_share_no_curve(tmp_path):
     """All layers of a small network are not some of a larger one."""
     write_layers(tmp_path, "mnli", (None, 0, 1, 3, -1), num_layers=12)
     write_layers(tmp_path, "mnli", (None, -1, 0), num_layers=2)
+    write_layers(tmp_path, "rte", (None, -1), num_layers=12)
+    write_layers(tmp_path, "rte", (None, -1), num_layers=2)
     rows = layer_rows(tmp_path)
     layers = [row["num_transferred_layers"] for row in rows]
     assert layers == [-1, 0, 1, 3, 12]
+    assert all("mnli" in row["workdir"] for row in rows)
     assert all("_of_12" in row["workdir"] for row in rows)
-    write_layers(tmp_path, "rte", (None, -1), num_layers=12)
-    write_layers(tmp_path, "rte", (None, -1), num_layers=2)
-    assert {row["task"] for row in layer_rows(tmp_path)} == {"mnli"}
 
 
 def test_seeds_and_training_accuracy(tmp_path):
@@ -149,23 +138,15 @@ def test_seeds_and_training_accuracy(tmp_path):
     )
     # Seed 1: in its own result, whatever the aggregate says.
     for name, value in (("seed_1/result.json", 0.8), ("result.json", 0.1)):
-        path = folder / name
-        found = json.loads(path.read_text())
+        found = json.loads((folder / name).read_text())
         found["train_metrics"] = {"accuracy": value}
-        fake_workdirs.write_json(path, found)
+        fake_workdirs.write_json(folder / name, found)
     # Seed 2: by an evaluation of its weights.
     for split, value in (("train", 0.9), ("dev", 0.1)):
-        fake_workdirs.write_json(
-            tmp_path / split / "result.json",
-            {
-                "run": "evaluate",
-                "task": "race",
-                "split": split,
-                "metrics": {"accuracy": value},
-                "seed": None,
-                "preset": str(folder / "seed_2" / "preset"),
-            },
-        )
+        record = {"run": "evaluate", "task": "race", "split": split}
+        record["metrics"] = {"accuracy": value}
+        record["preset"] = str(folder / "seed_2" / "preset")
+        fake_workdirs.write_json(tmp_path / split / "result.json", record)
     rows = {
         (row["num_transferred_layers"], row["split"]): row
         for row in layer_rows(tmp_path)
@@ -178,12 +159,92 @@ def test_seeds_and_training_accuracy(tmp_path):
     assert (dev["lowest"], dev["highest"], dev["num_seeds"]) == (0.5, 0.7, 2)
 
 
-def test_csv(tmp_path):
-    rows = [{"a": 1, "b": "x, y"}, {"a": 0.5, "b": None}]
-    path = figure2.write_csv(rows, tmp_path / "rows.csv")
-    with open(path, newline="") as file:
-        assert list(csv.reader(file)) == [
-            ["a", "b"],
-            ["1", "x, y"],
-            ["0.5", ""],
-        ]
+def curves(axes):
+    return {
+        (line.get_linestyle(), line.get_marker()): list(zip(*line.get_data()))
+        for line in axes.lines
+        if line.get_marker() != "None"
+    }
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def zero_shot_row(backbone, task, step, relative, workdir=None):
+    return {
+        "workdir": workdir or backbone,
+        "backbone": backbone,
+        "task": task,
+        "step": step,
+        "relative": relative,
+    }
+
+
+def test_right(tmp_path, figures):
+    rows = [
+        zero_shot_row(backbone, task, step, level * step / 4000)
+        for backbone, level in (("transformer", 1.0), ("lstm", 0.5))
+        for task in ("sst2", "cola", "race", "dprd")
+        for step in (4000, 1000)
+    ]
+    path = figure2.draw_right(rows, tmp_path / "right.png")
+    ((axes,),) = (figure.axes for figure in figures)
+    assert axes.get_xscale() == "log"
+    found = curves(axes)
+    assert len(found) == 8
+    assert found["-", "o"] == [(1000, 0.25), (4000, 1.0)]
+    assert found["--", "o"] == [(1000, 0.125), (4000, 0.5)]
+    assert labels(axes) == [
+        *("SST-2", "CoLA", "RACE", "DPRD"),
+        *("Transformer", "LSTM"),
+    ]
+    assert image.imread(path).shape[1] > 600
+
+
+def test_right_shows_the_longest_run_of_a_backbone(tmp_path, figures):
+    rows = [
+        zero_shot_row("transformer", "sst2", 10, 0.1, "short"),
+        zero_shot_row("transformer", "sst2", 20, 0.2, "long"),
+        zero_shot_row("transformer", "sst2", 20, 0.3, "late"),
+        zero_shot_row("lstm", "sst2", 5, 0.4, "other"),
+    ]
+    assert figure2.drawn_runs(rows) == {"long", "other"}
+    figure2.draw_right(rows, tmp_path / "right.png")
+    assert curves(figures[0].axes[0]) == {
+        ("-", "o"): [(20, 0.2)],
+        ("--", "o"): [(5, 0.4)],
+    }
+
+
+def layer_row(task, split, layers, accuracy, spread=0.0):
+    return {
+        "task": task,
+        "split": split,
+        "num_transferred_layers": layers,
+        "accuracy": accuracy,
+        "lowest": accuracy - spread,
+        "highest": accuracy + spread,
+    }
+
+
+def test_left(tmp_path, figures):
+    rows = [
+        layer_row(task, split, layers, 0.4 + 0.1 * layers, 0.05)
+        for task in ("race", "mnli")
+        for split in ("dev", "train")
+        for layers in (-1, 0, 1)
+    ]
+    figure2.draw_left(rows, tmp_path / "left.png")
+    (axes,) = figures[0].axes
+    ticks = [tick.get_text() for tick in axes.get_xticklabels()]
+    assert ticks == ["none", "0", "1"]
+    found = curves(axes)
+    assert {style for style, _ in found} >= {"-", "--"}
+    assert [x for x, _ in found["-", "o"]] == [-1, 0, 1]
+    assert [y for _, y in found["-", "o"]] == pytest.approx([30, 40, 50])
+    assert labels(axes) == ["RACE, dev", "RACE, train", "MNLI, dev", "MNLI, train"]  # fmt: skip
+    # Without training accuracy there is one curve.
+    rows = [layer_row("race", "dev", layers, 0.5) for layers in (0, 1, 2)]
+    assert figure2.draw_left(rows, tmp_path / "left.png").exists()
+    assert list(curves(figures[1].axes[0])) == [("-", "o")]

@@ -1,3 +1,5 @@
+import re
+
 import gin
 import pytest
 
@@ -15,33 +17,120 @@ PRINTED = [
     {"Story Cloze": "86.5", "RACE-m": "62.9", "RACE-h": "57.4", "RACE": "59.0"},
     {
         **{"CoLA": "45.4", "SST-2": "91.3", "MRPC": "82.3"},
-        **{"STS-B": "82.0", "QQP": "70.3"},
+        **{"STS-B": "82.0", "QQP": "70.3", "GLUE": "72.8"},
     },
 ]
+# Table 5 as printed: average first.
+PRINTED_5 = """
+full            74.7 45.4 91.3 82.3 82.0 70.3 81.8 88.1 56.0
+no_pretraining  59.9 18.9 84.0 79.4 30.9 65.5 75.7 71.2 53.8
+no_auxiliary_lm 75.0 47.9 92.0 84.9 83.2 69.8 81.1 86.9 54.4
+lstm            69.1 30.3 90.5 83.2 71.8 68.1 73.7 81.1 54.6
+"""
+HEADER_5 = ["model", "", "average", "CoLA", "SST-2", "MRPC", "STS-B"]
+HEADER_5 += ["QQP", "MNLI", "QNLI", "RTE"]
+# The paper's system on GLUE's leaderboard, whose average there is 72.8.
+LEADERBOARD = {
+    "cola": {"matthews": 0.454, "accuracy": 0.0},
+    "sst2": {"accuracy": 0.913},
+    "mrpc": {"f1": 0.823, "accuracy": 0.757},
+    "stsb": {"pearson": 0.820, "spearman": 0.800},
+    "qqp": {"f1": 0.703, "accuracy": 0.885},
+    "mnli": {
+        **{"accuracy": 0.818, "accuracy_matched": 0.821},
+        **{"accuracy_mismatched": 0.814},
+    },
+    "qnli": {"accuracy": 0.881},
+    "rte": {"accuracy": 0.560},
+    "wnli": {"accuracy": 0.534},
+}
 
 
-@pytest.fixture(name="paper")
+@pytest.fixture(scope="module", name="paper")
 def _paper():
-    config.parse(["gin/paper.gin"], [])
-    yield gin.query_parameter("%PAPER")
+    """The paper's numbers in gin: tables 2 to 4, and table 5."""
+    config.parse(["gin/paper.gin", "gin/table5.gin"], [])
+    yield tuple(map(gin.query_parameter, ("%PAPER", "%PAPER_TABLE_5")))
     gin.clear_config()
 
 
-def build(folder, paper):
-    results = comparison.over_seeds(comparison.find_runs([folder]))
-    return paper_tables.of_the_paper(results, paper)
+def results(folder):
+    return comparison.join_seeds(comparison.find([folder])[0])
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.cells()]
 
 
 def rows(table):
     """{benchmark: {column: text}}."""
-    return {
-        row[0].text: dict(zip(table.header, [cell.text for cell in row]))
-        for row in table.cells()
-    }
+    return {row[0]: dict(zip(table.header, row)) for row in texts(table)}
 
 
-def test_numbers_of_the_paper_and_empty_cells_for_ours(tmp_path, paper):
-    found = [rows(table) for table in build(tmp_path, paper)]
+def test_official_glue_average_is_that_of_the_leaderboard():
+    average = paper_tables.official_glue_average
+    assert round(average(LEADERBOARD), 3) == 0.728
+    for task in LEADERBOARD:
+        fewer = {k: v for k, v in LEADERBOARD.items() if k != task}
+        assert average(fewer) is None
+
+
+def test_average_of_table_5():
+    *values, average = (
+        float(x) / 100 for x in PRINTED_5.split()[2:10] + ["74.7"]
+    )
+    full = dict(zip(paper_tables.GLUE, values))
+    # 74.65 is printed as 74.7; WNLI and SNLI do not count.
+    found = paper_tables.glue_average(full | {"snli": 0.899, "wnli": 0.0})
+    assert found == pytest.approx(average, abs=0.00051)
+    for task in full:
+        assert paper_tables.glue_average(full | {task: None}) is None
+
+
+def build_benchmarks(folder, paper, **more):
+    table = paper_tables.benchmarks(
+        results(folder), paper[0], **{"is_sample": False} | more
+    )
+    assert {len(row) for row in table.rows} <= {len(table.header)}
+    return table
+
+
+def test_benchmarks_have_a_row_for_each_metric(tmp_path, paper):
+    fake_workdirs.finetune(
+        tmp_path / "a",
+        "cola",
+        [{"matthews": m, "accuracy": a} for m, a in ((0.41, 0.8), (0.5, 0.7))],
+    )
+    fake_workdirs.finetune(tmp_path / "b", "sst2", {"accuracy": 0.91})
+    table = build_benchmarks(tmp_path, paper)
+    assert table.title == "Fine-tuning beside the paper"
+    assert texts(table) == [
+        ["CoLA", "Matthews", "45.5", "41.0 to 50.0", "50.0", "45.4"]
+        + ["1,043", "1.0"],
+        ["", "accuracy", "75.0", "70.0 to 80.0", "50.0", "", "", ""],
+        ["SST-2", "accuracy", "91.0", "", "50.0", "91.3", "1,043", "1.0"],
+    ]
+    table = build_benchmarks(tmp_path, paper, is_sample=True)
+    assert table.title == "Fine-tuning beside the paper (sample data)"
+
+
+def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
+    averages = []
+    for task, metrics in LEADERBOARD.items():
+        fake_workdirs.finetune(tmp_path / task, task, metrics)
+        found = texts(build_benchmarks(tmp_path, paper))
+        averages.append([row[1:] for row in found if row[0] == "GLUE"])
+    mean = ["mean of eight (table 5)", "74.6", "", "", "74.6", "", ""]
+    official = ["official average", "72.8", "", "", "72.8", "", ""]
+    assert averages == [[]] * 7 + [[mean], [mean, official]]
+    # And in table 4 of the report.
+    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[2]
+    assert rows(table)["GLUE"]["ours"] == "72.8"
+
+
+def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
+    tables = paper_tables.of_the_paper(results(tmp_path), paper[0])
+    found = [rows(table) for table in tables]
     assert [
         {name: row["paper"] for name, row in table.items()} for table in found
     ] == PRINTED
@@ -54,10 +143,20 @@ def test_numbers_of_the_paper_and_empty_cells_for_ours(tmp_path, paper):
     } == {""}
 
 
-def test_ours_in_every_group_of_a_task(tmp_path, paper):
+def test_tables_2_to_4_hold_the_full_model_in_every_group(tmp_path, paper):
     metrics = {"accuracy": 0.5, "accuracy_middle": 0.6, "accuracy_high": 0.4}
     folder = fake_workdirs.finetune(tmp_path / "race", "race", metrics)
-    table = rows(build(tmp_path, paper)[1])
+    for name, options in {
+        "a": {"LM_LOSS_WEIGHT": 0.0},
+        "b": {"NUM_TRANSFERRED_LAYERS": 3},
+        "c": {"lstm": True},
+    }.items():
+        fake_workdirs.finetune(
+            tmp_path / name, "rte", {"accuracy": 0.9}, **options
+        )
+    two, three, _ = paper_tables.of_the_paper(results(tmp_path), paper[0])
+    assert rows(two)["RTE"]["ours"] == ""
+    table = rows(three)
     assert [table[name]["ours"] for name in ("RACE", "RACE-m", "RACE-h")] == [
         *("50.0", "60.0", "40.0"),
     ]
@@ -75,23 +174,81 @@ def test_ours_in_every_group_of_a_task(tmp_path, paper):
     assert table["Story Cloze"]["ours"] == ""
 
 
-def test_only_the_full_model_counts(tmp_path, paper):
-    for name, options in {
-        "a": {"LM_LOSS_WEIGHT": 0.0},
-        "b": {"NUM_TRANSFERRED_LAYERS": 3},
-        "c": {"lstm": True},
-    }.items():
-        fake_workdirs.finetune(
-            tmp_path / name, "rte", {"accuracy": 0.9}, **options
-        )
-    assert rows(build(tmp_path, paper)[0])["RTE"]["ours"] == ""
-
-
-def test_other_settings_are_told(tmp_path, paper):
-    for name, directory in (("a", None), ("b", "data")):
-        fake_workdirs.finetune(
-            tmp_path / name, "rte", {"accuracy": 0.9}, DATA_DIR=directory
-        )
-    table = build(tmp_path, paper)[0]
+def test_tables_2_to_4_name_other_settings_and_sample_data(tmp_path, paper):
+    metrics = {"accuracy": 0.9}
+    fake_workdirs.finetune(tmp_path / "a", "rte", metrics, DATA_DIR=None)
+    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
+    assert table.title.endswith("(sample data)")
+    fake_workdirs.finetune(tmp_path / "b", "rte", metrics)
+    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
     assert rows(table)["RTE"]["data"] == "official"
     assert "RTE: 1 more setting(s) under All results." in table.notes
+    assert "sample" not in table.title
+
+
+def table_5(folder, paper):
+    ablations = paper_tables.choose_ablations(results(folder))
+    return paper_tables.ablation_table(ablations, paper[1])
+
+
+def test_table_5_holds_the_paper(tmp_path, paper):
+    table = table_5(tmp_path, paper)
+    assert (table.title, table.header) == ("Table 5: ablations", HEADER_5)
+    found = texts(table)
+    assert [row[2:] for row in found[1::2]] == [
+        re.findall(r"[\d.]+", line) for line in PRINTED_5.strip().split("\n")
+    ]
+    # And nothing is invented for ours.
+    assert {cell for row in found[::2] for cell in row[2:]} == {""}
+
+
+def test_table_5_has_means_in_the_row_of_the_ablation(tmp_path, paper):
+    metrics = [{"matthews": v, "accuracy": 0.9} for v in (0.4, 0.5, 0.3)]
+    fake_workdirs.finetune(tmp_path / "full", "cola", metrics)
+    fake_workdirs.finetune(
+        tmp_path / "lstm", "rte", {"accuracy": 0.512}, lstm=True
+    )
+    for i, task in enumerate(paper_tables.GLUE):
+        fake_workdirs.finetune(
+            tmp_path / task, task, {"x": 0.1 * i}, LM_LOSS_WEIGHT=0.0
+        )
+    table = table_5(tmp_path, paper)
+    cells = table.cells()
+    assert cells[0][3].text == "40.0"
+    assert cells[0][3].note == "30.0 to 50.0; 3 seeds"
+    assert (cells[6][10].text, cells[6][10].note) == ("51.2", "1 seed")
+    # An average is given where all eight tasks are there.
+    assert [row[2] for row in texts(table)[::2]] == ["", "", "35.0", ""]
+
+
+def test_table_5_has_a_column_for_other_tasks_with_an_ablation(tmp_path, paper):
+    fake_workdirs.finetune(tmp_path / "a", "race", {"accuracy": 0.5})
+    assert table_5(tmp_path, paper).header == HEADER_5
+    fake_workdirs.finetune(
+        tmp_path / "b", "race", {"accuracy": 0.4}, NUM_TRANSFERRED_LAYERS=-1
+    )
+    table = table_5(tmp_path, paper)
+    assert table.header == [*HEADER_5, "RACE"]
+    assert [row[-1] for row in texts(table)] == ["50.0", "", "40.0"] + [""] * 5
+
+
+def test_table_5_names_unequal_settings_and_sample_data(tmp_path, paper):
+    options = {"DATA_DIR": None, "PEAK_LEARNING_RATE": 1e-3}
+    fake_workdirs.finetune(tmp_path / "a", "rte", {"accuracy": 0.5}, **options)
+    options |= {"PEAK_LEARNING_RATE": 1e-4, "LM_LOSS_WEIGHT": 0.0}
+    fake_workdirs.finetune(tmp_path / "b", "rte", {"accuracy": 0.4}, **options)
+    table = table_5(tmp_path, paper)
+    assert table.title == "Table 5: ablations (sample data)"
+    assert table.notes[1:] == [
+        "Generated sample data: RTE.",
+        "RTE, Transformer, no auxiliary LM: also differs from the full model "
+        "in PEAK_LEARNING_RATE.",
+    ]
+    # Of two settings in a row the nearer one counts, and the other is named.
+    options |= {"PEAK_LEARNING_RATE": 1e-3}
+    fake_workdirs.finetune(tmp_path / "c", "rte", {"accuracy": 0.3}, **options)
+    table = table_5(tmp_path, paper)
+    assert texts(table)[4][10] == "30.0"
+    assert table.notes[2:] == [
+        "RTE, Transformer, no auxiliary LM: 1 more under All results."
+    ]

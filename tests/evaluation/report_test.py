@@ -1,10 +1,13 @@
 import base64
+import csv
 import html.parser
+import json
 import re
 
 import pytest
 
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import report
 from tests.reference import fake_workdirs
 
@@ -60,12 +63,14 @@ class Page(html.parser.HTMLParser):
 
 
 def write(folder, directory):
+    runs, unreadable = comparison.find([folder])
     path = report.write(
-        comparison.find_runs([folder]),
+        runs,
         directory,
         constants=CONSTANTS,
         paper=PAPER,
         table5=TABLE_5,
+        unreadable=unreadable,
     )
     assert path == directory / "report.html"
     return path.read_text(encoding="utf-8")
@@ -111,10 +116,26 @@ def fill(folder):
     picture.write_bytes(b"a picture")
 
 
-def test_page_is_whole_and_stands_alone(tmp_path):
-    fill(tmp_path / "out")
-    text = write(tmp_path / "out", tmp_path / "report")
-    page = Page(text)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Below it `out/` with a workdir of each kind, and `report/` of them."""
+    folder = tmp_path_factory.mktemp("report")
+    fill(folder / "out")
+    write(folder / "out", folder / "report")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def text(folder):
+    return (folder / "report" / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def page(text):
+    return Page(text)
+
+
+def test_page_is_whole_and_stands_alone(folder, text, page):
     assert "script" not in page.tags and "link" not in page.tags
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
@@ -132,73 +153,73 @@ def test_page_is_whole_and_stands_alone(tmp_path):
         ),
     ):
         content = base64.b64decode(image.partition(",")[2])
-        assert content == (tmp_path / path).read_bytes()
+        assert content == (folder / path).read_bytes()
     assert {link.removeprefix("#") for link in page.links} < page.anchors
     assert len(page.links) == 9
-
-
-def test_every_row_is_as_long_as_its_header(tmp_path):
-    fill(tmp_path / "out")
-    page = Page(write(tmp_path / "out", tmp_path / "report"))
     assert len(page.tables) == 10
     for table in page.tables:
         assert {len(row) for row in table} == {len(table[0])}
 
 
-def test_numbers_stand_beside_the_paper_s_and_their_workdir(tmp_path):
-    fill(tmp_path / "out")
-    page = Page(write(tmp_path / "out", tmp_path / "report"))
+def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
     (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
     assert row[2:4] == ["43.21 seed", "56.0"]
-    assert row[-1] == str(tmp_path / "out" / "full")
+    assert row[-1] == str(folder / "out" / "full")
     shown = {cell for table in page.tables for row in table for cell in row}
     names = ("full", "none", "some", "no_lm", "pretrain", "probe")
     for name in (*names, "dev", "novel"):
-        assert str(tmp_path / "out" / name) in shown
+        assert str(folder / "out" / name) in shown
     assert "67.9" in shown
 
 
-def test_views_are_taken_in(tmp_path):
-    fill(tmp_path / "out")
-    text = write(tmp_path / "out", tmp_path / "report")
-    assert "&lt;i&gt;</span>" in text and "0.450)" in text
-    markdown = (tmp_path / "report" / "report.md").read_text()
-    assert "](../out/view/plots/a.png)" in markdown
-    (tmp_path / "out/view/plots/a.png").unlink()
-    assert "&lt;i&gt;</span>" in write(tmp_path / "out", tmp_path / "again")
-
-
-def test_perplexities_have_a_table_and_stand_among_all_results(tmp_path):
-    fill(tmp_path / "out")
-    page = Page(write(tmp_path / "out", tmp_path / "report"))
+def test_perplexities_have_a_table_and_stand_among_all_results(folder, page):
     of_texts, everything = (
         table
         for table in page.tables
-        if any(row[-1] == str(tmp_path / "out" / "novel") for row in table)
+        if any(row[-1] == str(folder / "out" / "novel") for row in table)
     )
     assert of_texts[1][:3] == ["novel.txtall", "54.6", "321.5"]
     (row,) = [row for row in everything if row[0] == "perplexity"]
     assert "perplexity 54.6" in row[4]
 
 
-def test_sentences_have_some_width_on_a_phone(tmp_path):
-    metrics = {"accuracy": 0.5, "f1": 0.25, "pearson": 0.125, "auc": 0.75}
-    fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
-    text = write(tmp_path / "a", tmp_path / "report")
-    (wide,) = re.findall(r'<td class="long">(.+)</td>', text)
-    assert wide == "accuracy 50.0; F1 25.0; Pearson 12.5; AUC 75.0"
-    assert ".long { min-width: 18rem; }" in text
-
-
-def test_plots_of_evaluations_are_small(tmp_path):
-    fill(tmp_path / "out")
-    text = write(tmp_path / "out", tmp_path / "report")
+def test_plots_of_evaluations_are_small(folder, text):
     (small,) = re.findall(r'<div class="small">\n<h3>(.+)</h3>', text)
-    assert small == f"RTE, dev: {tmp_path / 'out' / 'dev'}"
+    assert small == f"RTE, dev: {folder / 'out' / 'dev'}"
+
+
+def test_markdown_says_the_same(folder):
+    text = (folder / "report" / "report.md").read_text()
+    for title in ("Benchmarks", "Ablations", "Language models", "All results"):
+        assert f"## {title}\n" in text
+    assert "| RTE | accuracy | 43.2 (1 seed) | 56.0 | 50.0 |" in text
+    for picture in re.findall(r"!\[.+\]\((.+)\)", text):
+        assert (folder / "report" / picture).is_file()
+    assert text.count("![") == 6
+    assert "](../out/view/plots/a.png)" in text
+
+
+def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
+    folder = tmp_path / "a<b>&c"
+    fill(folder)
+    (folder / "view/plots/a.png").unlink()
+    text = write(folder, tmp_path / "report")
+    assert "a <book> & more" not in text and "a &lt;book&gt; &amp; more" in text
+    assert "a<b>&c" not in text
+    page = Page(text)
+    shown = [cell for table in page.tables for row in table for cell in row]
+    assert str(folder / "full") in shown
+    assert "&lt;i&gt;</span>" in text and "0.450)" in text
+    assert len(page.images) == 5
 
 
 def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
-    fake_workdirs.finetune(tmp_path / "a", "rte", {"accuracy": 0.4321})
+    metrics = {"accuracy": 0.4321, "f1": 0.25, "pearson": 0.125, "auc": 0.75}
+    fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
+    # Summaries are not counted twice.
+    for kind in ("grid", "submission"):
+        summary = {"run": kind, "task": "rte", "metrics": {"rte": 0.9876}}
+        fake_workdirs.write_json(tmp_path / "a" / kind / "result.json", summary)
     text = write(tmp_path / "a", tmp_path / "report")
     page = Page(text)
     assert page.images == []
@@ -208,37 +229,148 @@ def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
     (row,) = [row for row in page.tables[0] if row[0] == "MNLI-m"]
     assert row == ["MNLI-m", "accuracy", "", "82.1", "", "", "", "", ""]
     assert "None" not in text and "nan" not in text
+    assert "98.8" not in text and "0.9876" not in text
+    # Sentences have some width on a phone.
+    (wide,) = re.findall(r'<td class="long">(.+)</td>', text)
+    assert wide == "accuracy 43.2; F1 25.0; Pearson 12.5; AUC 75.0"
+    assert ".long { min-width: 18rem; }" in text
 
 
-def test_texts_are_escaped(tmp_path):
-    folder = tmp_path / "a<b>&c"
-    fill(folder)
-    text = write(folder, tmp_path / "report")
-    assert "a <book> & more" not in text and "a &lt;book&gt; &amp; more" in text
-    assert "a<b>&c" not in text
-    shown = [
-        cell for table in Page(text).tables for row in table for cell in row
-    ]
-    assert str(folder / "full") in shown
+ODD = (None, True, 1e400, 10**400, "x\0", [1], {"a": "b"})
 
 
-def test_markdown_says_the_same(tmp_path):
+def test_no_damaged_workdir_kills_the_report(tmp_path):
+    """Each value of each file in turn becomes something else."""
     fill(tmp_path / "out")
-    write(tmp_path / "out", tmp_path / "report")
-    text = (tmp_path / "report" / "report.md").read_text()
-    for title in ("Benchmarks", "Ablations", "Language models", "All results"):
-        assert f"## {title}\n" in text
-    assert "| RTE | accuracy | 43.2 (1 seed) | 56.0 | 50.0 |" in text
-    for picture in re.findall(r"!\[.+\]\((.+)\)", text):
-        assert (tmp_path / "report" / picture).is_file()
-    assert text.count("![") == 6
-
-
-@pytest.mark.parametrize("kind", ["suite", "submission"])
-def test_summaries_are_not_counted_twice(tmp_path, kind):
-    fake_workdirs.finetune(tmp_path / "rte", "rte", {"accuracy": 0.4321})
-    summary = {"run": kind, "task": "rte", "metrics": {"rte": 0.9876}}
-    fake_workdirs.write_json(tmp_path / "result.json", summary)
+    number = 0
+    for path in [
+        *(tmp_path / "out").rglob("*.json*"),
+        tmp_path / "out" / "full" / "config.gin",
+    ]:
+        whole = path.read_text()
+        folder = next(p for p in path.parents if p.parent.name == "out")
+        lines = whole.splitlines()
+        damaged = [
+            whole[: len(whole) // 2],
+            "\0" + whole,
+            whole * 2,
+            "9" * 5000,
+        ]
+        if path.suffix != ".gin":
+            found = json.loads(lines[-1])
+            damaged += [
+                "\n".join([*lines[:-1], json.dumps(found | {key: value}), ""])
+                for key in found
+                for value in ODD
+            ]
+        for text in damaged:
+            number += 1
+            copy = tmp_path / "damaged" / str(number)
+            copy.mkdir(parents=True)
+            for name in ("result.json", "metrics.jsonl", "config.gin"):
+                if (folder / name).exists():
+                    (copy / name).write_bytes((folder / name).read_bytes())
+            if (folder / "preset" / "config.json").exists():
+                (copy / "preset").mkdir()
+                (copy / "preset" / "config.json").write_bytes(
+                    (folder / "preset" / "config.json").read_bytes()
+                )
+            (copy / path.relative_to(folder)).write_text(text)
     text = write(tmp_path, tmp_path / "report")
     assert "43.2" in text
-    assert "98.8" not in text and "0.9876" not in text
+    table = Page(text).tables[-1]
+    assert table[0] == ["workdir", "reason"]
+    assert len(table) > number / 4
+    assert all("damaged" in row[1] for row in table[1:])
+
+
+def fine_tuning(folder):
+    found = comparison.join_seeds(comparison.find([folder])[0])
+    chosen = paper_tables.choose_ablations(found)
+    return report.fine_tuning(found, chosen, folder)
+
+
+def test_curves_of_fine_tuning_and_their_numbers(tmp_path):
+    lines = fake_workdirs.evaluations("accuracy", (0.25, 0.5))
+    folders = [
+        fake_workdirs.finetune(
+            tmp_path / name,
+            "rte",
+            {"accuracy": 0.25},
+            NUM_TRAIN_EXAMPLES=examples,
+        )
+        for name, examples in (("a", None), ("b", 8))
+    ]
+    assert fine_tuning(tmp_path) == []
+    for folder in folders:
+        fake_workdirs.write_lines(folder, lines)
+    (picture,) = fine_tuning(tmp_path)
+    assert picture.path == tmp_path / "plots" / "fine_tuning_curves.png"
+    assert picture.notes[1:] == [f"Only in the CSV: {tmp_path / 'b'}."]
+    with open(picture.data, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["workdir"] for row in rows] == [
+        str(tmp_path / name) for name in "aabb"
+    ]
+    assert {row["split"]: float(row["score"]) for row in rows} == {
+        "dev": 0.25,
+        "train_sample": 0.5,
+    }
+
+
+def test_plots_of_evaluate_runs_and_their_page(tmp_path):
+    fake_workdirs.evaluate(
+        tmp_path / "a", "cola", {"matthews": 0.1}, ("confusion.png", b"a")
+    )
+    fake_workdirs.evaluate(
+        tmp_path / "b", "stsb", {"pearson": 0.1}, ("scores.png", b"b")
+    )
+    (tmp_path / "b" / "tokens.html").write_text("a page")
+    fake_workdirs.write_json(
+        tmp_path / "unlabelled" / "result.json",
+        {"run": "evaluate", "task": "cola", "split": "test", "metrics": {}},
+    )
+    shown = report.evaluations(comparison.find([tmp_path])[0])
+    assert [(each.title, each.alternative) for each in shown] == [
+        (f"CoLA, dev: {tmp_path / 'a'}", "Predicted against true classes."),
+        (f"STS-B, dev: {tmp_path / 'b'}", "Predicted against true scores."),
+    ]
+    assert all(each.is_small for each in shown)
+    assert [each.path.read_bytes() for each in shown] == [b"a", b"b"]
+    page = tmp_path / "b" / "tokens.html"
+    assert [each.notes for each in shown] == [
+        [],
+        [f"Its worst errors, token by token: {page}."],
+    ]
+
+
+@pytest.mark.parametrize("data", [None, "data"])
+def test_generated_data_are_named_below_figure_2(tmp_path, data):
+    lines = [{"step": 2, "split": "probes", "sst2_accuracy": 0.7}]
+    fake_workdirs.pretrain(tmp_path / "books", lines, DATA_DIR=data)
+    for layers in (None, 0, -1):
+        fake_workdirs.finetune(
+            tmp_path / f"layers_{layers}",
+            "mnli",
+            {"accuracy": 0.5},
+            NUM_TRANSFERRED_LAYERS=layers,
+            DATA_DIR=data,
+        )
+    runs, _ = comparison.find([tmp_path])
+    (right,) = report.zero_shot(
+        [run for run in runs if run.kind == "pretrain"], CONSTANTS, tmp_path
+    )
+    (left,) = report.transferred_layers(
+        comparison.join_seeds(r for r in runs if r.kind == "finetune"),
+        [],
+        tmp_path,
+    )
+    notes = [note for note in right.notes + left.notes if "Generated" in note]
+    assert notes == (
+        [
+            f"Generated sample data: {tmp_path / 'books'}.",
+            "Generated sample data: MNLI.",
+        ]
+        if data is None
+        else []
+    )

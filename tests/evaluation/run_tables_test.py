@@ -3,6 +3,10 @@ from gpt1_keras.evaluation import run_tables
 from tests.reference import fake_workdirs
 
 
+def find(folder):
+    return comparison.find([folder])[0]
+
+
 def texts(table):
     return [[cell.text for cell in row] for row in table.cells()]
 
@@ -15,7 +19,7 @@ def test_pretraining_runs_finished_and_not(tmp_path):
     fake_workdirs.pretrain(tmp_path / "a", lines)
     fake_workdirs.write_config(tmp_path / "b", "pretrain.pretrain", A=1)
     fake_workdirs.write_lines(tmp_path / "b", lines)
-    table = run_tables.pretraining(comparison.find_runs([tmp_path]))
+    table = run_tables.pretraining(find(tmp_path))
     a, b = str(tmp_path / "a"), str(tmp_path / "b")
     assert texts(table) == [
         [a, "transformer", "12", "116,534,784", "9"]
@@ -27,7 +31,7 @@ def test_pretraining_runs_finished_and_not(tmp_path):
 
 def test_perplexity_of_texts(tmp_path):
     fake_workdirs.perplexity(tmp_path)
-    table = run_tables.perplexity(comparison.find_runs([tmp_path]))
+    table = run_tables.perplexity(find(tmp_path))
     assert texts(table) == [
         ["novel.txt", "54.6", "321.5", "12,345", "512", "1.2", "out/books"]
         + [str(tmp_path)],
@@ -61,7 +65,7 @@ def test_zero_shot(tmp_path):
             "seed": None,
         },
     )
-    table = run_tables.zero_shot(comparison.find_runs([tmp_path]))
+    table = run_tables.zero_shot(find(tmp_path))
     assert texts(table) == [
         ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043"]
         + ["sample", "", str(tmp_path)],
@@ -72,7 +76,7 @@ def test_zero_shot(tmp_path):
     assert len(table.header) == 10
 
 
-def test_probes_over_training(tmp_path):
+def test_zero_shot_over_training(tmp_path):
     fake_workdirs.pretrain(
         tmp_path,
         [
@@ -90,10 +94,10 @@ def test_probes_over_training(tmp_path):
         DATA_DIR=None,
         NUM_PROBE_EXAMPLES=1500,
     )
-    (run,) = comparison.find_runs([tmp_path])
+    (run,) = find(tmp_path)
     constants = {"sst2": {"metric": "accuracy", "random": 0.5}}
-    table = run_tables.probes_over_training(run, constants)
-    assert table.header == ["updates", "SST-2 accuracy", "CoLA AUC"]
+    table = run_tables.zero_shot_over_training(run, constants)
+    assert table.header == ["steps", "SST-2 accuracy", "CoLA AUC"]
     assert texts(table) == [
         ["2", "50.0", ""],
         ["4", "75.0", "60.0"],
@@ -101,49 +105,45 @@ def test_probes_over_training(tmp_path):
     ]
     assert table.notes == [
         "1,500 examples of each split.",
-        "Generated sample data: all probes.",
+        "Generated sample data: all tasks.",
     ]
     fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
-    assert run_tables.probes_over_training(run, constants) is None
+    (run,) = find(tmp_path)
+    assert run_tables.zero_shot_over_training(run, constants) is None
 
 
 def test_settings_that_differ(tmp_path):
-    metrics = {"accuracy": 0.5}
-    fake_workdirs.finetune(tmp_path / "a", "rte", metrics, NUM_EPOCHS=3)
-    assert (
-        run_tables.settings("finetune", comparison.find_runs([tmp_path]))
-        is None
-    )
-    fake_workdirs.finetune(tmp_path / "b", "cola", metrics, NUM_EPOCHS=3)
-    fake_workdirs.finetune(
-        tmp_path / "c", "rte", metrics, NUM_EPOCHS=3, WEIGHT_DECAY=0.01
-    )
+    def settings():
+        return run_tables.settings("finetune", find(tmp_path))
+
+    def finetune(name, task, **macros):
+        fake_workdirs.finetune(
+            tmp_path / name, task, {"accuracy": 0.5}, NUM_EPOCHS=3, **macros
+        )
+
+    finetune("a", "rte")
+    assert settings() is None
+    finetune("b", "cola")
+    finetune("c", "rte", WEIGHT_DECAY=0.01)
     # A result without its config.gin says nothing.
     fake_workdirs.write_json(
         tmp_path / "d" / "result.json", {"run": "finetune"}
     )
-    table = run_tables.settings("finetune", comparison.find_runs([tmp_path]))
-    # What a run is of stands in its folder's name; what a grid runs besides
-    # is no setting of its results.
-    fake_workdirs.finetune(
-        tmp_path / "e", "rte", metrics, NUM_EPOCHS=3, ROWS=("full",)
-    )
-    assert run_tables.settings(
-        "finetune", comparison.find_runs([tmp_path])
-    ).header == ["workdir", "WEIGHT_DECAY"]
+    table = settings()
     assert table.header == ["workdir", "WEIGHT_DECAY"]
-    # So is a parameter without a macro, but not what only one run has.
-    for name, value in (("a", 0.9), ("b", 0.999), ("c", 0.999)):
-        with open(tmp_path / name / "config.gin", "a") as config:
-            config.write(f"adam.Adam.beta_2 = {value}\nf.{name} = 1\n")
-    assert run_tables.settings(
-        "finetune", comparison.find_runs([tmp_path])
-    ).header == ["workdir", "WEIGHT_DECAY", "adam.Adam.beta_2"]
     assert [tuple(row) for row in texts(table)] == [
         (str(tmp_path / "a"), ""),
         (str(tmp_path / "b"), ""),
         (str(tmp_path / "c"), "0.01"),
     ]
+    # What else a grid runs is no setting of its results.
+    finetune("e", "rte", ROWS=("full",))
+    assert settings().header == ["workdir", "WEIGHT_DECAY"]
+    # A parameter without a macro is one, unless only one run has it.
+    for name, value in (("a", 0.9), ("b", 0.999), ("c", 0.999)):
+        with open(tmp_path / name / "config.gin", "a") as config:
+            config.write(f"adam.Adam.beta_2 = {value}\nf.{name} = 1\n")
+    assert settings().header == ["workdir", "WEIGHT_DECAY", "adam.Adam.beta_2"]
 
 
 def test_all_results(tmp_path):
@@ -154,7 +154,7 @@ def test_all_results(tmp_path):
         LM_LOSS_WEIGHT=0.0,
     )
     fake_workdirs.pretrain(tmp_path / "b", [])
-    results = comparison.over_seeds(comparison.find_runs([tmp_path]))
+    results = comparison.join_seeds(find(tmp_path))
     assert texts(run_tables.all_results(results)) == [
         ["finetune", "RTE", "dev", "no_auxiliary_lm"]
         + ["accuracy 55.0 (50.0 to 60.0)", "2", str(tmp_path / "a")],

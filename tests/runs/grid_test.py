@@ -1,214 +1,336 @@
-"""The ablations through `gpt1_keras.main`, on a tiny task."""
+"""Tasks by rows: with a run that only looks values up, and through `main`."""
 
-import contextlib
-import io
+import dataclasses
 
-import gin
-import keras
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras import main
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import builders
 from gpt1_keras.models import lstm_backbone
 from gpt1_keras.runs import grid
 from gpt1_keras.runs import presets
-from tests.reference import kill_run
+from gpt1_keras.runs import sources
+from gpt1_keras.tasks import benchmarks
+from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 from tests.runs import recipe_test
 
-ROWS = ("full", "no_pretraining", "no_auxiliary_lm", "transfer_1")
+SHA = "a" * 64
+EIGHT = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
+VALUES = {name: 0.1 * i for i, name in enumerate(EIGHT, start=1)}
+PAPER = {"cola": {"first": 0.454}, "rte": {"first": 0.56}}
+TABLE_5 = {"full": {"average": 0.747}}
 
 
-class Experiment(tiny_task.Experiment):
-    gin_files = ("gin/grid.gin",)
+class Finetune:
+    """As `finetune.finetune` after gin, but nothing is trained."""
+
+    def __init__(self, fail_at=None):
+        self.called = []
+        self.fail_at = fail_at
+
+    def __call__(
+        self, *, workdir, config_sha256, task, data, training, pretrained
+    ):
+        if results.is_finished(workdir, config_sha256):
+            return results.path(workdir)
+        self.called.append(task.name)
+        if task.name == self.fail_at:
+            raise errors.Stopped("stopped by SIGTERM")
+        workdir.mkdir(parents=True, exist_ok=True)
+        layers = pretrained.num_transferred_layers
+        return results.write(
+            workdir,
+            run="finetune",
+            task=task.name,
+            split="dev",
+            metrics={"first": VALUES[task.name], "accuracy": 0.9},
+            majority={"first": 0.0, "accuracy": 0.5},
+            paper=PAPER.get(task.name, {}),
+            num_examples=10,
+            seed=1,
+            config_sha256=config_sha256,
+            seconds=60.0,
+            lm_loss_weight=training.lm_loss_weight,
+            num_transferred_layers=2 if layers is None else layers,
+            backbone="lstm"
+            if "lstm" in str(pretrained.directory)
+            else "GPT1Backbone",
+        )
 
 
-def run(experiment, workdir, **settings):
-    arguments = experiment.command(workdir, **settings)[3:]
-    stderr = io.StringIO()
-    policy = keras.config.dtype_policy()
-    try:
-        with (
-            contextlib.redirect_stderr(stderr),
-            contextlib.redirect_stdout(io.StringIO()) as stdout,
-        ):
-            status = main.main(arguments)
-    finally:
-        gin.clear_config()
-        keras.config.set_dtype_policy(policy)
-    return status, stderr.getvalue(), stdout.getvalue()
+class Data(sources.BenchmarkFiles):
+    """Sample files, and what was read of them."""
+
+    def __init__(self, missing=()):
+        super().__init__(data_dir=None, sample_examples=8, sample_seed=0)
+        object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "asked", [])
+
+    def read(self, task, split):
+        self.asked.append((task.name, split))
+        if task.name in self.missing:
+            raise errors.InputError(f"{task.name} does not exist")
+        return []
 
 
 @pytest.fixture(scope="module")
-def experiment(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("grid")
-    return Experiment(
-        directory,
-        backend=keras.config.backend(),
-        TASKS=("cola",),
-        ROWS=ROWS,
-        NUM_EPOCHS=1,
-        **{"recipe.FineTuning.early_evaluation_steps": ()},
+def folder(tmp_path_factory):
+    """Below it a Transformer's `preset/` and `lstm/`, with one tokenizer."""
+    folder = tmp_path_factory.mktemp("grid")
+    tiny_task.write_preset(folder / "preset")
+    tokenizer = presets.load_tokenizer(folder / "preset")
+    network = lstm_backbone.LSTMBackbone(
+        vocabulary_size=tokenizer.vocabulary_size,
+        num_units=8,
+        hidden_dim=8,
+        max_sequence_length=32,
+        embedding_dropout=0.1,
+        residual_dropout=0.1,
+        embedding_dropout_on="tables",
+        initializer_range=0.02,
     )
+    model = builders.gpt1_causal_lm(network, tokenizer)
+    model.save_to_preset(str(folder / "lstm"))
+    return folder
 
 
-def test_every_cell_and_the_table(experiment):
-    workdir = experiment.directory / "run"
-    status, stderr, stdout = run(experiment, workdir)
-    assert status == 0, stderr
-    facts = {
-        row: (
-            each["backbone"],
-            each["num_transferred_layers"],
-            each["lm_loss_weight"],
+@pytest.fixture
+def run(folder, tmp_path):
+    def run(finetune, tasks, *, rows=("full",), sha=SHA, **more):
+        training = {k: more.pop(k) for k in ("sequence_length",) if k in more}
+        pretrained = {
+            "preset": str(folder / "preset"),
+            "num_transferred_layers": None,
+            "dropout": 0.1,
+        }
+        pretrained |= {k: more.pop(k) for k in pretrained if k in more}
+        return grid.grid(
+            workdir=tmp_path,
+            config_sha256=sha,
+            finetune=finetune,
+            rows=rows,
+            tasks=tasks,
+            training=dataclasses.replace(recipe_test.SETTINGS, **training),
+            pretrained=presets.Pretrained(**pretrained),
+            **{"data": Data(), "lstm_preset": None, "paper": PAPER}
+            | {"table5": TABLE_5, "seed": 1}
+            | more,
         )
-        for row in ROWS
-        for each in [results.read(workdir / row / "cola")]
+
+    return run
+
+
+def test_full_model_alone_has_one_folder_a_task(run, tmp_path, capsys):
+    finetune, data = Finetune(), Data()
+    path = run(finetune, ("rte", "cola"), data=data)
+    assert finetune.called == ["rte", "cola"]
+    assert data.asked == [
+        (task, split) for task in ("rte", "cola") for split in ("train", "dev")
+    ]
+    found = results.read(tmp_path)
+    assert path == tmp_path / "result.json"
+    assert (found["run"], found["task"]) == ("grid", "rte, cola")
+    assert found["metrics"] == {"rte": VALUES["rte"], "cola": VALUES["cola"]}
+    assert found["paper"] == PAPER
+    assert (found["num_examples"], found["seconds"]) == (20, 120.0)
+    assert (found["seed"], found["config_sha256"]) == (1, SHA)
+    for name in ("rte", "cola"):
+        assert results.read(tmp_path / name)["task"] == name
+    table = (tmp_path / "table.md").read_text()
+    assert table.startswith("**Fine-tuning beside the paper (sample data)**")
+    assert "| RTE | first | 0.8 |  | 0.0 | 56.0 | 10 | 1.0 |" in table
+    # After each task the table so far is shown.
+    shown = capsys.readouterr().out
+    assert shown.count("| task |") == 2 and shown.endswith(f"{table}\n")
+
+
+def test_average_of_glue_where_all_of_it_is_there(run, tmp_path):
+    run(Finetune(), EIGHT[:-1])
+    assert "glue_average" not in results.read(tmp_path)["metrics"]
+    run(Finetune(), EIGHT, sha="b" * 64)
+    metrics = results.read(tmp_path)["metrics"]
+    assert metrics["glue_average"] == pytest.approx(0.45)
+    assert "(table 5) | 45.0" in (tmp_path / "table.md").read_text()
+
+
+def test_finished_cells_are_not_run_again(run, tmp_path):
+    tasks = ("cola", "rte", "sst2")
+    with pytest.raises(errors.Stopped):
+        run(Finetune(fail_at="rte"), tasks)
+    assert results.read(tmp_path) is None
+    assert "CoLA" in (tmp_path / "table.md").read_text()
+    finetune = Finetune()
+    # Their files are not read again either.
+    run(finetune, tasks, data=Data(missing=["cola"]))
+    assert finetune.called == ["rte", "sst2"]
+    assert set(results.read(tmp_path)["metrics"]) == set(tasks)
+    # A finished grid does nothing; another configuration begins anew.
+    finetune = Finetune()
+    run(finetune, tasks)
+    assert finetune.called == []
+    run(finetune, tasks, sha="b" * 64)
+    assert finetune.called == list(tasks)
+
+
+def test_rows_have_folders_and_table_5(run, folder, tmp_path, capsys):
+    rows = ("full", "no_pretraining", "no_auxiliary_lm", "lstm", "transfer_1")
+    finetune = Finetune()
+    run(finetune, ("cola", "rte"), rows=rows, lstm_preset=str(folder / "lstm"))
+    assert finetune.called == ["cola"] * 5 + ["rte"] * 5
+    names = ("num_transferred_layers", "lm_loss_weight", "backbone")
+    assert {
+        row: tuple(results.read(tmp_path / row / "rte")[n] for n in names)
+        for row in rows
+    } == {
+        "full": (2, 0.5, "GPT1Backbone"),
+        "no_pretraining": (-1, 0.5, "GPT1Backbone"),
+        "no_auxiliary_lm": (2, 0.0, "GPT1Backbone"),
+        "lstm": (2, 0.5, "lstm"),
+        "transfer_1": (1, 0.5, "GPT1Backbone"),
     }
-    assert facts == {
-        "full": ("GPT1Backbone", 2, 0.5),
-        "no_pretraining": ("GPT1Backbone", -1, 0.5),
-        "no_auxiliary_lm": ("GPT1Backbone", 2, 0.0),
-        "transfer_1": ("GPT1Backbone", 1, 0.5),
+    found = results.read(tmp_path)
+    assert found["metrics"] == {
+        f"{row}/{task}": VALUES[task]
+        for row in rows
+        for task in ("cola", "rte")
     }
-    runs = comparison.find_runs([workdir])
-    found = {run.row for run in runs if run.kind == "finetune"}
-    assert found == {*ROWS[:3], "transferred_1"}
-    table = (workdir / "table5.md").read_text()
-    assert table in stdout
-    for row in ("full", "no pretraining", "no auxiliary LM"):
+    assert found["paper"] == TABLE_5
+    table = (tmp_path / "table5.md").read_text()
+    assert capsys.readouterr().out.endswith(f"{table}\n")
+    for row in ("full", "no pretraining", "no auxiliary LM", "LSTM"):
         assert row in table
-    # Started again, nothing is trained again.
-    cell = workdir / "full" / "cola" / "result.json"
-    before = cell.stat().st_mtime_ns
-    (workdir / "result.json").unlink()
-    assert run(experiment, workdir)[0] == 0
-    assert cell.stat().st_mtime_ns == before
-    assert results.read(workdir)["metrics"].keys() == {
-        f"{row}/cola" for row in ROWS
-    }
-
-
-def test_rows_without_the_language_model_loss_log_none(experiment):
-    workdir = experiment.directory / "run"
-    line = kill_run.lines(workdir / "no_auxiliary_lm" / "cola")[0]
-    assert "lm_loss" not in line
-
-
-@pytest.mark.parametrize(
-    "row, expected",
-    [
-        ("lstm", "needs LSTM_PRESET"),
-        ("no_lm", "ROWS has 'no_lm'"),
-        ("transfer_x", "ROWS has 'transfer_x'"),
-        ("3", "ROWS has '3'"),
-    ],
-)
-def test_mistakes(row, expected):
-    full = presets.Pretrained(
-        preset="p", num_transferred_layers=None, dropout=0.1
-    )
-    with pytest.raises(errors.InputError, match=expected):
-        grid._changes(row, recipe_test.SETTINGS, full, None)
-
-
-def test_lstm_takes_its_own_preset():
-    full = presets.Pretrained(
-        preset="p", num_transferred_layers=None, dropout=0.1
-    )
-    changed = grid._changes("lstm", recipe_test.SETTINGS, full, "lstm")
-    assert changed["pretrained"].preset == "lstm"
-    assert changed["pretrained"].dropout == 0.1
-    assert changed["training"] == recipe_test.SETTINGS
-
-
-LSTM = {
-    "vocabulary_size": 80,
-    "num_units": 8,
-    "hidden_dim": 8,
-    "max_sequence_length": 32,
-    "embedding_dropout": 0.1,
-    "residual_dropout": 0.1,
-    "embedding_dropout_on": "tables",
-    "initializer_range": 0.02,
-}
 
 
 @pytest.mark.parametrize(
     "settings, expected",
     [
-        ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
+        ({"tasks": ()}, r"`tasks` is \(\): give different names"),
+        ({"tasks": ("cola", "cola")}, "give different names"),
+        ({"tasks": ("cola", "kola")}, "did you mean 'cola'"),
+        ({"tasks": "cola"}, r"`tasks` is 'cola': give a tuple: \('cola',\)"),
+        ({"data": Data(missing=["rte"])}, "rte does not exist"),
+        ({"rows": "full"}, r"`rows` is 'full': give a tuple: \('full',\)"),
+        ({"rows": ("full", "full")}, "give different names"),
+        ({"rows": ("full", "no_lm")}, "`rows` has 'no_lm': give 'full'"),
+        ({"rows": ("full", "transfer_x")}, "`rows` has 'transfer_x'"),
+        ({"rows": ("transfer_99",)}, "'transfer_99' transfers 99 layers"),
+        ({"rows": ("transfer_-2",)}, "`num_transferred_layers` is -2"),
+        ({"rows": ("full", "lstm")}, "needs `lstm_preset`"),
         (
-            {"ROWS": ("full", "lstm"), "LSTM_PRESET": "typo"},
+            {"rows": ("lstm",), "lstm_preset": "typo"},
             "PRESET typo does not exist",
         ),
-        (
-            {"ROWS": ("full", "transfer_99")},
-            "'transfer_99' transfers 99 layers",
-        ),
-        (
-            {"ROWS": ("full", "transfer_-2")},
-            "'transfer_-2' transfers -2 layers",
-        ),
-        ({"NUM_TRANSFERRED_LAYERS": 3}, "'full' transfers 3 layers"),
-        ({"NUM_TRANSFERRED_LAYERS": "x"}, "'full' transfers 'x' layers"),
-        ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33 is more"),
-        ({"ROWS": "full"}, "ROWS is 'full': give a tuple: ('full',)"),
-        ({"ROWS": ()}, "ROWS is (): give different names"),
-        ({"ROWS": ("full", "full")}, "give different names"),
-        ({"TASKS": "cola"}, "TASKS is 'cola': give a tuple: ('cola',)"),
-        ({"TASKS": ()}, "TASKS is (): give different names"),
-        ({"TASKS": ("cola", "kola")}, "no benchmark 'kola'"),
+        ({"preset": "nowhere"}, "PRESET nowhere does not exist"),
+        ({"num_transferred_layers": 3}, "'full' transfers 3 layers"),
+        ({"sequence_length": 33}, "`sequence_length` 33 is more"),
     ],
 )
 def test_mistakes_are_found_before_anything_trains(
-    experiment, tmp_path, settings, expected
+    run, tmp_path, settings, expected
 ):
-    workdir = tmp_path / "run"
-    status, stderr, _ = run(experiment, workdir, **settings)
-    assert status == 2, stderr
-    last = stderr.strip().split("\n")[-1]
-    assert last.startswith("error: ") and expected in last
-    assert not list(workdir.glob("*/*/*"))
+    finetune = Finetune()
+    with pytest.raises(errors.InputError, match=expected) as caught:
+        run(finetune, **{"tasks": ("cola", "rte")} | settings)
+    assert "\n" not in str(caught.value)
+    assert finetune.called == [] and not any(tmp_path.iterdir())
 
 
-def test_a_transformer_as_lstm_preset(experiment, tmp_path):
-    preset = str(experiment.directory / "preset")
-    status, stderr, _ = run(
-        experiment, tmp_path / "run", ROWS=("full", "lstm"), LSTM_PRESET=preset
+def test_an_lstm_has_one_layer_and_a_transformer_is_none(run, folder):
+    with pytest.raises(errors.InputError, match="preset is not an LSTM"):
+        run(
+            *(Finetune(), ("cola",)),
+            rows=("lstm",),
+            lstm_preset=str(folder / "preset"),
+        )
+    with pytest.raises(errors.InputError, match="has 1; give"):
+        run(
+            *(Finetune(), ("cola",)),
+            preset=str(folder / "lstm"),
+            num_transferred_layers=2,
+        )
+
+
+# --- Through main -------------------------------------------------------------
+
+SETTINGS = {
+    "SAMPLE_EXAMPLES": 16,
+    "SEQUENCE_LENGTH": 32,
+    "BATCH_SIZE": 8,
+    "NUM_EPOCHS": 1,
+    "recipe.FineTuning.bucket_lengths": (32,),
+    "recipe.FineTuning.evaluation_batch_size": 4,
+    "recipe.FineTuning.early_evaluation_steps": (),
+    "fitting.Intervals.checkpoint_steps": 0,
+}
+
+
+def call_main(gin_file, folder, workdir, monkeypatch, **settings):
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
+    settings = SETTINGS | {"PRESET": str(folder / "preset")} | settings
+    return tiny_fine_tuned.call_main(gin_file, workdir, **settings)
+
+
+def test_two_sample_benchmarks(folder, tmp_path, monkeypatch):
+    status, output = call_main(
+        *("gin/suite.gin", folder, tmp_path, monkeypatch),
+        TASKS=("cola", "stsb"),
+    )
+    assert status == 0, output
+    found = results.read(tmp_path)
+    each = {name: results.read(tmp_path / name) for name in ("cola", "stsb")}
+    assert each["stsb"]["paper"] == {"pearson": 0.820}
+    assert each["cola"]["num_train_examples"] == 16
+    assert found["metrics"] == {
+        "cola": each["cola"]["metrics"]["matthews"],
+        "stsb": each["stsb"]["metrics"]["pearson"],
+    }
+    table = (tmp_path / "table.md").read_text()
+    assert "(sample data)**" in table and "| STS-B | Pearson |" in table
+    assert {one["config_sha256"] for one in each.values()} == {
+        found["config_sha256"]
+    }
+
+
+def test_two_rows(folder, tmp_path, monkeypatch):
+    rows = ("no_auxiliary_lm", "transfer_1")
+    status, output = call_main(
+        *("gin/grid.gin", folder, tmp_path, monkeypatch),
+        TASKS=("cola",),
+        ROWS=rows,
+    )
+    assert status == 0, output
+    runs, _ = comparison.find([tmp_path])
+    assert {
+        r.path.parent.name: r.row for r in runs if r.kind == "finetune"
+    } == {
+        "no_auxiliary_lm": "no_auxiliary_lm",
+        "transfer_1": "transferred_1",
+    }
+    assert "(sample data)**" in (tmp_path / "table5.md").read_text()
+    lines = results.read_metrics(
+        tmp_path / "no_auxiliary_lm" / "cola" / "metrics.jsonl"
+    )
+    assert lines and not any("lm_loss" in line for line in lines)
+
+
+def test_mistake_in_a_task_ends_in_one_line(folder, tmp_path, monkeypatch):
+    status, output = call_main(
+        *("gin/suite.gin", folder, tmp_path / "run", monkeypatch),
+        TASKS=("cola", "rte"),
+        DATA_DIR=str(tiny_task.write_cola(tmp_path / "data")),
     )
     assert status == 2
-    assert stderr.strip().endswith(
-        "preset is no LSTM: give a pretraining run with gin/ablation/lstm.gin"
-    )
+    assert "RTE/train.tsv does not exist" in output.splitlines()[-1]
+    assert "Traceback" not in output
+    assert not any((tmp_path / "run").glob("*/*"))
 
 
-def test_an_lstm_as_lstm_preset(experiment, tmp_path):
-    """It has one layer, whatever the other preset has."""
-    source = presets.Pretrained(
-        preset=str(experiment.directory / "preset"),
-        num_transferred_layers=None,
-        dropout=0.1,
-    )
-    tokenizer = source.tokenizer()
-    network = lstm_backbone.LSTMBackbone(
-        **LSTM | {"vocabulary_size": tokenizer.vocabulary_size}
-    )
-    builders.gpt1_causal_lm(network, tokenizer).save_to_preset(
-        str(tmp_path / "lstm")
-    )
-    found = grid._choose(
-        ("lstm", "transfer_2"),
-        recipe_test.SETTINGS,
-        source,
-        str(tmp_path / "lstm"),
-    )
-    assert list(found) == ["lstm", "transfer_2"]
-    one = source.changed(
-        preset=str(tmp_path / "lstm"), num_transferred_layers=2
-    )
-    with pytest.raises(errors.InputError, match="has 1; give"):
-        grid._choose(("full",), recipe_test.SETTINGS, one, None)
+def test_suite_has_all_tasks_of_the_paper():
+    text = (tiny_fine_tuned.ROOT / "gin" / "suite.gin").read_text()
+    (line,) = [part for part in text.split("\n\n") if part.startswith("TASKS")]
+    tasks = line.partition("TASKS = ")[2].partition(")")[0]
+    names = [name.strip(" '\n") for name in tasks.strip("( ").split(",")]
+    assert names == list(benchmarks.NAMES)

@@ -1,4 +1,4 @@
-"""Through `gpt1_keras.main` and without TensorFlow or Keras."""
+"""Through `gpt1_keras.main`, where neither TensorFlow nor Keras is there."""
 
 import os
 import subprocess
@@ -60,9 +60,13 @@ def test_report_of_two_folders_twice(tmp_path):
         assert "43.2" in text and "books" in text
         assert not (out / "report" / "result.json").exists()
         assert (out / "report" / "plots" / "learning_curves.png").exists()
-        # The next report finds one more run, and its own folder is none.
+        # The next report finds one more run, and a damaged one; its own folder
+        # is none.
         fake_workdirs.finetune(out / "cola", "cola", {"matthews": 0.1234})
+        fake_workdirs.write_lines(tmp_path / "books" / "x", [{"loss": 2.0}])
     assert "12.3" in text and "out/report" not in text
+    assert "books/x/metrics.jsonl:1: damaged, expected a step" in text
+    assert "books/x is left out" in output
     after = snapshot(out)
     assert {path: after[path] for path in before} == before
 
@@ -70,7 +74,7 @@ def test_report_of_two_folders_twice(tmp_path):
 @pytest.mark.parametrize(
     "results, expected",
     [
-        ("empty", "no result.json in or below empty"),
+        ("empty", "no readable result.json in or below empty"),
         (("empty", "gone"), "gone is not a folder"),
         ((), "give a folder"),
         (3, "give a folder"),

@@ -76,29 +76,26 @@ def test_an_lstm_has_tokens_only(tmp_path):
     assert not (tmp_path / "view" / "plots").exists()
 
 
-def test_text_from_a_file_is_cut_at_the_positions(folder, tmp_path, caplog):
+def test_text_from_a_file_is_truncated(folder, tmp_path, caplog):
     (tmp_path / "a.txt").write_text(TEXT * 20)
     file = str(tmp_path / "a.txt")
     status, errors = run(folder, tmp_path / "view", TEXT_FILE=file)
     assert status == 0, errors
-    assert "the first 32 are shown" in caplog.text
+    assert "truncated to the model's 32 positions" in caplog.text
     assert result_of(tmp_path / "view")["num_examples"] == 32
 
 
-@pytest.mark.parametrize(
-    "settings, words",
-    [
-        ({"TEXT": " "}, "there is no text"),
+def test_mistakes_are_one_line(folder, tmp_path):
+    for settings, expected in (
+        ({"TEXT": " "}, "no text is given"),
         ({"TEXT": 5}, "TEXT is 5: give it in quotes"),
         ({"TEXT_FILE": "nowhere.txt"}, "TEXT_FILE nowhere.txt cannot be read"),
         ({"LAYER": 2}, "LAYER is 2: the model has 2, give 0 to 1"),
         ({"HEAD": -3}, "HEAD is -3: the model has 2, give 0 to 1"),
         ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
-    ],
-)
-def test_mistakes_are_one_line(folder, tmp_path, settings, words):
-    status, errors = run(folder, tmp_path / "view", **settings)
-    assert status == 2
-    assert words in errors
-    assert not (tmp_path / "view" / "result.json").exists()
-    assert not (tmp_path / "view" / "tokens.html").exists()
+    ):
+        status, errors = run(folder, tmp_path / "view", **settings)
+        assert status == 2
+        assert expected in errors.splitlines()[-1]
+        for name in ("result.json", "tokens.html"):
+            assert not (tmp_path / "view" / name).exists()

@@ -3,8 +3,6 @@ import subprocess
 import sys
 import zipfile
 
-import pytest
-
 from gpt1_keras.evaluation import glue_submission
 
 TOOL = (
@@ -14,49 +12,38 @@ TOOL = (
 
 
 def run(folder, *arguments):
-    return subprocess.run(
-        [sys.executable, str(TOOL), *map(str, arguments)],
+    done = subprocess.run(
+        [sys.executable, str(TOOL), *arguments],
         cwd=folder,
         capture_output=True,
         text=True,
     )
+    return done.returncode, done.stdout, done.stderr
 
 
-def test_whole_submission(tmp_path):
+def test_submissions_and_their_problems(tmp_path):
     path, _ = glue_submission.write(tmp_path, {})
-    done = run(tmp_path, path.name)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "glue_submission.zip: 11 files, no problem\n"
-
-
-def test_problems_are_printed(tmp_path):
+    expected = "glue_submission.zip: 11 files, no problem\n"
+    assert run(tmp_path, path.name) == (0, expected, "")
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         archive.writestr("WNLI.tsv", "index\tprediction\n0\tyes\n")
-    done = run(tmp_path, "a.zip")
-    assert done.returncode == 2
-    lines = done.stdout.splitlines()
-    assert len(lines) == 12
+    status, output, _ = run(tmp_path, "a.zip")
+    lines = output.splitlines()
+    assert (status, len(lines)) == (2, 12)
     assert "CoLA.tsv is missing" in lines
     assert "WNLI.tsv: 1 rows, but the test file has 146" in lines
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
+def test_arguments(tmp_path):
+    for arguments, message in (
         ((), "0 files are given"),
         (("a.zip", "b.zip"), "2 files are given"),
-        (("no.zip",), "no.zip is no file"),
+        (("no.zip",), "no.zip is not a file"),
         (("--strict", "a.zip"), "unknown option --strict"),
-    ],
-)
-def test_wrong_arguments(tmp_path, arguments, message):
-    done = run(tmp_path, *arguments)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: ") and message in done.stderr
-    assert done.stderr.count("\n") == 1 and done.stdout == ""
-
-
-def test_help(tmp_path):
-    done = run(tmp_path, "--help")
-    assert done.returncode == 0
-    assert "tools/check_glue_submission.py FILE.zip" in done.stdout
+    ):
+        status, output, error = run(tmp_path, *arguments)
+        assert (status, output, error.count("\n")) == (2, "", 1)
+        assert error.startswith("error: ") and message in error
+    status, output, _ = run(tmp_path, "--help")
+    assert status == 0
+    assert "tools/check_glue_submission.py FILE.zip" in output

@@ -1,0 +1,158 @@
+import json
+import logging
+import math
+
+import keras
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tensorboard.backend.event_processing import event_file_loader
+
+from gpt1_keras import errors
+from gpt1_keras import results
+
+# Other programs read these.
+KEYS = {
+    *("run", "task", "split", "metrics", "paper", "num_examples", "seed"),
+    *("config_sha256", "git_commit", "backend", "seconds"),
+}
+
+
+def write(workdir, **more):
+    return results.write(
+        workdir,
+        run="pretrain",
+        task="language_model",
+        split="held_out",
+        metrics={"perplexity": 12.5},
+        paper={"perplexity": 18.4},
+        num_examples=7,
+        seed=42,
+        config_sha256="abc",
+        seconds=1.26,
+        **more,
+    )
+
+
+def test_all_keys_other_programs_read(tmp_path):
+    assert results.read(tmp_path) is None
+    assert write(tmp_path, tokens_seen=30) == tmp_path / "result.json"
+    found = json.loads((tmp_path / "result.json").read_text())
+    assert found == results.read(tmp_path)
+    assert set(found) == KEYS | {"tokens_seen"}
+    assert found["metrics"] == {"perplexity": 12.5}
+    assert found["seconds"] == 1.3
+    assert found["backend"] == keras.config.backend()
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+
+
+def test_finished_is_one_configuration(tmp_path, caplog):
+    assert not results.is_finished(tmp_path, "abc")
+    write(tmp_path)
+    caplog.clear()
+    with caplog.at_level(logging.INFO, logger="absl"):
+        assert not results.is_finished(tmp_path, "another")
+        assert "already finished" not in caplog.text
+        assert results.is_finished(tmp_path, "abc", "EXTEND it or")
+    assert "EXTEND it or give another --workdir" in caplog.text
+
+
+def test_commit_is_that_of_the_repository(tmp_path, monkeypatch):
+    assert (results._ROOT / "gpt1_keras").is_dir()
+    monkeypatch.setattr(results, "_ROOT", tmp_path)  # no repository
+    write(tmp_path)
+    assert results.read(tmp_path)["git_commit"] is None
+    monkeypatch.setenv("PATH", str(tmp_path))  # no git
+    write(tmp_path)
+    assert results.read(tmp_path)["git_commit"] is None
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ('{"run":\n !', "json:2: damaged, expected JSON"),
+        ('{"run":\n\xff}', "json:2: damaged, expected JSON"),
+        ("[1]", "json:1: damaged, expected an object"),
+        ("[" * 100_000, "json:1: damaged, expected JSON"),
+        ('{"seconds": ' + "9" * 5000 + "}", "json:1: damaged"),
+        ('{"seconds": ' + "9" * 500 + "}", "expected a number under 'seconds'"),
+        ('{"run": 1}', "expected a text under 'run'"),
+        ('{"preset": "a\\u0000"}', "expected a text under 'preset'"),
+        ('{"metrics": "x"}', "expected numbers under 'metrics'"),
+        ('{"metrics": {"f1": "x"}}', "expected numbers under 'metrics'"),
+        ('{"seeds": [1]}', "expected metrics of each seed under 'seeds'"),
+        ('{"seeds": {"1": 2}}', "expected metrics of each seed"),
+        ('{"pieces": ["a"]}', "expected a log-probability for each piece"),
+    ],
+)
+def test_damaged_result_is_one_line_that_names_it(tmp_path, text, expected):
+    (tmp_path / "result.json").write_text(text, encoding="latin-1")
+    with pytest.raises(errors.InputError) as caught:
+        results.read(tmp_path)
+    assert expected in str(caught.value) and "\n" not in str(caught.value)
+
+
+def recorded(workdir):
+    return results.read_metrics(workdir / "metrics.jsonl")
+
+
+@given(losses=st.lists(st.floats(allow_nan=False)))
+def test_lines_come_back_without_a_torn_last_one(tmp_path_factory, losses):
+    path = tmp_path_factory.mktemp("lines") / "metrics.jsonl"
+    assert results.read_metrics(path) == []
+    lines = [{"step": i, "loss": loss} for i, loss in enumerate(losses)]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    path.write_text(text + '{"step": 7')
+    assert results.read_metrics(path) == lines
+
+
+@pytest.mark.parametrize(
+    "line", ['{"step"', "3", "", '{"loss": 1}', '{"step": 2, "loss": "x"}']
+)
+def test_damaged_line_is_named(tmp_path, line):
+    path = tmp_path / "metrics.jsonl"
+    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
+    with pytest.raises(errors.InputError, match=r"metrics\.jsonl:2: damaged"):
+        results.read_metrics(path)
+
+
+def test_history_writes_lines_at_once_and_the_same_to_tensorboard(tmp_path):
+    history = results.History(tmp_path, step=0)
+    history.write(3, loss=2.5, tokens=7, sample="it was")
+    history.write(4, split="held_out", loss=2)
+    lines = recorded(tmp_path)
+    assert all(line.pop("seconds") >= 0 for line in lines)
+    assert lines == [
+        {"step": 3, "loss": 2.5, "tokens": 7, "sample": "it was"},
+        {"step": 4, "split": "held_out", "loss": 2},
+    ]
+    history.close()
+    (path,) = (tmp_path / "tensorboard").iterdir()
+    found = {
+        (event.step, value.tag): value.simple_value
+        for event in event_file_loader.LegacyEventFileLoader(str(path)).Load()
+        for value in event.summary.value
+    }
+    assert found[3, "train/loss"] == 2.5
+    assert found[4, "held_out/loss"] == 2
+    assert not [tag for _, tag in found if "sample" in tag]
+
+
+def test_resumed_history_drops_later_lines_and_counts_on(tmp_path):
+    (tmp_path / "metrics.jsonl").write_text(
+        '{"step": 1, "loss": 1.0, "seconds": 100.5}\n'
+        '{"step": 2, "loss": 2.0, "seconds": 200.5}\n'
+        '{"step": 3, "lo'
+    )
+    history = results.History(tmp_path, step=1)
+    assert 100.5 <= history.seconds < 150
+    history.write(2, loss=20.0)
+    history.close()
+    assert [line["loss"] for line in recorded(tmp_path)] == [1.0, 20.0]
+    assert 100.5 <= recorded(tmp_path)[-1]["seconds"] < 150
+
+
+def test_perplexity():
+    for loss, expected in ((0.0, 1.0), (1.0, math.e), (1e4, math.inf)):
+        assert results.perplexity(loss) == pytest.approx(expected)
+    assert math.isnan(results.perplexity(math.nan))
