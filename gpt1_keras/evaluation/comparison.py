@@ -150,8 +150,8 @@ class Run:
 
     @property
     def _function(self):
-        reference = self.macro("RUN")
-        return getattr(reference, "name", "")
+        run = self.bindings and self.bindings.run
+        return run.name if run else ""
 
     def _fine_tuning(self, name):
         """Return a number of fine-tuning: from the result, else a macro."""
@@ -225,8 +225,8 @@ def find(folders):
     for folder in map(pathlib.Path, folders):
         if not folder.expanduser().is_dir():
             raise errors.InputError(
-                f"`results`: {folder} is not a folder: give the workdir of a run,"
-                " or a folder that holds some"
+                f"`results`: {folder} is not a folder: give the workdir of a"
+                " run, or a folder that holds some"
             )
         for directory, names, there in os.walk(folder.expanduser()):
             names[:] = sorted(
@@ -288,8 +288,6 @@ _COMPARED = {
     *("RUN", "SEED", "SEEDS", "TASK"),
     *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
 }
-# How a run of one task, or a grid of many, gives a task to fine-tuning.
-_GIVEN = ("finetune.finetune.task", "finetune.finetune.data")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -421,13 +419,13 @@ def closest(results, reference):
 
 
 def _of_one_task(found):
-    """Return the `Bindings` without those that say what else is run."""
-    parameters = {
-        name: value
-        for name, value in found.parameters.items()
-        if not name.startswith("grid.") and name not in _GIVEN
-    }
-    return dataclasses.replace(found, parameters=parameters)
+    """Return the `Bindings` of fine-tuning, whatever task or grid it is of."""
+    parameters, macros = dict(found.parameters), dict(found.macros)
+    if found.run is not None and found.run.name == "grid.grid":
+        macros["RUN"] = config_lib.Reference("finetune.finetune", False)
+        parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
+    parameters.pop("finetune.finetune.task", None)
+    return dataclasses.replace(found, parameters=parameters, macros=macros)
 
 
 def _preference(result):

@@ -49,8 +49,9 @@ def report(
         logging.warning("%s is left out: %s", path, message)
     if not any(run.result for run in runs):
         raise errors.InputError(
-            f"`results`: no readable result.json in or below {', '.join(folders)}"
-            ": give the workdir of a finished run, or a folder above some"
+            "`results`: no readable result.json in or below"
+            f" {', '.join(folders)}: give the workdir of a finished run, or a"
+            " folder above some"
         )
     path = report_lib.write(
         runs,

@@ -46,8 +46,8 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     }
     if not there:
         raise errors.InputError(
-            f"`runs`: {runs} has no finished GLUE run, such as {runs / 'cola'}: "
-            "give the workdir of gin/suite.gin"
+            f"`runs`: {runs} has no finished GLUE run, such as"
+            f" {runs / 'cola'}: give the workdir of gin/suite.gin"
         )
     found = results.path(workdir)
     if not any(presets.is_newer(p, found) for p in there.values()):

@@ -99,8 +99,8 @@ def _ids(text, text_file, tokenizer, positions):
             text = pathlib.Path(text_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise errors.InputError(
-                f"`text_file`: {text_file} cannot be read ({error}): give a file"
-                " of UTF-8 text"
+                f"`text_file`: {text_file} cannot be read ({error}): give a"
+                " file of UTF-8 text"
             ) from None
     checks.check("text", text, str)
     ids = tokenizer.encode(text)

@@ -9,7 +9,6 @@ from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
 from tests.reference import fake_workdirs
 
-ROOT = pathlib.Path(__file__).parents[2]
 ACCURACY = {"accuracy": 0.5}
 # The ways to fine-tune on CoLA.
 GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
@@ -256,17 +255,7 @@ def test_other_settings_are_apart(tmp_path):
 
 def run_of(name, *settings):
     """Return a `comparison.Run` with the bindings of a gin file."""
-
-    def text(name):
-        return re.sub(
-            r"^include '(.+)'$",
-            lambda found: text(found[1]),
-            (ROOT / name).read_text(encoding="utf-8"),
-            flags=re.MULTILINE,
-        )
-
-    bindings = config.read_bindings("\n".join([text(name), *settings]))
-    return comparison.Run(pathlib.Path(name), {}, bindings)
+    return comparison.Run(pathlib.Path(name), {}, config.read([name], settings))
 
 
 def test_one_recipe_in_a_single_run_a_suite_and_a_grid():

@@ -1,6 +1,5 @@
 import json
 
-import gin
 import pytest
 from matplotlib import image
 
@@ -73,9 +72,8 @@ def test_wrong_constants(wrong, expected):
 
 
 def test_constants_of_gin_are_of_four_tasks_and_have_a_source():
-    config.parse(["gin/report.gin"], [])
-    constants = gin.query_parameter("%PROBE_CONSTANTS")
-    gin.clear_config()
+    found = config.read(["gin/report.gin"], [])
+    constants = found.macros["PROBE_CONSTANTS"]
     assert list(constants) == ["sst2", "cola", "race", "dprd"]
     assert figure2.zero_shot_rows([], constants) == []
     assert all(each["source"] for each in constants.values())

@@ -1,6 +1,5 @@
 import re
 
-import gin
 import pytest
 
 from gpt1_keras import config
@@ -49,9 +48,8 @@ LEADERBOARD = {
 @pytest.fixture(scope="module", name="paper")
 def _paper():
     """The paper's numbers in gin: tables 2 to 4, and table 5."""
-    config.parse(["gin/paper.gin", "gin/table5.gin"], [])
-    yield tuple(map(gin.query_parameter, ("%PAPER", "%PAPER_TABLE_5")))
-    gin.clear_config()
+    macros = config.read(["gin/paper.gin", "gin/table5.gin"], []).macros
+    return macros["PAPER"], macros["PAPER_TABLE_5"]
 
 
 def results(folder):

@@ -142,8 +142,13 @@ def test_settings_that_differ(tmp_path):
     # A parameter without a macro is one, unless only one run has it.
     for name, value in (("a", 0.9), ("b", 0.999), ("c", 0.999)):
         with open(tmp_path / name / "config.gin", "a") as config:
-            config.write(f"adam.Adam.beta_2 = {value}\nf.{name} = 1\n")
-    assert settings().header == ["workdir", "WEIGHT_DECAY", "adam.Adam.beta_2"]
+            config.write(f"finetune.finetune.beta = {value}\n")
+            config.write(f"finetune.finetune.of_{name} = 1\n")
+    assert settings().header == [
+        "workdir",
+        "WEIGHT_DECAY",
+        "finetune.finetune.beta",
+    ]
 
 
 def test_all_results(tmp_path):

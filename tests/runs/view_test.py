@@ -88,10 +88,10 @@ def test_text_from_a_file_is_truncated(folder, tmp_path, caplog):
 def test_mistakes_are_one_line(folder, tmp_path):
     for settings, expected in (
         ({"TEXT": " "}, "no text is given"),
-        ({"TEXT": 5}, "TEXT is 5: give it in quotes"),
-        ({"TEXT_FILE": "nowhere.txt"}, "TEXT_FILE nowhere.txt cannot be read"),
+        ({"TEXT": 5}, "TEXT is 5: give a text in quotes"),
+        ({"TEXT_FILE": "nowhere.txt"}, "TEXT_FILE: nowhere.txt cannot be read"),
         ({"LAYER": 2}, "LAYER is 2: the model has 2, give 0 to 1"),
-        ({"HEAD": -3}, "HEAD is -3: the model has 2, give 0 to 1"),
+        ({"HEAD": 2}, "HEAD is 2: the model has 2, give 0 to 1"),
         ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
     ):
         status, errors = run(folder, tmp_path / "view", **settings)
