@@ -1,4 +1,4 @@
-"""Words -> readable text: the spaces that tokenising put in are taken out."""
+"""Words to readable text: undo the spacing that tokenisation introduced."""
 
 import re
 
@@ -13,18 +13,18 @@ _QUOTES = frozenset(['"', "'", "_"])
 _SENTENCE_ENDS = frozenset([".", "!", "?", "..."])
 _ENDING = re.compile(r"'(s|m|re|ve|d|ll)$|n't$|[!?.,;:]+$|-+$")
 _HYPHENS = re.compile(r"-+$")
-# Words that spaCy cuts in two and that are nothing else side by side.
-_CUT_IN_TWO = frozenset([("gon", "na"), ("got", "ta"), ("can", "not")])
+# Words that spaCy splits in two, unambiguous when adjacent.
+_SPLIT_IN_TWO = frozenset([("gon", "na"), ("got", "ta"), ("can", "not")])
 
 
 def join_words(tokens):
-    """Return the text that a list of lower-case words stands for.
+    """Return the text of a list of lower-case words.
 
         ["he", "said", ",", '"', "i", "ca", "n't", "!", '"', "\\n", "so"]
         'he said, "i can\\'t!"\\nso'
 
-    A quote opens and closes in turn within a line; an apostrophe that nothing
-    closes stays with the word before it. Dashes lose their spaces.
+    Quotes open and close in turn within a line; an apostrophe without a
+    partner attaches to the word before it. Dashes have no spaces around them.
     """
     lines = [[]]
     for token in tokens:
@@ -42,7 +42,7 @@ def _join_line(tokens):
     previous = ""
     for index, token in enumerate(tokens):
         attach, glue_next = _sides(tokens, index, open_quotes)
-        if not (glue or attach or (previous, token) in _CUT_IN_TWO):
+        if not (glue or attach or (previous, token) in _SPLIT_IN_TWO):
             text.append(" ")
         text.append(token)
         glue = glue_next
@@ -51,7 +51,7 @@ def _join_line(tokens):
 
 
 def _sides(tokens, index, open_quotes):
-    """Say whether a word clings to the one before, and to the one after."""
+    """Return whether a word attaches to the previous and to the next one."""
     token = tokens[index]
     if token in _QUOTES:
         return _quote_sides(tokens, index, open_quotes)
@@ -69,15 +69,15 @@ def _quote_sides(tokens, index, open_quotes):
     if token in open_quotes:
         open_quotes.discard(token)
         return True, False
-    closes = _closes_what_began_before(tokens, index)
+    closes = _closes_earlier_speech(tokens, index)
     if closes or token == "'" and token not in tokens[index + 1 :]:
         return index > 0, index == 0
     open_quotes.add(token)
     return False, True
 
 
-def _closes_what_began_before(tokens, index):
-    """Say whether a quote without an opening one ends a speech."""
+def _closes_earlier_speech(tokens, index):
+    """Return whether a quote mark without an opening one ends a speech."""
     token = tokens[index]
     if index == 0 or token in tokens[:index] or tokens.count(token) % 2 == 0:
         return False
@@ -85,7 +85,7 @@ def _closes_what_began_before(tokens, index):
 
 
 def _inside_number(tokens, index):
-    """Say whether a comma parts thousands, as in 3 , 000."""
+    """Return whether a comma separates thousands, as in 3 , 000."""
     before = tokens[index - 1] if index else ""
     after = tokens[index + 1] if index + 1 < len(tokens) else ""
     return before[-1:].isdigit() and after.isdigit() and len(after) == 3

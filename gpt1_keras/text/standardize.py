@@ -1,17 +1,17 @@
-"""Raw text -> the text that is split into words: ftfy, then spacing.
+"""Raw text to the text that is split into words.
 
-Both steps are those of openai/finetune-transformer-lm (text_utils.py): first
-ftfy repairs the encoding, then dashes, ellipses and the spacing around
-punctuation are made uniform.
+As in openai/finetune-transformer-lm (text_utils.py), ftfy first repairs the
+encoding; then dashes, ellipses and the spacing around punctuation are made
+uniform.
 """
 
 import re
 
 import ftfy
 
-# The released pattern was not a raw string: its part for backslashes reads
-# "a literal plus", so backslashes are left alone. The language model was
-# trained that way.
+# The released pattern was not a raw string: its alternative for backslashes
+# means "a literal plus", so backslashes stay as they are. The language model
+# was trained that way.
 _PUNCTUATION = re.compile(
     r'(-+|~+|!+|"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|}+|{+|\|+|_+)'
 )
@@ -25,14 +25,13 @@ _REPLACED = (
     ("\u00b4", "'"),  # acute accent
 )
 
-# ftfy looks at one line at a time. It leaves a line of the characters below
-# as it is, apart from straight quotes and line ends; every other line goes
-# through ftfy itself.
+# ftfy works line by line. In lines of only the characters below, it changes
+# nothing but curly quotes and line ends; all other lines go through ftfy.
 _ASCII = r"\t\n\f\r -%'-~"  # printable but for "&", which may start an entity
 _QUOTES = "\u2018\u2019\u201c\u201d"
 _DASHES = "\u2013\u2014\u2015\u2026"
-# Letters of Western European words, between ASCII on both sides; three of
-# them start the commonest broken UTF-8 and are left to ftfy.
+# Letters of Western European words, next to ASCII on both sides. Four of them
+# start the most common broken UTF-8 and are left to ftfy.
 _LETTERS = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
 _LEFT_TO_FTFY = "\u00c2\u00c3\u00d0"
 _NEEDS_FTFY = re.compile(
@@ -51,7 +50,7 @@ _STRAIGHT = (
 
 
 def repair(text):
-    """Return exactly `ftfy.fix_text(text)`, fast where there is no damage."""
+    """Return exactly `ftfy.fix_text(text)`, fast where nothing is broken."""
     clean = _is_clean(text)
     if not (clean and text.isascii()):
         text = _repair_lines(text, clean)
@@ -61,17 +60,19 @@ def repair(text):
 
 
 def _repair_lines(text, clean):
-    """Return ftfy's text, but for the line ends of lines left alone."""
+    """Return ftfy's text, except for line ends of lines it would not change."""
     lines = text.split("\n")
     straight = _replace(text, _STRAIGHT).split("\n")
     first_html = text.find("<")
     position = 0
     for index, line in enumerate(lines):
-        done = straight[index]
         end = "\n" if index < len(lines) - 1 else ""
-        if (done.isascii() or _keeps(done, line)) and (
-            clean or _is_clean(line)
-        ):
+        is_kept = (
+            straight[index].isascii()
+            or _replace(straight[index], _REPLACED[:4]).isascii()
+            or _NEEDS_FTFY.search(line) is None
+        )
+        if is_kept and (clean or _is_clean(line)):
             straight[index] += end
         else:
             # ftfy unescapes HTML until it has seen "<" in an earlier line.
@@ -82,16 +83,8 @@ def _repair_lines(text, clean):
     return "".join(straight)
 
 
-def _keeps(straight, line):
-    """Say whether ftfy leaves the letters of a line as they are."""
-    return (
-        _replace(straight, _REPLACED[:4]).isascii()
-        or _NEEDS_FTFY.search(line) is None
-    )
-
-
 def _is_clean(text):
-    """Say whether `text` is free of control characters and of "&"."""
+    """Return whether `text` has neither control characters nor "&"."""
     content = text.encode("utf-8", "surrogatepass")
     return len(content.translate(None, _NOT_PLAIN)) == len(content)
 
@@ -106,8 +99,8 @@ def standardize(text):
     """Return repaired `text` with uniform dashes and spaces.
 
     Every run of one of `- ~ ! " ; ? + , ) ( / * [ ] } { | _` gets a space on
-    both sides; white space with a newline in it becomes `" \\n "`, other white
-    space one space, and none is left at the ends.
+    both sides; white space with a newline becomes `" \\n "`, other white space
+    a single space, and the ends are stripped.
     """
     text = _replace(text, _REPLACED)
     text = _PUNCTUATION.sub(r" \1 ", text)

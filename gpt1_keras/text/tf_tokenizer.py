@@ -1,12 +1,13 @@
-"""`text.tokenizer` as a TensorFlow graph: strings in, ids out.
+"""The tokenizer as a TensorFlow graph: strings in, token ids out.
 
-Core operations only, so that any TensorFlow runs it (WordPiece takes one of
-tensorflow-text). Pieces of text that stand in a table have exactly the ids of
-the Python pipeline, others go through the rules of `tf_words` and the merges.
+The graph has only core operations (WordPiece adds one of tensorflow-text), so
+any TensorFlow runs it. A piece is what stands between spaces in standardised
+text. Pieces listed in a table get exactly the ids of the Python pipeline; the
+rest go through the rules of `tf_words` and the merges. Differences remain only
+where ftfy repairs what the expressions below do not know.
 """
 
 import collections
-import functools
 import itertools
 import unicodedata
 
@@ -19,13 +20,13 @@ from gpt1_keras.text import standardize
 from gpt1_keras.text import tf_words
 from gpt1_keras.text import word_piece
 
-# -----------------------------------------------------------------------------
-# `text.standardize` as a TensorFlow graph.
-
-NEWLINE = "\x01"  # stands for a line break between two spaces
+NEWLINE = "\x01"  # a line break, between spaces in standardised text
+_NO_PAIR = -1  # the key of a symbol without a next one
+_NEVER = np.iinfo("int32").max  # the rank of a pair that is never merged
+_flat = itertools.chain.from_iterable
 
 _REPAIRS = (
-    ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # codes that colour a terminal
+    ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # terminal colours
     ("\r\n|\r|\u2028|\u2029|\u0085", "\n"),
     (
         "[\\x{0}-\\x{8}\\x{b}\\x{e}-\\x{1f}\\x{7f}\\x{206a}-\\x{206f}\\x{feff}"
@@ -52,7 +53,7 @@ _STANDARD = (
         r" \1 ",
     ),
 )
-# What Python calls white space and RE2 does not, but for line breaks.
+# White space in Python but not in RE2, without line breaks.
 _SPACE = (
     "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
 )
@@ -63,29 +64,29 @@ _WIDE = "".join(map(chr, range(0xFF01, 0xFFEF)))
 
 
 class Standardize(tf.Module):
-    """Maps raw text to standardised text.
+    """`standardize.repair` and `standardize.standardize` as a graph.
 
     Call arguments:
-        texts: string `[N]`, any bytes; what is not UTF-8 becomes U+FFFD.
+        texts: string `[N]`, any bytes; invalid UTF-8 becomes U+FFFD.
 
     Returns:
-        string `[N]`: words and `NEWLINE` with spaces between them.
+        string `[N]`: pieces and `NEWLINE`, separated by spaces.
     """
 
     def __init__(self):
         super().__init__()
-        simple = _simple_forms()
-        self._simple = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(
-                list(simple), list(simple.values())
-            ),
-            "",
+        # ftfy replaces ligatures and wide forms by their NFKC forms.
+        forms = {
+            c: unicodedata.normalize("NFKC", c) for c in _LIGATURES + _WIDE
+        }
+        self._simple = tf_words.table(
+            {c: form for c, form in forms.items() if form != c}
         )
 
     def __call__(self, texts):
         texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
         texts = _replace(texts, _REPAIRS)
-        # ftfy leaves entities alone where a text has tags.
+        # ftfy does not unescape entities in a text with tags.
         texts = tf.where(
             tf.strings.regex_full_match(texts, "(?s).*<.*"),
             texts,
@@ -98,7 +99,7 @@ class Standardize(tf.Module):
         return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
 
     def _with_simple_forms(self, texts):
-        """Replace ligatures and wide forms, where there are any."""
+        """Replace ligatures and wide forms, if there are any."""
 
         def replaced():
             # [N] -> [N, (characters)]
@@ -116,38 +117,21 @@ class Standardize(tf.Module):
         return tf.cond(tf.reduce_any(has_any), replaced, lambda: texts)
 
 
-@functools.cache
-def _simple_forms():
-    """Return dict from a character to the text that ftfy puts for it."""
-    return {
-        character: unicodedata.normalize("NFKC", character)
-        for character in _LIGATURES + _WIDE
-        if unicodedata.normalize("NFKC", character) != character
-    }
-
-
 def _replace(texts, pairs):
     for pattern, replacement in pairs:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
     return texts
 
 
-# -----------------------------------------------------------------------------
-# `text.byte_pair` as a TensorFlow graph, all words at once.
-
-_NO_PAIR = -1  # the key of a symbol without a next one
-_NEVER = np.iinfo("int32").max  # the rank of a pair that is not in the list
-
-
 class BytePair(tf.Module):
-    """Byte-pair encoding of words.
+    """`byte_pair.BytePair` as a graph, for all words at once.
 
     Letters: `W` words, `S` symbols of all words. A symbol is a character or
-    the outcome of a merge, in the vocabulary or not.
+    the result of a merge, in the vocabulary or not.
 
     Args:
         ids: dict from piece to id.
-        merges: list of (left, right), in the order they were learned.
+        merges: list of (left, right) in the order in which they were learned.
 
     Call arguments:
         words: string `[W]`, none empty.
@@ -224,15 +208,15 @@ class BytePair(tf.Module):
         )
 
     def _merge_all(self, symbols, rows, num_words):
-        """Join pairs until no word has one of the list.
+        """Merge until no word has a learned pair.
 
         Args:
-            symbols: int32 `[S]`, of all words, one after another.
-            rows: int32 `[S]`, the word of each.
+            symbols: int32 `[S]`, word after word.
+            rows: int32 `[S]`, the word of each symbol.
             num_words: int32 scalar.
 
         Returns:
-            `symbols`, `rows` after all merges, the words in another order.
+            (symbols, rows) after all merges, with the words in another order.
         """
         nothing = tf.zeros([0], tf.int32)
         none_yet = tf.fill([num_words], _NEVER)
@@ -246,20 +230,20 @@ class BytePair(tf.Module):
         return symbols, rows
 
     def _merge(self, symbols, rows, last, done_symbols, done_rows):
-        """Join the leftmost pair of the lowest rank in each word.
+        """Merge the leftmost pair of the lowest rank in each word.
 
-        Words without a pair of the list go to the end of `done_symbols` and
-        `done_rows`. `last` `[W]` is the rank that was joined before.
+        Words without a learned pair are appended to `done_symbols` and
+        `done_rows`. `last` `[W]` is the rank merged in the previous round.
         """
         ranks = self._ranks_of_pairs(symbols, rows)
         num_words = tf.size(last)
-        # A pair is joined everywhere before any other is.
-        goes_on = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
-        goes_on = tf.math.unsorted_segment_max(
-            tf.cast(goes_on, tf.int32), rows, num_words
+        # A pair is merged everywhere before any other.
+        is_repeated = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
+        is_repeated = tf.math.unsorted_segment_max(
+            tf.cast(is_repeated, tf.int32), rows, num_words
         )
         best = tf.math.unsorted_segment_min(ranks, rows, num_words)
-        best = tf.where(goes_on > 0, last, best)
+        best = tf.where(is_repeated > 0, last, best)
         of_word = tf.gather(best, rows)
         is_done = of_word == _NEVER
         done_symbols, done_rows = (
@@ -286,7 +270,7 @@ class BytePair(tf.Module):
         )
 
     def _ranks_of_pairs(self, symbols, rows):
-        """`[S]` -> the rank of each symbol and the next of its word, `[S]`."""
+        """Return the rank of each symbol with the next of its word: `[S]`."""
         left = tf.cast(symbols, tf.int64)
         key = self._key(left[:-1], left[1:])
         key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
@@ -301,19 +285,15 @@ def _is_character(symbol):
 
 
 def _symbols(ids, merges):
-    """Return every symbol there can be, in any order."""
+    """Return every symbol that can occur."""
     found = [piece for piece in ids if _is_character(piece)]
     for left, right in merges:
         found += (left, right, left + right)
     return list(dict.fromkeys(found))
 
 
-# -----------------------------------------------------------------------------
-# `text.word_piece` as a TensorFlow graph, all words at once.
-
-
 class WordPiece(tf.Module):
-    """WordPiece encoding of words, by tensorflow-text.
+    """`word_piece.WordPiece` as a graph, by tensorflow-text.
 
     Args:
         pieces: list of str, the vocabulary by id.
@@ -330,7 +310,7 @@ class WordPiece(tf.Module):
         self._tokenizer = tensorflow_text.FastWordpieceTokenizer(
             pieces,
             suffix_indicator=word_piece.CONTINUATION,
-            # The limit is one of characters, of at most four bytes.
+            # The limit is in characters, of at most four bytes each.
             max_bytes_per_word=4 * word_piece.MAX_WORD_CHARACTERS,
             token_out_type=tf.int32,
             unknown_token=word_piece.UNKNOWN,
@@ -345,40 +325,35 @@ class WordPiece(tf.Module):
         return self._tokenizer.tokenize(words)
 
 
-# -----------------------------------------------------------------------------
-# `text.tokenizer` as a TensorFlow graph: strings in, ids out.
-
-_flat = itertools.chain.from_iterable
-
-
 class GraphTokenizer(tf.Module):
-    """Maps strings to ids as `text.tokenizer.Tokenizer` does.
+    """`tokenizer.Tokenizer` as a graph.
 
     Args:
         tokenizer: the `Tokenizer`.
-        pieces: str of the table (see `frequent_pieces`), besides the words of
-            the vocabulary.
+        pieces: list of str, pieces to list in the table (`frequent_pieces`)
+            in addition to the words of the vocabulary.
 
     Call arguments:
         texts: string `[N]`, any bytes.
-        limit: int or None. Ids wanted of a text at most; what a long text has
-            beyond them is not looked at.
+        limit: int or None. Maximum number of ids of a text; the rest of a
+            long text is not processed.
 
     Returns:
         ragged int32 `[N, (ids)]`.
 
     Attributes:
-        num_known: int, pieces of the table.
+        num_known: int, number of pieces in the table.
     """
 
     def __init__(self, tokenizer, pieces=()):
         super().__init__()
         self._standardize = Standardize()
         self._rules = tf_words.WordRules()
-        self._model = _model(tokenizer)
-        newline = tokenizer.encode("a\nb")[
-            len(tokenizer.encode("a")) : -len(tokenizer.encode("b"))
-        ]
+        if tokenizer.type == "wordpiece":
+            self._model = WordPiece(tokenizer.vocabulary)
+        else:
+            ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
+            self._model = BytePair(ids, tokenizer.merges)
         known = list(
             dict.fromkeys(
                 piece
@@ -386,7 +361,8 @@ class GraphTokenizer(tf.Module):
                 if piece and len(piece.split()) == 1
             )
         )
-        ids = [newline, *tokenizer.encode_batch(known)]
+        newline_id = tokenizer.newline_id or byte_pair.UNKNOWN_ID
+        ids = [[newline_id], *tokenizer.encode_batch(known)]
         self._rows = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(
                 [NEWLINE, *known],
@@ -407,7 +383,7 @@ class GraphTokenizer(tf.Module):
         # [N] -> [N, (pieces)]
         pieces = tf.strings.split(self._standardize(texts))
         if limit is not None:
-            # A piece is at least one id, an id at most `_longest` characters.
+            # A piece has at least one id, an id at most `_longest` characters.
             pieces = pieces[:, :limit]
             pieces = pieces.with_values(
                 tf.strings.substr(
@@ -421,17 +397,15 @@ class GraphTokenizer(tf.Module):
         return ids if limit is None else ids[:, :limit]
 
     def _ids_of_pieces(self, pieces):
-        """Different pieces `[U]` -> ragged `[U, (ids)]`."""
+        """Return the ids of different pieces: `[U]` to ragged `[U, (ids)]`."""
         rows = self._rows.lookup(pieces)
         is_known = rows >= 0
         table = tf.RaggedTensor.from_row_splits(
             self._values, self._splits, validate=False
         )
         known = tf.gather(table, tf.boolean_mask(rows, is_known))
-        others = self._ids_by_rules(
-            tf.boolean_mask(pieces, tf.logical_not(is_known))
-        )
-        # Both, the known first, back in their order.
+        others = self._ids_by_rules(tf.boolean_mask(pieces, ~is_known))
+        # Restore the order of the pieces.
         place = tf.where(
             is_known,
             tf.cumsum(tf.cast(is_known, tf.int32)),
@@ -449,7 +423,7 @@ class GraphTokenizer(tf.Module):
 
 
 def frequent_pieces(texts, limit):
-    """Return the most frequent pieces of texts, for the table.
+    """Return the most frequent pieces of texts, for the table of a graph.
 
     Args:
         texts: iterable of str.
@@ -463,19 +437,10 @@ def frequent_pieces(texts, limit):
 
 
 def _vocabulary_words(tokenizer):
-    """Words that are one entry, as people write them."""
+    """Yield words that are a single entry, in lower and upper case."""
     for piece in tokenizer.vocabulary:
         if tokenizer.type == "bpe":
             if not piece.endswith(byte_pair.END_OF_WORD):
                 continue
             piece = piece.removesuffix(byte_pair.END_OF_WORD)
         yield from (piece, piece.capitalize(), piece.upper())
-
-
-def _model(tokenizer):
-    if tokenizer.type == "wordpiece":
-        # needs tensorflow-text
-
-        return WordPiece(tokenizer.vocabulary)
-    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
-    return BytePair(ids, tokenizer.merges)

@@ -1,8 +1,7 @@
-"""spaCy's rules for one piece of text, as a TensorFlow graph.
+"""spaCy's rules for splitting a piece of text, as a TensorFlow graph.
 
-The expressions are spaCy's own. TensorFlow's engine (RE2) cannot look around
-a match; what an expression wants to see before or after it is matched with it
-and put back.
+The regular expressions are spaCy's own. TensorFlow's engine (RE2) has no
+look-around: the context of an expression is matched with it and put back.
 """
 
 import re
@@ -12,18 +11,18 @@ import tensorflow as tf
 
 from gpt1_keras.text import words as words_lib
 
+LONGEST = 256  # characters; longer pieces are split into parts
 _BREAK = "\x02"  # between two words of a piece
-_TIE = "\x03"  # the same between those of a special case that was put together
-LONGEST = 256  # characters of a piece; longer ones are cut in parts
-_PARTS = 5  # of a special case that is put together at most
-_ROUNDS = 64  # affixes taken from a piece at most
+_TIE = "\x03"  # between two words of a rejoined special case
+_MAX_REJOINED = 5  # words that are rejoined to a special case
+_ROUNDS = 64  # maximum number of affixes on each side
 
 
 class WordRules(tf.Module):
-    """Splits pieces (what stands between two spaces) into words.
+    """Splits pieces, as `words.split_pieces`.
 
-    The order is spaCy's: affixes are taken off one by one until a special
-    case is left or nothing comes off, then the middle is split.
+    As in spaCy, affixes are removed one by one until a special case or no
+    affix is left; then the middle is split.
 
     Call arguments:
         pieces: string `[M]`, standardised, without white space.
@@ -40,10 +39,10 @@ class WordRules(tf.Module):
             for piece, rule in tokenizer.rules.items()
             if not any(character.isspace() for character in piece)
         }
-        self._special = _table(special)
-        apart = _apart(tokenizer, special)
-        self._counts = tuple(apart)
-        self._put_together = [_table(cases) for cases in apart.values()]
+        self._special = table(special)
+        rejoined = _rejoined_cases(tokenizer, special)
+        self._counts = tuple(rejoined)
+        self._rejoin = [table(cases) for cases in rejoined.values()]
         prefixes, suffixes, infixes = _defaults()
         self._prefix = _prefix(prefixes)
         self._suffixes = _suffixes(suffixes)
@@ -65,7 +64,7 @@ class WordRules(tf.Module):
         return tf.strings.lower(words, "utf-8")
 
     def _split(self, parts):
-        """`[M]` -> `[M]`, with `_BREAK` between the words."""
+        """Insert `_BREAK` between the words: `[M]` to `[M]`."""
         place = tf.range(tf.size(parts))
         nothing = tf.zeros_like(parts)
         none = (parts[:0], parts[:0], parts[:0], place[:0])
@@ -80,9 +79,9 @@ class WordRules(tf.Module):
         return tf.gather(self._rejoined(words), tf.argsort(place))
 
     def _rejoined(self, words):
-        """Put special cases in place of their parts ("Mr", "." -> "Mr.").
+        """Rejoin special cases that were split ("Mr", "." to "Mr.").
 
-        spaCy's last step. Of cases that overlap the longest is taken.
+        This is spaCy's last step. The longest of overlapping cases wins.
         """
         parts = tf.strings.split(words, _BREAK)
         place = tf.where(parts.row_lengths() > 1)  # [m, 1]
@@ -91,18 +90,18 @@ class WordRules(tf.Module):
             tf.boolean_mask(each, parts.values != "")
             for each in (parts.values, parts.value_rowids())
         )
-        for count, cases in zip(self._counts, self._put_together, strict=True):
-            # [S] -> [S]: what so many words from each on are parts of
-            following = [_from(flat, i, "") for i in range(count)]
+        for count, cases in zip(self._counts, self._rejoin, strict=True):
+            # [S]: the special case that `count` words from each one on form
+            following = [_shift_left(flat, i, "") for i in range(count)]
             special = cases.lookup(tf.strings.join(following, _BREAK))
-            same_row = _from(rows, count - 1, -1) == rows
+            same_row = _shift_left(rows, count - 1, -1) == rows
             is_first = same_row & (special != "")
-            for i in range(1, count):  # Of those that overlap the first.
-                is_first &= ~_after(is_first, i)
+            for i in range(1, count):  # the first of overlapping cases
+                is_first &= ~_shift_right(is_first, i)
             flat = tf.where(is_first, special, flat)
             is_kept = tf.ones_like(is_first)
             for i in range(1, count):
-                is_kept &= ~_after(is_first, i)
+                is_kept &= ~_shift_right(is_first, i)
             flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
         joined = tf.strings.reduce_join(
             tf.RaggedTensor.from_value_rowids(
@@ -115,11 +114,11 @@ class WordRules(tf.Module):
         return tf.tensor_scatter_nd_update(words, place, joined)
 
     def _take(self, i, before, rest, after, place, *done):
-        """Take one affix, or one on each side, from all that are not done.
+        """Remove one affix, or one on each side, from each piece in work.
 
         `before`, `rest`, `after` `[m]` are the words so far and `place` `[m]`
-        where they belong; those of which nothing more comes off go to the end
-        of the same four in `done`.
+        the index of the piece. Finished pieces are appended to the same four
+        in `done`.
         """
         start, end, is_last = self._affixes(rest)
         before = tf.where(
@@ -145,10 +144,9 @@ class WordRules(tf.Module):
         )
 
     def _affixes(self, rest):
-        """Return what to take from the left, the right, and if that is all.
+        """Return prefix, suffix (or ""), and whether the piece is finished.
 
-        Nothing is taken from a special case; an affix that leaves one is taken
-        alone.
+        A special case has no affixes; an affix that leaves one is the last.
         """
         is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
@@ -156,7 +154,7 @@ class WordRules(tf.Module):
         tail = tf.strings.substr(rest, first, size - first, "BYTE")
         leaves_special = (start != "") & (self._special.lookup(tail) != "")
         end = self._suffix(tail)
-        # spaCy looks the special case up in what stands before the suffix.
+        # spaCy looks up the text before the suffix, prefix included.
         head = tf.strings.substr(
             rest, tf.zeros_like(size), size - _length(end), "BYTE"
         )
@@ -168,7 +166,7 @@ class WordRules(tf.Module):
         return start, end, leaves_special | keeps_special | is_special
 
     def _suffix(self, rest):
-        """Return the longest suffix; "" where there is none."""
+        """Return the longest suffix, or ""."""
         longest = tf.zeros_like(rest)
         for pattern in self._suffixes:
             found = tf.strings.regex_replace(rest, pattern, r"\1")
@@ -178,11 +176,11 @@ class WordRules(tf.Module):
         return longest
 
     def _middle(self, rest):
-        """Split what has no affixes."""
+        """Split a text without affixes."""
         special = self._special.lookup(rest)
         split = rest
         for pattern, is_between in self._infixes:
-            # A second time for those that share a character with another.
+            # Twice, for matches that share a character with the previous one.
             for _ in range(2 if is_between else 1):
                 new = (
                     rf"\1{_BREAK}\2{_BREAK}\3"
@@ -195,20 +193,20 @@ class WordRules(tf.Module):
         return tf.where(special != "", special, split)
 
 
-def _table(texts):
-    """Return a lookup of a dict from str to str; "" where it has nothing."""
+def table(texts):
+    """Return a lookup table of a dict from str to str, with default ""."""
     return tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
         "",
     )
 
 
-def _apart(tokenizer, special):
-    """Return the special cases that spaCy puts together from their parts.
+def _rejoined_cases(tokenizer, special):
+    """Return the special cases that spaCy rejoins from their words.
 
     Returns:
-        dict from a number of parts, the largest first, to {the parts with
-        `_BREAK` between them: the words with `_TIE`}.
+        dict from a number of words, the largest first, to {the words before,
+        separated by `_BREAK`: the words after, separated by `_TIE`}.
     """
     from spacy.tokenizer import Tokenizer
 
@@ -227,21 +225,25 @@ def _apart(tokenizer, special):
             parts = [token.text for token in without(piece)]
             of_count = cases.setdefault(len(parts), {})
             of_count[_BREAK.join(parts)] = words.replace(_BREAK, _TIE)
-    return {n: cases[n] for n in sorted(cases, reverse=True) if 1 < n <= _PARTS}
+    return {
+        n: cases[n]
+        for n in sorted(cases, reverse=True)
+        if 1 < n <= _MAX_REJOINED
+    }
 
 
 class _Expression(typing.NamedTuple):
-    """An expression in three parts, each for RE2."""
+    """A regular expression split at its look-arounds, for RE2."""
 
-    before: str  # must stand before the match
+    before: str  # look-behind
     match: str
-    after: str  # must follow it, or must not
-    is_negative: bool
+    after: str  # look-ahead
+    is_negative: bool  # whether `after` must not follow
 
 
 def _defaults():
     """Return spaCy's expressions: prefixes, suffixes and infixes."""
-    from spacy.lang.en import English  # seconds
+    from spacy.lang.en import English  # takes seconds
 
     defaults = English.Defaults
     return [
@@ -255,7 +257,7 @@ def _defaults():
 
 
 def _prefix(expressions):
-    """One expression whose groups 1 and 2 are the prefix of a string."""
+    """Return one expression whose groups 1 and 2 are the prefix of a text."""
     parts = [_parse(each) for each in expressions]
     plain = [part.match for part in parts if not part.after]
     (careful,) = (part for part in parts if part.is_negative)
@@ -264,7 +266,7 @@ def _prefix(expressions):
 
 
 def _suffixes(expressions):
-    """Expressions whose group 1 is the suffix of a string, or empty."""
+    """Return expressions whose group 1 is the suffix of a text, or empty."""
     by_condition = {}
     for part in map(_parse, expressions):
         by_condition.setdefault(part.before, []).append(part.match)
@@ -275,7 +277,7 @@ def _suffixes(expressions):
 
 
 def _infixes(expressions):
-    """Pairs of an expression and whether it has groups on both sides."""
+    """Return pairs (expression, whether it has groups on both sides)."""
     found = []
     for part in map(_parse, expressions):
         if part.before:
@@ -286,9 +288,9 @@ def _infixes(expressions):
 
 
 def _address(pattern):
-    """The expression of addresses.
+    """Return the expression of URLs, in a form that RE2 accepts.
 
-    Private networks and overlong names are addresses here.
+    Unlike in spaCy, private networks and overlong names count as URLs.
     """
     pattern = re.sub(r"\(\?!(?:[^()]|\([^()]*\))*\)", "", pattern)
     return _for_re2(pattern.replace("{0,62}", "*").replace("{2,63}", "{2,}"))
@@ -309,12 +311,12 @@ def _parse(expression):
             is_negative = opening == "(?!"
     for part in (before, expression, after):
         if re.search(r"\(\?(?!:)", part):
-            raise ValueError(f"an expression RE2 cannot say: {expression}")
+            raise ValueError(f"RE2 has no equivalent of {expression}")
     return _Expression(*map(_for_re2, (before, expression, after)), is_negative)
 
 
 def _closing(expression, start):
-    """Index of the parenthesis that closes the one at `start`."""
+    """Return the index of the parenthesis that closes the one at `start`."""
     depth, in_class, i = 0, False, start
     while i < len(expression):
         character = expression[i]
@@ -341,15 +343,15 @@ def _for_re2(expression):
     return expression.replace(r"\'", "'").replace("(?u)", "")
 
 
-def _after(mask, count):
-    """Say of each place whether `mask` holds of the one `count` before it."""
+def _shift_right(mask, count):
+    """Shift `mask` to the right by `count` places."""
     return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
         : tf.size(mask)
     ]
 
 
-def _from(values, count, end):
-    """Return for each place what stands `count` behind it, or `end`."""
+def _shift_left(values, count, end):
+    """Shift `values` to the left by `count` places, filling with `end`."""
     ends = tf.fill([count], tf.constant(end, values.dtype))
     return tf.concat([values[count:], ends], axis=0)[: tf.size(values)]
 

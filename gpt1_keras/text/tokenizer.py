@@ -1,4 +1,4 @@
-"""Text -> ids and back: the tokenizer of every model here."""
+"""Text to token ids and back: the tokenizer of every model in this package."""
 
 import hashlib
 import itertools
@@ -13,36 +13,36 @@ from gpt1_keras.text import vocabulary_files
 from gpt1_keras.text import word_piece
 from gpt1_keras.text import words
 
-# -----------------------------------------------------------------------------
-# Text -> the values of its words, remembered chunk by chunk.
-
-LONGEST_REMEMBERED = 64  # characters
-LIMIT_OF_WORDS = 100_000  # words remembered where chunks are not
+DICTIONARY_LIMIT = 400_000  # chunks; about 100 MB when full
+_LONGEST_REMEMBERED = 64  # characters
 _flat = itertools.chain.from_iterable
 
 
 class ChunkDictionary:
-    """Maps a text to the sequence of its words' values.
+    """Maps a text to the values of its words, with a cache of text chunks.
+
+    A chunk is what stands between white space in the raw text. Most chunks
+    have the same words wherever they occur; lines with one that depends on
+    its neighbours are split as a whole.
 
     Args:
-        value_of_word: callable from a word (str) to a tuple.
-        limit: int. Chunks held at most; when more would come, the dictionary
-            starts afresh. 0: nothing is remembered.
+        value_of_word: callable from a word (str) to a tuple, not empty.
+        limit: int. Maximum number of cached chunks; the cache is emptied
+            before it would exceed this. 0 disables it.
     """
 
     def __init__(self, value_of_word, limit):
         self._value_of_word = value_of_word
         self._limit = limit
         self._chunks = {}
-        self._pieces = {}
-        self._words = {}
+        self._pieces = {}  # of standardised text
         self._newline = value_of_word(words.NEWLINE)
 
     def __call__(self, text):
-        """Return the list of values of a raw text."""
+        """Return the values of all words of a raw text as a list."""
         text = standardize.repair(text)
         if not self._limit:
-            return self._values_of_words(standardize.standardize(text))
+            return self._values_of_text(text)
         chunks = []
         for line in text.split("\n"):
             if found := line.split():
@@ -51,7 +51,7 @@ class ChunkDictionary:
         del chunks[-1:]
         values = list(map(self._chunks.get, chunks))
         if None in values:
-            values = self._complete(chunks, values)
+            self._fill(values, chunks)
         return list(_flat(values))
 
     def __len__(self):
@@ -63,132 +63,95 @@ class ChunkDictionary:
     def __setstate__(self, state):
         self.__init__(**state)
 
-    def _complete(self, chunks, values):
-        """Return `values` with those of the unknown chunks filled in."""
-        gaps = list(_indices_of_none(values))
-        unknown = dict.fromkeys(chunks[index] for index in gaps)
+    def _values_of_text(self, text):
+        split = words.split_words(standardize.standardize(text))
+        return list(_flat(map(self._value_of_word, split)))
+
+    def _fill(self, values, chunks):
+        """Replace each None in `values` by the values of its chunk."""
+        gaps = [i for i, value in enumerate(values) if value is None]
+        unknown = dict.fromkeys(chunks[i] for i in gaps)
         unknown.pop(words.NEWLINE, None)
         found, dependent = self._values_of_chunks(unknown)
         found[words.NEWLINE] = self._newline
-        for index in gaps:
-            values[index] = found[chunks[index]]
-        self._add(self._chunks, found, dependent)
+        for i in gaps:
+            values[i] = found[chunks[i]]
+        self._remember(self._chunks, found, dependent)
         if not dependent:
-            return values
-        completed = []
+            return
+        breaks = [i for i, chunk in enumerate(chunks) if chunk == words.NEWLINE]
         start = 0
-        while start < len(chunks):
-            end = _end_of_line(chunks, start)
+        for end in (*breaks, len(chunks)):
             line = chunks[start:end]
-            if dependent.isdisjoint(line):
-                completed += values[start:end]
-            else:
-                text = standardize.standardize(" ".join(line))
-                completed.append(self._values_of_words(text))
-            completed += values[end : end + 1]
+            if not dependent.isdisjoint(line):
+                whole = self._values_of_text(" ".join(line))
+                values[start:end] = [whole, *[()] * (len(line) - 1)]
             start = end + 1
-        return completed
 
     def _values_of_chunks(self, chunks):
-        """Return the values of chunks, and those that need their line."""
+        """Return {chunk: values} and the chunks that depend on their line."""
         if not chunks:
-            return {}, frozenset()
+            return {}, set()
         text = standardize.standardize("\n".join(chunks))
         lines = [line.split() for line in text.split("\n")]
-        pieces = {
-            piece: self._pieces[piece] if piece in self._pieces else None
-            for piece in _flat(lines)
-        }
-        split, depends = words.split_pieces(
-            [piece for piece, value in pieces.items() if value is None]
+        pieces = {piece: self._pieces.get(piece) for piece in _flat(lines)}
+        split, dependent = words.split_pieces(
+            [piece for piece, values in pieces.items() if values is None]
         )
-        for piece, found in split.items():
-            pieces[piece] = tuple(_flat(map(self._value, found)))
-        values = {
-            chunk: (
-                pieces[line[0]]
-                if len(line) == 1
-                else tuple(_flat(pieces[piece] for piece in line))
-            )
-            for chunk, line in zip(chunks, lines, strict=True)
+        new = {
+            piece: tuple(_flat(map(self._value_of_word, found)))
+            for piece, found in split.items()
         }
-        self._add(self._pieces, {p: pieces[p] for p in split}, depends)
-        if not depends:
-            return values, depends
+        pieces |= new
+        self._remember(self._pieces, new, dependent)
+        pieces_of = dict(zip(chunks, lines, strict=True))
+        values = {
+            chunk: pieces[line[0]]
+            if len(line) == 1
+            else tuple(_flat(pieces[piece] for piece in line))
+            for chunk, line in pieces_of.items()
+        }
         return values, {
             chunk
-            for chunk, line in zip(chunks, lines, strict=True)
-            if not depends.isdisjoint(line)
+            for chunk, line in pieces_of.items()
+            if not dependent.isdisjoint(line)
         }
 
-    def _values_of_words(self, text):
-        """Return the list of values of a whole standardised text."""
-        return list(_flat(map(self._value, words.split_words(text))))
-
-    def _value(self, word):
-        value = self._words.get(word)
-        if value is None:
-            value = self._value_of_word(word)
-            self._add(self._words, {word: value})
-        return value
-
-    def _add(self, memory, found, dependent=frozenset()):
-        """Put what may be remembered into one of the dictionaries."""
+    def _remember(self, cache, found, dependent):
+        """Add to a cache what is short and the same on every line."""
         kept = [
-            item
-            for item in found.items()
-            if len(item[0]) <= LONGEST_REMEMBERED and item[0] not in dependent
-        ][: self._limit or LIMIT_OF_WORDS]
-        if len(memory) + len(kept) > (self._limit or LIMIT_OF_WORDS):
-            memory.clear()
-        memory.update(kept)
-
-
-def _indices_of_none(values):
-    index = -1
-    try:
-        while True:
-            index = values.index(None, index + 1)
-            yield index
-    except ValueError:
-        return
-
-
-def _end_of_line(chunks, start):
-    """Return the index of the line break after `start`, or of the end."""
-    try:
-        return chunks.index(words.NEWLINE, start)
-    except ValueError:
-        return len(chunks)
-
-
-# -----------------------------------------------------------------------------
-# Text -> ids and back: the tokenizer of every model here.
-
-DICTIONARY_LIMIT = 400_000  # chunks; about 100 MB when full
+            (text, values)
+            for text, values in found.items()
+            if len(text) <= _LONGEST_REMEMBERED and text not in dependent
+        ][: self._limit]
+        if len(cache) + len(kept) > self._limit:
+            cache.clear()
+        cache.update(kept)
 
 
 class Tokenizer:
-    """Maps text to ids exactly as the released pipeline does, and back.
+    """Maps text to the token ids of the released pipeline, and back.
 
-    ftfy, the released standardisation, spaCy's English words in lower case,
-    then byte pairs (or WordPiece) for each word. Build it with `from_files`
-    or `from_directory`. Encoding may be called from several threads, and the
-    tokenizer may be pickled.
+    The pipeline: ftfy, the released standardisation, spaCy's English words in
+    lower case, then byte pairs (or WordPiece) within each word. Build it with
+    `from_files` or `from_directory`. Encoding is thread-safe; the tokenizer
+    can be pickled.
 
     Args:
         pieces: list of str, the vocabulary by id.
-        merges: list of (left, right) in order for byte pairs; None: WordPiece.
-        dictionary_limit: int. Chunks of text whose ids are remembered; 0
-            turns the dictionary off (same ids, an order of magnitude slower).
+        merges: list of (left, right) in the order learned; None: WordPiece.
+        dictionary_limit: int. Maximum number of chunks of text whose ids are
+            cached; 0 disables the cache (same ids, an order of magnitude
+            slower).
 
     Attributes:
         type: "bpe" or "wordpiece".
         vocabulary: list of str by id.
+        merges: list of (left, right) in order; None for WordPiece.
         vocabulary_size: int, without the three special tokens.
         start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
-        newline_id: int, or None where the vocabulary has no line break.
-        sha256: str, hex. Identity of type, vocabulary and merges.
+        newline_id: int, or None if the vocabulary has no line break.
+        sha256: str, hex digest of type, vocabulary and merges.
     """
 
     def __init__(
@@ -196,18 +159,19 @@ class Tokenizer:
     ):
         ids = {piece: index for index, piece in enumerate(pieces)}
         self.vocabulary = list(pieces)
-        self._merges = None if merges is None else [tuple(m) for m in merges]
         if merges is None:
+            self.merges = None
             self._model = word_piece.WordPiece(ids)
         else:
-            self._model = byte_pair.BytePair(ids, self._merges)
+            self.merges = [tuple(pair) for pair in merges]
+            self._model = byte_pair.BytePair(ids, self.merges)
         self.type = self._model.type
         self.newline_id = ids.get(self._model.newline)
         self.vocabulary_size = len(self.vocabulary)
         self.start_id = self.vocabulary_size
         self.delimiter_id = self.vocabulary_size + 1
         self.extract_id = self.vocabulary_size + 2
-        content = json.dumps([self.type, self.vocabulary, self._merges])
+        content = json.dumps([self.type, self.vocabulary, self.merges])
         self.sha256 = hashlib.sha256(content.encode()).hexdigest()
         self._chunks = ChunkDictionary(
             self._model.encode_word, dictionary_limit
@@ -217,15 +181,16 @@ class Tokenizer:
     def from_files(
         cls, vocabulary, merges=None, *, dictionary_limit=DICTIONARY_LIMIT
     ):
-        """Read a tokenizer.
+        """Read a tokenizer from its vocabulary files.
 
         Args:
-            vocabulary: path. A `.json` file in the released format, or a
-                WordPiece `.txt` file with one piece a line.
-            merges: path of the merges that belong to a `.json` vocabulary.
+            vocabulary: path of a `.json` file in the released format, or of
+                a WordPiece `.txt` file with one piece a line.
+            merges: path of the merges file of a `.json` vocabulary.
             dictionary_limit: see the class.
 
-        Raises: InputError, if a file is missing or malformed.
+        Raises:
+            InputError: a file is missing or malformed.
         """
         if merges is not None:
             pieces = vocabulary_files.read_byte_pairs(vocabulary)
@@ -233,15 +198,15 @@ class Tokenizer:
             return cls(pieces, pairs, dictionary_limit=dictionary_limit)
         if pathlib.Path(vocabulary).suffix == ".json":
             raise errors.InputError(
-                f"{vocabulary}: a .json vocabulary needs its file of merges; "
-                "give MERGES (WordPiece vocabularies are .txt)"
+                f"{vocabulary}: a .json vocabulary needs its merges file; set "
+                "MERGES (WordPiece vocabularies are .txt files)"
             )
         pieces = vocabulary_files.read_word_pieces(vocabulary)
         return cls(pieces, dictionary_limit=dictionary_limit)
 
     @classmethod
     def from_directory(cls, directory, *, dictionary_limit=DICTIONARY_LIMIT):
-        """Read a tokenizer that `save` wrote into `directory`."""
+        """Read a tokenizer that `save` wrote."""
         directory = pathlib.Path(directory)
         byte_pairs = directory / vocabulary_files.BYTE_PAIR_VOCABULARY
         pieces = directory / vocabulary_files.WORD_PIECE_VOCABULARY
@@ -251,8 +216,8 @@ class Tokenizer:
             paths = (pieces,)
         else:
             raise errors.InputError(
-                f"{directory}: no {byte_pairs.name} or {pieces.name} in it; "
-                "give a folder written by tools/train_tokenizer.py"
+                f"{directory}: no {byte_pairs.name} or {pieces.name} found; "
+                "pass a folder written by tools/train_tokenizer.py"
             )
         return cls.from_files(*paths, dictionary_limit=dictionary_limit)
 
@@ -262,48 +227,44 @@ class Tokenizer:
         Byte pairs: `vocabulary.json`, `merges.txt`; WordPiece:
         `vocabulary.txt`.
         """
-        if self._merges is None:
+        if self.merges is None:
             vocabulary_files.write_word_pieces(directory, self.vocabulary)
         else:
             vocabulary_files.write_byte_pairs(
-                directory, self.vocabulary, self._merges
+                directory, self.vocabulary, self.merges
             )
 
-    @property
-    def merges(self):
-        """list of (left, right) in order; None for WordPiece."""
-        return None if self._merges is None else list(self._merges)
-
     def encode(self, text):
-        """Return the list of ids of `text`. No special token is added."""
+        """Return the ids of `text` as a list, without special tokens."""
         return self._chunks(text)
 
     def encode_batch(self, texts):
-        """Return a list of lists of ids, one for each text."""
+        """Return one list of ids for each text."""
         return [self._chunks(text) for text in texts]
 
     def decode(self, ids):
-        """Return readable text: spaces before punctuation are undone.
+        """Return readable text, with normal spacing around punctuation.
 
-        Special tokens are dropped. The result is in lower case and has
-        straight quotes, as the ids say no more.
+        Special tokens are dropped. The text is lower case with straight
+        quotes, because the ids hold no more.
 
-        Raises: ValueError, if an id is negative.
+        Raises:
+            ValueError: an id is negative.
         """
         pieces = []
         for index in ids:
             index = int(index)
             if index < 0:
-                raise ValueError(f"ids are not negative, found {index}")
+                raise ValueError(f"ids must not be negative, found {index}")
             if index < self.vocabulary_size:
                 pieces.append(self.vocabulary[index])
         return detokenize.join_words(self._model.join(pieces))
 
     def piece(self, index):
-        """Return one id as people read it.
+        """Return the text of one id for display.
 
         A line break is "\u23ce", a special token its name in brackets; a
-        space stands where a word ends (byte pairs) or begins (WordPiece).
+        space marks where a word ends (byte pairs) or begins (WordPiece).
         """
         special = ("[start]", "[delimiter]", "[extract]")
         if index >= self.vocabulary_size:

@@ -1,8 +1,8 @@
-"""The files a vocabulary lives in, read and written.
+"""Reading and writing the files of a vocabulary.
 
-Byte pairs: a JSON object from piece to id, and a text file of merges (a header
-line, then one pair a line), as OpenAI released them. WordPiece: a text file
-with one piece a line, as BERT has it.
+Byte pairs, as OpenAI released them: a JSON object from piece to id, and a text
+file of merges (a header line, then one pair a line). WordPiece, as in BERT: a
+text file with one piece a line.
 """
 
 import json
@@ -20,31 +20,25 @@ _HEADER = "#version: 0.2"
 
 def read_byte_pairs(path):
     """Return the list of pieces by id of a JSON vocabulary."""
+    expected = "a byte-pair vocabulary is a JSON object from piece to id"
     try:
         ids = json.loads(_read(path))
     except json.JSONDecodeError as error:
         raise errors.InputError(
-            f"{path}: line {error.lineno}: not JSON ({error.msg}); a byte-pair "
-            "vocabulary is a JSON object from piece to id"
+            f"{path}: line {error.lineno}: not JSON ({error.msg}); {expected}"
         ) from None
     if not isinstance(ids, dict) or not ids:
-        raise errors.InputError(
-            f"{path}: a byte-pair vocabulary is a JSON object from piece to id"
-        )
-    pieces = dict(
-        sorted(
-            (index, piece) for piece, index in ids.items() if type(index) is int
-        )
-    )
-    if list(pieces) != list(range(len(ids))):
+        raise errors.InputError(f"{path}: {expected}")
+    pieces = {index: p for p, index in ids.items() if type(index) is int}
+    if sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
             f"{path}: ids must be 0 to {len(ids) - 1}, each once"
         )
-    return list(pieces.values())
+    return [pieces[index] for index in range(len(ids))]
 
 
 def read_merges(path):
-    """Return the list of (left, right) of a file of merges."""
+    """Return the list of (left, right) of a merges file."""
     merges = []
     for number, line in enumerate(_read(path).split("\n")[1:], start=2):
         if not line:
@@ -52,8 +46,8 @@ def read_merges(path):
         pair = tuple(line.split())
         if len(pair) != 2:
             raise errors.InputError(
-                f"{path}: line {number}: expected two pieces with one space "
-                f"between them, found {line[:40]!r}"
+                f"{path}: line {number}: expected two pieces separated by a "
+                f"space, found {line[:40]!r}"
             )
         merges.append(pair)
     return merges
@@ -61,58 +55,49 @@ def read_merges(path):
 
 def read_word_pieces(path):
     """Return the list of pieces by id of a WordPiece vocabulary."""
-    pieces = _read(path).split("\n")
-    while pieces and not pieces[-1]:
-        pieces.pop()
-    known = {}
+    pieces = _read(path).rstrip("\n").split("\n")
+    if pieces == [""]:
+        raise errors.InputError(f"{path}: empty vocabulary")
+    known = set()
     for number, piece in enumerate(pieces, start=1):
         if not piece or piece in known:
-            what = f"a second {piece!r}" if piece else "an empty line"
+            what = f"{piece!r} appears twice" if piece else "empty line"
             raise errors.InputError(
                 f"{path}: line {number}: {what}; a WordPiece vocabulary has "
                 "one piece a line, each once"
             )
-        known[piece] = number
-    if not pieces:
-        raise errors.InputError(f"{path}: empty vocabulary")
+        known.add(piece)
     return pieces
 
 
 def write_byte_pairs(directory, pieces, merges):
     """Write `vocabulary.json` and `merges.txt` into `directory`."""
-    directory = _made(directory)
     ids = {piece: index for index, piece in enumerate(pieces)}
-    files.write_atomic(directory / BYTE_PAIR_VOCABULARY, json.dumps(ids))
     lines = [_HEADER, *(" ".join(pair) for pair in merges), ""]
-    files.write_atomic(directory / MERGES, "\n".join(lines))
+    _write(directory, BYTE_PAIR_VOCABULARY, json.dumps(ids))
+    _write(directory, MERGES, "\n".join(lines))
 
 
 def write_word_pieces(directory, pieces):
     """Write `vocabulary.txt` into `directory`."""
-    files.write_atomic(
-        _made(directory) / WORD_PIECE_VOCABULARY, "\n".join([*pieces, ""])
-    )
+    _write(directory, WORD_PIECE_VOCABULARY, "\n".join([*pieces, ""]))
 
 
-def _made(directory):
+def _write(directory, name, text):
     directory = pathlib.Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
-    return directory
+    files.write_atomic(directory / name, text)
 
 
 def _read(path):
     try:
-        return (
-            pathlib.Path(path)
-            .read_bytes()
-            .decode("utf-8")
-            .replace("\r\n", "\n")
-        )
+        text = pathlib.Path(path).read_bytes().decode("utf-8")
     except OSError as error:
         raise errors.InputError(
-            f"{path}: {error.strerror}; give the path of a vocabulary file"
+            f"{path}: {error.strerror}; pass the path of a vocabulary file"
         ) from None
     except UnicodeDecodeError as error:
         raise errors.InputError(
-            f"{path}: not UTF-8 at byte {error.start}; give a text file"
+            f"{path}: not UTF-8 at byte {error.start}; pass a text file"
         ) from None
+    return text.replace("\r\n", "\n")

@@ -1,12 +1,14 @@
-"""Word -> ids by the longest pieces from the left (WordPiece).
+"""WordPiece encoding of single words: longest match first.
 
-Pieces inside a word carry `##`. A word that cannot be spelled with the
-vocabulary, or is longer than 100 characters, is `[UNK]`, id 0. The line break
-is the entry `[NEWLINE]`, so that the vocabulary is a text file with one entry
-a line; no word of a text is upper case, so it can mean nothing else.
+Pieces inside a word start with `##`. A word that the vocabulary cannot spell,
+or that is longer than 100 characters, is `[UNK]`, id 0. The line break is the
+entry `[NEWLINE]`, because the vocabulary file has one entry a line; words are
+lower case, so no word of a text can collide with it.
 
 Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 """
+
+import tokenizers
 
 from gpt1_keras.text import words
 
@@ -18,7 +20,7 @@ MAX_WORD_CHARACTERS = 100
 
 
 class WordPiece:
-    """WordPiece encoding of single words.
+    """WordPiece encoder; the matching is done by Hugging Face `tokenizers`.
 
     Args:
         ids: dict from piece to id.
@@ -28,32 +30,26 @@ class WordPiece:
     newline = NEWLINE_ENTRY
 
     def __init__(self, ids):
-        self._ids = ids
-        self._longest = max(map(len, ids), default=0)
+        self._newline_id = ids.get(NEWLINE_ENTRY, UNKNOWN_ID)
+        self._model = tokenizers.models.WordPiece(
+            ids,
+            unk_token=next(iter(ids), UNKNOWN),  # id 0, whatever its name
+            max_input_chars_per_word=MAX_WORD_CHARACTERS,
+        )
 
     def encode_word(self, word):
         """Return the ids of one word as a tuple."""
         if word == words.NEWLINE:
-            return (self._ids.get(NEWLINE_ENTRY, UNKNOWN_ID),)
-        if len(word) > MAX_WORD_CHARACTERS:
-            return (UNKNOWN_ID,)
-        found = []
-        start = 0
-        while start < len(word):
-            piece = self._longest_piece(word, start)
-            if piece is None:
-                return (UNKNOWN_ID,)
-            found.append(self._ids[piece])
-            start += len(piece) - (len(CONTINUATION) if start else 0)
-        return tuple(found)
+            return (self._newline_id,)
+        return tuple(token.id for token in self._model.tokenize(word))
 
     def join(self, pieces):
-        """Return the words that a list of pieces spells."""
+        """Return the words spelled by a list of pieces."""
         spelled = []
         for piece in pieces:
             if piece == NEWLINE_ENTRY:
                 spelled.append(words.NEWLINE)
-            elif piece.startswith(CONTINUATION) and len(piece) > 2 and spelled:
+            elif _continues(piece) and spelled:
                 spelled[-1] += piece.removeprefix(CONTINUATION)
             else:
                 spelled.append(piece)
@@ -61,14 +57,10 @@ class WordPiece:
 
     def readable(self, piece):
         """Return a piece with a space where its word begins."""
-        if piece.startswith(CONTINUATION) and len(piece) > len(CONTINUATION):
+        if _continues(piece):
             return piece.removeprefix(CONTINUATION)
         return " " + piece
 
-    def _longest_piece(self, word, start):
-        prefix = CONTINUATION if start else ""
-        for end in range(min(len(word), start + self._longest), start, -1):
-            piece = prefix + word[start:end]
-            if piece in self._ids:
-                return piece
-        return None
+
+def _continues(piece):
+    return piece.startswith(CONTINUATION) and piece != CONTINUATION

@@ -1,101 +1,27 @@
-"""Standardised text -> lower-case words, with spaCy's English rules.
+"""Standardised text to lower-case words, by spaCy's English rules.
 
-The released pipeline splits with spaCy's English tokenizer and lowers each
-word afterwards (spaCy's exceptions depend on case). A line break arrives from
-spaCy as the token `"\n "`; it becomes the word `"\n"`.
+The released pipeline splits with spaCy's English tokenizer and lower-cases
+each word afterwards, because spaCy's exceptions depend on case. spaCy returns
+a line break as the token `"\n "`; here it becomes the word `"\n"`.
 """
 
 import functools
 import re
 import threading
 
-# -----------------------------------------------------------------------------
-# Standardised text -> lower-case words, with spaCy's English rules.
-
 NEWLINE = "\n"
 _lock = threading.Lock()
-
-
-@functools.cache
-def english():
-    """Return spaCy's tokenizer for English."""
-    import spacy  # seconds, and it imports torch where that is installed
-
-    return spacy.blank("en").tokenizer
-
-
-def split_words(text):
-    """Return the words of standardised `text`, line breaks as `"\\n"`."""
-    return [
-        NEWLINE if token[0] == NEWLINE else token.lower()
-        for token in split_tokens(text)
-    ]
-
-
-def split_tokens(text):
-    """Return spaCy's tokens of `text` as they are.
-
-    Nothing spaCy looks up in this call is kept, so its memory does not grow
-    with the number of different words met.
-    """
-    tokenizer = english()
-    with _lock, tokenizer.vocab.memory_zone():
-        return [token.text for token in tokenizer(text)]
-
-
-# -----------------------------------------------------------------------------
-# What spaCy makes of one piece of text between two spaces.
-
 # A word with at most one mark on each side: the bulk of any text, split here
 # because spaCy takes 20 times as long.
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
-def split_pieces(pieces):
-    """Split pieces of standardised text, none with white space in it.
+@functools.cache
+def english():
+    """Return spaCy's tokenizer for English."""
+    import spacy  # takes seconds, and imports torch if it is installed
 
-    Args:
-        pieces: iterable of different str.
-
-    Returns: (dict from piece to its list of words in lower case, set of the
-        pieces whose words may depend on their neighbours).
-    """
-    found = {piece: _split_plain(piece) for piece in pieces}
-    others = [piece for piece, tokens in found.items() if tokens is None]
-    dependent = set()
-    # A line break keeps the last step of spaCy from looking across pieces.
-    for piece, tokens in zip(others, _split_apart(others), strict=True):
-        if tokens != _split_without_last_step(piece):
-            dependent.add(piece)
-        found[piece] = [token.lower() for token in tokens]
-    return found, dependent
-
-
-def _split_plain(piece):
-    """Return the words of a plain piece, or None if spaCy must say."""
-    if piece.isascii() and piece.isalpha():
-        return None if piece in _special_cases() else [piece.lower()]
-    match = _PLAIN.fullmatch(piece)
-    if match is None:
-        return None
-    before, word, after = match.groups("")
-    special = _special_cases()
-    if special.isdisjoint((piece, word, before + word, word + after)):
-        return [part.lower() for part in (before, word, after) if part]
-    return None
-
-
-def _split_apart(pieces):
-    """Return the list of spaCy's tokens for each piece."""
-    if not pieces:
-        return []
-    lines = [[]]
-    for token in split_tokens(" \n ".join(pieces)):
-        if token[0] == NEWLINE:
-            lines.append([])
-        else:
-            lines[-1].append(token)
-    return lines
+    return spacy.blank("en").tokenizer
 
 
 @functools.cache
@@ -103,10 +29,64 @@ def _special_cases():
     return frozenset(english().rules)
 
 
-@functools.cache
-def _special_tokens(piece):
-    rule = english().rules[piece]
-    return [next(iter(token.values())) for token in rule]
+def _split_tokens(text):
+    """Return spaCy's tokens of `text` as a list of str.
+
+    spaCy's vocabulary forgets them again, so memory stays bounded however many
+    different words occur.
+    """
+    tokenizer = english()
+    with _lock, tokenizer.vocab.memory_zone():
+        return [token.text for token in tokenizer(text)]
+
+
+def split_words(text):
+    """Return the words of standardised `text`, line breaks as `"\\n"`."""
+    return [
+        NEWLINE if token[0] == NEWLINE else token.lower()
+        for token in _split_tokens(text)
+    ]
+
+
+def split_pieces(pieces):
+    """Split pieces of standardised text, none of which has white space.
+
+    Args:
+        pieces: iterable of different str.
+
+    Returns:
+        (dict from piece to its list of lower-case words, set of the pieces
+        whose words may depend on their neighbours).
+    """
+    found = {piece: _split_plain(piece) for piece in pieces}
+    others = [piece for piece, tokens in found.items() if tokens is None]
+    # spaCy's last step rejoins tokens, but never across a line break.
+    lines = [[]] if others else []
+    for token in _split_tokens(" \n ".join(others)):
+        if token[0] == NEWLINE:
+            lines.append([])
+        else:
+            lines[-1].append(token)
+    dependent = set()
+    for piece, tokens in zip(others, lines, strict=True):
+        if tokens != _split_without_last_step(piece):
+            dependent.add(piece)
+        found[piece] = [token.lower() for token in tokens]
+    return found, dependent
+
+
+def _split_plain(piece):
+    """Return the words of a plain piece; None if spaCy must decide."""
+    special = _special_cases()
+    if piece.isascii() and piece.isalpha():
+        return None if piece in special else [piece.lower()]
+    match = _PLAIN.fullmatch(piece)
+    if match is None:
+        return None
+    before, word, after = match.groups("")
+    if special.isdisjoint((piece, word, before + word, word + after)):
+        return [part.lower() for part in (before, word, after) if part]
+    return None
 
 
 def _split_without_last_step(piece):
@@ -142,13 +122,11 @@ def _split_without_last_step(piece):
 
 
 def _split_middle(rest):
-    """Return the tokens of a string that no affix can be taken from."""
-    if not rest:
-        return []
-    if rest in _special_cases():
-        return _special_tokens(rest)
+    """Return the tokens of a string without affixes."""
     tokenizer = english()
-    if tokenizer.url_match and tokenizer.url_match(rest):
+    if rest in _special_cases():
+        return [next(iter(token.values())) for token in tokenizer.rules[rest]]
+    if tokenizer.url_match(rest):
         return [rest]
     tokens = []
     start = 0
