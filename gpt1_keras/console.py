@@ -1,4 +1,4 @@
-"""Holds back what TensorFlow prints and nobody can act on."""
+"""The terminal: a progress bar, and less noise from TensorFlow."""
 
 import contextlib
 import datetime
@@ -12,24 +12,28 @@ import time
 from rich import console
 from rich import progress as rich_progress
 
-# -----------------------------------------------------------------------------
-# A progress bar with the remaining time, or plain lines without a terminal.
-
 _SECONDS_BETWEEN_LINES = 20.0
+# Messages of TensorFlow's C++ code from before its logging is set up.
+_NOISE = re.compile(
+    rb"I0000 |WARNING: All log messages before absl::InitializeLog"
+    rb"|To enable the following instructions:"
+)
 
 
 @contextlib.contextmanager
 def bar(description, total, *, done=0):
-    """Show how much of `total` (bytes, tokens, updates ...) is done.
+    """Show the progress of a task and the remaining time.
+
+    Without a terminal, a line is printed every 20 seconds instead of a bar.
 
     Args:
         description: str. What is being done.
-        total: int.
-        done: int. How much was done before, by a run that is continued.
+        total: int. Size of the task (bytes, tokens, steps ...).
+        done: int. Part of `total` that a resumed run did before.
 
     Yields:
-        A function `advance(amount, note="")`; the note is shown beside the
-        bar, for instance the loss.
+        function `advance(amount, note="")`; the note, for instance the loss,
+        is shown next to the bar.
     """
     terminal = console.Console(stderr=True)
     if not terminal.is_terminal:
@@ -79,25 +83,15 @@ class _PlainLines:
 
 
 def duration(seconds):
-    """Return seconds as people read them: `0:01:30`, `2 days, 3:00:00`."""
+    """Format seconds: `0:01:30`, `2 days, 3:00:00`."""
     return str(datetime.timedelta(seconds=round(max(seconds, 0))))
-
-
-# -----------------------------------------------------------------------------
-# Holds back what TensorFlow prints and nobody can act on.
-
-# Notes of its C++ code from before its own logging is set up.
-_NOISE = re.compile(
-    rb"I0000 |WARNING: All log messages before absl::InitializeLog"
-    rb"|To enable the following instructions:"
-)
 
 
 @contextlib.contextmanager
 def without_noise():
-    """Pass on only those lines written to stderr inside that say something.
+    """Drop known noise from what the block writes to stderr.
 
-    They appear when the block ends, also by an exception.
+    The other lines appear when the block ends, also by an exception.
     """
     sys.stderr.flush()
     terminal = os.dup(2)
@@ -116,13 +110,13 @@ def without_noise():
 
 
 def without_retracing_notes():
-    """Drop TensorFlow's warning that a function was traced several times.
+    """Drop TensorFlow's warning about retracing of functions.
 
-    It counts every Learner's function as one and the same: a run that trains
-    or scores with several of them does not trace any too often.
+    It counts the functions of all `Learner`s as one: a run that trains or
+    scores with several of them does not retrace any too often.
     """
-    logging.getLogger("tensorflow").addFilter(_is_no_retracing_note)
+    logging.getLogger("tensorflow").addFilter(_is_not_about_retracing)
 
 
-def _is_no_retracing_note(record):
+def _is_not_about_retracing(record):
     return "triggered tf.function retracing" not in str(record.msg)

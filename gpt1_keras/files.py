@@ -1,8 +1,9 @@
-"""Files that are either whole or absent, and their hashes."""
+"""Atomic writes, hashes, and folders that one process at a time works in."""
 
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import pathlib
 
@@ -10,15 +11,12 @@ from absl import logging
 
 from gpt1_keras.errors import InputError
 
-# -----------------------------------------------------------------------------
-# Files that are either whole or absent, and their hashes.
-
 
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path` so that no reader sees half.
 
-    The bytes go to a temporary file beside it, reach the disk, and take the
-    name in one step.
+    The bytes go to a temporary file next to it, are flushed to the disk, and
+    get the name in a single step.
     """
     path = pathlib.Path(path)
     if isinstance(content, str):
@@ -33,9 +31,10 @@ def write_atomic(path, content):
 
 
 def sync(path):
-    """Bring a file, or the names in a folder, to the disk.
+    """Flush a file, or the names in a folder, to the disk.
 
-    After a rename inside a folder this makes it survive a power cut.
+    After a rename inside a folder this makes the new name survive a power
+    failure.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -45,42 +44,72 @@ def sync(path):
 
 
 def sha256(path):
-    """Return the hex sha256 of the file at `path`, read in blocks."""
+    """Return the hex SHA-256 of the file at `path`, read in blocks."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# -----------------------------------------------------------------------------
-# One process at a time works in a folder.
+def sha256_of_json(value):
+    """Return the hex SHA-256 of a value that `json.dumps` takes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
-_NAME = ".lock"
+
+def make_folder(path):
+    """Create the folder `path` if needed and return it as pathlib.Path.
+
+    Raises:
+        InputError: it cannot be created.
+    """
+    path = pathlib.Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot create this folder ({error.strerror}); choose "
+            "another"
+        ) from None
+    return path
 
 
 @contextlib.contextmanager
-def exclusive(directory, *, wait):
-    """Hold the folder's lock; the kernel frees it even after a kill.
+def exclusive(directory, *, name=None, wait=False):
+    """Keep other processes of this program out of a folder.
+
+    The kernel releases the lock when the process ends, however it ends. On a
+    file system without locks nobody is kept out.
 
     Args:
-        directory: pathlib.Path of an existing folder.
-        wait: bool, whether to wait for another process or to give up.
+        directory: path of an existing folder.
+        name: str. The file in it that is locked, created if needed; None
+            locks the folder itself. Different names are different locks.
+        wait: bool. Wait for the other process instead of giving up.
 
     Raises:
         InputError: another process holds the lock and `wait` is False.
     """
-    with open(directory / _NAME, "a+") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.seek(0)
-            owner = file.read().strip() or "unknown"
-            if not wait:
-                raise InputError(
-                    f"{directory} is being prepared by process {owner}: "
-                    "wait for it or choose another folder"
-                ) from error
-            logging.info("waiting: process %s prepares %s", owner, directory)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        file.truncate(0)
-        file.write(str(os.getpid()))
-        file.flush()
+    if name is None:
+        descriptor = os.open(directory, os.O_RDONLY)
+    else:
+        path = os.path.join(directory, name)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        _lock(descriptor, directory, wait)
         yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor, directory, wait):
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not wait:
+            raise InputError(
+                f"{directory}: another process is at work there: wait for it "
+                "or choose another folder"
+            ) from None
+        logging.info("waiting for the process at work in %s", directory)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        pass  # this file system has no locks

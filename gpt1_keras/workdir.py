@@ -1,9 +1,7 @@
 """A workdir belongs to one configuration, kept in its `config.gin`."""
 
 import contextlib
-import fcntl
 import json
-import os
 import pathlib
 import re
 import tokenize
@@ -57,26 +55,21 @@ def sha256(directory, configuration):
 def held(directory):
     """Keep other processes of this program out of a workdir.
 
-    The kernel lets go of it when the process ends, however it ends. A file
-    system without locks keeps nobody out. What is locked is the folder, not
-    a file in it: `data.folder_lock` may take that for a corpus made there.
+    The lock is on the folder itself and leaves no file there.
 
     Args:
         directory: path, created if missing.
 
     Raises:
-        InputError: another process works there, or it cannot be made.
+        InputError: another process works there, or it cannot be created.
     """
-    try:
-        pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
-        folder = os.open(directory, os.O_RDONLY)
-    except OSError as error:
-        raise _unusable(directory, error) from None
-    try:
-        _lock(folder, directory)
+    with contextlib.ExitStack() as stack:
+        try:
+            pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+            stack.enter_context(files.exclusive(directory))
+        except OSError as error:
+            raise _unusable(directory, error) from None
         yield
-    finally:
-        os.close(folder)
 
 
 def claim(directory, configuration, command):
@@ -131,18 +124,6 @@ def release(directory):
     written = [path for path in directory.rglob("*") if path.is_file()]
     if written == [directory / CONFIG]:
         (directory / CONFIG).unlink()
-
-
-def _lock(folder, directory):
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise errors.InputError(
-            f"{directory}: another process is at work there: wait for it, or"
-            " give another --workdir"
-        ) from None
-    except OSError:
-        pass  # This file system has no locks.
 
 
 def _unusable(directory, error):

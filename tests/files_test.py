@@ -2,28 +2,32 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
 from gpt1_keras import files
+from gpt1_keras.errors import InputError
+
+HOLD = """
+import sys, time
+from gpt1_keras import files
+with files.exclusive(sys.argv[1], name=".lock"):
+    print("held", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
 
 
 @pytest.mark.parametrize("content", ["grün\n", b"\x00\xff", ""])
-def test_write_atomic_writes_text_and_bytes(tmp_path, content):
+def test_write_atomic_writes_and_replaces(tmp_path, content):
+    (tmp_path / "a").write_text("long old content")
     files.write_atomic(tmp_path / "a", content)
     expected = content if isinstance(content, bytes) else content.encode()
     assert (tmp_path / "a").read_bytes() == expected
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_write_atomic_replaces(tmp_path):
-    files.write_atomic(tmp_path / "a", "long old content")
-    files.write_atomic(tmp_path / "a", "new")
-    assert (tmp_path / "a").read_text() == "new"
-
-
 def test_write_that_dies_leaves_the_old_file(tmp_path):
-    """A process killed while it writes leaves the name as it was."""
     path = tmp_path / "a"
     path.write_text("old")
     program = (
@@ -36,13 +40,44 @@ def test_write_that_dies_leaves_the_old_file(tmp_path):
     assert path.read_text() == "old"
 
 
-def test_sha256_of_a_file(tmp_path):
+def test_hashes(tmp_path):
     (tmp_path / "a").write_bytes(b"abc" * 100_000)
     expected = hashlib.sha256(b"abc" * 100_000).hexdigest()
     assert files.sha256(tmp_path / "a") == expected
+    expected = hashlib.sha256('["é", 1.0]'.encode()).hexdigest()
+    assert files.sha256_of_json(["é", 1.0]) == expected
 
 
-def test_sync_needs_something_there(tmp_path):
+def test_folders(tmp_path):
+    assert files.make_folder(f"{tmp_path}/a/b") == tmp_path / "a" / "b"
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot create this folder"):
+        files.make_folder(tmp_path / "file" / "b")
     files.sync(tmp_path)
     with pytest.raises(FileNotFoundError):
         files.sync(tmp_path / "missing")
+
+
+def test_one_process_at_a_time(tmp_path, request):
+    def hold(seconds):
+        command = [sys.executable, "-c", HOLD, tmp_path, str(seconds)]
+        root = request.config.rootpath
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root)
+        assert process.stdout.readline() == b"held\n"
+        return process
+
+    with hold(60) as process:
+        with pytest.raises(InputError, match="another process is at work"):
+            with files.exclusive(tmp_path, name=".lock"):
+                pass
+        with files.exclusive(tmp_path):
+            pass  # another lock
+        process.kill()
+        process.wait()
+        with files.exclusive(tmp_path, name=".lock"):
+            pass  # a killed process holds nothing
+    with hold(1.0) as process:
+        started = time.monotonic()
+        with files.exclusive(tmp_path, name=".lock", wait=True):
+            assert time.monotonic() - started > 0.3
+            assert process.wait(10) == 0

@@ -1,27 +1,31 @@
-"""Tokenise .txt books into shards with a given vocabulary.
+"""Tokenise .txt books into shards with an existing vocabulary.
 
 python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
                                [--held_out_fraction X] [--seed N]
+                               [--held_out_books F]
                                [--beam RUNNER [--beam_option O ...]]
                                FILE_OR_FOLDER ...
 
   --vocabulary F         .json with --merges (byte pairs), or .txt (WordPiece)
-  --output DIR           the prepared folder, to be named by CORPUS
-  --held_out_fraction X  share of the books not trained on; default 0.03
+  --output DIR           the prepared folder, to be set as CORPUS
+  --held_out_fraction X  share of the books held out; default 0.03
   --seed N               chooses the held-out books; default 0
+  --held_out_books F     file with the names of the held-out books, one a line,
+                         in place of the two options above
   --num_processes N      default: all processors
   --beam RUNNER          encode on many machines with Apache Beam: DirectRunner
                          tries it on this one, FlinkRunner, SparkRunner,
                          DataflowRunner ...; the shards are the same. Books
                          and DIR must be on a file system of all machines
                          (pip install -r requirements-beam.txt)
-  --beam_option O        of the runner, such as --direct_num_workers=4; may be
-                         given several times: --beam_option=--region=europe
+  --beam_option O        option of the runner, such as --direct_num_workers=4;
+                         repeatable: --beam_option=--region=europe
 
-A command that was killed goes on where it stopped. Exit status: 0 done; 2
-wrong arguments or input, in one line.
+A killed command resumes where it stopped. Exit status: 0 done; 2 wrong
+arguments or input, in one line.
 """
 
+import functools
 import pathlib
 import sys
 
@@ -31,26 +35,29 @@ from absl import flags  # noqa: E402
 from absl import logging  # noqa: E402
 
 from gpt1_keras.data import beam_encoding  # noqa: E402
-from gpt1_keras.data import corpus  # noqa: E402
+from gpt1_keras.data import encode  # noqa: E402
+from gpt1_keras.data import prepare  # noqa: E402
+from gpt1_keras.data import split  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 from gpt1_keras.text import tokenizer  # noqa: E402
 
 
 def main(arguments):
-    """Prepare what `arguments` (list of str) name; return the exit status."""
+    """Prepare the books named by `arguments`; return the exit status."""
     try:
         values, paths = _parse(arguments)
         if values.help:
             print(__doc__)
             return 0
-        prepared = corpus.prepare(
-            paths,
+        named = values.held_out_books
+        recipe = prepare.Recipe(
             tokenizer.Tokenizer.from_files(values.vocabulary, values.merges),
-            values.output,
             held_out_fraction=values.held_out_fraction,
-            seed=values.seed,
-            num_processes=values.num_processes,
-            encode_pieces=_beam(values),
+            split_seed=values.seed,
+            held_out_books=None if named is None else split.read_names(named),
+        )
+        prepared = prepare.prepare(
+            paths, values.output, recipe, encode_pieces=_encoding(values)
         )
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
@@ -61,41 +68,32 @@ def main(arguments):
     return 0
 
 
-def _beam(values):
-    """Return the encoding of --beam; None without it."""
-    if values.beam is None:
-        if values.beam_option:
-            raise InputError("--beam_option needs --beam (see --help)")
-        return None
-    return beam_encoding.BeamEncoding(
-        pathlib.Path(values.output) / beam_encoding.FOLDER,
-        runner=values.beam,
-        options=values.beam_option,
+def _encoding(values):
+    """Return what encodes the pieces: processes here, or Beam."""
+    if values.beam is not None:
+        return beam_encoding.BeamEncoding(
+            pathlib.Path(values.output) / beam_encoding.FOLDER,
+            runner=values.beam,
+            options=values.beam_option,
+        )
+    if values.beam_option:
+        raise InputError("--beam_option needs --beam (see --help)")
+    return functools.partial(
+        encode.encode_pieces, num_processes=values.num_processes
     )
 
 
 def _parse(arguments):
     """Return (absl's flag values, list of the other arguments)."""
     values = flags.FlagValues()
-    for name in ("vocabulary", "merges", "output", "beam"):
-        flags.DEFINE_string(name, None, "see above", flag_values=values)
-    flags.DEFINE_float(
-        "held_out_fraction", 0.03, "see above", flag_values=values
-    )
-    flags.DEFINE_multi_string(
-        "beam_option", [], "see above", flag_values=values
-    )
-    flags.DEFINE_integer("seed", 0, "see above", flag_values=values)
-    flags.DEFINE_integer(
-        "num_processes",
-        None,
-        "see above",
-        lower_bound=1,
-        flag_values=values,
-    )
-    flags.DEFINE_boolean(
-        "help", False, "see above", short_name="h", flag_values=values
-    )
+    define = {"help": "see above", "flag_values": values}
+    for name in ("vocabulary", "merges", "output", "held_out_books", "beam"):
+        flags.DEFINE_string(name, None, **define)
+    flags.DEFINE_float("held_out_fraction", 0.03, **define)
+    flags.DEFINE_multi_string("beam_option", [], **define)
+    flags.DEFINE_integer("seed", 0, **define)
+    flags.DEFINE_integer("num_processes", None, lower_bound=1, **define)
+    flags.DEFINE_boolean("help", False, short_name="h", **define)
     try:
         paths = values(["prepare_corpus", *arguments])[1:]
     except flags.Error as error:
@@ -106,7 +104,7 @@ def _parse(arguments):
             if not values[name].value:
                 raise InputError(f"--{name} is missing (see --help)")
         if not paths:
-            raise InputError("no FILE_OR_FOLDER is given (see --help)")
+            raise InputError("no FILE_OR_FOLDER given (see --help)")
     return values, paths
 
 

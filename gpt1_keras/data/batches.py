@@ -12,8 +12,29 @@ import numpy as np
 from gpt1_keras.data import windows
 
 
-class TrainingBatches:
-    """Training batches: call with a step.
+class _Batches:
+    """What training and held-out batches share.
+
+    Attributes:
+        batch_size: int, B.
+        sequence_length: int, T.
+        spec: dict from name to (shape, dtype) of the arrays.
+    """
+
+    def __init__(self, split, batch_size, sequence_length):
+        self._split = split
+        self.batch_size = batch_size
+        self.sequence_length = sequence_length
+        shape = (batch_size, 1, sequence_length)
+        self.spec = {
+            "token_ids": (shape, "int32"),
+            "token_weights": (shape, "float32"),
+            "extract_position": (shape[:2], "int32"),
+        }
+
+
+class TrainingBatches(_Batches):
+    """Endless training batches: call with a step, from 0.
 
     Args:
         split: shards.Split to train on.
@@ -22,84 +43,63 @@ class TrainingBatches:
         seed: int, the order of the data.
 
     Attributes:
-        num_windows: int, windows of one epoch.
-        batch_size: int, B.
-        sequence_length: int, T.
+        num_windows: int, windows of an epoch.
+        steps_per_epoch: int, about `num_windows / batch_size`, at least 1.
     """
 
     def __init__(self, split, *, batch_size, sequence_length, seed):
-        self._split = split
+        super().__init__(split, batch_size, sequence_length)
         self._windows = windows.TrainingWindows(
             split.lengths, sequence_length=sequence_length, seed=seed
         )
-        self.batch_size = batch_size
-        self.sequence_length = sequence_length
         self.num_windows = self._windows.num_windows
-
-    @property
-    def spec(self):
-        """Name -> (shape, dtype) of the arrays."""
-        return _spec(self.batch_size, self.sequence_length)
-
-    @property
-    def steps_per_epoch(self):
-        """Steps in which every window is seen about once, at least 1."""
-        return max(1, self.num_windows // self.batch_size)
+        self.steps_per_epoch = max(1, self.num_windows // batch_size)
 
     def __call__(self, step):
-        """Return the batch of `step` (int from 0, without end)."""
+        """Return the batch of `step`."""
         book, start = self._windows.batch(int(step), self.batch_size)
         ids = self._split.gather(book, start, self.sequence_length)  # [B, T]
         weights = np.ones(ids.shape, np.float32)
         weights[:, 0] = 0.0  # nothing precedes the first token
         last = np.full(len(ids), self.sequence_length - 1, np.int32)
-        return _batch(ids, weights, last)
+        return as_batch(ids, weights, last)
 
 
-class HeldOutBatches:
+class HeldOutBatches(_Batches):
     """Held-out batches: `len` of them; call with 0 .. len-1.
 
-    Every token but the first of a book has weight 1 in exactly one window.
-    The last batch is filled up with rows of weight 0.
+    Each token but the first of a book has weight 1 in exactly one window. The
+    last batch is padded with rows of weight 0.
 
     Args:
         split: shards.Split to score.
         batch_size: int, B.
         sequence_length: int, T.
         stride: int, tokens from window to window.
-        limit: int or None, about how many tokens to score (the beginnings
-            of all books); None scores all.
+        limit: int. About how many tokens to score, at the beginnings of all
+            books; None: all.
 
     Attributes:
         num_scored: int, tokens of weight 1 in all batches.
-        batch_size: int, B.
-        sequence_length: int, T.
     """
 
     def __init__(
         self, split, *, batch_size, sequence_length, stride, limit=None
     ):
-        self._split = split
+        super().__init__(split, batch_size, sequence_length)
         self._windows = windows.held_out_windows(
             split.lengths,
             sequence_length=sequence_length,
             stride=stride,
             limit=limit,
         )
-        self.batch_size = batch_size
-        self.sequence_length = sequence_length
         self.num_scored = self._windows.num_scored
-
-    @property
-    def spec(self):
-        """Name -> (shape, dtype) of the arrays."""
-        return _spec(self.batch_size, self.sequence_length)
 
     def __len__(self):
         return -(-len(self._windows) // self.batch_size)
 
     def __call__(self, step):
-        """Return batch `step` (int in 0 .. len-1)."""
+        """Return the batch of `step`."""
         if not 0 <= step < len(self):
             raise IndexError(f"step {step} of {len(self)} batches")
         shape = (self.batch_size, self.sequence_length)
@@ -116,21 +116,18 @@ class HeldOutBatches:
             )
             weights[row, scored:count] = 1.0
             last[row] = count - 1
-        return _batch(ids, weights, last)
+        return as_batch(ids, weights, last)
 
 
-def _batch(ids, weights, last):
+def as_batch(ids, weights, last):
+    """Return the batch of one candidate per sequence.
+
+    Args:
+        ids, weights: arrays or tensors `[B, T]`.
+        last: array or tensor `[B]`.
+    """
     return {
         "token_ids": ids[:, None, :],  # [B, T] -> [B, C=1, T]
         "token_weights": weights[:, None, :],
         "extract_position": last[:, None],  # [B] -> [B, C=1]
-    }
-
-
-def _spec(batch_size, sequence_length):
-    shape = (batch_size, 1, sequence_length)
-    return {
-        "token_ids": (shape, "int32"),
-        "token_weights": (shape, "float32"),
-        "extract_position": (shape[:2], "int32"),
     }

@@ -1,16 +1,14 @@
-"""Pieces of books to ids on many machines: `encode_pieces` by Apache Beam.
+"""Pieces of books to token ids on many machines, with Apache Beam.
 
-Each piece becomes a file in a folder that all machines see, and the process
-that prepares the corpus reads these files in order and removes them, so the
-shards are those of a single machine. A piece that Beam gives to two workers,
-or that an earlier pipeline encoded before it was killed, is the same file.
+Each piece becomes a file in a folder that all machines share. The process
+that prepares the corpus reads the files in order and removes them, so the
+shards are those of a single machine. A piece that Beam assigns to two workers,
+or that a killed pipeline has already encoded, is the same file.
 
-Books, tokenizer and folder must be on a file system of all machines, and this
-package installed on each.
+Books, tokenizer and folder must be on a file system that all machines share,
+and this package must be installed on each.
 """
 
-import hashlib
-import json
 import os
 import re
 import shutil
@@ -23,16 +21,15 @@ from gpt1_keras.data import encode
 from gpt1_keras.errors import InputError
 
 FOLDER = ".pieces"
-_REMEDY = "pip install -r requirements-beam.txt"
 
 
 class BeamEncoding:
-    """Takes the place of `encode.encode_pieces`.
+    """Replaces `encode.encode_pieces`.
 
     Args:
-        folder: pathlib.Path, made if need be and removed in the end.
+        folder: pathlib.Path, created if needed and removed in the end.
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
-        options: list of str, the runner's own, such as
+        options: list of str, options of the runner, such as
             "--direct_num_workers=4".
 
     Raises:
@@ -41,14 +38,21 @@ class BeamEncoding:
 
     def __init__(self, folder, *, runner, options=()):
         self._folder = folder
-        self._beam = _import_beam()
+        try:
+            import apache_beam
+        except ImportError:
+            raise InputError(
+                "--beam needs apache-beam, which is not installed: pip install "
+                "-r requirements-beam.txt"
+            ) from None
+        self._beam = apache_beam
         try:
             self._beam.runners.create_runner(runner)
         except (ImportError, ValueError) as error:
             raise InputError(
-                f"--beam {runner} cannot be used "
-                f"({str(error).splitlines()[0]}): give DirectRunner or "
-                "another of Apache Beam's"
+                f"--beam {runner} is not usable "
+                f"({str(error).splitlines()[0]}): pass DirectRunner or another "
+                "runner of Apache Beam"
             ) from None
         self._options = [f"--runner={runner}", *options]
 
@@ -56,8 +60,8 @@ class BeamEncoding:
         """Yield what `encode.encode_piece` returns, in the order of `tasks`.
 
         Args:
-            tasks: list of (scanning.Source, books.Piece).
-            tokenizer: Tokenizer, which the workers get by pickle.
+            tasks: list of (books.Book, books.Piece).
+            tokenizer: Tokenizer, pickled for the workers.
             dtype: "uint16" or "uint32".
 
         Raises:
@@ -73,10 +77,10 @@ class BeamEncoding:
         for path in paths:
             content = path.read_bytes()
             words = int(np.frombuffer(content[:8], "<i8")[0])
-            # On the next call these ids are in the shards.
             yield np.frombuffer(content[8:], _on_disk(dtype)), words
+            # The caller asks for the next piece when this one is on the disk.
             path.unlink()
-        # With what a killed pipeline left.
+        # Including what a killed pipeline left.
         shutil.rmtree(self._folder)
 
     def _run(self, named_tasks, tokenizer, dtype):
@@ -90,7 +94,7 @@ class BeamEncoding:
                     | "spread" >> beam.Reshuffle()
                     | "encode" >> beam.Map(write_piece, tokenizer, dtype)
                 )
-        except Exception as error:  # Each runner wraps it in its own kind.
+        except Exception as error:  # each runner wraps it in its own type
             found = re.search(r"InputError: ([^\[\n]+)", str(error))
             if found is None:
                 raise
@@ -98,16 +102,16 @@ class BeamEncoding:
 
 
 def write_piece(named_task, tokenizer, dtype):
-    """Encode one piece into its file; called by Beam's workers.
+    """Encode one piece into its file; called by the workers of Beam.
 
     Args:
-        named_task: (path, (scanning.Source, books.Piece)).
+        named_task: (path, (books.Book, books.Piece)).
         tokenizer, dtype: as for `encode.encode_piece`.
     """
-    path, (source, piece) = named_task
-    ids, words = encode.encode_piece(source, piece, tokenizer, dtype)
+    path, task = named_task
+    ids, words = encode.encode_piece(tokenizer, dtype, *task)
     count = np.array([words], "<i8").tobytes()
-    # Two machines may have processes of one number.
+    # Processes of two machines may have the same number.
     own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
     os.replace(own, path)
@@ -119,17 +123,6 @@ def _on_disk(dtype):
 
 def _name(task, tokenizer):
     """Return a name that no other piece, text or tokenizer has."""
-    source, piece = task
-    identity = [source.name, source.sha256, piece.start, piece.end]
-    text = json.dumps([*identity, tokenizer.sha256], ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def _import_beam():
-    try:
-        import apache_beam
-    except ImportError:
-        raise InputError(
-            f"--beam needs apache-beam, which is not installed: {_REMEDY}"
-        ) from None
-    return apache_beam
+    book, piece = task
+    identity = [book.name, book.sha256, piece.start, piece.end]
+    return files.sha256_of_json([*identity, tokenizer.sha256])

@@ -1,7 +1,7 @@
-"""Pieces of books to ids, in several processes, in order."""
+"""Pieces of books to token ids or word counts, in several processes."""
 
 import collections
-import dataclasses
+import functools
 import multiprocessing
 import os
 import threading
@@ -9,164 +9,101 @@ from concurrent import futures
 from multiprocessing import connection
 
 import numpy as np
-from absl import logging
 
 from gpt1_keras import console
 from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
-
-# -----------------------------------------------------------------------------
-# The files of a corpus, checked and hashed before anything else is done.
-
-
-@dataclasses.dataclass(frozen=True)
-class Source:
-    """A book's file as it was checked."""
-
-    name: str
-    path: str
-    size: int
-    mtime_ns: int
-    sha256: str
-
-
-@dataclasses.dataclass(frozen=True)
-class Scan:
-    """All files of a corpus, read once.
-
-    Attributes:
-        sources: list of Source, the books.
-        skipped: list of dicts of name and reason, the other files.
-    """
-
-    sources: list
-    skipped: list
-
-    @property
-    def names(self):
-        return [source.name for source in self.sources]
-
-
-def scan(files):
-    """Check all files and hash them.
-
-    Args:
-        files: dict from name to path.
-
-    Returns:
-        Scan.
-
-    Raises:
-        InputError: not one file is a book.
-    """
-    sources, skipped = [], []
-    total = sum(os.path.getsize(path) for path in files.values())
-    with console.bar("checking books", total) as advance:
-        for name, path in files.items():
-            state = os.stat(path)
-            try:
-                _, sha256 = books.check(path)
-            except books.BrokenBook as error:
-                logging.warning("skipped %s: %s", path, error)
-                skipped.append({"name": name, "reason": str(error)})
-            else:
-                sources.append(
-                    Source(
-                        name,
-                        str(path),
-                        state.st_size,
-                        state.st_mtime_ns,
-                        sha256,
-                    )
-                )
-            advance(state.st_size)
-    if not sources:
-        reasons = "; ".join(f"{s['name']}: {s['reason']}" for s in skipped[:3])
-        raise InputError(f"none of {len(files)} files is a book ({reasons})")
-    return Scan(sources, skipped)
-
-
-# -----------------------------------------------------------------------------
-# Pieces of books to ids, in several processes, in order.
+from gpt1_keras.text import train_vocabulary
 
 _GROUP_CHARACTERS = 1 << 20
-_in_worker = {}
+_BYTES_WORTH_PROCESSES = 8 << 20
+_function = None  # of a worker process
 
 
-def encode_piece(source, piece, tokenizer, dtype):
-    """Clean and tokenise one piece of a book.
+def tasks_of(found, piece_bytes=books.PIECE_BYTES):
+    """Return (book, piece) for all pieces of a list of `books.Book`."""
+    return [
+        (book, piece)
+        for book in found
+        for piece in books.cut(book.path, piece_bytes)
+    ]
+
+
+def encode_piece(tokenizer, dtype, book, piece):
+    """Return the ids of one piece of a book.
+
+    Pieces after the first start with the line break of the vocabulary, if it
+    has one, so that the pieces of a book join to the ids of the whole.
+
+    Args:
+        tokenizer: Tokenizer.
+        dtype: "uint16" or "uint32".
+        book: books.Book.
+        piece: books.Piece.
 
     Returns:
-        (ids `[n]` of `dtype`, number of whitespace-separated words). Pieces
-        after the first begin with the vocabulary's newline, if it has one, so
-        that the pieces of a book join to the ids of the whole.
+        (ids `[n]` of `dtype`, number of words between white space).
 
     Raises:
         InputError: the file has changed since it was checked.
     """
     state = os.stat(piece.path)
-    if (state.st_size, state.st_mtime_ns) != (source.size, source.mtime_ns):
+    if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
         raise InputError(f"{piece.path} changed while it was read: start again")
-    width = books.head_width(piece.path)
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
-    parts, words = [], 0
-    for text in _groups(books.read_piece(piece, width)):
+    parts, words = [np.empty(0, dtype)], 0
+    for text in _groups(books.read_piece(piece)):
         words += len(text.split())
         ids = tokenizer.encode(text)
-        if ids and (parts or piece.start):
+        if ids and (len(parts) > 1 or piece.start):
             parts.append(np.array(newline, dtype))
         parts.append(np.array(ids, dtype))
-    return np.concatenate([*parts, np.empty(0, dtype)]), words
+    return np.concatenate(parts), words
 
 
-def encode_pieces(tasks, tokenizer, dtype, *, num_processes):
-    """Yield `encode_piece` of every task, in the order of the tasks.
-
-    At most two pieces for each process are under way, so memory does not
-    grow with the corpus.
+def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
+    """Yield `encode_piece` of all (book, piece), in order.
 
     Args:
-        tasks: iterable of (scanning.Source, books.Piece).
+        tasks: list from `tasks_of`.
         tokenizer: Tokenizer.
         dtype: "uint16" or "uint32".
-        num_processes: int; 1 works in this process.
+        num_processes: int; None: all processors if there is much text.
     """
-    if num_processes == 1:
-        for source, piece in tasks:
-            yield encode_piece(source, piece, tokenizer, dtype)
-        return
-    pool = futures.ProcessPoolExecutor(
-        num_processes,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(tokenizer, dtype),
-    )
-    pending = collections.deque()
-    try:
-        for task in tasks:
-            pending.append(pool.submit(_encode_in_worker, *task))
-            if len(pending) >= 2 * num_processes:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    encode = functools.partial(encode_piece, tokenizer, dtype)
+    yield from _in_processes(encode, tasks, num_processes)
 
 
-def texts(sources, *, piece_bytes=1 << 24):
-    """Yield the clean text of books, a megabyte at a time, with progress.
+def count_words(found, *, num_processes=None):
+    """Return a Counter of the words of a list of `books.Book`."""
+    tasks = tasks_of(found)
+    counts = collections.Counter()
+    counter = PieceCounter()
+    with console.bar("counting words", total_bytes(tasks)) as advance:
+        results = _in_processes(counter, tasks, num_processes)
+        for (_, piece), counted in zip(tasks, results, strict=True):
+            counts.update(counted)
+            advance(piece.end - piece.start)
+    return counts
 
-    Args:
-        sources: list of scanning.Source.
-        piece_bytes: int, text read at once.
-    """
-    total = sum(source.size for source in sources)
-    with console.bar("reading books", total) as advance:
-        for source in sources:
-            width = books.head_width(source.path)
-            for piece in books.cut(source.path, piece_bytes):
-                yield from _groups(books.read_piece(piece, width))
-                advance(piece.end - piece.start)
+
+def total_bytes(tasks):
+    """Return the number of bytes of all pieces."""
+    return sum(piece.end - piece.start for _, piece in tasks)
+
+
+class PieceCounter:
+    """Counts the words of pieces; each process has a cache of its own."""
+
+    def __init__(self):
+        self._counter = train_vocabulary.WordCounter()
+
+    def __call__(self, book, piece):
+        del book
+        return self._counter.count(_groups(books.read_piece(piece)))
+
+    def __reduce__(self):
+        return PieceCounter, ()
 
 
 def _groups(paragraphs):
@@ -182,9 +119,41 @@ def _groups(paragraphs):
         yield "\n".join(group)
 
 
-def _start_worker(tokenizer, dtype):
-    _in_worker["tokenizer"] = tokenizer
-    _in_worker["dtype"] = dtype
+def _in_processes(function, tasks, num_processes):
+    """Yield `function(*task)` of all tasks, in order.
+
+    At most two tasks per process are in work, so memory does not grow with
+    the corpus.
+    """
+    if num_processes is None:
+        is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
+        available = len(os.sched_getaffinity(0)) if is_much else 1
+        num_processes = max(1, min(available, len(tasks)))
+    if num_processes == 1:
+        for task in tasks:
+            yield function(*task)
+        return
+    pool = futures.ProcessPoolExecutor(
+        num_processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(function,),
+    )
+    pending = collections.deque()
+    try:
+        for task in tasks:
+            pending.append(pool.submit(_work, task))
+            if len(pending) >= 2 * num_processes:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker(function):
+    global _function
+    _function = function
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
@@ -194,7 +163,5 @@ def _end_with_parent():
     os._exit(1)
 
 
-def _encode_in_worker(source, piece):
-    return encode_piece(
-        source, piece, _in_worker["tokenizer"], _in_worker["dtype"]
-    )
+def _work(task):
+    return _function(*task)

@@ -1,24 +1,75 @@
-"""The loader of the backend in use: tf.data, or Keras's own without it."""
+"""Batches for `fit` and `predict`: tf.data, or Keras's own PyDataset.
+
+Both yield the same batches in the order of the steps and read ahead of the
+model. Only the TensorFlow backend uses tf.data; JAX and torch need no
+TensorFlow.
+"""
 
 import keras
+import numpy as np
 
-from gpt1_keras.data import tf_loader
+_PREFETCHED_BATCHES = 4
 
-# -----------------------------------------------------------------------------
-# Batches as a keras.utils.PyDataset, for JAX and torch without TensorFlow.
+
+def load(batches, *, first_step, num_steps):
+    """Return the batches of consecutive steps for the backend in use.
+
+    Args:
+        batches: function of the step with a `spec` (`data.batches`,
+            `data.example_batches`), or an object with a `dataset` of its own
+            (`data.tf_raw_text`).
+        first_step: int, the step at which a resumed run continues.
+        num_steps: int; None: endless.
+    """
+    if hasattr(batches, "dataset"):
+        return batches.dataset(first_step=first_step, num_steps=num_steps)
+    if keras.config.backend() == "tensorflow":
+        return dataset(batches, first_step=first_step, num_steps=num_steps)
+    return BatchSequence(batches, first_step=first_step, num_steps=num_steps)
+
+
+def dataset(batches, *, first_step=0, num_steps):
+    """Return a tf.data.Dataset of batches; arguments as in `load`.
+
+    Its shapes are static where `batches.spec` is.
+    """
+    import tensorflow as tf
+
+    spec = {
+        name: tf.TensorSpec(shape, dtype)
+        for name, (shape, dtype) in batches.spec.items()
+    }
+
+    def read(step):
+        batch = batches(int(step))
+        return [np.ascontiguousarray(batch[name]) for name in spec]
+
+    def gather(step):
+        values = tf.numpy_function(
+            read, [step], [entry.dtype for entry in spec.values()]
+        )
+        return {
+            name: tf.ensure_shape(value, entry.shape)
+            for (name, entry), value in zip(spec.items(), values)
+        }
+
+    end = tf.int64.max if num_steps is None else first_step + num_steps
+    steps = tf.data.Dataset.range(first_step, end)
+    return steps.map(gather, num_parallel_calls=2, deterministic=True).prefetch(
+        _PREFETCHED_BATCHES
+    )
 
 
 class BatchSequence(keras.utils.PyDataset):
-    """The batches of consecutive steps.
+    """Batches of consecutive steps without TensorFlow.
 
-    `fit` shuffles the batches of a PyDataset that has an end: give it
-    `shuffle=False`, or no end and `steps_per_epoch`.
+    `fit` shuffles a PyDataset that has an end: pass `shuffle=False`, or an
+    endless one with `steps_per_epoch`.
 
     Args:
-        batches: function of the step (`data.batches`,
-            `data.example_batches`).
-        first_step: int, where a resumed run goes on.
-        num_steps: int; None goes on without end.
+        batches: function of the step.
+        first_step: int, the step at which a resumed run continues.
+        num_steps: int; None: endless.
         **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of
             keras.utils.PyDataset.
     """
@@ -42,25 +93,3 @@ class BatchSequence(keras.utils.PyDataset):
         if self._num_steps is not None and not 0 <= index < self._num_steps:
             raise IndexError(f"batch {index} of {self._num_steps}")
         return self._batches(self._first_step + index)
-
-
-# -----------------------------------------------------------------------------
-# The loader of the backend in use: tf.data, or Keras's own without it.
-
-
-def load(batches, *, first_step, num_steps):
-    """Return what `fit` and `predict` take, with the same batches everywhere.
-
-    Args:
-        batches: function of the step (`data.batches`), or what makes a
-            `dataset` of its own (`data.tf_raw_text`).
-        first_step: int.
-        num_steps: int.
-    """
-    if hasattr(batches, "dataset"):
-        return batches.dataset(first_step=first_step, num_steps=num_steps)
-    if keras.config.backend() == "tensorflow":
-        return tf_loader.dataset(
-            batches, first_step=first_step, num_steps=num_steps
-        )
-    return BatchSequence(batches, first_step=first_step, num_steps=num_steps)

@@ -1,173 +1,280 @@
-"""The work of `prepare` in one folder: ids, split, index."""
+"""`.txt` books to token shards with a tokenizer and held-out books."""
 
-import hashlib
+import collections
+import dataclasses
 import json
 import os
 import pathlib
 import shutil
 
-import numpy as np
 from absl import logging
 
 from gpt1_keras import console
-from gpt1_keras import files
+from gpt1_keras import files as files_lib
 from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import shards
+from gpt1_keras.data import split
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
 
-# -----------------------------------------------------------------------------
-# Which books are held out of training, and whether they really are new.
-
-# About ten words; novels share hardly any sequence of this length.
-_SHINGLE_TOKENS = 12
-_MAX_SHINGLES = 1 << 22
-_BLOCK_TOKENS = 1 << 20
-_FACTOR = 0x9E3779B97F4A7C15
-
-
-def choose_held_out(names, *, fraction, seed):
-    """Choose the held-out books by their names.
-
-    Args:
-        names: iterable of str.
-        fraction: float in [0, 1), share of the books. Above 0 at least one
-            book is held out, and one is always left for training.
-        seed: int.
-
-    Returns:
-        list of str, in the (random) order of choice.
-    """
-    if not 0 <= fraction < 1:
-        raise InputError(
-            f"HELD_OUT_FRACTION is {fraction}: give a share from 0 up to 1"
-        )
-    ordered = sorted(names, key=lambda name: _rank(seed, name))
-    if fraction == 0:
-        return []
-    count = max(1, round(fraction * len(ordered)))
-    return ordered[: min(count, len(ordered) - 1)] if ordered else []
-
-
-def keep_new_books(chosen, names, read, *, limit):
-    """Drop held-out books that share text with the training books.
-
-    Books with more than `limit` overlap go back to training, and the rest is
-    compared with these too. The one with the least overlap always stays.
-
-    Args:
-        chosen: list of str, held-out books.
-        names: list of str, all books.
-        read: function of a name; yields the book's ids in integer arrays.
-        limit: float, share of a book's sequences of 12 tokens that may
-            stand in training books too.
-
-    Returns:
-        (overlap of the held-out books, overlap of those put back): dicts
-        from name to float in [0, 1].
-    """
-    known = _Shingles(chosen, read)
-    for name in sorted(set(names) - set(chosen)):
-        known.mark(read(name))
-    held, moved = list(chosen), {}
-    while held:
-        overlap = {name: known.overlap(name) for name in held}
-        new = [name for name in held if overlap[name] <= limit]
-        new = new or [min(held, key=overlap.get)]
-        if new == held:
-            return overlap, moved
-        for name in [name for name in held if name not in new]:
-            moved[name] = overlap[name]
-            known.mark(read(name))
-        held = new
-    return {}, moved
-
-
-class _Shingles:
-    """Hashes of the sequences of 12 tokens in the held-out books."""
-
-    def __init__(self, names, read):
-        tokens = {name: sum(map(len, read(name))) for name in names}
-        self._modulus = np.uint64(
-            2 ** max(0, int(sum(tokens.values()) // _MAX_SHINGLES).bit_length())
-        )
-        hashes = {name: self._hashes(read(name)) for name in names}
-        self._sorted = np.unique(
-            np.concatenate([*hashes.values(), np.empty(0, np.uint64)])
-        )
-        self._places = {
-            name: np.searchsorted(self._sorted, values)
-            for name, values in hashes.items()
-        }
-        self._is_found = np.zeros(len(self._sorted), bool)
-
-    def mark(self, blocks):
-        if not len(self._sorted):
-            return
-        for block in _overlapping(blocks):
-            hashes = self._sample(block)
-            places = np.searchsorted(self._sorted, hashes)
-            places = np.minimum(places, len(self._sorted) - 1)
-            self._is_found[places[self._sorted[places] == hashes]] = True
-
-    def overlap(self, name):
-        places = self._places[name]
-        return float(self._is_found[places].mean()) if len(places) else 0.0
-
-    def _hashes(self, blocks):
-        parts = [self._sample(block) for block in _overlapping(blocks)]
-        return np.unique(np.concatenate([*parts, np.empty(0, np.uint64)]))
-
-    def _sample(self, block):
-        hashes = _shingle_hashes(block)
-        # The high bits are the well mixed ones of a product.
-        return hashes[(hashes >> np.uint64(40)) % self._modulus == 0]
-
-
-def _shingle_hashes(ids):
-    """Polynomial hashes of the 12-token sequences in int `[n]`: `[n - 11]`."""
-    if len(ids) < _SHINGLE_TOKENS:
-        return np.empty(0, np.uint64)
-    factor, square, fourth = (
-        np.uint64(pow(_FACTOR, power, 1 << 64)) for power in (1, 2, 4)
-    )
-    one = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
-    one ^= one >> np.uint64(31)
-    two = one[:-1] * factor + one[1:]
-    four = two[:-2] * square + two[2:]
-    eight = four[:-4] * fourth + four[4:]
-    return eight[:-4] * fourth + four[8:]
-
-
-def _overlapping(blocks):
-    """Join blocks such that no sequence is lost at their borders."""
-    rest = np.empty(0, np.int64)
-    for block in blocks:
-        rest = np.concatenate([rest, block])
-        while len(rest) >= _BLOCK_TOKENS:
-            yield rest[:_BLOCK_TOKENS]
-            rest = rest[_BLOCK_TOKENS - _SHINGLE_TOKENS + 1 :]
-    yield rest
-
-
-def _rank(seed, name):
-    return hashlib.sha256(f"{seed}:{name}".encode("utf-8")).hexdigest()
-
-
-# -----------------------------------------------------------------------------
-# The tokenizer of a prepared corpus: its copy there, and its training.
-
+SHARD_TOKENS = 1 << 27
+OVERLAP_LIMIT = 0.05
+_READ_TOKENS = 1 << 20
+_LOCK = ".lock"
 _IDENTITY = "identity.json"
-_TRAINERS = {
-    "bpe": train_vocabulary.train_bpe,
-    "wordpiece": train_vocabulary.train_wordpiece,
-}
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What turns books into a corpus: the vocabulary and the split.
+
+    Attributes:
+        tokenizer: Tokenizer; None trains one on the training books.
+        tokenizer_type: "bpe" or "wordpiece", for training.
+        vocabulary_size: int, for training.
+        held_out_fraction: float in [0, 1), share of books held out.
+        split_seed: int, chooses the held-out books.
+        held_out_books: tuple of str, names of the held-out books; None: they
+            are chosen by fraction and seed.
+    """
+
+    tokenizer: object = None
+    tokenizer_type: str | None = None
+    vocabulary_size: int | None = None
+    held_out_fraction: float = 0
+    split_seed: int = 0
+    held_out_books: tuple | None = None
+
+    def __post_init__(self):
+        self.held_out([])  # complains of a wrong fraction before any work
+        trainers = train_vocabulary.TRAINERS
+        if self.tokenizer is None and self.tokenizer_type not in trainers:
+            raise InputError(
+                f"`tokenizer_type` is {self.tokenizer_type!r}: set one of "
+                f"{', '.join(trainers)}"
+            )
+
+    @property
+    def split(self):
+        """Everything that decides on the split, as a list for JSON."""
+        named = self.held_out_books
+        return [
+            self.held_out_fraction,
+            self.split_seed,
+            *([] if named is None else [sorted(named)]),
+        ]
+
+    @property
+    def identity(self):
+        """Everything that decides on the corpus, as a list for JSON."""
+        vocabulary = [self.tokenizer_type, self.vocabulary_size]
+        if self.tokenizer is not None:
+            vocabulary = [self.tokenizer.sha256]
+        return [vocabulary, *self.split]
+
+    def held_out(self, names):
+        """Return those of the names of books that are held out."""
+        if self.held_out_books is not None and names:
+            return split.find(names, self.held_out_books)
+        return split.choose(
+            names, fraction=self.held_out_fraction, seed=self.split_seed
+        )
+
+
+def prepare(
+    files,
+    directory,
+    recipe,
+    *,
+    shard_tokens=SHARD_TOKENS,
+    piece_bytes=books.PIECE_BYTES,
+    encode_pieces=encode.encode_pieces,
+    wait=False,
+):
+    """Tokenise books into `directory`; resume where a killed run stopped.
+
+    Files that are not books are skipped, logged and listed in the index.
+    Memory is bounded by a few pieces of text per process.
+
+    Args:
+        files: dict from name to path (`books.find_books`), or list of files
+            and folders.
+        directory: path of the folder to fill.
+        recipe: Recipe.
+        shard_tokens: int, ids of a full shard.
+        piece_bytes: int, text that a process takes at once.
+        encode_pieces: `encode.encode_pieces` or a
+            `beam_encoding.BeamEncoding`.
+        wait: bool. Wait for another process that prepares this folder,
+            instead of refusing.
+
+    Returns:
+        Shards.
+
+    Raises:
+        InputError: no book is usable, another process prepares this folder,
+            or it holds a different corpus.
+    """
+    if not isinstance(files, dict):
+        files = books.find_books(files)
+    found, skipped = books.check_all(files)
+    recipe.held_out([book.name for book in found])
+    directory = files_lib.make_folder(directory)
+    with exclusive(directory, wait=wait):
+        tokenizer = recipe.tokenizer or train_tokenizer(
+            found, directory, recipe
+        )
+        identity = [
+            *(shards.FORMAT, tokenizer.sha256, *recipe.split[:2]),
+            *(shard_tokens, piece_bytes),
+            [(book.name, book.sha256) for book in found],
+            *recipe.split[2:],
+        ]
+        request = files_lib.sha256_of_json(identity)
+        if shards.is_prepared(directory):
+            return _open_same(directory, request)
+        save_tokenizer(tokenizer, directory)
+        dtype = shards.token_dtype(tokenizer.vocabulary_size)
+        with shards.ShardWriter(
+            directory, dtype=dtype, shard_tokens=shard_tokens, request=request
+        ) as writer:
+            tasks = encode.tasks_of(found, piece_bytes)
+            left = tasks[len(writer.records) :]
+            _write(writer, tasks, left, encode_pieces(left, tokenizer, dtype))
+            listed, without_text = _listed(found, writer.records, shard_tokens)
+            skipped = [*skipped, *without_text]
+            if not listed:
+                raise InputError(f"no text in any of {len(skipped)} files")
+            index = {
+                "format": shards.FORMAT,
+                "request": request,
+                "vocabulary_size": tokenizer.vocabulary_size,
+                "dtype": dtype,
+                "tokenizer": {
+                    "type": tokenizer.type,
+                    "sha256": tokenizer.sha256,
+                },
+                "held_out_fraction": recipe.held_out_fraction,
+                "seed": recipe.split_seed,
+                "total": None,
+                "shard_tokens": shard_tokens,
+                "shards": writer.finish(),
+                "skipped": sorted(skipped, key=lambda file: file["name"]),
+                "books": listed,
+            }
+            if recipe.held_out_books is not None:
+                index["held_out_books"] = sorted(recipe.held_out_books)
+            _split(directory, index, recipe)
+            index["total"] = _totals(listed, skipped)
+            text = json.dumps(index, indent=1, ensure_ascii=False)
+            files_lib.write_atomic(directory / shards.INDEX, text + "\n")
+            writer.remove_journal()
+        return shards.Shards(directory, index)
+
+
+def exclusive(directory, *, wait):
+    """Hold the lock of a folder being prepared (`files.exclusive`).
+
+    It is not the lock of a workdir, so that a run may prepare its own.
+    """
+    return files_lib.exclusive(directory, name=_LOCK, wait=wait)
+
+
+def _open_same(directory, request):
+    prepared = shards.Shards.open(directory)
+    if prepared.index["request"] != request:
+        raise InputError(
+            f"{directory} holds a corpus prepared from other books or with "
+            "other settings: choose another folder"
+        )
+    logging.info("%s is already prepared", directory)
+    return prepared
+
+
+def _write(writer, tasks, left, encoded):
+    """Append the ids of the pieces `left` of all `tasks` to the shards."""
+    total = encode.total_bytes(tasks)
+    done = total - encode.total_bytes(left)
+    with console.bar("tokenising books", total, done=done) as advance:
+        for (ids, words), (book, piece) in zip(encoded, left, strict=True):
+            writer.append(ids, book=book.name, words=words)
+            advance(piece.end - piece.start)
+
+
+def _listed(found, records, shard_tokens):
+    """Return (books for the index, all in training; skipped files)."""
+    tokens, words = collections.Counter(), collections.Counter()
+    for record in records:
+        tokens[record["book"]] += record["tokens"]
+        words[record["book"]] += record["words"]
+    listed, skipped, place = [], [], 0
+    for book in found:
+        if not tokens[book.name]:
+            logging.warning("skipped %s: no text in it", book.name)
+            skipped.append({"name": book.name, "reason": "no text in it"})
+            continue
+        listed.append(
+            {
+                "name": book.name,
+                "sha256": book.sha256,
+                "split": "train",
+                "shard": place // shard_tokens,
+                "offset": place % shard_tokens,
+                "tokens": tokens[book.name],
+                "words": words[book.name],
+            }
+        )
+        place += tokens[book.name]
+    return listed, skipped
+
+
+def _split(directory, index, recipe):
+    """Set "split" and "overlap" of the books in an index."""
+    listed = {book["name"]: book for book in index["books"]}
+    everything = shards.Split(directory, index, index["books"])
+    number = {name: i for i, name in enumerate(listed)}
+
+    def read(name):
+        for start in range(0, listed[name]["tokens"], _READ_TOKENS):
+            yield everything.read(number[name], start, start + _READ_TOKENS)
+
+    # Books that were named stay held out, whatever they share.
+    is_named = recipe.held_out_books is not None
+    kept, moved = split.overlaps(
+        recipe.held_out(list(listed)),
+        list(listed),
+        read,
+        limit=1.0 if is_named else OVERLAP_LIMIT,
+    )
+    for name, overlap in (kept | moved).items():
+        listed[name]["overlap"] = round(overlap, 6)
+        if name in kept:
+            listed[name]["split"] = "held_out"
+        if overlap > OVERLAP_LIMIT and (is_named or name in moved):
+            logging.warning(
+                "%s is %sheld out: %.0f %% of it occurs in other books",
+                *(name, "" if name in kept else "not ", 100 * overlap),
+            )
+
+
+def _totals(listed, skipped):
+    total = {
+        "books": len(listed),
+        "skipped": len(skipped),
+        "tokens": sum(book["tokens"] for book in listed),
+        "words": sum(book["words"] for book in listed),
+    }
+    for name in ("train", "held_out"):
+        tokens = [b["tokens"] for b in listed if b["split"] == name]
+        total[f"{name}_books"] = len(tokens)
+        total[f"{name}_tokens"] = sum(tokens)
+    return total
 
 
 def save_tokenizer(tokenizer, directory, *, training_sha256=None):
-    """Write `directory`/tokenizer, unless it is there; it is whole or absent.
+    """Write `directory`/tokenizer, whole or not at all, unless it is there.
 
     Args:
         tokenizer: Tokenizer.
@@ -184,9 +291,9 @@ def save_tokenizer(tokenizer, directory, *, training_sha256=None):
     temporary.mkdir()
     tokenizer.save(temporary)
     identity = {"sha256": tokenizer.sha256, "training_sha256": training_sha256}
-    files.write_atomic(temporary / _IDENTITY, json.dumps(identity) + "\n")
+    files_lib.write_atomic(temporary / _IDENTITY, json.dumps(identity) + "\n")
     os.replace(temporary, folder)
-    files.sync(directory)
+    files_lib.sync(directory)
 
 
 def load_tokenizer(directory, *, sha256):
@@ -195,7 +302,7 @@ def load_tokenizer(directory, *, sha256):
     Raises:
         InputError: it is not the one with hash `sha256`.
     """
-    folder = directory / shards.TOKENIZER
+    folder = pathlib.Path(directory) / shards.TOKENIZER
     tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
     if tokenizer.sha256 != sha256:
         raise InputError(
@@ -205,53 +312,34 @@ def load_tokenizer(directory, *, sha256):
     return tokenizer
 
 
-def check_tokenizer(tokenizer_type):
-    """Raise InputError where `tokenizer_type` cannot be trained."""
-    if tokenizer_type not in _TRAINERS:
-        raise InputError(
-            f"TOKENIZER_TYPE is {tokenizer_type!r}: give one of "
-            f"{', '.join(_TRAINERS)}"
-        )
-
-
-def train_tokenizer(
-    scan,
-    directory,
-    *,
-    tokenizer_type,
-    vocabulary_size,
-    held_out_fraction,
-    seed,
-):
+def train_tokenizer(found, directory, recipe):
     """Train a tokenizer on the training books and save it in `directory`.
 
-    A run that was stopped later finds it there and does not train again.
+    A run that was stopped afterwards finds it there and does not train again.
 
     Args:
-        scan: scanning.Scan.
+        found: list of books.Book, held-out books among them.
         directory: pathlib.Path of the folder being prepared.
-        tokenizer_type: "bpe" or "wordpiece".
-        vocabulary_size: int.
-        held_out_fraction: float, as for `prepare.choose_held_out`.
-        seed: int, as for `prepare.choose_held_out`.
+        recipe: Recipe.
 
     Returns:
         Tokenizer.
     """
-    kept_out = choose_held_out(
-        scan.names, fraction=held_out_fraction, seed=seed
+    held_out = set(recipe.held_out([book.name for book in found]))
+    training = [book for book in found if book.name not in held_out]
+    training_sha256 = files_lib.sha256_of_json(
+        [
+            *(recipe.tokenizer_type, recipe.vocabulary_size),
+            [book.sha256 for book in training],
+        ]
     )
-    sources = [s for s in scan.sources if s.name not in set(kept_out)]
-    wanted = [tokenizer_type, vocabulary_size, [s.sha256 for s in sources]]
-    training_sha256 = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()
     folder = directory / shards.TOKENIZER
     if _identity(folder).get("training_sha256") == training_sha256:
         return tokenizer_lib.Tokenizer.from_directory(folder)
-    logging.info(
-        "training a %s tokenizer on %d books", tokenizer_type, len(sources)
-    )
-    tokenizer = _TRAINERS[tokenizer_type](
-        encode.texts(sources), vocabulary_size=vocabulary_size
+    kind = recipe.tokenizer_type
+    logging.info("training a %s tokenizer on %d books", kind, len(training))
+    tokenizer = train_vocabulary.TRAINERS[kind](
+        encode.count_words(training), vocabulary_size=recipe.vocabulary_size
     )
     save_tokenizer(tokenizer, directory, training_sha256=training_sha256)
     return tokenizer
@@ -262,217 +350,3 @@ def _identity(folder):
         return json.loads((folder / _IDENTITY).read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-
-
-# -----------------------------------------------------------------------------
-# The work of `prepare` in one folder: ids, split, index.
-
-SHARD_TOKENS = 1 << 27
-PIECE_BYTES = 16 << 20
-OVERLAP_LIMIT = 0.05
-_BYTES_WORTH_PROCESSES = 8 << 20
-
-
-class Preparation:
-    """Fills one folder; the caller holds the folder's lock.
-
-    Args: as those of `corpus.prepare`, with `scan` (scanning.Scan) for the
-        files.
-    """
-
-    def __init__(
-        self,
-        scan,
-        tokenizer,
-        directory,
-        *,
-        held_out_fraction,
-        seed,
-        num_processes=None,
-        shard_tokens=SHARD_TOKENS,
-        piece_bytes=PIECE_BYTES,
-        encode_pieces=None,
-    ):
-        self._scan = scan
-        self._tokenizer = tokenizer
-        self._directory = pathlib.Path(directory)
-        self._held_out_fraction = held_out_fraction
-        self._seed = seed
-        self._num_processes = num_processes
-        self._shard_tokens = shard_tokens
-        self._piece_bytes = piece_bytes
-        self._encode_pieces = encode_pieces or self._encode_here
-        self._dtype = shards.token_dtype(tokenizer.vocabulary_size)
-        self._request = self._identity()
-
-    def run(self):
-        """Return the Shards, prepared now or before."""
-        if shards.is_prepared(self._directory):
-            return self._open_same()
-        save_tokenizer(self._tokenizer, self._directory)
-        with shards.ShardWriter(
-            self._directory,
-            dtype=self._dtype,
-            shard_tokens=self._shard_tokens,
-            request=self._request,
-        ) as writer:
-            self._encode(writer)
-            index = self._index(writer.records, writer.finish())
-            text = json.dumps(index, indent=1, ensure_ascii=False)
-            files.write_atomic(self._directory / shards.INDEX, text + "\n")
-            writer.remove_journal()
-        return shards.Shards(self._directory, index)
-
-    def _identity(self):
-        identity = [
-            shards.FORMAT,
-            self._tokenizer.sha256,
-            self._held_out_fraction,
-            self._seed,
-            self._shard_tokens,
-            self._piece_bytes,
-            [(s.name, s.sha256) for s in self._scan.sources],
-        ]
-        text = json.dumps(identity, ensure_ascii=False)
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-    def _open_same(self):
-        prepared = shards.Shards.open(self._directory)
-        if prepared.index["request"] != self._request:
-            raise InputError(
-                f"{self._directory} holds a corpus prepared from other books "
-                "or with other settings: choose another folder"
-            )
-        logging.info("%s was prepared before", self._directory)
-        return prepared
-
-    def _encode(self, writer):
-        """Bring the ids of all books into the shards."""
-        tasks = [
-            (source, piece)
-            for source in self._scan.sources
-            for piece in books.cut(source.path, self._piece_bytes)
-        ]
-        total = sum(piece.end - piece.start for _, piece in tasks)
-        done, left = tasks[: len(writer.records)], tasks[len(writer.records) :]
-        encoded = self._encode_pieces(left, self._tokenizer, self._dtype)
-        before = sum(piece.end - piece.start for _, piece in done)
-        with console.bar("tokenising books", total, done=before) as advance:
-            for (ids, words), (source, piece) in zip(
-                encoded, left, strict=True
-            ):
-                writer.append(ids, book=source.name, words=words)
-                advance(piece.end - piece.start)
-
-    def _encode_here(self, tasks, tokenizer, dtype):
-        return encode.encode_pieces(
-            tasks, tokenizer, dtype, num_processes=self._processes(tasks)
-        )
-
-    def _processes(self, tasks):
-        if self._num_processes is not None:
-            return self._num_processes
-        if sum(p.end - p.start for _, p in tasks) < _BYTES_WORTH_PROCESSES:
-            return 1
-        return max(1, min(len(os.sched_getaffinity(0)), len(tasks)))
-
-    def _index(self, records, stored):
-        found, skipped = self._books(records)
-        self._split(found, stored)
-        total = {
-            "books": len(found),
-            "skipped": len(skipped),
-            "tokens": sum(book["tokens"] for book in found),
-            "words": sum(book["words"] for book in found),
-        }
-        for split in ("train", "held_out"):
-            of_split = [book for book in found if book["split"] == split]
-            total[f"{split}_books"] = len(of_split)
-            total[f"{split}_tokens"] = sum(b["tokens"] for b in of_split)
-        return {
-            "format": shards.FORMAT,
-            "request": self._request,
-            "vocabulary_size": self._tokenizer.vocabulary_size,
-            "dtype": self._dtype,
-            "tokenizer": {
-                "type": self._tokenizer.type,
-                "sha256": self._tokenizer.sha256,
-            },
-            "held_out_fraction": self._held_out_fraction,
-            "seed": self._seed,
-            "total": total,
-            "shard_tokens": self._shard_tokens,
-            "shards": stored,
-            "skipped": skipped,
-            "books": found,
-        }
-
-    def _books(self, records):
-        """Return (books without their split, skipped files)."""
-        hashes = {source.name: source.sha256 for source in self._scan.sources}
-        sums = {name: [0, 0] for name in hashes}
-        for record in records:
-            sums[record["book"]][0] += record["tokens"]
-            sums[record["book"]][1] += record["words"]
-        found, skipped, place = [], list(self._scan.skipped), 0
-        for name, (tokens, words) in sums.items():
-            if not tokens:
-                logging.warning("skipped %s: no text in it", name)
-                skipped.append({"name": name, "reason": "no text in it"})
-                continue
-            shard, offset = divmod(place, self._shard_tokens)
-            found.append(
-                {
-                    "name": name,
-                    "sha256": hashes[name],
-                    "split": "train",
-                    "shard": shard,
-                    "offset": offset,
-                    "tokens": tokens,
-                    "words": words,
-                }
-            )
-            place += tokens
-        if not found:
-            raise InputError(f"no text in any of {len(skipped)} files")
-        return found, sorted(skipped, key=lambda entry: entry["name"])
-
-    def _split(self, found, stored):
-        """Set "split" and "overlap" of the books."""
-        names = [book["name"] for book in found]
-        chosen = choose_held_out(
-            names, fraction=self._held_out_fraction, seed=self._seed
-        )
-        everything = shards.Split(
-            self._directory,
-            {
-                "shard_tokens": self._shard_tokens,
-                "dtype": self._dtype,
-                "shards": stored,
-            },
-            found,
-        )
-        number = {name: i for i, name in enumerate(names)}
-        kept, moved = keep_new_books(
-            chosen,
-            names,
-            lambda name: _blocks(everything, number[name]),
-            limit=OVERLAP_LIMIT,
-        )
-        for name, overlap in moved.items():
-            logging.warning(
-                "%s is not held out: %.0f %% of it stands in other books",
-                name,
-                100 * overlap,
-            )
-        for book in found:
-            if book["name"] in kept:
-                book["split"] = "held_out"
-                book["overlap"] = round(kept[book["name"]], 6)
-            elif book["name"] in moved:
-                book["overlap"] = round(moved[book["name"]], 6)
-
-
-def _blocks(split, book, *, tokens=1 << 20):
-    for start in range(0, int(split.lengths[book]), tokens):
-        yield np.asarray(split.read(book, start, start + tokens))

@@ -6,10 +6,11 @@ A prepared folder holds
     shard_00000.bin ... ids, little-endian, one book after the other
     tokenizer/          the tokenizer that made the ids
 
-Every shard but the last has `shard_tokens` ids, so a book's place in the
-corpus tells its shard; a long book runs on into the next shard.
+Every shard but the last has `shard_tokens` ids, so the position of a book in
+the corpus gives its shard; long books continue in the next shard.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -20,18 +21,16 @@ from gpt1_keras import files
 from gpt1_keras.data import batches
 from gpt1_keras.errors import InputError
 
-# -----------------------------------------------------------------------------
-# A prepared corpus on disk: token ids of whole books in memory-mapped shards.
-
 FORMAT = 1
 INDEX = "index.json"
+JOURNAL = "journal.jsonl"
 TOKENIZER = "tokenizer"
 _VERIFIED = ".verified.json"
 _ALWAYS_HASHED_BYTES = 512 << 20
 
 
 def token_dtype(vocabulary_size):
-    """Return "uint16" where every id of the vocabulary fits, else "uint32"."""
+    """Return "uint16" if every id of the vocabulary fits, else "uint32"."""
     return "uint16" if vocabulary_size <= 1 << 16 else "uint32"
 
 
@@ -41,7 +40,7 @@ def shard_name(number):
 
 
 def is_prepared(directory):
-    """Whether `directory` holds a complete prepared corpus."""
+    """Return whether `directory` holds a complete prepared corpus."""
     return (pathlib.Path(directory) / INDEX).is_file()
 
 
@@ -65,17 +64,17 @@ class Shards:
     def open(cls, directory, *, tokenizer_sha256=None):
         """Open a prepared folder and verify it.
 
-        Shards of together less than 512 MiB are hashed on every opening;
-        larger ones when size or time of a shard has changed since the last
+        Shards of less than 512 MiB in total are hashed on every opening;
+        larger ones if the size or time of a shard has changed since the last
         verification.
 
         Args:
             directory: path of the prepared folder.
-            tokenizer_sha256: str or None. The tokenizer that is to be used.
+            tokenizer_sha256: str. The tokenizer that is required, if any.
 
         Raises:
-            InputError: no or a broken index, a missing or changed shard, or
-                another tokenizer.
+            InputError: the index is missing or damaged, a shard is missing or
+                changed, or the tokenizer is a different one.
         """
         directory = pathlib.Path(directory)
         index = _read_index(directory)
@@ -83,14 +82,14 @@ class Shards:
         if tokenizer_sha256 not in (None, used):
             raise InputError(
                 f"{directory} was prepared with another tokenizer "
-                f"({used[:12]}, given {tokenizer_sha256[:12]}): give that "
+                f"({used[:12]}, given {tokenizer_sha256[:12]}): set its "
                 "VOCABULARY and MERGES or prepare the books again"
             )
         _verify(directory, index)
         return cls(directory, index)
 
     def summary(self):
-        """Return one line about the corpus."""
+        """Return a description of the corpus in one line."""
         total = self.index["total"]
         return (
             f"{total['books']:,} books, {total['tokens']:,} tokens, "
@@ -150,7 +149,7 @@ class Split:
         book, start = np.asarray(book), np.asarray(start)
         inside = (start >= 0) & (start + length <= self.lengths[book])
         if not inside.all():
-            raise ValueError("a window reaches over the border of its book")
+            raise ValueError("a window crosses the border of its book")
         ids = np.empty((len(book), length), np.int32)
         for row, offset in enumerate((self._offsets[book] + start).tolist()):
             self._read_into(ids[row], offset)
@@ -159,7 +158,7 @@ class Split:
     def read(self, book, start, end):
         """Return tokens `start` to `end` of one book as int32 `[end - start]`.
 
-        `end` may lie behind the book's end; what is there is returned.
+        An `end` beyond the end of the book is truncated.
         """
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
@@ -185,18 +184,20 @@ class Split:
 def _read_index(directory):
     path = directory / INDEX
     if not path.is_file():
-        raise InputError(f"{directory} holds no {INDEX}: prepare books first")
+        raise InputError(
+            f"{directory} holds no {INDEX}: prepare books there first"
+        )
     try:
         index = json.loads(path.read_text("utf-8"))
         if index["format"] != FORMAT:
             raise InputError(
-                f"{path} has format {index['format']}, this program reads "
+                f"{path} has format {index['format']}, this version reads "
                 f"{FORMAT}: prepare the books again"
             )
         held = sum(book["tokens"] for book in index["books"])
         stored = sum(shard["tokens"] for shard in index["shards"])
         if not held == stored == index["total"]["tokens"]:
-            raise ValueError("its numbers of tokens disagree")
+            raise ValueError("its token counts disagree")
         index["tokenizer"]["sha256"]
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):
@@ -223,11 +224,10 @@ def _verify(directory, index):
             )
         total += state.st_size
         states[shard["file"]] = [
-            state.st_size,
-            state.st_mtime_ns,
-            shard["sha256"],
+            *(state.st_size, state.st_mtime_ns, shard["sha256"])
         ]
-    if total >= _ALWAYS_HASHED_BYTES and _was_verified(directory, states):
+    is_large = total >= _ALWAYS_HASHED_BYTES
+    if is_large and _was_verified(directory, states):
         return
     for shard in index["shards"]:
         path = directory / shard["file"]
@@ -236,8 +236,9 @@ def _verify(directory, index):
                 f"{path} is damaged, its sha256 is not that of {INDEX}: "
                 "prepare the books again"
             )
-    if total >= _ALWAYS_HASHED_BYTES:
-        _remember_verified(directory, states)
+    if is_large:
+        with contextlib.suppress(OSError):  # the folder may be read-only
+            files.write_atomic(directory / _VERIFIED, json.dumps(states))
 
 
 def _was_verified(directory, states):
@@ -247,28 +248,18 @@ def _was_verified(directory, states):
         return False
 
 
-def _remember_verified(directory, states):
-    try:
-        files.write_atomic(directory / _VERIFIED, json.dumps(states))
-    except OSError:  # a folder that may only be read is hashed each time
-        pass
-
-
-# -----------------------------------------------------------------------------
-# Appending books to shards such that a killed run continues exactly.
-
-JOURNAL = "journal.jsonl"
-
-
 class ShardWriter:
-    """Writes ids to the shards of a folder; a context manager.
+    """Appends ids to the shards of a folder; resumes after a kill.
+
+    A context manager. The journal has a line for each piece whose ids are on
+    the disk; whatever the shards hold beyond it is removed on opening.
 
     Args:
         directory: pathlib.Path of the folder.
         dtype: "uint16" or "uint32".
         shard_tokens: int, ids of a full shard.
-        request: str, identity of what is written; a journal of another
-            request is thrown away with its shards.
+        request: str, identity of what is written; the journal of a different
+            request is discarded with its shards.
 
     Attributes:
         records: list of dicts, the pieces written so far, in order.
@@ -284,7 +275,7 @@ class ShardWriter:
         self.tokens = sum(record["tokens"] for record in self.records)
         if not self.records:
             self._journal_path.write_bytes(_line({"request": request}))
-        self._cut_back()
+        self._truncate()
         self._journal = open(self._journal_path, "ab")
 
     def __enter__(self):
@@ -294,11 +285,11 @@ class ShardWriter:
         self._journal.close()
 
     def append(self, ids, **record):
-        """Append the ids of one piece; on return they are on the disk.
+        """Append the ids of a piece; on return they are on the disk.
 
         Args:
             ids: integer array `[n]`.
-            **record: what the journal is to say about the piece.
+            **record: what the journal records about the piece.
         """
         ids = np.ascontiguousarray(ids, self._dtype)
         done = 0
@@ -318,31 +309,30 @@ class ShardWriter:
         self.tokens += len(ids)
 
     def finish(self):
-        """Return the shards as dicts of file, tokens and sha256."""
-        finished = []
-        for number in range(self._num_shards()):
-            start = number * self._shard_tokens
-            finished.append(
-                {
-                    "file": shard_name(number),
-                    "tokens": min(self.tokens - start, self._shard_tokens),
-                    "sha256": files.sha256(self._path(number)),
-                }
-            )
-        return finished
+        """Return a dict of file, tokens and sha256 for each shard."""
+        return [
+            {
+                "file": shard_name(number),
+                "tokens": tokens,
+                "sha256": files.sha256(self._path(number)),
+            }
+            for number, tokens in enumerate(self._sizes(self.tokens))
+        ]
 
     def remove_journal(self):
-        """Call when the index stands: nothing is left to continue."""
+        """Remove the journal, once the index is written."""
         self._journal_path.unlink()
 
     def _path(self, number):
         return self._directory / shard_name(number)
 
-    def _num_shards(self):
-        return -(-self.tokens // self._shard_tokens)
+    def _sizes(self, tokens):
+        """Return the ids of each shard of a corpus of `tokens` ids."""
+        full, rest = divmod(tokens, self._shard_tokens)
+        return [self._shard_tokens] * full + ([rest] if rest else [])
 
     def _recover(self, request):
-        """Return the journal's records; cut off a line half written."""
+        """Return the records of the journal; remove a half-written line."""
         if not self._journal_path.exists():
             return []
         records, valid = [], 0
@@ -361,27 +351,22 @@ class ShardWriter:
         return records[1:] if self._holds(records[1:]) else []
 
     def _holds(self, records):
-        """Whether the shards have at least the ids of `records`."""
-        tokens = sum(record["tokens"] for record in records)
-        for number in range(-(-tokens // self._shard_tokens)):
-            path = self._path(number)
-            expected = min(
-                tokens - number * self._shard_tokens, self._shard_tokens
-            )
-            size = path.stat().st_size if path.exists() else 0
-            if size < expected * self._dtype.itemsize:
-                return False
-        return True
+        """Return whether the shards have at least the ids of `records`."""
+        sizes = self._sizes(sum(record["tokens"] for record in records))
+        paths = [self._path(number) for number in range(len(sizes))]
+        return all(
+            path.exists()
+            and path.stat().st_size >= tokens * self._dtype.itemsize
+            for path, tokens in zip(paths, sizes)
+        )
 
-    def _cut_back(self):
+    def _truncate(self):
+        """Remove the ids that the journal does not record."""
+        sizes = self._sizes(self.tokens)
         for path in self._directory.glob("shard_*.bin"):
             number = int(path.stem.removeprefix("shard_"))
-            kept = min(
-                max(self.tokens - number * self._shard_tokens, 0),
-                self._shard_tokens,
-            )
-            if kept:
-                os.truncate(path, kept * self._dtype.itemsize)
+            if number < len(sizes):
+                os.truncate(path, sizes[number] * self._dtype.itemsize)
             else:
                 path.unlink()
 

@@ -1,7 +1,7 @@
-"""Where the windows of T tokens lie in the books, in pure numpy.
+"""Windows of T tokens in books: which tokens a step reads, in pure numpy.
 
-Training windows are a function of (seed, step); held-out windows slide over
-each book such that every token but the book's first is scored once.
+Training windows are a function of (seed, step). Held-out windows slide over
+each book so that every token but the first of the book is scored once.
 """
 
 import dataclasses
@@ -11,15 +11,12 @@ from absl import logging
 
 from gpt1_keras.errors import InputError
 
-# -----------------------------------------------------------------------------
-# A keyed pseudo-random permutation of 0 .. n-1, one element at a time.
-
 _ROUNDS = 6
 _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def mix(values):
-    """Scramble uint64 `[n]` into uint64 `[n]` (splitmix64's finaliser)."""
+    """Hash uint64 `[n]` to uint64 `[n]` (the finaliser of splitmix64)."""
     values = values + np.uint64(_GOLDEN)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(
         0xBF58476D1CE4E5B9
@@ -48,12 +45,12 @@ def hash_of(*parts):
 
 
 def permute(positions, size, keys):
-    """Return where a permutation of 0 .. size-1 takes `positions`.
+    """Apply a keyed pseudo-random permutation of 0 .. size-1 to `positions`.
 
     Args:
         positions: integer `[n]`, each in 0 .. size-1.
         size: int, at least 1.
-        keys: uint64 `[n]` or `[1]`; each key is another permutation.
+        keys: uint64 `[n]` or `[1]`; each key gives another permutation.
 
     Returns:
         int64 `[n]`.
@@ -69,7 +66,7 @@ def permute(positions, size, keys):
 
 
 def _feistel(values, keys, half):
-    """Permute the numbers of 2 * `half` bits: uint64 `[n]` -> `[n]`."""
+    """Permute the numbers of 2 * `half` bits: uint64 `[n]` to `[n]`."""
     bits, mask = np.uint64(half), np.uint64((1 << half) - 1)
     left, right = values >> bits, values & mask
     for turn in range(_ROUNDS):
@@ -77,10 +74,6 @@ def _feistel(values, keys, half):
         mixed = mix(right ^ mix(keys + np.uint64(turn)))
         left, right = right, left ^ (mixed & mask)
     return (left << bits) | right
-
-
-# -----------------------------------------------------------------------------
-# Where the windows of T tokens lie in the books, in pure numpy.
 
 
 class TrainingWindows:
@@ -91,23 +84,24 @@ class TrainingWindows:
 
         clip(r + (i - 1) * T, 0, n - T)     for i = 0 .. n // T
 
-    so that they tile the book from a random place, and its first tokens are
-    seen once more. Where that would leave many tokens of the end unseen
-    (2 * r < n % T), i runs from 1 instead and leaves out the first r tokens.
-    So every token is seen once an epoch, those within T of a book's ends
+    so that they tile the book from a random offset, and its first tokens are
+    seen once more. If that would leave many tokens of the end unseen
+    (2 * r < n % T), i runs from 1 instead and skips the first r tokens.
+    So every token is seen once an epoch; those within T of the ends of a book
     between half and twice as often. A keyed permutation orders the windows.
 
     Args:
-        lengths: int `[N]`, tokens of each book; shorter books than T are not
+        lengths: int `[N]`, tokens of each book; books shorter than T are not
             used.
         sequence_length: int, T, at least 2.
         seed: int.
 
     Attributes:
         books: int64 `[R]`, the books that are used.
-        borders: int64 `[R + 1]`, the number of each one's first window in an
-            epoch, book by book, and at the end of all windows.
-        num_windows: int, windows of one epoch.
+        borders: int64 `[R + 1]`, the number of the first window of each used
+            book, with the windows of an epoch counted book by book; the last
+            is `num_windows`.
+        num_windows: int, windows of an epoch.
 
     Raises:
         InputError: no book has T tokens.
@@ -116,17 +110,19 @@ class TrainingWindows:
     def __init__(self, lengths, *, sequence_length, seed):
         lengths = np.asarray(lengths, np.int64)
         if sequence_length < 2:
-            raise InputError("a training window needs 2 tokens or more")
+            raise InputError(
+                f"the sequence length is {sequence_length}: set at least 2"
+            )
         self.books = np.flatnonzero(lengths >= sequence_length)
         if not len(self.books):
             longest = int(lengths.max(initial=0))
             raise InputError(
                 f"no training book has {sequence_length} tokens (the longest "
-                f"has {longest}): give longer books or a shorter sequence"
+                f"has {longest}): use longer books or a shorter sequence"
             )
         if num_short := len(lengths) - len(self.books):
             logging.info(
-                "%d of %d training books are shorter than %d tokens: not used",
+                "%d of %d training books are not used: shorter than %d tokens",
                 num_short,
                 len(lengths),
                 sequence_length,
@@ -153,7 +149,7 @@ class TrainingWindows:
         return self.at(numbers)
 
     def at(self, numbers):
-        """Return windows of the endless stream of epochs by their number.
+        """Return windows by their number in the endless stream of epochs.
 
         Args:
             numbers: int64 `[n]`, from 0.
@@ -167,7 +163,7 @@ class TrainingWindows:
         return self.in_order(epoch, window)
 
     def in_order(self, epoch, window):
-        """Return windows of an epoch by their number, book by book.
+        """Return windows of an epoch by their number in unshuffled order.
 
         Args:
             epoch: int64 `[n]`, from 0.
@@ -185,19 +181,17 @@ class TrainingWindows:
         return self.books[row], np.clip(start, 0, last)
 
     def _phase(self, epoch, row):
-        """Draw r: 1 .. T, but 1 .. T-1 where T would repeat a window."""
+        """Draw r from 1 .. T, or 1 .. T-1 where T would repeat a window."""
         is_multiple = self._lengths[row] % self._sequence_length == 0
-        choices = np.where(
-            is_multiple, self._sequence_length - 1, self._sequence_length
-        )
+        choices = self._sequence_length - is_multiple
         drawn = hash_of(self._seed, 1, epoch, self.books[row])
-        # The modulo's bias is below 2 ** -40 for any real T.
+        # The bias of the modulo is below 2 ** -40 for any real T.
         return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
 
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutWindows:
-    """Sliding windows, each int64 `[W]`, places inside their books.
+    """Sliding windows; each array is int64 `[W]`, positions in the book.
 
     Attributes:
         book: index of the book.
@@ -221,7 +215,7 @@ class HeldOutWindows:
 
 
 def held_out_windows(lengths, *, sequence_length, stride, limit=None):
-    """Cover books with windows that score every token but the first once.
+    """Cover books with windows that score each token but the first once.
 
         T = 4, stride = 2     tokens  0 1 2 3 4 5 6      (n = 7)
         window 0                      . x x x
@@ -235,15 +229,15 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
             nothing to score.
         sequence_length: int, T.
         stride: int in 1 .. T-1; smaller gives more context and more work.
-        limit: int or None. Takes the beginnings of the books only, about
-            this many tokens together.
+        limit: int. About how many tokens to cover, at the beginnings of all
+            books; None: all.
 
     Returns:
         HeldOutWindows, book by book.
     """
     if not 1 <= stride < sequence_length:
         raise InputError(
-            f"the held-out stride is {stride}: give 1 to "
+            f"the held-out stride is {stride}: set 1 to "
             f"{sequence_length - 1}, less than the sequence length"
         )
     lengths = np.asarray(lengths, np.int64)
@@ -269,9 +263,9 @@ def _slide(book, length, sequence_length, stride):
 
 
 def _spread(lengths, limit):
-    """Cut books to one length such that about `limit` tokens are left."""
+    """Truncate books to one length that leaves about `limit` tokens."""
     ascending = np.sort(lengths)
-    # Cutting to ascending[i] leaves this many tokens.
+    # Truncating to ascending[i] leaves this many tokens.
     before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
     remaining = len(lengths) - np.arange(len(lengths))
     kept = before + ascending * remaining

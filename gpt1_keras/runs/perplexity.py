@@ -8,6 +8,7 @@ from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import prepare
 from gpt1_keras.data import shards as shards_lib
 from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import backbone as backbone_lib
@@ -144,13 +145,7 @@ def _texts(corpus, tokenizer, split):
             "no CORPUS is given: add --set \"CORPUS = 'FILE_OR_FOLDER'\" with "
             ".txt files"
         )
-    shards, _ = corpus_lib.open_corpus(
-        corpus,
-        tokenizer=tokenizer,
-        tokenizer_type=tokenizer.type,
-        vocabulary_size=tokenizer.vocabulary_size,
-        held_out_fraction=0,
-    )
+    shards, _ = corpus_lib.open_corpus(corpus, prepare.Recipe(tokenizer))
     if split == "all":
         books = shards.index["books"]
         texts = shards_lib.Split(shards.directory, shards.index, books)

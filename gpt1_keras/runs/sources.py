@@ -10,6 +10,8 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data import corpus
+from gpt1_keras.data import prepare
+from gpt1_keras.data import split
 from gpt1_keras.sample_world import benchmarks
 from gpt1_keras.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizer_lib
@@ -31,8 +33,11 @@ class Corpus:
         merges: path of the merges of a BPE, or None.
         tokenizer_type: `"bpe"` or `"wordpiece"`, of one to be trained.
         vocabulary_size: int, of one to be trained.
-        held_out_fraction: float. Share of the books not trained on.
+        held_out_fraction: float. Share of the books held out.
         split_seed: int. Chooses these books.
+        held_out_books: list of names of books, or path of a file with one
+            name a line. They are held out instead of a share; names are
+            paths below the corpus folder.
         sample_words: int. Words of the sample corpus.
         sample_seed: int. Which sample world it tells of.
     """
@@ -46,6 +51,7 @@ class Corpus:
     vocabulary_size: checks.Count
     held_out_fraction: checks.Rate
     split_seed: checks.Seed = 0
+    held_out_books: tuple[str, ...] | checks.Path | None = None
     sample_words: checks.Count = 2_100_000
     sample_seed: checks.Seed = 0
 
@@ -63,41 +69,37 @@ class Corpus:
 
     def open(self):
         """Return (`Shards`, `Tokenizer`), prepared now if never before."""
-        tokenizer = self.tokenizer()
-        return corpus.open_corpus(
-            self._folder(tokenizer), tokenizer=tokenizer, **self._settings()
-        )
+        recipe = self._recipe()
+        return corpus.open_corpus(self._folder(recipe), recipe)
 
     def prepare(self, directory):
         """Prepare the books into `directory` and return the `Shards`."""
-        tokenizer = self.tokenizer()
-        return corpus.prepare(
-            [self._folder(tokenizer)], tokenizer, directory, **self._settings()
-        )
+        recipe = self._recipe()
+        return prepare.prepare([self._folder(recipe)], directory, recipe)
 
     def open_raw(self, pool_books):
         """Return (`RawCorpus`, `Tokenizer`), the books as they are."""
-        tokenizer = self.tokenizer()
-        # TensorFlow's own business: imported where its backend is in use.
+        # Imports TensorFlow, so only where its backend is in use.
         from gpt1_keras.data import tf_raw_text
 
+        recipe = self._recipe()
         return tf_raw_text.open_raw(
-            self._folder(tokenizer),
-            tokenizer=tokenizer,
-            pool_books=pool_books,
-            **self._settings(),
+            self._folder(recipe), recipe, pool_books=pool_books
         )
 
-    def _settings(self):
-        return {
-            "tokenizer_type": self.tokenizer_type,
-            "vocabulary_size": self.vocabulary_size,
-            "held_out_fraction": self.held_out_fraction,
-            "seed": self.split_seed,
-        }
+    def _recipe(self):
+        named = self.held_out_books
+        return prepare.Recipe(
+            tokenizer=self.tokenizer(),
+            tokenizer_type=self.tokenizer_type,
+            vocabulary_size=self.vocabulary_size,
+            held_out_fraction=self.held_out_fraction,
+            split_seed=self.split_seed,
+            held_out_books=None if named is None else split.read_names(named),
+        )
 
-    def _folder(self, tokenizer):
-        return self.corpus or self._sample(tokenizer)
+    def _folder(self, recipe):
+        return self.corpus or self._sample(recipe.tokenizer)
 
     def _sample(self, tokenizer):
         version = sample_world.source_sha256()[:8]

@@ -117,7 +117,7 @@ def _paragraphs(path):
     found = []
     for name, file in books.find_books([path]).items():
         try:
-            found += books.clean(books.read_book(file)).splitlines()
+            found += books.read_book(file).splitlines()
         except books.BrokenBook as error:
             logging.warning("%s is left out: %s", name, error)
     found = [paragraph for paragraph in found if paragraph.strip()]

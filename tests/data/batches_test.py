@@ -5,26 +5,41 @@ from gpt1_keras.data import batches
 from tests.reference import counting_books
 
 
-def assert_form(batch, size, length):
-    assert set(batch) == {"token_ids", "token_weights", "extract_position"}
-    assert batch["token_ids"].shape == (size, 1, length)
-    assert batch["token_ids"].dtype == np.int32
-    assert batch["token_weights"].shape == (size, 1, length)
-    assert batch["token_weights"].dtype == np.float32
-    assert batch["extract_position"].shape == (size, 1)
-    assert batch["extract_position"].dtype == np.int32
+def training(lengths, *, length=8, size=4):
+    return batches.TrainingBatches(
+        counting_books.CountingBooks(lengths),
+        batch_size=size,
+        sequence_length=length,
+        seed=0,
+    )
+
+
+def held_out(lengths, *, length=16, size=4, **options):
+    return batches.HeldOutBatches(
+        counting_books.CountingBooks(lengths),
+        batch_size=size,
+        sequence_length=length,
+        **options,
+    )
+
+
+def assert_form(batch, spec):
+    assert {
+        name: (value.shape, str(value.dtype)) for name, value in batch.items()
+    } == spec
 
 
 def test_training_batches():
-    make = batches.TrainingBatches(
-        counting_books.CountingBooks([50, 5, 80]),
-        batch_size=4,
-        sequence_length=8,
-        seed=0,
-    )
+    make = training([50, 5, 80])
     assert make.num_windows == 7 + 11 and make.steps_per_epoch == 4
+    assert training([8]).steps_per_epoch == 1
     batch = make(3)
-    assert_form(batch, 4, 8)
+    assert make.spec == {
+        "token_ids": ((4, 1, 8), "int32"),
+        "token_weights": ((4, 1, 8), "float32"),
+        "extract_position": ((4, 1), "int32"),
+    }
+    assert_form(batch, make.spec)
     ids = batch["token_ids"][:, 0]
     assert (np.diff(ids, axis=1) == 1).all()
     assert set((ids[:, 0] // 1000).tolist()) <= {0, 2}
@@ -35,35 +50,18 @@ def test_training_batches():
 
 
 def test_held_out_batches_table():
-    make = batches.HeldOutBatches(
-        counting_books.CountingBooks([7, 1, 3]),
-        batch_size=3,
-        sequence_length=4,
-        stride=2,
-    )
+    make = held_out([7, 1, 3], length=4, size=3, stride=2)
     assert len(make) == 2 and make.num_scored == 6 + 2
     first, second = make(0), make(1)
-    assert_form(first, 3, 4)
-    assert first["token_ids"][:, 0].tolist() == [
-        [0, 1, 2, 3],
-        [2, 3, 4, 5],
-        [3, 4, 5, 6],
-    ]
-    assert first["token_weights"][:, 0].tolist() == [
-        [0, 1, 1, 1],
-        [0, 0, 1, 1],
-        [0, 0, 0, 1],
-    ]
-    assert second["token_ids"][:, 0].tolist() == [
-        [2000, 2001, 2002, 0],
-        [0] * 4,
-        [0] * 4,
-    ]
-    assert second["token_weights"][:, 0].tolist() == [
-        [0, 1, 1, 0],
-        [0] * 4,
-        [0] * 4,
-    ]
+    assert_form(first, make.spec)
+    ids = [[0, 1, 2, 3], [2, 3, 4, 5], [3, 4, 5, 6]]
+    weights = [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
+    assert first["token_ids"][:, 0].tolist() == ids
+    assert first["token_weights"][:, 0].tolist() == weights
+    padding = [[0] * 4] * 2
+    ids, weights = [2000, 2001, 2002, 0], [0, 1, 1, 0]
+    assert second["token_ids"][:, 0].tolist() == [ids, *padding]
+    assert second["token_weights"][:, 0].tolist() == [weights, *padding]
     assert second["extract_position"].tolist() == [[2], [0], [0]]
     with pytest.raises(IndexError):
         make(2)
@@ -71,12 +69,7 @@ def test_held_out_batches_table():
 
 def test_held_out_scores_every_token_once():
     lengths = [33, 2, 100, 16]
-    make = batches.HeldOutBatches(
-        counting_books.CountingBooks(lengths),
-        batch_size=5,
-        sequence_length=16,
-        stride=7,
-    )
+    make = held_out(lengths, size=5, stride=7)
     scored = []
     for step in range(len(make)):
         batch = make(step)
@@ -87,22 +80,7 @@ def test_held_out_scores_every_token_once():
     assert sorted(scored) == expected and make.num_scored == len(expected)
 
 
-def test_limit():
-    make = batches.HeldOutBatches(
-        counting_books.CountingBooks([500, 500]),
-        batch_size=4,
-        sequence_length=16,
-        stride=8,
-        limit=100,
-    )
-    assert make.num_scored == 98
-
-
-def test_no_held_out_books():
-    make = batches.HeldOutBatches(
-        counting_books.CountingBooks([]),
-        batch_size=4,
-        sequence_length=16,
-        stride=8,
-    )
-    assert len(make) == 0 and make.num_scored == 0
+def test_limit_and_no_books():
+    assert held_out([500, 500], stride=8, limit=100).num_scored == 98
+    nothing = held_out([], stride=8)
+    assert len(nothing) == 0 and nothing.num_scored == 0

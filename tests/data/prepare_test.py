@@ -1,5 +1,5 @@
+import functools
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -9,14 +9,14 @@ import time
 import numpy as np
 import pytest
 
-from gpt1_keras import files
 from gpt1_keras.data import books
-from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
+from gpt1_keras.data import split
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import tokenizer as tokenizer_lib
+from gpt1_keras.text import train_vocabulary
 from tests.reference import letter_tokenizer
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -38,21 +38,22 @@ def write_books(folder, count=12):
 
 
 @pytest.fixture
-def books_folder(tmp_path):
+def folder(tmp_path):
     return write_books(tmp_path / "books")
 
 
-def prepare_letters(books_folder, directory, **changes):
-    settings = {
-        "held_out_fraction": 0.1,
-        "seed": 0,
-        "num_processes": 1,
-        "shard_tokens": 1000,
-        "piece_bytes": 1000,
-    }
+def prepare_letters(folder, directory, *, num_processes=1, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
-    return corpus_lib.prepare(
-        [books_folder], tokenizer, directory, **{**settings, **changes}
+    recipe = {"held_out_fraction": 0.1} | recipe
+    return prepare.prepare(
+        [folder],
+        directory,
+        prepare.Recipe(tokenizer, **recipe),
+        shard_tokens=1000,
+        piece_bytes=1000,
+        encode_pieces=functools.partial(
+            encode.encode_pieces, num_processes=num_processes
+        ),
     )
 
 
@@ -67,90 +68,103 @@ def contents(directory):
 def tokens_of(prepared):
     found = {}
     for name in ("train", "held_out"):
-        split = prepared.split(name)
-        for book, length in enumerate(split.lengths):
-            found[split.names[book]] = split.read(book, 0, length).tolist()
+        part = prepared.split(name)
+        for book, length in enumerate(part.lengths):
+            found[part.names[book]] = part.read(book, 0, length).tolist()
     return found
 
 
-def expected_ids(path):
-    return [ord(c) for c in path.read_text() if c != " "]
-
-
-def test_every_book_is_in_the_shards(books_folder, tmp_path):
-    prepared = prepare_letters(books_folder, tmp_path / "out")
+def test_every_book_is_in_the_shards(folder, tmp_path):
+    prepared = prepare_letters(folder, tmp_path / "out")
+    texts = {path.name: path.read_text() for path in folder.iterdir()}
     expected = {
-        path.name: expected_ids(path) for path in books_folder.iterdir()
+        name: [ord(c) for c in text if c != " "] for name, text in texts.items()
     }
     assert tokens_of(prepared) == expected
+    assert tokens_of(shards.Shards.open(tmp_path / "out")) == expected
     assert len(prepared.index["shards"]) > 3
-    words = {book["name"]: book["words"] for book in prepared.index["books"]}
-    assert words == {
-        p.name: len(p.read_text().split()) for p in books_folder.iterdir()
-    }
+    listed = prepared.index["books"]
+    for book in listed:
+        assert book["words"] == len(texts[book["name"]].split())
+        assert ("overlap" in book) == (book["split"] == "held_out")
+        assert book.get("overlap", 0) < 0.05
     total = prepared.index["total"]
     assert total["tokens"] == sum(map(len, expected.values()))
     assert total["tokens"] == total["train_tokens"] + total["held_out_tokens"]
-    assert (total["books"], total["held_out_books"], total["skipped"]) == (
-        12,
-        1,
-        0,
-    )
-    assert all(
-        book["overlap"] < 0.05
-        for book in prepared.index["books"]
-        if book["split"] == "held_out"
-    )
-    assert tokens_of(shards.Shards.open(tmp_path / "out")) == expected
+    assert (total["books"], total["held_out_books"]) == (12, 1)
 
 
-def test_processes_make_no_difference(books_folder, tmp_path):
-    prepare_letters(books_folder, tmp_path / "one")
-    prepare_letters(books_folder, tmp_path / "two", num_processes=2)
-    assert contents(tmp_path / "one") == contents(tmp_path / "two")
-
-
-def test_broken_files_are_skipped_and_counted(books_folder, tmp_path):
-    (books_folder / "binary.txt").write_bytes(b"\x7fELF\0\0")
-    (books_folder / "empty.txt").write_bytes(b" \n")
-    (books_folder / "latin.txt").write_bytes(
-        "\n".join(["caf\xe9"] * 9).encode("latin-1")
-    )
-    (books_folder / "greek.txt").write_text(
-        "μῆνις\n", "utf-8"
-    )  # no letter the tokenizer knows
-    prepared = prepare_letters(books_folder, tmp_path / "out")
-    skipped = {
-        entry["name"]: entry["reason"] for entry in prepared.index["skipped"]
+def test_index_and_bytes_by_hand(tmp_path):
+    files = {}
+    for name, text in {"a": "abc de\nf\n", "b": "gh\n", "c": "ééé\n"}.items():
+        files[name] = tmp_path / name
+        files[name].write_text(text)
+    recipe = prepare.Recipe(letter_tokenizer.LetterTokenizer())
+    out = tmp_path / "out"
+    prepare.prepare(files, out, recipe, shard_tokens=4)
+    index = json.loads((out / "index.json").read_text())
+    counts = {"books": 2, "skipped": 1, "tokens": 9, "words": 4}
+    counts |= {"train_books": 2, "train_tokens": 9}
+    assert index["total"] == counts | {
+        "held_out_books": 0,
+        "held_out_tokens": 0,
     }
-    assert set(skipped) == {"binary.txt", "empty.txt", "greek.txt", "latin.txt"}
-    assert skipped["binary.txt"] == "binary" and skipped["empty.txt"] == "empty"
-    assert prepared.index["total"]["skipped"] == 4
+    keys = ("name", "shard", "offset", "tokens")
+    places = [tuple(book[key] for key in keys) for book in index["books"]]
+    assert places == [("a", 0, 0, 7), ("b", 1, 3, 2)]
+    assert [shard["tokens"] for shard in index["shards"]] == [4, 4, 1]
+    assert index["skipped"] == [{"name": "c", "reason": "no text in it"}]
+    assert (index["vocabulary_size"], index["dtype"]) == (128, "uint16")
+    assert (out / "shard_00001.bin").read_bytes() == b"e\0\n\0f\0g\0"
+    # The identity of a recipe: a change would orphan every prepared corpus.
+    assert index["request"] == (
+        "26144f7a841ee2fdd19d80bf8350e053413314db823c1ae08b34400bf10d0d72"
+    )
+    wide = prepare.Recipe(letter_tokenizer.LetterTokenizer(70_000))
+    prepare.prepare({"b": files["b"]}, tmp_path / "wide", wide)
+    content = (tmp_path / "wide" / "shard_00000.bin").read_bytes()
+    assert content == b"g\0\0\0h\0\0\0"
+    with pytest.raises(InputError, match="no text in any of 1 files"):
+        prepare.prepare({"c": files["c"]}, tmp_path / "none", recipe)
+
+
+def test_broken_files_are_skipped_and_counted(folder, tmp_path):
+    (folder / "binary.txt").write_bytes(b"\x7fELF\0\0")
+    # No letter that the tokenizer knows.
+    (folder / "greek.txt").write_text("μῆνις\n", "utf-8")
+    prepared = prepare_letters(folder, tmp_path / "out")
+    assert prepared.index["skipped"] == [
+        {"name": "binary.txt", "reason": "binary"},
+        {"name": "greek.txt", "reason": "no text in it"},
+    ]
+    assert prepared.index["total"]["skipped"] == 2
     assert len(tokens_of(prepared)) == 12
 
 
-def test_a_held_out_copy_is_trained_on(tmp_path):
-    folder = write_books(tmp_path / "books")
-    settings = {"held_out_fraction": 0.25, "seed": 3}
+def test_a_held_out_copy_is_trained_on_unless_it_is_named(folder, tmp_path):
+    settings = {"held_out_fraction": 0.25, "split_seed": 3}
     first = prepare_letters(folder, tmp_path / "first", **settings)
     held = first.split("held_out").names
     assert len(held) == 3
-    whole = (folder / held[0]).read_text()
     names = [*held, *first.split("train").names]
     copies = (f"collection_{number}.txt" for number in range(100))
     copy = next(
         c
         for c in copies
-        if set(prepare.choose_held_out([*names, c], fraction=0.25, seed=3))
-        == set(held)
+        if set(split.choose([*names, c], fraction=0.25, seed=3)) == set(held)
     )
-    (folder / copy).write_text(
-        whole + "\n" + paragraph(np.random.default_rng(99))
-    )
+    more = paragraph(np.random.default_rng(99))
+    (folder / copy).write_text((folder / held[0]).read_text() + "\n" + more)
     second = prepare_letters(folder, tmp_path / "second", **settings)
-    assert held[0] not in second.split("held_out").names
     moved = next(b for b in second.index["books"] if b["name"] == held[0])
     assert moved["split"] == "train" and moved["overlap"] == 1.0
+    named = prepare_letters(
+        folder, tmp_path / "named", held_out_books=tuple(held), **settings
+    )
+    assert sorted(named.split("held_out").names) == sorted(held)
+    assert named.index["held_out_books"] == sorted(held)
+    with pytest.raises(InputError, match="choose another folder"):
+        prepare_letters(folder, tmp_path / "second", held_out_books=(held[0],))
 
 
 def children(pid):
@@ -164,24 +178,18 @@ def children(pid):
     return found
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(
-    books_folder, tmp_path, request, monkeypatch
+def test_a_killed_run_resumes_to_the_same_bytes(
+    folder, tmp_path, request, monkeypatch
 ):
-    prepare_letters(books_folder, tmp_path / "whole")
+    prepare_letters(folder, tmp_path / "whole")
     whole = contents(tmp_path / "whole")
-    num_pieces = sum(
-        len(books.cut(path, 1000)) for path in books_folder.iterdir()
-    )
+    num_pieces = sum(len(books.cut(path, 1000)) for path in folder.iterdir())
     out = tmp_path / "out"
-    root = request.config.rootpath
-    command = [
-        sys.executable,
-        "-m",
-        "tests.reference.slow_prepare",
-        str(books_folder),
-        str(out),
-    ]
-    process = subprocess.Popen(command, cwd=root, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.reference.slow_prepare", folder, out],
+        cwd=request.config.rootpath,
+        stderr=subprocess.DEVNULL,
+    )
     until = time.monotonic() + 60
     journal = out / "journal.jsonl"
     while not (journal.exists() and len(journal.read_text().splitlines()) > 5):
@@ -200,7 +208,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
         "encode_piece",
         lambda *a: encoded.append(a) or encode_piece(*a),
     )
-    prepare_letters(books_folder, out)
+    prepare_letters(folder, out)
     assert contents(out) == whole
     assert len(encoded) + num_done == num_pieces
     assert len(workers) >= 2
@@ -210,149 +218,19 @@ def test_a_killed_run_goes_on_to_the_same_bytes(
         time.sleep(0.05)
 
 
-def test_a_second_run_does_nothing(books_folder, tmp_path):
-    prepare_letters(books_folder, tmp_path / "out")
-    before = (tmp_path / "out" / "shard_00000.bin").stat().st_mtime_ns
-    prepare_letters(books_folder, tmp_path / "out")
-    assert (tmp_path / "out" / "shard_00000.bin").stat().st_mtime_ns == before
-
-
-@pytest.mark.parametrize(
-    "change", [{"seed": 1}, {"held_out_fraction": 0.5}, "book"]
-)
-def test_another_corpus_is_not_overwritten(books_folder, tmp_path, change):
-    prepare_letters(books_folder, tmp_path / "out")
-    if change == "book":
-        (books_folder / "book_00.txt").write_text("Another text altogether.")
-        change = {}
-    with pytest.raises(InputError, match="choose another folder"):
-        prepare_letters(books_folder, tmp_path / "out", **change)
-
-
-def test_one_process_prepares_a_folder(books_folder, tmp_path):
-    (tmp_path / "out").mkdir()
-    with files.exclusive(tmp_path / "out", wait=False):
-        with pytest.raises(InputError, match="is being prepared by process"):
-            prepare_letters(books_folder, tmp_path / "out")
-
-
-def open_corpus(corpus, cache, **changes):
-    settings = {
-        "tokenizer_type": "bpe",
-        "vocabulary_size": 120,
-        "held_out_fraction": 0.1,
-    }
-    return corpus_lib.open_corpus(
-        corpus, cache_dir=cache, **{**settings, **changes}
-    )
-
-
-def test_a_folder_of_books_is_prepared_once(
-    books_folder, tmp_path, monkeypatch
-):
-    prepared, tokenizer = open_corpus(books_folder, tmp_path / "cache")
-    assert prepared.tokenizer_sha256 == tokenizer.sha256
-    assert prepared.vocabulary_size == tokenizer.vocabulary_size <= 120
-    name = prepared.split("train").names[0]
-    ids = tokens_of(prepared)[name]
-    assert ids == tokenizer.encode((books_folder / name).read_text())
-
-    def fail(*_, **__):
-        raise AssertionError("prepared again")
-
-    monkeypatch.setattr(corpus_lib.scanning, "scan", fail)
-    again, same = open_corpus(books_folder, tmp_path / "cache")
-    assert same.sha256 == tokenizer.sha256
-    assert again.directory == prepared.directory
-    monkeypatch.undo()
-    for changes in (
-        {"vocabulary_size": 100},
-        {"held_out_fraction": 0.4},
-        {"seed": 1},
-        {"tokenizer_type": "wordpiece"},
-    ):
-        assert (
-            open_corpus(books_folder, tmp_path / "cache", **changes)[
-                0
-            ].directory
-            != prepared.directory
-        )
-    (books_folder / "new.txt").write_text("A new book.")
-    assert (
-        open_corpus(books_folder, tmp_path / "cache")[0].directory
-        != prepared.directory
-    )
-
-
-def test_the_tokenizer_does_not_see_held_out_books(books_folder, tmp_path):
-    prepared, _ = open_corpus(books_folder, tmp_path / "cache")
-    held = prepared.split("held_out").names
-    with open(books_folder / held[0], "a") as file:
-        file.write("\n" + "@@@@@ " * 50)
-    _, tokenizer = open_corpus(books_folder, tmp_path / "cache")
-    assert "@" not in "".join(tokenizer.vocabulary)
-    with open(books_folder / prepared.split("train").names[0], "a") as file:
-        file.write("\n" + "@@@@@ " * 50)
-    _, tokenizer = open_corpus(books_folder, tmp_path / "cache")
-    assert "@" in "".join(tokenizer.vocabulary)
-
-
-def test_the_cache_is_where_the_environment_says(
-    books_folder, tmp_path, monkeypatch
-):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "there"))
-    prepared, _ = open_corpus(books_folder, None)
-    assert prepared.directory.parent == tmp_path / "there"
-
-
-def test_prepared_shards_are_a_corpus(books_folder, tmp_path):
-    made, tokenizer = open_corpus(books_folder, tmp_path / "cache")
-    opened, same = open_corpus(made.directory, None)
-    assert same.sha256 == tokenizer.sha256 and tokens_of(opened) == tokens_of(
-        made
-    )
-    opened, same = open_corpus(made.directory, None, tokenizer=tokenizer)
-    assert same is tokenizer
-    other = tokenizer_lib.Tokenizer(
-        tokenizer.vocabulary[:-1], tokenizer.merges[:-1]
-    )
-    with pytest.raises(InputError, match="prepared with another tokenizer"):
-        open_corpus(made.directory, None, tokenizer=other)
-
-
-def test_a_spoiled_tokenizer_copy_is_refused(books_folder, tmp_path):
-    made, _ = open_corpus(books_folder, tmp_path / "cache")
-    path = made.directory / "tokenizer" / "merges.txt"
-    lines = path.read_text("utf-8").split("\n")
-    lines[1], lines[2] = lines[2], lines[1]
-    path.write_text("\n".join(lines), "utf-8")
-    with pytest.raises(InputError, match="is not the tokenizer"):
-        open_corpus(made.directory, None)
-
-
-def test_no_corpus_is_one_clear_line(books_folder, tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "notes.md").write_text("x")
-    (tmp_path / "half").mkdir()
-    (tmp_path / "half" / "journal.jsonl").write_text("{}\n")
-    expected = {
-        tmp_path / "nowhere": "does not exist",
-        tmp_path / "empty": "is empty",
-        tmp_path / "other": "no .txt file and no index.json",
-        tmp_path / "half": "only in part",
-    }
-    for corpus, message in expected.items():
-        with pytest.raises(InputError, match=message) as caught:
-            open_corpus(corpus, tmp_path / "cache")
-        assert "\n" not in str(caught.value) and str(corpus) in str(
-            caught.value
-        )
-    with pytest.raises(InputError, match="TOKENIZER_TYPE"):
-        open_corpus(books_folder, tmp_path / "cache", tokenizer_type="unigram")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made a folder"):
-        open_corpus(books_folder, tmp_path / "file" / "cache")
+def test_a_prepared_folder_is_left_alone(folder, tmp_path):
+    out = tmp_path / "out"
+    prepare_letters(folder, out)
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    prepare_letters(folder, out)
+    (folder / "book_00.txt").write_text("Another text altogether.")
+    for change in ({}, {"split_seed": 1}, {"held_out_fraction": 0.5}):
+        with pytest.raises(InputError, match="choose another folder"):
+            prepare_letters(folder, out, **change)
+    with prepare.exclusive(out, wait=False):
+        with pytest.raises(InputError, match="another process is at work"):
+            prepare_letters(folder, out)
+    assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
 
 
 def test_one_book_has_nothing_held_out(tmp_path):
@@ -360,10 +238,38 @@ def test_one_book_has_nothing_held_out(tmp_path):
     prepared = prepare_letters(folder / "book_00.txt", tmp_path / "out")
     assert len(prepared.split("held_out").lengths) == 0
     assert prepared.split("train").names == ["book_00.txt"]
-    assert (
-        json.loads((tmp_path / "out" / "index.json").read_text())["total"][
-            "books"
-        ]
-        == 1
-    )
-    assert os.listdir(tmp_path / "out" / "tokenizer")
+
+
+@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
+def test_a_tokenizer_is_trained_once(tmp_path, kind, monkeypatch):
+    path = tmp_path / "book.txt"
+    path.write_text("the old man and the old cat went home\n" * 20)
+    found, _ = books.check_all({"book": path})
+
+    def train(size=60):
+        recipe = prepare.Recipe(tokenizer_type=kind, vocabulary_size=size)
+        return prepare.train_tokenizer(found, tmp_path, recipe)
+
+    first = train()
+    assert first.type == kind and 10 < first.vocabulary_size <= 60
+    assert first.decode(first.encode("The old cat")) == "the old cat"
+    monkeypatch.setattr(train_vocabulary, "TRAINERS", {kind: None})
+    assert train().sha256 == first.sha256
+    with pytest.raises(TypeError):  # another size would be trained
+        train(50)
+    loaded = prepare.load_tokenizer(tmp_path, sha256=first.sha256)
+    assert loaded.vocabulary == first.vocabulary
+    with pytest.raises(InputError, match="is not the tokenizer"):
+        prepare.load_tokenizer(tmp_path, sha256="0" * 64)
+    other = tokenizer_lib.Tokenizer([*first.vocabulary, "!"], first.merges)
+    prepare.save_tokenizer(other, tmp_path)
+    assert prepare.load_tokenizer(tmp_path, sha256=other.sha256)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["book.txt", "tokenizer"]
+
+
+def test_a_wrong_recipe_is_refused():
+    with pytest.raises(InputError, match="'unigram': set one of bpe, wordpi"):
+        prepare.Recipe(tokenizer_type="unigram")
+    with pytest.raises(InputError, match="held_out_fraction` is 2"):
+        prepare.Recipe(tokenizer_type="bpe", held_out_fraction=2)

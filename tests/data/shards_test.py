@@ -9,17 +9,31 @@ from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
 
 BOOKS = {"a": [1, 2, 3, 4, 5], "b": [6], "c": list(range(7, 20))}
+PIECES = [[1, 2, 3], [], [4, 5, 6, 7, 8, 9], [10]]
+
+
+def writer(directory, *, dtype="uint16", shard_tokens=4, request="r"):
+    return shards.ShardWriter(
+        directory, dtype=dtype, shard_tokens=shard_tokens, request=request
+    )
+
+
+def append(target, pieces):
+    for number, ids in enumerate(pieces):
+        target.append(np.array(ids, np.int64), number=number)
+
+
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 def write(directory, *, shard_tokens=4, dtype="uint16"):
+    """Write BOOKS as a prepared folder, "b" held out."""
     entries, place = [], 0
-    with shards.ShardWriter(
-        directory, dtype=dtype, shard_tokens=shard_tokens, request="r"
-    ) as writer:
-        for name, ids in BOOKS.items():
-            writer.append(np.array(ids), book=name)
-        finished = writer.finish()
-        writer.remove_journal()
+    with writer(directory, dtype=dtype, shard_tokens=shard_tokens) as target:
+        append(target, BOOKS.values())
+        finished = target.finish()
+        target.remove_journal()
     for name, ids in BOOKS.items():
         entries.append(
             {
@@ -53,17 +67,17 @@ def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
     write(tmp_path, shard_tokens=shard_tokens, dtype=dtype)
     opened = shards.Shards.open(tmp_path, tokenizer_sha256="f" * 64)
     train = opened.split("train")
-    assert train.names == ["a", "c"]
-    assert train.lengths.tolist() == [5, 13] and train.words.tolist() == [
-        10,
-        26,
-    ]
+    assert train.names == ["a", "c"] and train.lengths.tolist() == [5, 13]
+    assert train.words.tolist() == [10, 26]
     assert opened.split("held_out").names == ["b"]
     ids = train.gather(np.array([1, 0, 1]), np.array([0, 2, 10]), 3)
     assert ids.dtype == np.int32
     assert ids.tolist() == [[7, 8, 9], [3, 4, 5], [17, 18, 19]]
     assert train.read(0, 3, 99).tolist() == [4, 5]
     assert pickle.loads(pickle.dumps(train)).read(1, 0, 2).tolist() == [7, 8]
+    for start in (-1, 3):
+        with pytest.raises(ValueError, match="border"):
+            train.gather(np.array([0]), np.array([start]), 3)
 
 
 def test_bytes_are_little_endian_and_shards_full(tmp_path):
@@ -72,20 +86,8 @@ def test_bytes_are_little_endian_and_shards_full(tmp_path):
     content = (tmp_path / "shard_00000.bin").read_bytes()
     assert content[:4] == b"\x01\x00\x02\x00"
     assert index["shards"][0]["sha256"] == hashlib.sha256(content).hexdigest()
-
-
-def test_dtype_by_vocabulary():
-    assert shards.token_dtype(40_478) == "uint16"
-    assert shards.token_dtype(65_536) == "uint16"
-    assert shards.token_dtype(65_537) == "uint32"
-
-
-def test_windows_stay_inside_their_book(tmp_path):
-    write(tmp_path)
-    train = shards.Shards.open(tmp_path).split("train")
-    for start in (-1, 3):
-        with pytest.raises(ValueError, match="border"):
-            train.gather(np.array([0]), np.array([start]), 3)
+    for size, dtype in ((65_536, "uint16"), (65_537, "uint32")):
+        assert shards.token_dtype(size) == dtype
 
 
 def spoil_bit(directory):
@@ -115,16 +117,12 @@ SPOILERS = {
 @pytest.mark.parametrize("message", SPOILERS)
 def test_a_spoiled_folder_is_refused_in_one_line(tmp_path, message):
     write(tmp_path)
+    with pytest.raises(InputError, match="another tokenizer"):
+        shards.Shards.open(tmp_path, tokenizer_sha256="e" * 64)
     SPOILERS[message](tmp_path)
     with pytest.raises(InputError, match=message) as caught:
         shards.Shards.open(tmp_path)
     assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
-
-
-def test_another_tokenizer_is_refused(tmp_path):
-    write(tmp_path)
-    with pytest.raises(InputError, match="another tokenizer"):
-        shards.Shards.open(tmp_path, tokenizer_sha256="e" * 64)
 
 
 def test_large_shards_are_hashed_once(tmp_path, monkeypatch):
@@ -141,3 +139,43 @@ def test_large_shards_are_hashed_once(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="its sha256"):
         shards.Shards.open(tmp_path)
     assert len(hashed) == 1
+
+
+@pytest.mark.parametrize("done", range(len(PIECES) + 1))
+def test_writer_resumes_after_a_kill(tmp_path, done):
+    """Whatever half of the next piece reached the disk is forgotten."""
+    whole, folder = tmp_path / "whole", tmp_path / "folder"
+    whole.mkdir()
+    folder.mkdir()
+    with writer(whole) as target:
+        append(target, PIECES)
+    with writer(folder) as target:
+        append(target, PIECES[:done])
+    with open(folder / "journal.jsonl", "ab") as journal:
+        journal.write(b'{"number": 77, "tok')
+    last = max(folder.glob("shard_*.bin"), default=folder / "shard_00000.bin")
+    with open(last, "ab") as shard:
+        shard.write(b"half a")
+    (folder / "shard_00009.bin").write_bytes(b"later")
+    with writer(folder) as again:
+        sizes = [record["tokens"] for record in again.records]
+        assert sizes == [len(ids) for ids in PIECES[:done]]
+        for number in range(done, len(PIECES)):
+            again.append(np.array(PIECES[number], np.int64), number=number)
+    assert contents(folder) == contents(whole)
+
+
+def test_writer_starts_afresh(tmp_path):
+    """For another request, or where a shard is lost."""
+    with writer(tmp_path, request="old") as old:
+        append(old, [[9] * 30])
+    with writer(tmp_path) as again:
+        assert again.records == [] and again.tokens == 0
+        append(again, PIECES)
+    assert set(contents(tmp_path)) == {
+        "journal.jsonl",
+        *(f"shard_0000{number}.bin" for number in range(3)),
+    }
+    (tmp_path / "shard_00001.bin").write_bytes(b"")
+    with writer(tmp_path) as again:
+        assert again.records == []

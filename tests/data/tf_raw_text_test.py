@@ -1,10 +1,18 @@
+import collections
 import pathlib
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
+from gpt1_keras import errors
 from gpt1_keras.data import books
+from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import loaders
+from gpt1_keras.data import prepare
+from gpt1_keras.data import windows
 from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 
@@ -13,6 +21,70 @@ pytest.importorskip("tensorflow")
 from gpt1_keras.data import tf_raw_text  # noqa: E402
 
 B, T = 3, 16
+
+
+def pooled(lengths, *, seed=3, pool_books=2):
+    return tf_raw_text.PooledWindows(
+        lengths, sequence_length=8, seed=seed, pool_books=pool_books
+    )
+
+
+def stream(made, num_pools):
+    """(place of the book, share) of every window, as they are read."""
+    found = []
+    for pool in range(num_pools):
+        places = range(pool * made.pool_books, (pool + 1) * made.pool_books)
+        of_pool = [(p, share) for p in places for share in made.shares(p)]
+        found += [of_pool[i] for i in made.order(pool)]
+    return found
+
+
+@settings(max_examples=40)
+@given(
+    lengths=st.lists(st.integers(0, 90), min_size=1, max_size=6),
+    pool_books=st.integers(1, 7),
+    seed=st.integers(0, 5),
+)
+def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
+    """If the estimate is right they start where `TrainingWindows` do."""
+    lengths = [*lengths, 20]
+    made = pooled(lengths, seed=seed, pool_books=pool_books)
+    counted = windows.TrainingWindows(lengths, sequence_length=8, seed=seed)
+    num_books = sum(length >= 8 for length in lengths)
+    found = stream(made, 3 * num_books)  # three epochs or more
+    for epoch in range(2):
+        numbers = np.arange(counted.num_windows) + epoch * counted.num_windows
+        expected = collections.Counter(
+            map(tuple, np.stack(counted.at(numbers), axis=1).tolist())
+        )
+        starts = collections.Counter(
+            (made.book(place), round(share * (lengths[made.book(place)] - 8)))
+            for place, share in found
+            if place // num_books == epoch
+        )
+        assert starts == expected
+
+
+@settings(max_examples=40)
+@given(number=st.integers(0, 200), pool_books=st.integers(1, 5))
+def test_find_is_where_the_stream_has_the_window(number, pool_books):
+    made = pooled([30, 9, 50, 7, 21], pool_books=pool_books)
+    pool, place = made.find(number)
+    before = sum(len(made.order(p)) for p in range(pool))
+    assert before + place == number
+    assert 0 <= place < len(made.order(pool))
+
+
+def test_order_differs_between_pools_epochs_and_seeds():
+    made = pooled([80] * 4)
+    assert sorted(made.order(0)) == list(range(len(made.order(0))))
+    assert made.order(0).tolist() != made.order(1).tolist()
+    epochs = [[made.book(4 * e + i) for i in range(4)] for e in range(6)]
+    assert all(sorted(epoch) == [0, 1, 2, 3] for epoch in epochs)
+    assert len(set(map(tuple, epochs))) > 1
+    assert stream(made, 2) != stream(pooled([80] * 4, seed=4), 2)
+    with pytest.raises(errors.InputError, match="no training book has 8"):
+        pooled([3, 7])
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +98,29 @@ def novels(tmp_path_factory):
         encoding="utf-8",
     )
     paths = sorted(folder.iterdir())
-    texts = [books.clean(books.read_book(path)) for path in paths]
+    texts = [books.read_book(path) for path in paths]
     tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=150)
-    pieces = [p for path in paths for p in books.cut(path, 1 << 24)]
+    pieces = [piece for path in paths for piece in books.cut(path)]
     return pieces, [tokenizer.encode(text) for text in texts], tokenizer
 
 
-def make(novels, *, factor=1.0, pieces=None, seed=0):
+def make(novels, *, factor=1.0, pieces=None, lengths=None, seed=0, size=B):
     found, ids, tokenizer = novels
-    lengths = np.array([round(factor * len(i)) for i in ids])
     return tf_raw_text.RawTextBatches(
         pieces or found,
-        lengths,
+        lengths or [round(factor * len(i)) for i in ids],
         tokenizer=tokenizer,
         frequent=["the", "old"],
-        batch_size=B,
+        batch_size=size,
         sequence_length=T,
         seed=seed,
         pool_books=3,
     )
+
+
+@pytest.fixture(scope="module")
+def batches(novels):
+    return make(novels)
 
 
 def read(batches, first_step, num_steps):
@@ -53,31 +129,14 @@ def read(batches, first_step, num_steps):
     return list(dataset.as_numpy_iterator())
 
 
-@pytest.mark.parametrize("factor", [0.8, 1.0, 1.3])
-def test_windows_are_those_of_the_python_tokenizer(novels, factor):
-    """However wrong the estimate of the tokens is."""
-    batches = make(novels, factor=factor)
-    steps = batches.num_windows // B
-    rows = np.concatenate(
-        [b["token_ids"][:, 0] for b in read(batches, 0, steps)]
-    )
-    assert rows.shape == (steps * B, T)
-    texts = [" ".join(map(str, ids)) + " " for ids in novels[1]]
-    seen = [0] * len(texts)
-    for row in rows:
-        text = " ".join(map(str, row)) + " "
-        found = [i for i, whole in enumerate(texts) if text in whole]
-        assert found
-        seen[found[0]] += 1
-    assert all(seen)
+def rows_of(found):
+    return [row for batch in found for row in batch["token_ids"][:, 0].tolist()]
 
 
-def test_an_epoch_reads_every_token(novels):
-    """Where the number of tokens is known, but for the ends of books."""
-    batches = make(novels)
+def test_an_epoch_reads_every_token(novels, batches):
+    """If the number of tokens is known, except at the ends of books."""
     steps = -(-batches.num_windows // B)
-    rows = [b["token_ids"][:, 0].tolist() for b in read(batches, 0, steps)]
-    rows = {tuple(row) for batch in rows for row in batch}
+    rows = set(map(tuple, rows_of(read(batches, 0, steps))))
     for ids in novels[1]:
         starts = [
             i for i in range(len(ids) - T + 1) if tuple(ids[i : i + T]) in rows
@@ -86,51 +145,110 @@ def test_an_epoch_reads_every_token(novels):
         assert max(np.diff(starts)) <= T
 
 
-def test_any_step_is_the_same_wherever_reading_begins(novels):
-    batches = make(novels)
+@pytest.mark.parametrize("factor", [0.8, 1.3])
+def test_windows_however_wrong_the_estimate(novels, factor):
+    batches = make(novels, factor=factor)
+    texts = [" ".join(map(str, ids)) + " " for ids in novels[1]]
+    seen = [0] * len(texts)
+    for row in rows_of(read(batches, 0, batches.num_windows // B)):
+        text = " ".join(map(str, row)) + " "
+        seen[next(i for i, whole in enumerate(texts) if text in whole)] += 1
+    assert all(seen)
+
+
+def test_any_step_is_the_same_wherever_reading_begins(novels, batches):
     steps = 2 * batches.num_windows // B + 3  # into the third epoch
     everything = read(batches, 0, steps)
-    for first in (1, steps // 3, steps // 2, steps - 2):
-        for batch, expected in zip(
-            read(make(novels), first, 2), everything[first:]
-        ):
+    again = make(novels)
+    for first in (1, steps // 2, steps - 2):
+        found = read(again, first, 2)
+        for batch, expected in zip(found, everything[first:]):
             np.testing.assert_equal(batch, expected)
-    other = read(make(novels, seed=1), 0, 2)
+    other = read(make(novels, seed=1), 0, 1)
     assert (other[0]["token_ids"] != everything[0]["token_ids"]).any()
 
 
-def test_through_the_loader_with_static_shapes(novels):
-    batches = make(novels)
+def test_through_the_loader_with_static_shapes(batches):
     loaded = loaders.load(batches, first_step=2, num_steps=3)
-    spec = loaded.element_spec
-    assert spec["token_ids"].shape == (B, 1, T)
-    assert spec["token_weights"].shape == (B, 1, T)
-    assert spec["extract_position"].shape == (B, 1)
-    (batch, *_) = loaded.as_numpy_iterator()
+    shapes = {name: spec.shape for name, spec in loaded.element_spec.items()}
+    assert shapes == {
+        "token_ids": (B, 1, T),
+        "token_weights": (B, 1, T),
+        "extract_position": (B, 1),
+    }
+    batch = next(loaded.as_numpy_iterator())
     np.testing.assert_equal(batch, read(batches, 2, 1)[0])
     assert (batch["token_weights"][..., 0] == 0).all()
     assert (batch["token_weights"][..., 1:] == 1).all()
     assert (batch["extract_position"] == T - 1).all()
 
 
-def test_a_book_shorter_than_a_window_is_filled_up(novels, tmp_path):
+def test_a_book_shorter_than_a_window_is_padded(novels, tmp_path):
     path = pathlib.Path(tmp_path / "short.txt")
     path.write_text("the old captain\n")
     ids = novels[2].encode("the old captain")
     piece = books.Piece(str(path), 0, path.stat().st_size)
-    batches = tf_raw_text.RawTextBatches(
-        [piece],
-        np.array([T]),
-        tokenizer=novels[2],
-        frequent=[],
-        batch_size=1,
-        sequence_length=T,
-        seed=0,
-        pool_books=1,
-    )
-    (batch,) = read(batches, 0, 1)
+    (batch,) = read(make(novels, pieces=[piece], lengths=[T], size=1), 0, 1)
     count = len(ids)
     assert batch["token_ids"][0, 0].tolist() == ids + [0] * (T - count)
     expected = [0.0] + [1.0] * (count - 1) + [0.0] * (T - count)
     assert batch["token_weights"][0, 0].tolist() == expected
     assert batch["extract_position"].tolist() == [[count - 1]]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    return kill_run.write_books(tmp_path / "books")
+
+
+RECIPE = prepare.Recipe(
+    tokenizer_type="bpe", vocabulary_size=150, held_out_fraction=0.34
+)
+
+
+def open_raw(corpus, tmp_path, recipe=RECIPE):
+    return tf_raw_text.open_raw(
+        corpus, recipe, pool_books=2, cache_dir=tmp_path / "cache"
+    )
+
+
+def test_split_and_tokenizer_are_those_of_prepared_books(
+    corpus, tmp_path, monkeypatch
+):
+    raw, tokenizer = open_raw(corpus, tmp_path)
+    prepared, same = corpus_lib.open_corpus(
+        corpus, RECIPE, cache_dir=tmp_path / "other"
+    )
+    assert tokenizer.sha256 == same.sha256
+    ours, theirs = raw.split("held_out"), prepared.split("held_out")
+    assert sorted(ours.names) == sorted(theirs.names)
+    assert len(ours.names) == 2
+    for i, name in enumerate(ours.names):
+        place = theirs.names.index(name)
+        np.testing.assert_array_equal(
+            ours.read(i, 0, 10**6), theirs.read(place, 0, 10**6)
+        )
+        assert ours.words[i] == theirs.words[place]
+    counted = prepared.split("train").lengths
+    estimated = raw.split("train").lengths
+    np.testing.assert_allclose(sorted(estimated), sorted(counted), rtol=0.05)
+    monkeypatch.setattr(tf_raw_text, "_make_index", None)  # made only once
+    again, same = open_raw(corpus, tmp_path)
+    assert same.sha256 == tokenizer.sha256
+    options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
+    (batch,) = read(again.training_batches(**options), 0, 1)
+    assert 0 < batch["token_ids"].max() < tokenizer.vocabulary_size
+
+
+def test_nothing_held_out_and_mistakes(corpus, tmp_path):
+    recipe = prepare.Recipe(tokenizer_type="bpe", vocabulary_size=150)
+    raw, tokenizer = open_raw(corpus, tmp_path, recipe)
+    assert len(raw.split("held_out").lengths) == 0
+    assert len(raw.split("train").lengths) == 6
+    with pytest.raises(errors.InputError, match="nowhere does not exist"):
+        open_raw(tmp_path / "nowhere", tmp_path)
+    directory = tmp_path / "prepared"
+    prepare.prepare([corpus], directory, prepare.Recipe(tokenizer))
+    with pytest.raises(errors.InputError, match="holds token shards") as caught:
+        open_raw(directory, tmp_path)
+    assert "\n" not in str(caught.value)

@@ -14,10 +14,6 @@ def epoch(lengths, length, seed, number):
     return stream.at(first + np.arange(stream.num_windows))
 
 
-def starts_of(book, placed):
-    return sorted(placed[1][placed[0] == book].tolist())
-
-
 @settings(max_examples=80)
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=8),
@@ -30,9 +26,9 @@ def test_an_epoch_tiles_every_book(lengths, length, seed, number):
         with pytest.raises(InputError, match="no training book has"):
             epoch(lengths, length, seed, number)
         return
-    placed = epoch(lengths, length, seed, number)
+    books, placed = epoch(lengths, length, seed, number)
     for book, n in enumerate(lengths):
-        starts = starts_of(book, placed)
+        starts = sorted(placed[books == book].tolist())
         if n < length:
             assert starts == []
             continue
@@ -53,25 +49,30 @@ def test_tokens_are_seen_about_equally_often():
     _, start = stream.at(np.arange(num_epochs * stream.num_windows))
     for s in start:
         seen[s : s + length] += 1
-    inner = seen[length:-length]
-    assert (inner == num_epochs).all()
+    assert (seen[length:-length] == num_epochs).all()
     assert seen.min() >= 0.5 * num_epochs and seen.max() <= 2 * num_epochs
     # Every place is a window's start now and then: no fixed grid.
     assert len(set((start % length).tolist())) == length
-
-
-def test_books_are_drawn_in_proportion_to_their_length():
     book, _ = epoch([1000, 10_000, 3], 10, 0, 0)
     assert np.bincount(book, minlength=3).tolist() == [101, 1001, 0]
 
 
-def test_random_access_is_the_sequence():
+def test_random_access_is_the_sequence_over_epochs():
     stream = windows.TrainingWindows([100, 57, 333], sequence_length=8, seed=1)
     book, start = stream.at(np.arange(40 * 6))
-    for step in (39, 0, 17, 16):
+    assert stream.num_windows % 6 and stream.num_windows < 40 * 6
+    for step in (39, 0, 17, 16, 10):
         one_book, one_start = stream.batch(step, 6)
         assert one_book.tolist() == book[step * 6 : step * 6 + 6].tolist()
         assert one_start.tolist() == start[step * 6 : step * 6 + 6].tolist()
+
+
+def test_windows_of_earlier_versions():
+    """Runs that were started before resume with the same batches."""
+    stream = windows.TrainingWindows([30, 45, 7], sequence_length=8, seed=1)
+    book, start = stream.at(np.arange(12))
+    assert book.tolist() == [0, 1, 0, 0, 1, 1, 0, 1, 1, 1, 0, 1]
+    assert start.tolist() == [17, 14, 1, 9, 37, 6, 22, 0, 30, 22, 19, 35]
 
 
 def test_epochs_seeds_and_only_they_change_the_order():
@@ -87,19 +88,12 @@ def test_epochs_seeds_and_only_they_change_the_order():
     assert sorted(order(1, 0)) != sorted(order(1, 1))  # phases differ too
 
 
-def test_a_batch_over_two_epochs():
-    stream = windows.TrainingWindows([35], sequence_length=10, seed=0)
-    assert stream.num_windows == 4
-    _, first = stream.batch(0, 8)
-    assert first.tolist() == [
-        *stream.at(np.arange(4))[1],
-        *stream.at(np.arange(4, 8))[1],
-    ]
-
-
-def test_no_window_of_one_token():
-    with pytest.raises(InputError, match="2 tokens"):
+def test_lengths_and_strides_that_make_no_sense():
+    with pytest.raises(InputError, match="at least 2"):
         windows.TrainingWindows([5], sequence_length=1, seed=0)
+    for stride in (0, 8, 9):
+        with pytest.raises(InputError, match="stride"):
+            windows.held_out_windows([20], sequence_length=8, stride=stride)
 
 
 def test_held_out_table():
@@ -144,18 +138,62 @@ def test_limit_spreads_over_the_books(lengths, limit):
     )
     ends = np.zeros(len(lengths), int)
     np.maximum.at(ends, placed.book, placed.end)
-    total = sum(lengths)
     usable = [min(n, 2) if n >= 2 else 0 for n in lengths]
     assert ends.sum() <= max(limit + len(lengths), sum(usable))
-    if limit >= total:
+    if limit >= sum(lengths):
         assert ends.tolist() == [n if n >= 2 else 0 for n in lengths]
     elif limit >= 2 * len(lengths):
         assert ends.sum() >= limit - len(lengths)
         cut = [e for e, n in zip(ends, lengths) if e < n and n >= 2]
-        assert len(set(cut)) <= 1  # one length for all that are cut
+        assert len(set(cut)) <= 1  # one length for all that are truncated
 
 
-def test_stride_must_leave_context():
-    for stride in (0, 8, 9):
-        with pytest.raises(InputError, match="stride"):
-            windows.held_out_windows([20], sequence_length=8, stride=stride)
+@settings(max_examples=60)
+@given(st.integers(1, 5000), st.integers(0, 2**64 - 1))
+def test_permutation_is_a_bijection(size, key):
+    keys = np.array([key], np.uint64)
+    whole = windows.permute(np.arange(size), size, keys)
+    assert sorted(whole) == list(range(size))
+    one = windows.permute(np.array([size // 2]), size, keys)
+    assert one[0] == whole[size // 2]
+
+
+def test_keys_of_a_permutation_belong_to_elements():
+    keys = np.arange(4, dtype=np.uint64)
+    mixed = windows.permute(np.array([5, 5, 5, 5]), 10**6, keys)
+    alone = [
+        windows.permute(np.array([5]), 10**6, keys[i : i + 1])[0]
+        for i in range(4)
+    ]
+    assert list(mixed) == alone
+    assert len(set(alone)) == 4
+
+
+def test_a_permutation_looks_random():
+    size = 20_000
+    image = windows.permute(np.arange(size), size, windows.hash_of(1))
+    # Correlation of a random permutation with its index: sd 1 / sqrt(size).
+    assert abs(np.corrcoef(np.arange(size), image)[0, 1]) < 5 / size**0.5
+    steps = np.diff(image)
+    assert abs(np.corrcoef(steps[:-1], steps[1:])[0, 1] + 0.5) < 0.05
+    # Image of each tenth falls into each tenth about equally.
+    table = np.histogram2d(np.arange(size), image, bins=10)[0]
+    assert np.abs(table - size / 100).max() < 5 * (size / 100) ** 0.5
+    # Also beyond 32 bits.
+    image = windows.permute(np.arange(1000), 10**13, windows.hash_of(3))
+    assert len(set(image)) == 1000 and image.min() >= 0
+    assert image.max() < 10**13 and image.mean() == pytest.approx(5e12, rel=0.1)
+
+
+def test_hashes():
+    hashes = windows.hash_of(-1, np.arange(3))
+    assert len(set(hashes.tolist())) == 3
+    assert hashes.tolist() != windows.hash_of(1, np.arange(3)).tolist()
+    # First three outputs of Java's SplittableRandom / splitmix64.c, seed 0.
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    states = np.arange(3, dtype=np.uint64) * golden
+    assert [hex(value) for value in windows.mix(states)] == [
+        "0xe220a8397b1dcdaf",
+        "0x6e789e6aa1b965f4",
+        "0x6c45d188009454f",
+    ]

@@ -36,6 +36,14 @@ class ReleasedTokenizer:
         self.ranks = {tuple(line.split()): i for i, line in enumerate(lines)}
         self.memory = {}
 
+    @classmethod
+    def of_merges(cls, merges):
+        """Return one for `pieces` only."""
+        made = cls.__new__(cls)
+        made.ranks = {pair: rank for rank, pair in enumerate(merges)}
+        made.memory = {}
+        return made
+
     @functools.cached_property
     def split_words(self):
         english = spacy.blank("en")
@@ -67,19 +75,20 @@ class ReleasedTokenizer:
             best = min(pairs, key=lambda p: self.ranks.get(p, float("inf")))
             if best not in self.ranks:
                 break
-            symbols = self._joined(symbols, best)
+            symbols = joined(symbols, best)
         if " ".join(symbols) == "\n  </w>":
             return ["\n</w>"]
         return symbols
 
-    @staticmethod
-    def _joined(symbols, pair):
-        joined = []
-        while symbols:
-            if tuple(symbols[:2]) == pair:
-                joined.append("".join(symbols[:2]))
-                symbols = symbols[2:]
-            else:
-                joined.append(symbols[0])
-                symbols = symbols[1:]
-        return joined
+
+def joined(symbols, pair):
+    """Return the symbols with a pair merged wherever it occurs."""
+    found = []
+    while symbols:
+        if tuple(symbols[:2]) == pair:
+            found.append("".join(symbols[:2]))
+            symbols = symbols[2:]
+        else:
+            found.append(symbols[0])
+            symbols = symbols[1:]
+    return found

@@ -1,5 +1,6 @@
 """A preparation slow enough to be killed: python slow_prepare.py IN OUT."""
 
+import functools
 import sys
 import time
 
@@ -15,15 +16,15 @@ class SlowTokenizer(letter_tokenizer.LetterTokenizer):
 
 
 if __name__ == "__main__":
-    from gpt1_keras.data import corpus  # not needed by the workers
+    # Not imported by the workers.
+    from gpt1_keras.data import encode
+    from gpt1_keras.data import prepare
 
-    corpus.prepare(
+    prepare.prepare(
         [sys.argv[1]],
-        SlowTokenizer(),
         sys.argv[2],
-        held_out_fraction=0.1,
-        seed=0,
-        num_processes=2,
+        prepare.Recipe(SlowTokenizer(), held_out_fraction=0.1),
         shard_tokens=1000,
         piece_bytes=1000,
+        encode_pieces=functools.partial(encode.encode_pieces, num_processes=2),
     )

@@ -11,7 +11,7 @@ import pytest
 
 from gpt1_keras import main
 from gpt1_keras import results
-from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import prepare
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.text import train_vocabulary
@@ -183,12 +183,10 @@ def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
         str(preset), compile=False
     ).preprocessor.tokenizer.pipeline
     books = kill_run.write_books(tmp_path / "books")
-    corpus_lib.prepare(
+    prepare.prepare(
         [books],
-        pipeline,
         tmp_path / "prepared",
-        held_out_fraction=0.34,
-        seed=0,
+        prepare.Recipe(pipeline, held_out_fraction=0.34),
     )
     settings = {"PRESET": preset, "CORPUS": tmp_path / "prepared"}
     tokens = {

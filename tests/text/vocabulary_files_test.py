@@ -42,8 +42,8 @@ def test_word_pieces_come_back(tmp_path):
         ("read_merges", b"#version\na b\na\n", "line 3: expected two pieces"),
         ("read_merges", b"#version\na b c\n", "line 2: expected two pieces"),
         ("read_word_pieces", b"", "empty vocabulary"),
-        ("read_word_pieces", b"a\n\nb\n", "line 2: an empty line"),
-        ("read_word_pieces", b"a\nb\na\n", "line 3: a second 'a'"),
+        ("read_word_pieces", b"a\n\nb\n", "line 2: empty line"),
+        ("read_word_pieces", b"a\nb\na\n", "line 3: 'a' appears twice"),
     ],
 )
 def test_a_malformed_file_is_one_clear_line(tmp_path, read, content, message):

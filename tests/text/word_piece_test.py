@@ -36,6 +36,11 @@ def test_encode_word(word, expected):
     assert tuple(PIECES[index] for index in ids) == expected
 
 
+def test_newline_and_other_entries():
+    ids = word_piece.WordPiece({"x": 0, "a": 1})
+    assert ids.encode_word("\n") == ids.encode_word("b") == (0,)
+
+
 def test_join():
     join = word_piece.WordPiece(IDS).join
     assert join(["ab", "##ab", "[NEWLINE]", "b"]) == ["abab", "\n", "b"]

@@ -87,7 +87,7 @@ def test_beam_makes_the_same_files(folder, tool):
         ),
         (
             [*GIVEN, "--output", "out", "--held_out_fraction", "3", "books"],
-            "HELD_OUT_FRACTION is 3",
+            "held_out_fraction` is 3",
         ),
         ([*GIVEN, "--output", "out", "nowhere"], "nowhere does not exist"),
         (

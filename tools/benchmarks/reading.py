@@ -34,22 +34,22 @@ def measure(*, sizes, rounds, words=_WORDS):
 
 def _measure(directory, words, rounds):
     from gpt1_keras.data import corpus
+    from gpt1_keras.data import prepare
     from gpt1_keras.data import tf_raw_text
     from gpt1_keras.sample_world import corpus as corpus_lib
 
     corpus_lib.write_corpus(directory / "books", words=words)
-    settings = {
-        "tokenizer": networks.tokenizer(),
-        "tokenizer_type": "bpe",
-        "vocabulary_size": 0,
-        "held_out_fraction": 0.03,
-        "seed": 0,
-        "cache_dir": directory / "cache",
-    }
-    books = directory / "books"
-    prepared, (shards, _) = contest.timed(corpus.open_corpus, books, **settings)
+    books, cache_dir = directory / "books", directory / "cache"
+    recipe = prepare.Recipe(networks.tokenizer(), held_out_fraction=0.03)
+    prepared, (shards, _) = contest.timed(
+        corpus.open_corpus, books, recipe, cache_dir=cache_dir
+    )
     opened, (raw, _) = contest.timed(
-        tf_raw_text.open_raw, books, pool_books=_POOL_BOOKS, **settings
+        tf_raw_text.open_raw,
+        books,
+        recipe,
+        pool_books=_POOL_BOOKS,
+        cache_dir=cache_dir,
     )
     total = shards.index["total"]["tokens"]
     per_step = _BATCH["batch_size"] * _BATCH["sequence_length"]

@@ -1,0 +1,128 @@
+import collections
+import itertools
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import tokenizers
+
+from gpt1_keras import errors
+from gpt1_keras.text import standardize
+from gpt1_keras.text import tokenizer
+from gpt1_keras.text import train_vocabulary
+from gpt1_keras.text import words
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TEXTS = [
+    "The lowest of the low, and the newest; isn't it?\n",
+    "He said: “Newer is wider than the widest, lower than the lowest.”",
+    "the old man and the sea - naïve café; the low low lowering\nwidest",
+] * 3
+UNKNOWN = "the fewest words, unknown zebras, 5 & ñ"
+
+
+def split(text):
+    return words.split_words(standardize.standardize(standardize.repair(text)))
+
+
+def small_bpe(size=130, **arguments):
+    return train_vocabulary.train_bpe(TEXTS, vocabulary_size=size, **arguments)
+
+
+def test_bpe_has_the_released_layout():
+    ours = small_bpe()
+    entries = ours.vocabulary
+    found = [word for text in TEXTS for word in split(text)]
+    characters = sorted({c for word in found for c in word} - {"\n"})
+    n = len(characters)
+    assert entries[: n + 1] == ["<unk>", *characters]
+    assert entries[n + 1 : 2 * n + 1] == [c + "</w>" for c in characters]
+    assert entries[2 * n + 1 : -1] == [a + b for a, b in ours.merges]
+    assert entries[-1] == "\n</w>"
+    assert ours.newline_id == ours.vocabulary_size - 1 <= 129
+    pairs = collections.Counter()
+    for word in found:
+        pairs.update(itertools.pairwise([*word[:-1], word[-1] + "</w>"]))
+    assert pairs[ours.merges[0]] == max(pairs.values())
+
+
+@pytest.mark.parametrize("kind", train_vocabulary.TRAINERS)
+def test_read_again_encodes_as_hugging_face(tmp_path, kind):
+    train_vocabulary.TRAINERS[kind](TEXTS, vocabulary_size=120).save(tmp_path)
+    ours = tokenizer.Tokenizer.from_directory(tmp_path)
+    assert ours.type == kind and 60 < ours.vocabulary_size <= 120
+    if kind == "bpe":
+        theirs = tokenizers.models.BPE.from_file(
+            str(tmp_path / "vocabulary.json"),
+            str(tmp_path / "merges.txt"),
+            unk_token="<unk>",
+            end_of_word_suffix="</w>",
+        )
+    else:
+        assert ours.vocabulary[:2] == ["[UNK]", "[NEWLINE]"]
+        theirs = tokenizers.models.WordPiece.from_file(
+            str(tmp_path / "vocabulary.txt"), unk_token="[UNK]"
+        )
+    for text in [*TEXTS, UNKNOWN]:
+        expected = []
+        for word in split(text):
+            if word == "\n":
+                expected.append(ours.newline_id)
+            else:
+                expected += [token.id for token in theirs.tokenize(word)]
+        assert ours.encode(text) == expected
+    text = "the lowest man isn't old.\nwidest café"
+    assert ours.decode(ours.encode(text)) == text
+
+
+def test_limits_of_the_vocabulary():
+    large = small_bpe(5000)
+    assert len(set(large.vocabulary)) == large.vocabulary_size < 5000
+    few = small_bpe(max_characters=10)
+    assert len([p for p in few.vocabulary[1:] if len(p) == 1]) == 10
+    assert "e" in few.vocabulary and "ï" not in few.vocabulary
+    assert 0 in few.encode("naïve")
+
+
+def test_a_counter_of_words_gives_the_same():
+    counter = train_vocabulary.WordCounter()
+    counts = counter.count(iter(TEXTS))
+    assert counts == collections.Counter(w for t in TEXTS for w in split(t))
+    assert train_vocabulary.train_bpe(counts, vocabulary_size=130).sha256 == (
+        small_bpe().sha256
+    )
+    assert counts["\n"]  # left as it was
+    assert counter.count(["a b"]) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("train", train_vocabulary.TRAINERS.values())
+def test_mistakes_are_one_line(train):
+    for texts, size, message in (
+        (TEXTS, 20, "20 entries is too small"),
+        ([], 100, "no words"),
+        ([" \n "], 100, "no words"),
+    ):
+        with pytest.raises(errors.InputError, match=message):
+            train(texts, vocabulary_size=size)
+
+
+def test_every_process_learns_the_same():
+    code = (
+        "from tests.text import train_vocabulary_test as t\n"
+        "from gpt1_keras.text import train_vocabulary as v\n"
+        "wordpiece = v.train_wordpiece(t.TEXTS[::-1], vocabulary_size=120)\n"
+        "print(t.small_bpe().sha256, wordpiece.sha256)"
+    )
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    wordpiece = train_vocabulary.train_wordpiece(TEXTS, vocabulary_size=120)
+    assert found.split() == [small_bpe().sha256, wordpiece.sha256]
