@@ -95,7 +95,7 @@ class RawTrainingExamples:
         )
 
     def dataset(self, *, first_step=0, num_steps):
-        """Return the batches of consecutive steps, as `tf_loader.dataset`.
+        """Return the batches of consecutive steps, as `loaders.dataset`.
 
         Args:
             first_step: int, where a resumed run goes on.

@@ -6,45 +6,35 @@ import pytest
 from gpt1_keras.data import shards
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
+from tools import prepare_corpus
 
 TEXT = "The old man went home with his cat, and slept.\n" * 20
+GIVEN = ["--vocabulary", "vocabulary.json", "--merges", "merges.txt"]
+COMPLETE = [*GIVEN, "--output", "out"]
 
 
 @pytest.fixture
-def folder(tmp_path):
-    """A folder with books/, vocabulary.json and merges.txt."""
+def folder(tmp_path, monkeypatch):
+    """The current folder, with books/, vocabulary.json and merges.txt."""
     train_vocabulary.train_bpe([TEXT], vocabulary_size=60).save(tmp_path)
     (tmp_path / "books").mkdir()
     for name in ("one", "two"):
         (tmp_path / "books" / f"{name}.txt").write_text(TEXT + name)
     (tmp_path / "books" / "broken.txt").write_bytes(b"\0")
+    (tmp_path / "named").write_text("two.txt\n")
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.fixture
-def tool(folder, request):
-    path = request.config.rootpath / "tools" / "prepare_corpus.py"
-
-    def call(*arguments):
-        return subprocess.run(
-            [sys.executable, str(path), *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-        )
-
-    return call
-
-
-GIVEN = ["--vocabulary", "vocabulary.json", "--merges", "merges.txt"]
-
-
-def test_prepares_from_any_directory(folder, tool):
-    done = tool(*GIVEN, "--output", "out", "books")
-    assert done.returncode == 0, done.stderr
-    assert (
-        "2 books" in done.stdout and "skipped broken.txt: binary" in done.stdout
+def test_prepares_from_any_directory(folder):
+    done = subprocess.run(
+        [sys.executable, prepare_corpus.__file__, *COMPLETE, "books"],
+        capture_output=True,
+        text=True,
     )
+    assert done.returncode == 0, done.stderr
+    assert "2 books" in done.stdout
+    assert "skipped broken.txt: binary" in done.stdout
     tokenizer = tokenizer_lib.Tokenizer.from_files(
         folder / "vocabulary.json", folder / "merges.txt"
     )
@@ -52,97 +42,60 @@ def test_prepares_from_any_directory(folder, tool):
         folder / "out", tokenizer_sha256=tokenizer.sha256
     )
     train = prepared.split("train")
-    name = train.names[0]
-    expected = tokenizer.encode((folder / "books" / name).read_text().strip())
-    assert train.read(0, 0, 10**6).tolist() == expected
+    text = (folder / "books" / train.names[0]).read_text().strip()
+    assert train.read(0, 0, 10**6).tolist() == tokenizer.encode(text)
 
 
-def test_beam_makes_the_same_files(folder, tool):
+def test_held_out_books_by_name(folder):
+    named = ["--held_out_books", "named"]
+    assert prepare_corpus.main([*COMPLETE, *named, "books"]) == 0
+    prepared = shards.Shards.open("out")
+    assert prepared.split("held_out").names == ["two.txt"]
+    assert prepared.index["held_out_books"] == ["two.txt"]
+
+
+def test_beam_makes_the_same_files(folder):
     pytest.importorskip("apache_beam")
+    assert prepare_corpus.main([*COMPLETE, "books"]) == 0
     many = ["--beam", "DirectRunner", "--beam_option=--direct_num_workers=1"]
-    for output, more in (("one", []), ("many", many)):
-        done = tool(*GIVEN, "--output", output, *more, "books")
-        assert done.returncode == 0, done.stderr
-    names = [path.name for path in (folder / "one").glob("[!.]*.*")]
+    arguments = [*GIVEN, "--output", "many", *many, "books"]
+    assert prepare_corpus.main(arguments) == 0
+    names = [path.name for path in (folder / "out").glob("[!.]*.*")]
     assert {"index.json", "shard_00000.bin"} <= set(names)
     for name in names:
-        ours, theirs = folder / "many" / name, folder / "one" / name
+        ours, theirs = folder / "many" / name, folder / "out" / name
         assert ours.read_bytes() == theirs.read_bytes()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*GIVEN, "--output", "out"], "no FILE_OR_FOLDER"),
+        (COMPLETE, "no FILE_OR_FOLDER"),
         ([*GIVEN, "books"], "--output is missing"),
         (["--output", "out", "books"], "--vocabulary is missing"),
-        (
-            [*GIVEN, "--output", "out", "--sede", "1", "books"],
-            "Unknown command line flag 'sede'",
-        ),
-        ([*GIVEN, "--output", "out", "--seed", "x", "books"], "--seed=x"),
-        (
-            [*GIVEN, "--output", "out", "--num_processes", "0", "books"],
-            "num_processes",
-        ),
-        (
-            [*GIVEN, "--output", "out", "--held_out_fraction", "3", "books"],
-            "held_out_fraction` is 3",
-        ),
-        ([*GIVEN, "--output", "out", "nowhere"], "nowhere does not exist"),
-        (
-            [*GIVEN, "--output", "out", "books/broken.txt"],
-            "none of 1 files is a book",
-        ),
-        (
-            [
-                "--vocabulary",
-                "none.json",
-                "--merges",
-                "merges.txt",
-                "--output",
-                "out",
-                "books",
-            ],
-            "none.json",
-        ),
-        (
-            [*GIVEN, "--output", "merges.txt", "books"],
-            "cannot be made a folder",
-        ),
-        (
-            [*GIVEN, "--output", "out", "--beam", "DirectRunner", "books"],
-            "pip install -r requirements-beam.txt",
-        ),
-        (
-            [*GIVEN, "--output", "out", "--beam_option", "--x=1", "books"],
-            "--beam_option needs --beam",
-        ),
+        ([*COMPLETE, "--sede", "1", "books"], "Unknown command line flag"),
+        ([*COMPLETE, "--seed", "x", "books"], "--seed=x"),
+        ([*COMPLETE, "--num_processes", "0", "books"], "num_processes"),
+        ([*COMPLETE, "--held_out_fraction", "3", "books"], "fraction` is 3"),
+        ([*COMPLETE, "--held_out_books", "gone", "books"], "gone is not read"),
+        ([*COMPLETE, "nowhere"], "nowhere does not exist"),
+        ([*COMPLETE, "books/broken.txt"], "none of 1 files is a book"),
+        ([*COMPLETE, "--vocabulary", "none.json", "books"], "none.json"),
+        ([*GIVEN, "--output", "merges.txt", "books"], "cannot create this fol"),
+        ([*COMPLETE, "--beam", "DirectRunner", "books"], "requirements-beam"),
+        ([*COMPLETE, "--beam_option", "--x=1", "books"], "needs --beam"),
     ],
 )
 def test_mistakes_exit_with_2_and_one_line(
-    capsys, monkeypatch, folder, request, arguments, message
+    folder, capsys, monkeypatch, arguments, message
 ):
-    monkeypatch.syspath_prepend(request.config.rootpath / "tools")
-    import prepare_corpus
-
-    monkeypatch.chdir(folder)
     monkeypatch.setitem(sys.modules, "apache_beam", None)
     assert prepare_corpus.main(arguments) == 2
     lines = capsys.readouterr().err.strip().split("\n")
-    assert (
-        len(lines) == 1
-        and lines[0].startswith("error: ")
-        and message in lines[0]
-    )
+    assert len(lines) == 1 and lines[0].startswith("error: ")
+    assert message in lines[0]
 
 
-def test_a_mistake_in_its_own_process(tool):
-    done = tool("--output", "out")
-    assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
-
-
-def test_help(tool):
-    done = tool("--help")
-    assert done.returncode == 0 and "FILE_OR_FOLDER" in done.stdout
+def test_help(capsys):
+    assert prepare_corpus.main(["--help"]) == 0
+    assert "FILE_OR_FOLDER" in capsys.readouterr().out
