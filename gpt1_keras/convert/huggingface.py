@@ -1,12 +1,12 @@
-"""GPT-1 as the transformers library keeps it (`openai-gpt`), in and out.
+"""GPT-1 in the format of the transformers library (`openai-gpt`), in and out.
 
 A folder holds `config.json`, the weights (`convert.tensor_files`) and the
 vocabulary: `vocab.json` and `merges.txt`, or `tokenizer.json` with both.
 Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
 
-transformers splits text by other rules than OpenAI and this program did:
-contractions, "..." and line breaks give other ids there. It drops out
-activations of the embedding, here it is rows of its tables.
+transformers splits text by other rules than OpenAI and this program:
+contractions, "..." and line breaks get other ids there. It drops out
+activations of the embedding; here dropout is on the tables.
 """
 
 import json
@@ -25,14 +25,9 @@ from gpt1_keras import files
 from gpt1_keras.convert import networks
 from gpt1_keras.convert import tensor_files
 from gpt1_keras.models import backbone
-from gpt1_keras.models import builders
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
-# -----------------------------------------------------------------------------
-# Configuration and vocabulary in a Hugging Face folder of GPT-1.
-
-UNKNOWN = "<unk>"
-# Name in config.json -> ours.
+# Names in config.json -> names here.
 _SIZES = {
     "vocab_size": "vocabulary_size",
     "n_layer": "num_layers",
@@ -40,13 +35,50 @@ _SIZES = {
     "n_embd": "hidden_dim",
     "n_positions": "max_sequence_length",
 }
-_NUMBERS = {
+_RATES = {
     "embd_pdrop": "embedding_dropout",
     "attn_pdrop": "attention_dropout",
     "resid_pdrop": "residual_dropout",
     "layer_norm_epsilon": "layer_norm_epsilon",
     "initializer_range": "initializer_range",
 }
+_UNKNOWN = "<unk>"
+_PREFIX = "transformer."
+_TOKENS = "tokens_embed.weight"
+_OUTPUT = "lm_head.weight"
+# The causal mask and position numbers that older versions stored.
+_BUFFER = re.compile(r"h\.\d+\.attn\.bias|position_ids")
+_OTHER_HEADS = ("multiple_choice_head.", "score.")
+
+
+def read(directory):
+    """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
+
+    Args:
+        directory: path of the folder described above.
+
+    Raises:
+        InputError: a file is missing or damaged, they do not fit together, or
+            `GPT1Backbone` cannot represent the network.
+    """
+    directory = pathlib.Path(directory)
+    sizes = read_config(directory / "config.json")
+    tokenizer, path = read_tokenizer(directory)
+    networks.check_vocabulary(tokenizer, sizes["vocabulary_size"], path)
+    tensors = _network_tensors(tensor_files.find(directory), directory)
+
+    def values(variables):
+        theirs = {_tensor_name(name): name for name in variables}
+        for name in sorted(theirs.keys() ^ tensors.keys()):
+            problem = "is missing" if name in theirs else "is not expected"
+            raise errors.InputError(
+                f"{directory}: the tensor {name} {problem}: weights and "
+                "config.json belong to different networks"
+            )
+        for name, ours in theirs.items():
+            yield ours, tensors[name]()
+
+    return networks.causal_lm(tokenizer, values, directory, **sizes)
 
 
 def read_config(path):
@@ -61,36 +93,31 @@ def read_config(path):
         raise errors.InputError(
             f"{path}: model_type is {kind!r}, expected 'openai-gpt'"
         )
-    # Both names mean the approximation with tanh there.
+    # Both names mean the tanh approximation there.
     if activation not in ("gelu", "gelu_new"):
         raise errors.InputError(
-            f"{path}: afn is {activation!r}, but GPT-1 has 'gelu' only"
+            f"{path}: afn is {activation!r}, expected 'gelu' as in GPT-1"
         )
-    found = {}
+    sizes = {ours: config.get(name) for name, ours in _SIZES.items()}
     for name, ours in _SIZES.items():
-        found[ours] = config.get(name)
-        if type(found[ours]) is not int or found[ours] < 1:
+        if type(sizes[ours]) is not int or sizes[ours] < 1:
             raise errors.InputError(
-                f"{path}: {name} is {found[ours]!r}, expected a number above 0"
+                f"{path}: {name} is {sizes[ours]!r}, expected a positive int"
             )
-    for name, ours in _NUMBERS.items():
-        if name in config:
-            found[ours] = config[name]
-            if (
-                type(found[ours]) not in (int, float)
-                or not 0 <= found[ours] < 1
-            ):
-                raise errors.InputError(
-                    f"{path}: {name} is {found[ours]!r}, expected 0 to 1"
-                )
+    for name in _RATES.keys() & config.keys():
+        rate = sizes[_RATES[name]] = config[name]
+        if type(rate) not in (int, float) or not 0 <= rate < 1:
+            raise errors.InputError(
+                f"{path}: {name} is {rate!r}, expected a number from 0 to 1"
+            )
     networks.check_heads(
-        found["num_heads"], found["hidden_dim"], f"n_head in {path} is wrong"
+        sizes["num_heads"], sizes["hidden_dim"], f"n_head in {path} is wrong"
     )
-    return found
+    return sizes
 
 
 def read_tokenizer(directory):
-    """Return (`Tokenizer`, path of the file its vocabulary is from).
+    """Return a `Tokenizer` and the path of the file its vocabulary is from.
 
     Raises:
         InputError: the vocabulary is missing or damaged.
@@ -130,8 +157,107 @@ def _read_json(path):
     except ValueError:
         content = None
     if not isinstance(content, dict):
-        raise errors.InputError(f"{path} is no JSON object: get it again")
+        raise errors.InputError(
+            f"{path} is not a JSON object: download it again"
+        )
     return content
+
+
+def _tensor_name(released):
+    """Return transformers' name, without prefix, for a released name."""
+    if "/" not in released:
+        return f"{released}_embed.weight"
+    block, *parts, last = released.split("/")
+    kind = "bias" if last == "b" else "weight"
+    return ".".join(["h", block[1:], *parts, kind])
+
+
+def _network_tensors(tensors, directory):
+    """Return the tensors of the network: no prefix, no masks, no heads."""
+    found = {}
+    for name, load in tensors.items():
+        name = name.removeprefix(_PREFIX)
+        if name.startswith(_OTHER_HEADS):
+            logging.warning("%s: %s is not converted", directory, name)
+        elif not _BUFFER.fullmatch(name):
+            found[name] = load
+    output = found.pop(_OUTPUT, None)
+    # Of the tied tensors, some versions store only this one.
+    if output and not np.array_equal(
+        found.setdefault(_TOKENS, output)(), output()
+    ):
+        raise errors.InputError(
+            f"{directory}: {_OUTPUT} differs from {_TOKENS}: GPT-1 ties them, "
+            "untied weights cannot be converted"
+        )
+    return found
+
+
+def write(model, directory):
+    """Write a folder that transformers loads; it appears once complete.
+
+    Special-token rows, which the softmax never covers, are omitted.
+
+    Args:
+        model: `GPT1CausalLM` with a byte-pair vocabulary.
+        directory: path of a new or empty folder.
+
+    Raises:
+        InputError: transformers has no such network or vocabulary.
+        OSError: it cannot be written, for example on a full disk; nothing
+            is left behind.
+    """
+    network = model.backbone
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    _check_writable(network, tokenizer)
+    directory = pathlib.Path(directory)
+    temporary = directory.with_name(f".{directory.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        _write_weights(network, temporary / tensor_files.SAFETENSORS)
+        for name, content in contents(network, tokenizer).items():
+            files.write_atomic(temporary / name, content)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    if directory.exists():
+        directory.rmdir()
+    temporary.rename(directory)
+
+
+def _check_writable(network, tokenizer):
+    problem = None
+    if type(network) is not backbone.GPT1Backbone:
+        problem = f"a {type(network).__name__}"
+    elif network.intermediate_dim != 4 * network.hidden_dim:
+        problem = (
+            f"feed-forward networks of width {network.intermediate_dim}, not 4 "
+            f"times the width {network.hidden_dim}"
+        )
+    elif tokenizer.type != "bpe":
+        problem = f"a vocabulary of type {tokenizer.type}"
+    elif _UNKNOWN not in tokenizer.vocabulary:
+        problem = f"a vocabulary without {_UNKNOWN}"
+    if problem:
+        raise errors.InputError(
+            f"the preset has {problem}, which transformers' openai-gpt does "
+            "not support: give another preset"
+        )
+
+
+def _write_weights(network, path):
+    arrays = {
+        _PREFIX + _tensor_name(name): np.ascontiguousarray(
+            ops.convert_to_numpy(variable), np.float32
+        )
+        for name, variable in networks.variables(network).items()
+    }
+    try:
+        safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
+    except safetensors.SafetensorError as error:
+        raise OSError(str(error)) from None
+    files.sync(path)
 
 
 def contents(network, tokenizer):
@@ -139,7 +265,7 @@ def contents(network, tokenizer):
 
     Args:
         network: `GPT1Backbone`.
-        tokenizer: `text.tokenizer.Tokenizer` of byte pairs.
+        tokenizer: byte-pair `text.tokenizer.Tokenizer`.
     """
     config = {
         "architectures": ["OpenAIGPTLMHeadModel"],
@@ -148,9 +274,9 @@ def contents(network, tokenizer):
         "dtype": "float32",
         "tie_word_embeddings": True,
     }
-    for name, ours in (_SIZES | _NUMBERS).items():
+    for name, ours in (_SIZES | _RATES).items():
         config[name] = getattr(network, ours)
-    special = {"unk_token": UNKNOWN}
+    special = {"unk_token": _UNKNOWN}
     tokenizer_config = special | {
         "tokenizer_class": "OpenAIGPTTokenizer",
         "model_max_length": network.max_sequence_length,
@@ -164,143 +290,3 @@ def contents(network, tokenizer):
         "vocab.json": json.dumps(ids),
         "merges.txt": "\n".join(merges),
     }
-
-
-# -----------------------------------------------------------------------------
-# GPT-1 as the transformers library keeps it (`openai-gpt`), in and out.
-
-_PREFIX = "transformer."
-_TOKENS = "tokens_embed.weight"
-_OUTPUT = "lm_head.weight"
-# The causal mask and the numbers 0, 1, ... that older versions stored.
-_BUFFER = re.compile(r"h\.\d+\.attn\.bias|position_ids")
-_OTHER_HEADS = ("multiple_choice_head.", "score.")
-
-
-def read(directory):
-    """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
-
-    Args:
-        directory: path of the folder described above.
-
-    Raises:
-        InputError: a file is missing or damaged, they do not fit together,
-            or the network is none that a `GPT1Backbone` can be.
-    """
-    directory = pathlib.Path(directory)
-    sizes = read_config(directory / "config.json")
-    tokenizer, path = read_tokenizer(directory)
-    networks.check_vocabulary(tokenizer, sizes["vocabulary_size"], path)
-    tensors = _of_network(tensor_files.find(directory), directory)
-    network = networks.build(**sizes)
-    variables = _variables(network)
-    for name in sorted(variables.keys() ^ tensors.keys()):
-        problem = "is missing" if name in variables else "is not expected"
-        raise errors.InputError(
-            f"{directory}: the tensor {name} {problem}: weights and "
-            "config.json are not of the same network"
-        )
-    for name, variable in variables.items():
-        networks.assign(variable, tensors[name](), f"{directory}: {name}")
-    return builders.gpt1_causal_lm(network, tokenizer)
-
-
-def write(model, directory):
-    """Write a folder that transformers loads; it appears when all is done.
-
-    Rows of special tokens, which the softmax never sees, are left out.
-
-    Args:
-        model: `GPT1CausalLM` with a byte-pair vocabulary.
-        directory: path of a new or empty folder.
-
-    Raises:
-        InputError: transformers has no such network or vocabulary.
-        OSError: it cannot be written, as on a full disk; nothing is left.
-    """
-    network = model.backbone
-    tokenizer = model.preprocessor.tokenizer.pipeline
-    _check_writable(network, tokenizer)
-    directory = pathlib.Path(directory)
-    temporary = directory.with_name(f".{directory.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    try:
-        _write_files(network, tokenizer, temporary)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    if directory.exists():
-        directory.rmdir()
-    temporary.rename(directory)
-
-
-def _write_files(network, tokenizer, directory):
-    path = directory / tensor_files.SAFETENSORS
-    arrays = {
-        _PREFIX + name: np.ascontiguousarray(
-            ops.convert_to_numpy(variable), np.float32
-        )
-        for name, variable in _variables(network).items()
-    }
-    try:
-        safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
-    except safetensors.SafetensorError as error:
-        raise OSError(str(error)) from None
-    files.sync(path)
-    for name, content in contents(network, tokenizer).items():
-        files.write_atomic(directory / name, content)
-
-
-def _variables(network):
-    """Return `{Hugging Face's name without prefix: variable}`."""
-    found = {}
-    for name, variable in networks.variables(network).items():
-        if "/" not in name:
-            found[f"{name}_embed.weight"] = variable
-            continue
-        block, *parts, last = name.split("/")
-        kind = "bias" if last == "b" else "weight"
-        found[".".join(["h", block[1:], *parts, kind])] = variable
-    return found
-
-
-def _of_network(tensors, directory):
-    """Return the tensors without prefix, mask buffers and heads."""
-    found = {}
-    for name, load in tensors.items():
-        name = name.removeprefix(_PREFIX)
-        if name.startswith(_OTHER_HEADS):
-            logging.warning("%s: %s is left out", directory, name)
-        elif not _BUFFER.fullmatch(name):
-            found[name] = load
-    output = found.pop(_OUTPUT, None)
-    if output is None:
-        return found
-    # Of tied tensors some versions keep this one.
-    if not np.array_equal(found.setdefault(_TOKENS, output)(), output()):
-        raise errors.InputError(
-            f"{directory}: {_OUTPUT} differs from {_TOKENS}, but here both "
-            "are one table: weights that are not tied cannot be used"
-        )
-    return found
-
-
-def _check_writable(network, tokenizer):
-    problem = None
-    if type(network) is not backbone.GPT1Backbone:
-        problem = f"a {type(network).__name__}"
-    elif network.intermediate_dim != 4 * network.hidden_dim:
-        problem = (
-            f"feed-forward networks of {network.intermediate_dim}, not four "
-            f"times the width {network.hidden_dim}"
-        )
-    elif tokenizer.type != "bpe":
-        problem = f"a vocabulary of type {tokenizer.type}"
-    elif UNKNOWN not in tokenizer.vocabulary:
-        problem = f"a vocabulary without {UNKNOWN}"
-    if problem:
-        raise errors.InputError(
-            f"the preset has {problem}, which transformers' openai-gpt cannot "
-            "have: give another preset"
-        )

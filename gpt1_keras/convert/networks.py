@@ -1,4 +1,4 @@
-"""GPT-1 networks for weights that come from elsewhere, and their names."""
+"""GPT-1 networks for weights from elsewhere, and their released names."""
 
 import operator
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from gpt1_keras import errors
 from gpt1_keras.models import backbone
+from gpt1_keras.models import builders
 
-# The released names of the twelve arrays of a block, in the order in which
-# they are stored -> where `DecoderBlock` has them.
+# Released names of the twelve arrays of a block, in the order of the released
+# file -> the attribute of `DecoderBlock`.
 BLOCK_WEIGHTS = {
     "attn/c_attn/w": "attention.query_key_value.kernel",
     "attn/c_attn/b": "attention.query_key_value.bias",
@@ -25,47 +26,11 @@ BLOCK_WEIGHTS = {
 }
 
 
-def build(
-    *,
-    vocabulary_size,
-    num_layers,
-    num_heads,
-    hidden_dim,
-    max_sequence_length,
-    embedding_dropout=0.1,
-    attention_dropout=0.1,
-    residual_dropout=0.1,
-    layer_norm_epsilon=1e-5,
-    initializer_range=0.02,
-):
-    """Return a float32 `GPT1Backbone` without rows of special tokens.
-
-    Args: those of `GPT1Backbone`; what is not given is as OpenAI released
-        it, and the feed-forward networks are four times as wide.
-    """
-    return backbone.GPT1Backbone(
-        vocabulary_size=vocabulary_size,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        intermediate_dim=4 * hidden_dim,
-        max_sequence_length=max_sequence_length,
-        embedding_dropout=embedding_dropout,
-        attention_dropout=attention_dropout,
-        residual_dropout=residual_dropout,
-        embedding_dropout_on="tables",
-        layer_norm_epsilon=layer_norm_epsilon,
-        initializer_range=initializer_range,
-        num_special_tokens=0,
-        dtype="float32",
-    )
-
-
 def variables(network):
     """Return `{name: variable}` of a `GPT1Backbone` in the released order.
 
     The names are `positions` `[P, D]`, `tokens` `[V, D]`, `h0/attn/c_attn/w`
-    `[D, 3D]` and so on; a table of special tokens is not among them.
+    `[D, 3D]` and so on, without the special-token rows.
     """
     embedding = network.token_and_position_embedding
     found = {
@@ -73,42 +38,78 @@ def variables(network):
         "tokens": embedding.token_embeddings,
     }
     for i, block in enumerate(network.decoder_blocks):
-        for name, place in BLOCK_WEIGHTS.items():
-            found[f"h{i}/{name}"] = operator.attrgetter(place)(block)
+        for name, attribute in BLOCK_WEIGHTS.items():
+            found[f"h{i}/{name}"] = operator.attrgetter(attribute)(block)
     return found
 
 
-def assign(variable, value, where):
-    """Set a variable to an array.
+def build(*, hidden_dim, **sizes):
+    """Return a float32 `GPT1Backbone` without special-token rows.
+
+    Args: those of `GPT1Backbone`. Dropout rates, epsilon and initializer
+    default to the released values; feed-forward networks are `4 hidden_dim`
+    wide.
+    """
+    released = {
+        "embedding_dropout": 0.1,
+        "attention_dropout": 0.1,
+        "residual_dropout": 0.1,
+        "layer_norm_epsilon": 1e-5,
+        "initializer_range": 0.02,
+    }
+    return backbone.GPT1Backbone(
+        hidden_dim=hidden_dim,
+        intermediate_dim=4 * hidden_dim,
+        embedding_dropout_on="tables",
+        num_special_tokens=0,
+        dtype="float32",
+        **released | sizes,
+    )
+
+
+def causal_lm(tokenizer, values, directory, **sizes):
+    """Return a `GPT1CausalLM` with the given weights.
+
+    Args:
+        tokenizer: `text.tokenizer.Tokenizer`.
+        values: function `{name: variable}` -> iterable of (name, array), with
+            the names of `variables`.
+        directory: path that the weights come from, for messages.
+        **sizes: arguments of `build`.
 
     Raises:
-        InputError: the array has another shape, or NaN or infinity in it;
-            `where` (str) names it in the message.
+        InputError: an array has the wrong shape, or NaN or infinity in it.
     """
-    shape = tuple(variable.shape)
-    if value.shape != shape:
-        raise errors.InputError(
-            f"{where} has shape {list(value.shape)}, expected {list(shape)}: "
-            "weights and configuration are not of the same network"
-        )
-    if not np.isfinite(value).all():
-        raise errors.InputError(
-            f"{where} has NaN or infinite numbers in it: get the file again"
-        )
-    variable.assign(value)
+    network = build(**sizes)
+    own = variables(network)
+    for name, value in values(own):
+        shape = tuple(own[name].shape)
+        if value.shape != shape:
+            raise errors.InputError(
+                f"{directory}: {name} has shape {list(value.shape)}, expected "
+                f"{list(shape)}: weights and configuration belong to different "
+                "networks"
+            )
+        if not np.isfinite(value).all():
+            raise errors.InputError(
+                f"{directory}: {name} contains NaN or infinity: download the "
+                "file again"
+            )
+        own[name].assign(value)
+    return builders.gpt1_causal_lm(network, tokenizer)
 
 
-def check_vocabulary(tokenizer, vocabulary_size, where):
-    """Raise InputError unless there is a row for each piece and no other.
+def check_vocabulary(tokenizer, vocabulary_size, path):
+    """Raise InputError unless every token has a row and every row a token.
 
     Args:
         tokenizer: `text.tokenizer.Tokenizer`.
         vocabulary_size: int. Rows of the token table.
-        where: path of the vocabulary's file.
+        path: path of the vocabulary.
     """
     if tokenizer.vocabulary_size != vocabulary_size:
         raise errors.InputError(
-            f"{where} has {tokenizer.vocabulary_size} tokens, the token table "
+            f"{path} has {tokenizer.vocabulary_size} tokens, the token table "
             f"{vocabulary_size} rows: give files that belong together"
         )
 

@@ -1,8 +1,8 @@
-"""The weights OpenAI released with finetune-transformer-lm.
+"""Weights that OpenAI released with finetune-transformer-lm.
 
 A folder holds `params_shapes.json`, the shapes of all arrays in order, and
-`params_0.npy` to `params_9.npy`: the arrays flattened, joined and cut into
-pieces of any size. First come positions and tokens, then twelve arrays for
+`params_0.npy` to `params_9.npy`: the arrays flattened, joined and split into
+pieces of any size. Positions and tokens come first, then twelve arrays for
 each block. Beside them are `encoder_bpe_40000.json` and `vocab_40000.bpe`.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 
 from gpt1_keras import errors
 from gpt1_keras.convert import networks
-from gpt1_keras.models import builders
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 SHAPES = "params_shapes.json"
@@ -26,12 +25,12 @@ _HEAD_DIM = 64
 def read(directory, *, num_heads=None):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    One shard at a time is looked at, so that memory holds the network and
-    little more.
+    The shards are read one at a time: memory holds little more than the
+    network.
 
     Args:
         directory: path of the folder described above.
-        num_heads: int. Attention heads, which no file tells; None for heads
+        num_heads: int. Attention heads, which no file states; None for heads
             of 64, as in the released network.
 
     Raises:
@@ -47,10 +46,19 @@ def read(directory, *, num_heads=None):
         tokenizer, sizes["vocabulary_size"], directory / VOCABULARY
     )
     shards = _shard_paths(directory)
-    _check_count(shards, shapes, directory)
-    network = networks.build(**sizes)
-    _assign(network, shapes, shards)
-    return builders.gpt1_causal_lm(network, tokenizer)
+    found = sum(len(_open(path)) for path in shards)
+    expected = sum(map(math.prod, shapes))
+    if found != expected:
+        raise errors.InputError(
+            f"{directory}: {len(shards)} shards hold {found} numbers, {SHAPES} "
+            f"lists {expected}: a shard is missing or from another model"
+        )
+    return networks.causal_lm(
+        tokenizer,
+        lambda variables: _values(variables, shapes, shards),
+        directory,
+        **sizes,
+    )
 
 
 def _present(path):
@@ -67,36 +75,36 @@ def _read_shapes(path):
     try:
         shapes = json.loads(content)
     except ValueError:
-        raise errors.InputError(f"{path} is not JSON: get it again") from None
-    if not isinstance(shapes, list) or not all(map(_is_shape, shapes)):
         raise errors.InputError(
-            f"{path} is not a list of shapes such as [512, 768]: get it again"
+            f"{path} is not JSON: download it again"
+        ) from None
+    if not isinstance(shapes, list) or not all(
+        isinstance(shape, list)
+        and all(type(size) is int and size > 0 for size in shape)
+        for shape in shapes
+    ):
+        raise errors.InputError(
+            f"{path} is not a list of shapes such as [512, 768]: download it "
+            "again"
         )
     return shapes
 
 
-def _is_shape(shape):
-    return isinstance(shape, list) and all(
-        type(size) is int and size > 0 for size in shape
-    )
-
-
 def _sizes(shapes, path, num_heads):
-    """Return the arguments of `networks.build` that the shapes tell."""
+    """Return the arguments of `networks.build` that follow from the shapes."""
     num_layers, rest = divmod(len(shapes) - 2, len(networks.BLOCK_WEIGHTS))
     if num_layers < 1 or rest:
         raise errors.InputError(
             f"{path} has {len(shapes)} shapes, expected 2 and 12 for each "
-            "block: get it again"
+            "block: download it again"
         )
     if len(shapes[0]) != 2:
         raise errors.InputError(
             f"{path}: shape 0 is {shapes[0]}, expected [positions, width]"
         )
     width = shapes[0][1]
-    expected = _block_shapes(width) * num_layers
-    for number, shape in enumerate(shapes[1:], start=1):
-        wanted = [shape[0], width] if number == 1 else expected[number - 2]
+    expected = [[shapes[1][0], width], *block_shapes(width) * num_layers]
+    for number, (shape, wanted) in enumerate(zip(shapes[1:], expected), 1):
         if shape != wanted:
             raise errors.InputError(
                 f"{path}: shape {number} is {shape}, expected {wanted}: this "
@@ -113,21 +121,24 @@ def _sizes(shapes, path, num_heads):
     }
 
 
-def _block_shapes(width):
-    # Dense layers are stored as convolutions over one position.
-    dense = [(width, 3 * width), (width, width)]
-    wide = [(width, 4 * width), (4 * width, width)]
+def block_shapes(width):
+    """Return the stored shapes of the twelve arrays of a block.
+
+    Dense layers are stored as convolutions over one position.
+    """
     norm = [[width], [width]]
     return [
-        *(shape for a, b in dense for shape in ([1, a, b], [b])),
+        *([1, width, 3 * width], [3 * width]),
+        *([1, width, width], [width]),
         *norm,
-        *(shape for a, b in wide for shape in ([1, a, b], [b])),
+        *([1, width, 4 * width], [4 * width]),
+        *([1, 4 * width, width], [width]),
         *norm,
     ]
 
 
 def _shard_paths(directory):
-    """Return the paths of the shards by number."""
+    """Return the paths of the shards in order."""
     found = {}
     for path in directory.glob("params_*.npy"):
         number = path.stem.removeprefix("params_")
@@ -140,39 +151,27 @@ def _shard_paths(directory):
 
 
 def _open(path):
-    """Return the array of a shard, not yet read into memory."""
+    """Return the array of a shard, memory-mapped."""
     try:
         # Unlike np.load, which opens .npz files and pickles too.
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError):
         raise errors.InputError(
-            f"{path} is cut short or no .npy file: get it again"
+            f"{path} is truncated or not an .npy file: download it again"
         ) from None
     if array.dtype != np.float32 or array.ndim != 1:
         raise errors.InputError(
             f"{path} has {array.dtype} of shape {list(array.shape)}, expected "
-            "flat float32: get it again"
+            "flat float32: download it again"
         )
     return array
 
 
-def _check_count(shards, shapes, directory):
-    found = sum(len(_open(path)) for path in shards)
-    expected = sum(map(math.prod, shapes))
-    if found != expected:
-        raise errors.InputError(
-            f"{directory}: {len(shards)} shards have {found} numbers, {SHAPES} "
-            f"tells of {expected}: a shard is missing or of another model"
-        )
-
-
-def _assign(network, shapes, shards):
-    """Set all weights from the shards, in order."""
+def _values(variables, shapes, shards):
+    """Yield (name, array) in order from the shards."""
     pieces = (_open(path) for path in shards)
     piece = next(pieces)
-    for shape, (name, variable) in zip(
-        shapes, networks.variables(network).items(), strict=True
-    ):
+    for shape, name in zip(shapes, variables, strict=True):
         value = np.empty(math.prod(shape), np.float32)
         filled = 0
         while filled < len(value):
@@ -182,6 +181,5 @@ def _assign(network, shapes, shards):
             value[filled : filled + len(part)] = part
             filled += len(part)
             piece = piece[len(part) :]
-        where = f"{shards[0].parent}: {name}"
         # [1, A, B] -> [A, B]
-        networks.assign(variable, value.reshape(variable.shape), where)
+        yield name, value.reshape(shape[-2:])

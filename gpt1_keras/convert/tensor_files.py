@@ -1,9 +1,9 @@
-"""The tensors of a Hugging Face folder, one at a time, as numpy arrays."""
+"""Tensors of a Hugging Face folder, loaded one at a time as numpy arrays."""
 
 import functools
 import json
 
-import ml_dtypes  # noqa: F401, numpy knows bfloat16 only with it
+import ml_dtypes  # noqa: F401, registers bfloat16 with numpy
 import numpy as np
 import safetensors
 
@@ -18,9 +18,9 @@ _FLOATS = ("F64", "F32", "F16", "BF16")
 def find(directory):
     """Return `{name: function that returns the float32 array}`.
 
-    Takes `model.safetensors`, or several such files that
+    Reads `model.safetensors`, or else the files that
     `model.safetensors.index.json` names, or else `pytorch_model.bin`, of which
-    torch reads tensors and nothing that could run.
+    torch loads tensors only and runs no code.
 
     Args:
         directory: `pathlib.Path`.
@@ -47,7 +47,7 @@ def _of_safetensors(path):
             names = list(file.keys())
     except (safetensors.SafetensorError, OSError) as error:
         raise errors.InputError(
-            f"{path} cannot be read ({_line(error)}): get it again"
+            f"{path} cannot be read ({_line(error)}): download it again"
         ) from None
     return {name: functools.partial(_load, path, name) for name in names}
 
@@ -58,7 +58,7 @@ def _load(path, name):
         if dtype not in _FLOATS:
             raise errors.InputError(
                 f"{path}: {name} is {dtype}, expected one of "
-                f"{', '.join(_FLOATS)}: quantized weights cannot be used"
+                f"{', '.join(_FLOATS)}: quantized weights are not supported"
             )
         return np.asarray(file.get_tensor(name), np.float32)
 
@@ -69,14 +69,14 @@ def _of_index(path):
         names = sorted(set(files.values()))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise errors.InputError(
-            f"{path} has no weight_map from tensors to files: get it again"
+            f"{path} has no weight_map from tensors to files: download it again"
         ) from None
     tensors = {}
     for name in names:
         shard = path.parent / name
         if shard.parent != path.parent or not shard.is_file():
             raise errors.InputError(
-                f"{shard} is missing: {INDEX} names it; get it too"
+                f"{shard} is missing, but {INDEX} names it: download it too"
             )
         tensors |= _of_safetensors(shard)
     return tensors
@@ -87,15 +87,14 @@ def _of_pickle(path):
         import torch
     except ImportError:
         raise errors.InputError(
-            f"{path} needs torch to be read: pip install torch, or get "
-            f"{SAFETENSORS}"
+            f"{path} needs torch: pip install torch, or download {SAFETENSORS}"
         ) from None
     try:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # torch raises whatever its parts raise
         raise errors.InputError(
             f"{path} is damaged or holds more than tensors "
-            f"({_line(error)[:80]}): get {SAFETENSORS}"
+            f"({_line(error)[:80]}): download {SAFETENSORS}"
         ) from None
     if not isinstance(tensors, dict) or not all(
         isinstance(value, torch.Tensor) for value in tensors.values()
@@ -104,13 +103,9 @@ def _of_pickle(path):
             f"{path} is not a dict of tensors: save model.state_dict()"
         )
     return {
-        name: functools.partial(_to_numpy, value)
+        name: lambda value=value: value.detach().float().numpy()
         for name, value in tensors.items()
     }
-
-
-def _to_numpy(tensor):
-    return tensor.detach().float().numpy()
 
 
 def _line(error):

@@ -9,7 +9,7 @@
     predictor      0 0 1 1 3 0      from where each token is predicted
     token_weights  0 0 1 1 1 0      the tokens that are scored
 
-A token sees the prefix and its own branch (`models.branches`).
+A token sees the prefix and its own branch (`models.shared_prefix`).
 """
 
 import typing

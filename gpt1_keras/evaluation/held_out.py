@@ -7,6 +7,7 @@ from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import batches as batches_lib
 from gpt1_keras.data import loaders
+from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
 
 METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
@@ -82,7 +83,7 @@ def score(
             learner,
             loaders.load(scored, first_step=0, num_steps=len(scored)),
             num_words=float(words * scored.num_scored),
-            callbacks=[fit.Advance(advance, stop)],
+            callbacks=[callbacks.PredictionProgress(advance, stop)],
         )
 
 

@@ -8,7 +8,7 @@ from gpt1_keras import console
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
-from gpt1_keras.training import fit
+from gpt1_keras.training import callbacks
 
 
 class Labelled:
@@ -93,7 +93,7 @@ class Labelled:
             found = learner.predict(
                 loaders.load(batches, first_step=0, num_steps=count),
                 verbose=0,
-                callbacks=[fit.Advance(advance, stop)],
+                callbacks=[callbacks.PredictionProgress(advance, stop)],
             )
         return batches.restore(found["logits"])
 

@@ -1,4 +1,4 @@
-"""Causal self-attention with one fused projection, as released."""
+"""Causal self-attention with one fused projection for query, key, value."""
 
 import keras
 from keras import ops
@@ -11,7 +11,7 @@ FORBIDDEN_SCORE = -1e9
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class CausalSelfAttention(keras.layers.Layer):
-    """Multi-head attention of each position to itself and those before it.
+    """Multi-head self-attention in which position t sees positions <= t.
 
     Query, key and value come from one kernel `[D, 3D]`, in this order, each
     head-major (finetune-transformer-lm train.py, lines 86-129). Scores and
@@ -22,22 +22,23 @@ class CausalSelfAttention(keras.layers.Layer):
 
     Args:
         hidden_dim: int. Width `D`.
-        num_heads: int. `H`, a divisor of `D`.
-        attention_dropout: float. Rate on the attention probabilities.
-        residual_dropout: float. Rate on the output.
+        num_heads: int. Heads `H`; must divide `D`.
+        attention_dropout: float. Dropout rate of the attention probabilities.
+        residual_dropout: float. Dropout rate of the output.
         initializer_range: float. Standard deviation of both kernels.
 
     Call arguments:
         x: float tensor `[B, T, D]`.
         cache: float tensor `[B, 2, S, H, K]` of keys and values, or None.
-        cache_update_index: int or scalar tensor, column of the cache at
-            which `x` begins.
-        allowed: bool tensor `[B, T, S]`: which keys each query may see; None
-            for itself and those before it.
+        cache_update_index: int or scalar tensor. Column of the cache that
+            the first position of `x` is written to.
+        allowed: bool tensor `[B, T, S]`, the keys that each query may see, or
+            None for the causal mask.
         training: bool.
 
     Returns:
-        `[B, T, D]`; with a cache, this and the updated cache.
+        float tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
     """
 
     def __init__(
@@ -90,12 +91,7 @@ class CausalSelfAttention(keras.layers.Layer):
         self.built = True
 
     def call(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
         # [B, T, D] -> [B, T, 3D] -> three times [B, T, H, K]
         query, key, value = (
@@ -103,9 +99,11 @@ class CausalSelfAttention(keras.layers.Layer):
             for part in ops.split(self.query_key_value(x), 3, axis=-1)
         )
         if cache is not None:
-            key, value, cache = self._update_cache(
-                cache, cache_update_index, key, value
-            )
+            start = (0, cache_update_index, 0, 0)
+            # [B, T, H, K] into [B, S, H, K] from the column on
+            key = ops.slice_update(cache[:, 0], start, key)
+            value = ops.slice_update(cache[:, 1], start, value)
+            cache = ops.stack([key, value], axis=1)
         if allowed is None:
             allowed = causal_mask(
                 ops.shape(query)[1], ops.shape(key)[1], cache_update_index
@@ -113,30 +111,28 @@ class CausalSelfAttention(keras.layers.Layer):
         else:
             # [B, T, S] -> [B, 1, T, S]
             allowed = ops.expand_dims(allowed, 1)
-        x = self._attend(query, key, value, allowed, training)
-        x = self.output_dense(x)
-        x = self.output_dropout(x, training=training)
+        probabilities = self.probability_dropout(
+            ops.cast(
+                self._probabilities(query, key, allowed), self.compute_dtype
+            ),
+            training=training,
+        )
+        # [B, S, H, K] -> [B, H, S, K]
+        value = ops.transpose(value, (0, 2, 1, 3))
+        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, D]
+        x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
+        x = ops.reshape(x, (*ops.shape(x)[:2], self.hidden_dim))
+        x = self.output_dropout(self.output_dense(x), training=training)
         return x if cache is None else (x, cache)
 
     def _split_heads(self, x):
-        shape = ops.shape(x)
         # [B, T, D] -> [B, T, H, K]
         return ops.reshape(
-            x, (shape[0], shape[1], self.num_heads, self.head_dim)
+            x, (*ops.shape(x)[:2], self.num_heads, self.head_dim)
         )
 
-    def _update_cache(self, cache, index, key, value):
-        start = (0, index, 0, 0)
-        # [B, T, H, K] into [B, S, H, K] at column `index`
-        key = ops.slice_update(cache[:, 0], start, key)
-        value = ops.slice_update(cache[:, 1], start, value)
-        return key, value, ops.stack([key, value], axis=1)
-
     def probabilities(self, x):
-        """Return how much each position attends to each, `[B, H, T, T]`.
-
-        Without dropout, in float32; for `x` as in the call.
-        """
+        """Return the float32 attention weights `[B, H, T, T]`, undropped."""
         query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
         length = ops.shape(x)[1]
         return self._probabilities(
@@ -157,49 +153,24 @@ class CausalSelfAttention(keras.layers.Layer):
         scores = ops.where(allowed, scores, FORBIDDEN_SCORE)
         return ops.softmax(scores, axis=-1)
 
-    def _attend(self, query, key, value, allowed, training):
-        probabilities = ops.cast(
-            self._probabilities(query, key, allowed), self.compute_dtype
-        )
-        probabilities = self.probability_dropout(
-            probabilities, training=training
-        )
-        # [B, S, H, K] -> [B, H, S, K]
-        value = ops.transpose(value, (0, 2, 1, 3))
-        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, D]
-        x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
-        shape = ops.shape(x)
-        return ops.reshape(x, (shape[0], shape[1], self.hidden_dim))
-
-    def compute_output_spec(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
-    ):
+    def compute_output_spec(self, x, cache=None, **unused):
         output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
         if cache is None:
             return output
         return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "hidden_dim": self.hidden_dim,
-                "num_heads": self.num_heads,
-                "attention_dropout": self.attention_dropout,
-                "residual_dropout": self.residual_dropout,
-                "initializer_range": self.initializer_range,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_heads": self.num_heads,
+            "attention_dropout": self.attention_dropout,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }
 
 
 def causal_mask(num_queries, num_keys, first_position=0):
-    """Return bool `[T, S]`: may query `first_position + t` see key `s`?
+    """Return bool `[T, S]`: whether query `first_position + t` sees key `s`.
 
     | `causal_mask(3, 3)` | key 0 | key 1 | key 2 |
     |---------------------|-------|-------|-------|

@@ -1,4 +1,4 @@
-"""One block of the network: attention and feed-forward, normed afterwards."""
+"""Post-norm decoder block: self-attention, then a feed-forward network."""
 
 import keras
 from keras import ops
@@ -11,18 +11,19 @@ from gpt1_keras.layers import feed_forward
 class DecoderBlock(keras.layers.Layer):
     """`n = norm(x + attention(x)); norm(n + feed_forward(n))`.
 
-    The norm stands *after* the sum (post-norm; train.py, lines 140-147).
-    Norms and the residual stream are float32 under every dtype policy.
+    The norm follows the sum (post-norm; finetune-transformer-lm train.py,
+    lines 140-147). Norms and the residual stream are float32 under every
+    dtype policy.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `S`, `H`, `K` as in
     `CausalSelfAttention`.
 
     Args:
         hidden_dim: int. Width `D`.
-        num_heads: int. Attention heads.
+        num_heads: int. Attention heads `H`.
         intermediate_dim: int. Width inside the feed-forward network.
-        attention_dropout: float. Rate on attention probabilities.
-        residual_dropout: float. Rate on the output of both parts.
+        attention_dropout: float. Dropout rate of the attention probabilities.
+        residual_dropout: float. Dropout rate of the output of both parts.
         layer_norm_epsilon: float. Added to the variance inside the root.
         initializer_range: float. Standard deviation of all kernels.
 
@@ -32,7 +33,8 @@ class DecoderBlock(keras.layers.Layer):
         training: bool.
 
     Returns:
-        `[B, T, D]`; with a cache, this and the updated cache.
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
     """
 
     def __init__(
@@ -93,12 +95,7 @@ class DecoderBlock(keras.layers.Layer):
         self.built = True
 
     def call(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
         attended = self.attention(
             x,
@@ -115,33 +112,22 @@ class DecoderBlock(keras.layers.Layer):
         )
         return x if cache is None else (x, cache)
 
-    def compute_output_spec(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
-    ):
+    def compute_output_spec(self, x, cache=None, **unused):
         output = keras.KerasTensor(x.shape, dtype="float32")
         if cache is None:
             return output
         return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "hidden_dim": self.hidden_dim,
-                "num_heads": self.num_heads,
-                "intermediate_dim": self.intermediate_dim,
-                "attention_dropout": self.attention_dropout,
-                "residual_dropout": self.residual_dropout,
-                "layer_norm_epsilon": self.layer_norm_epsilon,
-                "initializer_range": self.initializer_range,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_heads": self.num_heads,
+            "intermediate_dim": self.intermediate_dim,
+            "attention_dropout": self.attention_dropout,
+            "residual_dropout": self.residual_dropout,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+        }
 
 
 def _add(x, y):

@@ -1,4 +1,4 @@
-"""Dropout whose random state is always a variable of the model."""
+"""Dropout whose random state is a variable of the model on every backend."""
 
 import random
 
@@ -6,15 +6,14 @@ import keras
 
 
 def seeded_dropout(rate, *, seed=None, **kwargs):
-    """Return a `keras.layers.Dropout` that never uses a hidden global state.
+    """Return a `keras.layers.Dropout` that a checkpoint can restore exactly.
 
-    Without a seed, Keras draws one itself and, on torch, then ignores it in
-    favour of torch's global generator, which no checkpoint of ours holds.
-    The seed drawn here comes from Python's generator, which
-    `keras.utils.set_random_seed` sets.
+    Without a seed, Keras on torch uses torch's global generator, which no
+    checkpoint holds. Here a missing seed is drawn from Python's generator,
+    which `keras.utils.set_random_seed` sets.
 
     Args:
-        rate: float. Share of the values that become zero.
+        rate: float. Fraction of the values set to zero.
         seed: int or None.
         **kwargs: passed to `keras.layers.Dropout`.
     """

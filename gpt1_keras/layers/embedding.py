@@ -1,7 +1,7 @@
-"""Token, special-token and position tables, and the two dropouts on them.
+"""Embedding of tokens and positions, with two kinds of dropout.
 
-Both layers here have one interface; a backbone chooses one by its name in
-`EMBEDDINGS` (macro EMBEDDING_DROPOUT_ON in gin).
+Both layers have the same interface; `GPT1Backbone(embedding_dropout_on=...)`
+chooses one by its name in `EMBEDDINGS`.
 """
 
 import keras
@@ -12,18 +12,18 @@ from gpt1_keras.layers import dropout as dropout_lib
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class TokenAndPositionEmbedding(keras.layers.Layer):
-    """Sum of a token row and a position row, dropout on the sum.
+    """Sum of a token row and a position row, with dropout on the sum.
 
-    This is the usual reading of the paper's "embedding dropouts": one mask
-    per activation, after the sum; the softmax sees the undropped table.
+    The usual reading of the paper's "embedding dropouts": every activation is
+    masked on its own, and the softmax sees the undropped table.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
     `S` num_special_tokens, `P` max_sequence_length.
 
     Args:
         vocabulary_size: int. Rows `V` of the token table.
-        num_special_tokens: int. Rows `S` that follow it: 0 in pretraining,
-            3 (start, delimiter, extract) in fine-tuning.
+        num_special_tokens: int. Rows `S` after them: 0 in pretraining, 3
+            (start, delimiter, extract) in fine-tuning.
         max_sequence_length: int. Rows `P` of the position table.
         hidden_dim: int. Width `D`.
         dropout: float. Dropout rate.
@@ -33,14 +33,14 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
         start_index: int or scalar tensor. Position of the first column.
-        position_ids: int tensor `[B, T]`, the position of each token, where
-            they are not one after the other; None elsewhere.
+        position_ids: int tensor `[B, T]`, the position of each token, or
+            None for consecutive positions.
         training: bool.
 
     Returns:
-        `hidden` `[B, T, D]`, and the tables as this forward pass used them:
+        `hidden` `[B, T, D]` and the tables as this forward pass used them:
         `table` `[V + S, D]` and `positions` `[P, D]`. The output softmax
-        takes `table`, so that it shares the embedding's dropout.
+        takes `table` and thereby shares the dropout of the embedding.
     """
 
     def __init__(
@@ -97,9 +97,10 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         )
 
     def tables(self, training=False):
-        """Return `table` `[V + S, D]` and `positions` `[P, D]`."""
-        # Under mixed precision the tables, and so the products with them,
-        # are of the compute dtype, whether dropped, joined or neither.
+        """Return `table` `[V + S, D]` and `positions` `[P, D]`.
+
+        Both have the compute dtype, and so have products with them.
+        """
         table = ops.cast(self.token_embeddings, self.compute_dtype)
         if self.special_embeddings is not None:
             special = ops.cast(self.special_embeddings, self.compute_dtype)
@@ -139,30 +140,25 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         )
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "vocabulary_size": self.vocabulary_size,
-                "num_special_tokens": self.num_special_tokens,
-                "max_sequence_length": self.max_sequence_length,
-                "hidden_dim": self.hidden_dim,
-                "dropout": self.dropout,
-                "initializer_range": self.initializer_range,
-                "seed": self.seed,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "num_special_tokens": self.num_special_tokens,
+            "max_sequence_length": self.max_sequence_length,
+            "hidden_dim": self.hidden_dim,
+            "dropout": self.dropout,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class TableDropoutEmbedding(TokenAndPositionEmbedding):
-    """The released code's embedding: dropout on the tables themselves.
+    """Embedding with dropout on its tables, as in the released code.
 
-    The mask is drawn once per forward pass over the whole table, before the
-    look-up, so every occurrence of a token shares it and the output softmax,
-    which is the same table, sees it too (finetune-transformer-lm train.py,
-    lines 164-175). Arguments, inputs and outputs are those of
-    `TokenAndPositionEmbedding`.
+    One mask per forward pass covers a whole table before the look-up: all
+    occurrences of a token share it, and so does the output softmax over the
+    same table (finetune-transformer-lm train.py, lines 164-175). Arguments,
+    inputs and outputs are those of `TokenAndPositionEmbedding`.
     """
 
     def _build_dropout(self):

@@ -1,4 +1,4 @@
-"""The position-wise network of a decoder block."""
+"""Position-wise feed-forward network of a decoder block."""
 
 import keras
 from keras import ops
@@ -8,14 +8,16 @@ from gpt1_keras.layers import dropout as dropout_lib
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class FeedForward(keras.layers.Layer):
-    """Dense, GELU in its tanh form, dense, dropout (train.py, lines 131-138).
+    """Dense layer, GELU in its tanh form, dense layer, dropout.
+
+    As in finetune-transformer-lm train.py, lines 131-138.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `F` intermediate_dim.
 
     Args:
         hidden_dim: int. Width `D`.
         intermediate_dim: int. Width `F` between the two dense layers.
-        residual_dropout: float. Rate on the output.
+        residual_dropout: float. Dropout rate of the output.
         initializer_range: float. Standard deviation of both kernels.
 
     Call arguments:
@@ -23,7 +25,7 @@ class FeedForward(keras.layers.Layer):
         training: bool.
 
     Returns:
-        `[B, T, D]`.
+        float tensor `[B, T, D]`.
     """
 
     def __init__(
@@ -74,13 +76,9 @@ class FeedForward(keras.layers.Layer):
         return input_shape
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "hidden_dim": self.hidden_dim,
-                "intermediate_dim": self.intermediate_dim,
-                "residual_dropout": self.residual_dropout,
-                "initializer_range": self.initializer_range,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "intermediate_dim": self.intermediate_dim,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }

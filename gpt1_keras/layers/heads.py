@@ -1,7 +1,7 @@
-"""Heads: from the extract state of each candidate to the task's logits.
+"""Task heads: from the extract states of the candidates to logits.
 
-Every benchmark is `C` candidate sequences (figure 1 of the paper). Letters:
-`B` batch, `C` candidates, `D` hidden_dim, `Y` classes.
+Every benchmark is `C` candidate sequences per example (figure 1 of the
+paper). Letters: `B` batch, `C` candidates, `D` hidden_dim, `Y` classes.
 """
 
 import keras
@@ -12,6 +12,9 @@ from gpt1_keras.layers import dropout as dropout_lib
 
 class _Head(keras.layers.Layer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
+
+    # Shape of the dropout mask, where not that of the features.
+    noise_shape = None
 
     def __init__(self, *, num_outputs, dropout, initializer_range, **kwargs):
         super().__init__(**kwargs)
@@ -26,41 +29,35 @@ class _Head(keras.layers.Layer):
             name="dense",
             dtype="float32",
         )
-
-    def _dropout(self, noise_shape):
-        return dropout_lib.seeded_dropout(
-            self.dropout,
-            noise_shape=noise_shape,
+        self.feature_dropout = dropout_lib.seeded_dropout(
+            dropout,
+            noise_shape=self.noise_shape,
             name="feature_dropout",
             dtype="float32",
         )
 
     def build(self, input_shape):
-        self.dense.build((*input_shape[:-1], input_shape[-1]))
+        self.dense.build(input_shape)
         self.built = True
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "num_outputs": self.num_outputs,
-                "dropout": self.dropout,
-                "initializer_range": self.initializer_range,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "num_outputs": self.num_outputs,
+            "dropout": self.dropout,
+            "initializer_range": self.initializer_range,
+        }
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class SumHead(_Head):
-    """Classes from the sum over candidates.
+    """Logits of the classes from the sum over candidates.
 
-    One candidate: classification and entailment. Two: similarity, whose two
-    orders are added element-wise before the linear layer (section 3.3).
+    Classification and entailment have one candidate. Similarity has two, the
+    two orders of the pair, added before the linear layer (section 3.3).
 
     Args:
         num_outputs: int. Classes `Y`; 1 for a score.
-        dropout: float. Rate on the summed features.
+        dropout: float. Dropout rate of the summed features.
         initializer_range: float. Standard deviation of the kernel.
 
     Call arguments:
@@ -70,10 +67,6 @@ class SumHead(_Head):
     Returns:
         float32 logits `[B, Y]`.
     """
-
-    def __init__(self, **kwargs):
-        super().__init__(**kwargs)
-        self.feature_dropout = self._dropout(noise_shape=None)
 
     def call(self, features, training=False):
         # [B, C, D] -> [B, D] -> [B, Y]
@@ -88,15 +81,15 @@ class SumHead(_Head):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class ChoiceHead(_Head):
-    """One logit per candidate; softmax over candidates picks the answer.
+    """One logit per candidate, for a softmax over candidates.
 
-    All candidates of an example share one dropout mask (train.py, lines
-    184-188).
+    All candidates of an example share one dropout mask
+    (finetune-transformer-lm train.py, lines 184-188).
 
     Args:
-        dropout: float. Rate on the features.
+        dropout: float. Dropout rate of the features.
         initializer_range: float. Standard deviation of the kernel.
-        num_outputs: int. Always 1; here for serialisation.
+        num_outputs: int. Always 1; present for serialisation.
 
     Call arguments:
         features: float tensor `[B, C, D]`.
@@ -106,10 +99,10 @@ class ChoiceHead(_Head):
         float32 logits `[B, C]`.
     """
 
+    noise_shape = (None, 1, None)  # [B, 1, D]
+
     def __init__(self, *, num_outputs=1, **kwargs):
         super().__init__(num_outputs=num_outputs, **kwargs)
-        # One mask [B, 1, D] for the C candidates of an example.
-        self.feature_dropout = self._dropout(noise_shape=(None, 1, None))
 
     def call(self, features, training=False):
         features = self.feature_dropout(features, training=training)

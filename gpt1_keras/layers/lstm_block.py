@@ -1,4 +1,4 @@
-"""An LSTM in the place of the decoder blocks (paper, section 5)."""
+"""LSTM in place of the decoder blocks (section 5 of the paper)."""
 
 import keras
 from keras import ops
@@ -10,9 +10,9 @@ from gpt1_keras.layers import dropout as dropout_lib
 class LSTMBlock(keras.layers.Layer):
     """One LSTM layer and a projection back to the width of the embedding.
 
-    The paper says "a single layer 2048 unit LSTM" and no more. The tied
-    softmax needs states of width `D`, so a linear projection follows. There
-    is no residual connection: nothing but the LSTM joins input and output.
+    The paper only says "a single layer 2048 unit LSTM". The tied softmax needs
+    states of width `D`, hence the linear projection. There is no residual
+    connection.
 
     Letters: `B` batch, `T` positions, `S` columns of the cache, `D`
     hidden_dim, `U` num_units.
@@ -20,20 +20,24 @@ class LSTMBlock(keras.layers.Layer):
     Args:
         hidden_dim: int. Width `D`.
         num_units: int. Units `U` of the LSTM.
-        residual_dropout: float. Rate on the output.
+        residual_dropout: float. Dropout rate of the output.
         initializer_range: float. Standard deviation of the kernels.
 
     Call arguments:
         x: float tensor `[B, T, D]`.
         cache: float tensor `[B, 2, S, 1, U]` of the hidden and cell states
             after each column, or None.
-        cache_update_index: int or scalar tensor, column of the cache at
-            which `x` begins.
-        allowed: must be None: an LSTM sees all that is before.
+        cache_update_index: int or scalar tensor. Column of the cache that
+            the first position of `x` is written to.
+        allowed: must be None: an LSTM sees every earlier position.
         training: bool.
 
     Returns:
-        `[B, T, D]`; with a cache, this and the updated cache.
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
+
+    Raises:
+        ValueError: `allowed` is not None.
     """
 
     def __init__(
@@ -74,27 +78,24 @@ class LSTMBlock(keras.layers.Layer):
         self.built = True
 
     def call(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
         if allowed is not None:
-            raise ValueError("an LSTM cannot branch: score one text a row")
+            raise ValueError(
+                "an LSTM cannot mask earlier positions: score one text per row"
+            )
         if cache is None:
             # [B, T, D] -> [B, T, U]
             x = self.lstm(x, training=training)
         else:
             x, cache = self._step_through(x, cache, cache_update_index)
-        # [B, T, U] -> [B, T, D], float32 as every block's output
+        # [B, T, U] -> [B, T, D], float32 like the output of every block
         x = self.output_dropout(self.output_dense(x), training=training)
         x = ops.cast(x, "float32")
         return x if cache is None else (x, cache)
 
     def _step_through(self, x, cache, index):
-        """Go on from the states before column `index` of the cache."""
+        """Continue from the states before column `index` of the cache."""
         # [B, 2, S, 1, U] -> [B, 2, 1 + S, U]: zeros before the first column
         states = ops.pad(cache[:, :, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
         batch_size = ops.shape(x)[0]
@@ -117,27 +118,16 @@ class LSTMBlock(keras.layers.Layer):
         )
         return found[:, 0, :, 0], cache
 
-    def compute_output_spec(
-        self,
-        x,
-        cache=None,
-        cache_update_index=0,
-        allowed=None,
-        training=False,
-    ):
+    def compute_output_spec(self, x, cache=None, **unused):
         output = keras.KerasTensor(x.shape, dtype="float32")
         if cache is None:
             return output
         return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "hidden_dim": self.hidden_dim,
-                "num_units": self.num_units,
-                "residual_dropout": self.residual_dropout,
-                "initializer_range": self.initializer_range,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_units": self.num_units,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }

@@ -1,4 +1,4 @@
-"""The output projection: the embedding table, transposed."""
+"""Output projection tied to the token embedding."""
 
 import keras
 from keras import ops
@@ -6,16 +6,16 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class TiedLogits(keras.layers.Layer):
-    """Scores of the vocabulary: `hidden x table^T`, specials left out.
+    """Logits of the vocabulary, `hidden x table^T`, without special tokens.
 
-    The table arrives as an input and not as a weight, because the faithful
-    embedding dropout must reach both uses of it with one mask.
+    The table is an input, not a weight: dropout on the embedding tables must
+    reach the look-up and the logits with the same mask.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `R` rows of the table,
     `V` vocabulary_size.
 
     Args:
-        vocabulary_size: int. `V`, the rows scored.
+        vocabulary_size: int. Rows `V` that get a logit.
 
     Call arguments:
         hidden: float tensor `[B, T, D]`.
@@ -45,6 +45,4 @@ class TiedLogits(keras.layers.Layer):
         )
 
     def get_config(self):
-        config = super().get_config()
-        config.update({"vocabulary_size": self.vocabulary_size})
-        return config
+        return super().get_config() | {"vocabulary_size": self.vocabulary_size}

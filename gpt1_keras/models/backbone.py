@@ -1,7 +1,10 @@
-"""The GPT-1 network, from token ids to hidden states."""
+"""GPT-1 network from token ids to hidden states, and how presets load it."""
+
+import threading
 
 import keras
 import keras_hub
+from keras_hub.src.utils import preset_utils
 
 from gpt1_keras.layers import decoder_block
 from gpt1_keras.layers import embedding
@@ -12,32 +15,32 @@ class GPT1Backbone(keras_hub.models.Backbone):
     """The decoder of Radford et al. 2018 as a KerasHub backbone.
 
     Post-norm blocks, learned positions, no norm after the embedding and none
-    at the end. Attention is causal and padding stands on the right, so no
-    padding mask is needed; `padding_mask` is accepted, because KerasHub's
-    preprocessors send it, and has no effect.
+    at the end. Attention is causal and padding is on the right, so no padding
+    mask is needed: `padding_mask`, which KerasHub's preprocessors pass, has no
+    effect.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
     `S` num_special_tokens, `P` max_sequence_length, `L` num_layers.
 
     Args:
-        vocabulary_size: int. Tokens `V`, special tokens not counted.
+        vocabulary_size: int. Tokens `V` without special tokens.
         num_layers: int. Decoder blocks `L`.
         num_heads: int. Attention heads.
         hidden_dim: int. Width `D`.
         intermediate_dim: int. Width inside the feed-forward networks.
         max_sequence_length: int. Positions `P`.
-        embedding_dropout: float. Rate on the embedding.
-        attention_dropout: float. Rate on the attention probabilities.
-        residual_dropout: float. Rate on the output of every sub-layer.
-        embedding_dropout_on: `"tables"` (the released code: one mask on the
+        embedding_dropout: float. Dropout rate of the embedding.
+        attention_dropout: float. Dropout rate of attention probabilities.
+        residual_dropout: float. Dropout rate of every sub-layer's output.
+        embedding_dropout_on: `"tables"` (as released: one mask on the
             embedding tables, shared with the softmax) or `"activations"`.
-        layer_norm_epsilon: float.
+        layer_norm_epsilon: float. Added to the variance in every norm.
         initializer_range: float. Standard deviation of every matrix.
         num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
         dtype: dtype or policy of computation and weights.
 
     Call arguments:
-        a dict of `token_ids` int `[B, T]` and `padding_mask` int `[B, T]`.
+        dict of `token_ids` int `[B, T]` and `padding_mask` int `[B, T]`.
 
     Returns:
         float32 hidden states `[B, T, D]`.
@@ -53,8 +56,8 @@ class GPT1Backbone(keras_hub.models.Backbone):
     openai/finetune-transformer-lm.
     """
 
-    # Whether a row may hold a prefix and several ways to go on.
-    can_branch = True
+    # Whether a row may hold a prefix and several continuations.
+    can_share_prefix = True
 
     def __init__(
         self,
@@ -87,17 +90,20 @@ class GPT1Backbone(keras_hub.models.Backbone):
                 initializer_range=initializer_range,
                 dtype=dtype,
             ),
-            _decoder_blocks(
-                num_layers,
-                hidden_dim=hidden_dim,
-                num_heads=num_heads,
-                intermediate_dim=intermediate_dim,
-                attention_dropout=attention_dropout,
-                residual_dropout=residual_dropout,
-                layer_norm_epsilon=layer_norm_epsilon,
-                initializer_range=initializer_range,
-                dtype=dtype,
-            ),
+            [
+                decoder_block.DecoderBlock(
+                    hidden_dim=hidden_dim,
+                    num_heads=num_heads,
+                    intermediate_dim=intermediate_dim,
+                    attention_dropout=attention_dropout,
+                    residual_dropout=residual_dropout,
+                    layer_norm_epsilon=layer_norm_epsilon,
+                    initializer_range=initializer_range,
+                    dtype=dtype,
+                    name=f"decoder_block_{i}",
+                )
+                for i in range(num_layers)
+            ],
             dtype=dtype,
             **kwargs,
         )
@@ -118,7 +124,7 @@ class GPT1Backbone(keras_hub.models.Backbone):
         self.num_special_tokens = num_special_tokens
 
     def _assemble(self, embedding_layer, blocks, *, dtype, **kwargs):
-        """Make the functional model of an embedding and the blocks."""
+        """Build the functional model of an embedding layer and blocks."""
         self.token_and_position_embedding = embedding_layer
         self.decoder_blocks = blocks
 
@@ -131,24 +137,23 @@ class GPT1Backbone(keras_hub.models.Backbone):
         keras_hub.models.Backbone.__init__(
             self, inputs=inputs, outputs=hidden, dtype=dtype, **kwargs
         )
-        # The tables of this very forward pass, for heads on the same graph.
+        # The tables of this forward pass, for heads on the same graph.
         self.table_output = table
         self.positions_output = positions
 
     def encode(self, token_ids, position_ids=None, allowed=None):
-        """One forward pass, symbolic or not.
+        """Run one forward pass, symbolic or eager.
 
         Args:
             token_ids: int tensor `[B, T]`.
-            position_ids: int tensor `[B, T]`; None counts from 0.
-            allowed: bool tensor `[B, T, T]`, which tokens each one may see;
-                None for itself and those before it.
+            position_ids: int tensor `[B, T]`, or None to count from 0.
+            allowed: bool tensor `[B, T, T]`, the tokens that each one may
+                see, or None for the causal mask.
 
         Returns:
-            hidden states `[B, T, D]`, the token and special table `[V+S, D]`
-            and the position table `[P, D]`, all of this one pass: heads that
-            need the table take it from here, so that each dropout is drawn
-            once.
+            hidden states `[B, T, D]`, token and special rows `[V + S, D]` and
+            position rows `[P, D]`, all of the same pass. Heads that need the
+            table use this one, so that each dropout is drawn once.
         """
         hidden, table, positions = self.token_and_position_embedding(
             token_ids, position_ids=position_ids
@@ -158,7 +163,10 @@ class GPT1Backbone(keras_hub.models.Backbone):
         return hidden, table, positions
 
     def cache_shape(self, batch_size, length):
-        """Shape of the keys and values of a text: `[B, L, 2, S, H, K]`."""
+        """Return the shape of the cache, `[B, L, 2, S, H, K]`.
+
+        It holds keys and values of `S = length` positions.
+        """
         return (
             batch_size,
             self.num_layers,
@@ -170,7 +178,7 @@ class GPT1Backbone(keras_hub.models.Backbone):
 
     @property
     def token_embedding(self):
-        """The embedding layer, under the name KerasHub looks for."""
+        """The embedding layer under the name that KerasHub expects."""
         return self.token_and_position_embedding
 
     def default_lora_layer_names(self):
@@ -178,36 +186,51 @@ class GPT1Backbone(keras_hub.models.Backbone):
         return ["query_key_value"]
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "vocabulary_size": self.vocabulary_size,
-                "num_layers": self.num_layers,
-                "num_heads": self.num_heads,
-                "hidden_dim": self.hidden_dim,
-                "intermediate_dim": self.intermediate_dim,
-                "max_sequence_length": self.max_sequence_length,
-                "embedding_dropout": self.embedding_dropout,
-                "attention_dropout": self.attention_dropout,
-                "residual_dropout": self.residual_dropout,
-                "embedding_dropout_on": self.embedding_dropout_on,
-                "layer_norm_epsilon": self.layer_norm_epsilon,
-                "initializer_range": self.initializer_range,
-                "num_special_tokens": self.num_special_tokens,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "num_layers": self.num_layers,
+            "num_heads": self.num_heads,
+            "hidden_dim": self.hidden_dim,
+            "intermediate_dim": self.intermediate_dim,
+            "max_sequence_length": self.max_sequence_length,
+            "embedding_dropout": self.embedding_dropout,
+            "attention_dropout": self.attention_dropout,
+            "residual_dropout": self.residual_dropout,
+            "embedding_dropout_on": self.embedding_dropout_on,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+            "num_special_tokens": self.num_special_tokens,
+        }
 
 
 def build_embedding(dropout_on, **arguments):
-    """Return the embedding layer whose dropout falls on `dropout_on`."""
+    """Return the embedding layer that drops `"tables"` or `"activations"`."""
     return embedding.EMBEDDINGS[dropout_on](
         name="token_and_position_embedding", **arguments
     )
 
 
-def _decoder_blocks(num_layers, **arguments):
-    return [
-        decoder_block.DecoderBlock(name=f"decoder_block_{i}", **arguments)
-        for i in range(num_layers)
-    ]
+class FromAnyBackbonePreset:
+    """`from_preset` for presets of subclasses of `backbone_cls` as well.
+
+    KerasHub looks for a class whose `backbone_cls` is exactly the preset's
+    backbone; an LSTM would need a tokenizer, preprocessors and tasks of its
+    own although nothing in them differs. Goes before the KerasHub class among
+    the bases.
+    """
+
+    _lock = threading.RLock()
+
+    @classmethod
+    def from_preset(cls, preset, **kwargs):
+        """Load from a preset folder; see the method of KerasHub."""
+        found = preset_utils.get_preset_loader(preset).check_backbone_class()
+        usual = cls.backbone_cls
+        if found is usual or not issubclass(found, usual):
+            return super().from_preset(preset, **kwargs)
+        with cls._lock:
+            cls.backbone_cls = found
+            try:
+                return super().from_preset(preset, **kwargs)
+            finally:
+                cls.backbone_cls = usual

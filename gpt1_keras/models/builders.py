@@ -1,4 +1,7 @@
-"""Functions that gin binds and runs call, inside the strategy's scope."""
+"""Builders of networks: gin binds them, runs call them in a strategy's scope.
+
+They take the sizes of a network and use the global dtype policy.
+"""
 
 import typing
 
@@ -32,10 +35,7 @@ def gpt1_backbone(
     initializer_range: checks.NotNegative,
     num_special_tokens=0,
 ):
-    """Return a `GPT1Backbone` under the global dtype policy.
-
-    Args: those of `GPT1Backbone`; `vocabulary_size` comes from the tokenizer.
-    """
+    """Return a `GPT1Backbone`; the arguments are described there."""
     return backbone.GPT1Backbone(
         vocabulary_size=vocabulary_size,
         num_layers=num_layers,
@@ -66,10 +66,7 @@ def lstm_backbone(
     initializer_range: checks.NotNegative,
     num_special_tokens=0,
 ):
-    """Return an `LSTMBackbone` under the global dtype policy.
-
-    Args: those of `LSTMBackbone`; `vocabulary_size` comes from the tokenizer.
-    """
+    """Return an `LSTMBackbone`; the arguments are described there."""
     return lstm_backbone_lib.LSTMBackbone(
         vocabulary_size=vocabulary_size,
         num_units=num_units,
@@ -85,7 +82,7 @@ def lstm_backbone(
 
 
 def gpt1_causal_lm(network, tokenizer):
-    """Return a `GPT1CausalLM` that shares `network`'s weights.
+    """Return an uncompiled `GPT1CausalLM` that shares the network's weights.
 
     Args:
         network: `GPT1Backbone`.

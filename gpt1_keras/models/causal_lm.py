@@ -1,4 +1,4 @@
-"""GPT-1 as a language model: logits, generation with a cache."""
+"""GPT-1 as a language model: logits, scores, generation with a cache."""
 
 import keras
 import keras_hub
@@ -7,19 +7,20 @@ from keras import ops
 from gpt1_keras.layers import tied_logits
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import preprocessors
-from gpt1_keras.models import tokenizer
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
-    """A `GPT1Backbone` with the tied softmax on top, for KerasHub's tools.
+class GPT1CausalLM(
+    backbone_lib.FromAnyBackbonePreset, keras_hub.models.CausalLM
+):
+    """KerasHub language model: a `GPT1Backbone` and the tied softmax.
 
     Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
     `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size.
 
     Args:
-        backbone: a `GPT1Backbone`.
-        preprocessor: a `GPT1CausalLMPreprocessor` or None.
+        backbone: `GPT1Backbone`.
+        preprocessor: `GPT1CausalLMPreprocessor` or None.
 
     Example:
 
@@ -43,22 +44,22 @@ class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
         )
 
         # === Functional Model ===
-        # Built on the backbone's own graph: calling the backbone again would
-        # draw a second dropout mask on the embedding.
+        # On the backbone's own graph: calling the backbone again would draw
+        # a second dropout mask for the embedding.
         outputs = self.tied_logits(backbone.output, backbone.table_output)
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
 
     def call_with_cache(self, token_ids, cache, cache_update_index):
-        """Forward pass of some columns, given keys and values before them.
+        """Run some columns, given keys and values of those before them.
 
         Args:
             token_ids: int tensor `[B, T]`.
             cache: float tensor `[B, L, 2, S, H, K]`.
-            cache_update_index: int or scalar tensor, position of the first
+            cache_update_index: int or scalar tensor. Position of the first
                 column of `token_ids`.
 
         Returns:
-            logits `[B, T, V]`, hidden states `[B, T, D]`, updated cache.
+            logits `[B, T, V]`, hidden states `[B, T, D]`, the updated cache.
         """
         hidden, table, _ = self.backbone.token_and_position_embedding(
             token_ids, start_index=cache_update_index
@@ -76,14 +77,14 @@ class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
         return logits, hidden, ops.stack(caches, axis=1)
 
     def _build_cache(self, token_ids):
-        """Return hidden states `[B, T, D]` and the cache of the prompt."""
+        """Return hidden states `[B, T, D]` and cache of a prompt."""
         batch_size, length = ops.shape(token_ids)
         shape = self.backbone.cache_shape(batch_size, length)
         cache = ops.zeros(shape, dtype=self.compute_dtype)
         _, hidden, cache = self.call_with_cache(token_ids, cache, 0)
         return hidden, cache
 
-    # The steps of sampling are the same for every decoder with such a cache.
+    # Sampling is the same for every decoder with such a cache.
     generate_step = keras_hub.models.GPT2CausalLM.generate_step
 
     def score(
@@ -94,25 +95,24 @@ class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
         layer_intercept_fn=None,
         target_ids=None,
     ):
-        """Return scores of tokens, as `GPT2CausalLM.score` of KerasHub does.
+        """Score tokens, with the interface of KerasHub's `GPT2CausalLM`.
 
         Args:
             token_ids: int `[B, T]`.
-            padding_mask: `[B, T]`; has no effect, as padding stands on the
-                right.
+            padding_mask: `[B, T]`, ignored: padding is on the right.
             scoring_mode: "logits" or "loss".
-            layer_intercept_fn: function `(activations [B, T, D], index)`
-                that returns what the next layer takes, of the same shape;
-                index -1 is the embedding, 0 the first block.
-            target_ids: int `[B, T]`, for "loss": the token to be predicted
-                at each position.
+            layer_intercept_fn: function `(activations [B, T, D], index)` that
+                returns the input of the next layer; index -1 is the
+                embedding, 0 the first block.
+            target_ids: int `[B, T]`. For "loss", the token to predict at each
+                position.
 
         Returns:
-            float32 logits `[B, T, V]`; for "loss" the negative
-            log-likelihood of each target, `[B, T]`.
+            float32 logits `[B, T, V]`; for "loss" the negative log-likelihood
+            of each target, `[B, T]`.
 
         Raises:
-            ValueError: another mode, or "loss" without targets.
+            ValueError: unknown mode, or "loss" without targets.
         """
         if scoring_mode not in ("logits", "loss"):
             raise ValueError(
@@ -137,8 +137,8 @@ class GPT1CausalLM(tokenizer.OfAnyBackbone, keras_hub.models.CausalLM):
     def get_config(self):
         config = super().get_config()
         if not self.compiled:
-            # Else a `.keras` file would be read as a compiled model, whose
-            # optimizer it does not hold. Presets leave this key out: what
+            # Otherwise a `.keras` file would load as a compiled model, whose
+            # optimizer it does not hold. Presets omit this key: what
             # `from_preset` returns can always generate.
             config["compile_config"] = {"compile": False}
         return config

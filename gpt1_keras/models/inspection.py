@@ -1,4 +1,4 @@
-"""What a network makes of one text, for people to look at.
+"""Per-token log-probabilities and attention of one text.
 
 Letters: `T` tokens, `L` layers, `H` heads.
 """
@@ -7,16 +7,14 @@ import numpy as np
 from keras import ops
 from scipy import special
 
-_LEAST = 2  # positions: Keras warns of a softmax over one
-
 
 def log_probabilities(causal_lm, ids, *, before):
     """Return the log-probability of each token, float64 `[T]`.
 
     Args:
         causal_lm: `GPT1CausalLM`.
-        ids: list of `T` ids, at least one, at most as many as positions.
-        before: id that stands before the first.
+        ids: list of `T` ids, at least one and at most max_sequence_length.
+        before: int. The id that precedes the first.
     """
     inputs = _batch([before, *ids[:-1]])
     (logits,) = ops.convert_to_numpy(
@@ -32,14 +30,14 @@ def has_attention(backbone):
 
 
 def attention(backbone, ids):
-    """Return how much each token attends to each, float32 `[L, H, T, T]`.
+    """Return the attention weights, float32 `[L, H, T, T]`.
 
     Args:
-        backbone: `GPT1Backbone` for which `has_attention`.
-        ids: list of `T` ids, at least one, at most as many as positions.
+        backbone: `GPT1Backbone` for which `has_attention` is true.
+        ids: list of `T` ids, at least one and at most max_sequence_length.
 
     Returns:
-        rows (queries) add up to one.
+        numpy array; each row (query) sums to one.
     """
     hidden, _, _ = backbone.token_and_position_embedding(_batch(ids))
     layers = []
@@ -51,6 +49,9 @@ def attention(backbone, ids):
 
 
 def _batch(ids):
-    """Return ids as a batch of one; padding on the right changes nothing."""
-    ids = [*ids, *[0] * (_LEAST - len(ids))]
-    return np.array([ids], "int32")
+    """Return the ids as a batch of one row.
+
+    A single id is padded to two, because Keras warns about a softmax over one
+    position; padding on the right changes nothing.
+    """
+    return np.array([ids if len(ids) > 1 else [*ids, 0]], "int32")

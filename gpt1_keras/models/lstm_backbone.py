@@ -1,4 +1,4 @@
-"""The paper's LSTM baseline, with the interface of `GPT1Backbone`."""
+"""LSTM baseline of the paper with the interface of `GPT1Backbone`."""
 
 import keras
 import keras_hub
@@ -9,30 +9,30 @@ from gpt1_keras.models import backbone
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class LSTMBackbone(backbone.GPT1Backbone):
-    """`GPT1Backbone` with one LSTM in the place of its decoder blocks.
+    """`GPT1Backbone` with one LSTM in place of its decoder blocks.
 
     Embedding (with its position rows), dropout on the tables and tied softmax
-    are those of the Transformer, so that the network alone differs.
+    are those of the Transformer, so that only the network differs.
 
     Args:
-        vocabulary_size: int. Tokens, special tokens not counted.
+        vocabulary_size: int. Tokens without special tokens.
         num_units: int. Units of the LSTM.
         hidden_dim: int. Width of the embedding.
         max_sequence_length: int. Positions.
-        embedding_dropout: float. Rate on the embedding.
-        residual_dropout: float. Rate on the output of the LSTM.
+        embedding_dropout: float. Dropout rate of the embedding.
+        residual_dropout: float. Dropout rate of the LSTM's output.
         embedding_dropout_on: see `GPT1Backbone`.
         initializer_range: float. Standard deviation of every matrix.
         num_special_tokens: int. 0 or 3 (start, delimiter, extract).
         dtype: dtype or policy of computation and weights.
 
-    Call arguments, returns: those of `GPT1Backbone`.
+    Call arguments and returns: see `GPT1Backbone`.
 
     Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
     using the same framework".
     """
 
-    can_branch = False
+    can_share_prefix = False
 
     def __init__(
         self,
@@ -88,11 +88,11 @@ class LSTMBackbone(backbone.GPT1Backbone):
 
     @property
     def num_layers(self):
-        """One: what layer transfer counts."""
+        """1, the number of layers that can be transferred."""
         return 1
 
     def cache_shape(self, batch_size, length):
-        """Shape of the states of all columns: `[B, 1, 2, S, 1, U]`."""
+        """Return the shape of the states of a text, `[B, 1, 2, S, 1, U]`."""
         return (batch_size, 1, 2, length, 1, self.num_units)
 
     def default_lora_layer_names(self):
@@ -100,18 +100,14 @@ class LSTMBackbone(backbone.GPT1Backbone):
         return ["output_dense"]
 
     def get_config(self):
-        config = keras_hub.models.Backbone.get_config(self)
-        config.update(
-            {
-                "vocabulary_size": self.vocabulary_size,
-                "num_units": self.num_units,
-                "hidden_dim": self.hidden_dim,
-                "max_sequence_length": self.max_sequence_length,
-                "embedding_dropout": self.embedding_dropout,
-                "residual_dropout": self.residual_dropout,
-                "embedding_dropout_on": self.embedding_dropout_on,
-                "initializer_range": self.initializer_range,
-                "num_special_tokens": self.num_special_tokens,
-            }
-        )
-        return config
+        return keras_hub.models.Backbone.get_config(self) | {
+            "vocabulary_size": self.vocabulary_size,
+            "num_units": self.num_units,
+            "hidden_dim": self.hidden_dim,
+            "max_sequence_length": self.max_sequence_length,
+            "embedding_dropout": self.embedding_dropout,
+            "residual_dropout": self.residual_dropout,
+            "embedding_dropout_on": self.embedding_dropout_on,
+            "initializer_range": self.initializer_range,
+            "num_special_tokens": self.num_special_tokens,
+        }

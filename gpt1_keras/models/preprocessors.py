@@ -1,4 +1,4 @@
-"""Strings of a task to the inputs of `GPT1TaskModel`."""
+"""KerasHub preprocessors: strings to the inputs of the models."""
 
 import keras
 import keras_hub
@@ -7,20 +7,21 @@ from gpt1_keras.data import transforms
 from gpt1_keras.models import backbone
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
-# -----------------------------------------------------------------------------
-# Strings to padded ids for `GPT1CausalLM`, and back.
+# Multiple choice: taken from the example.
+_NUM_CANDIDATES = {"classification": 1, "entailment": 1, "similarity": 2}
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1CausalLMPreprocessor(
-    tokenizer_lib.OfAnyBackbone, keras_hub.models.CausalLMPreprocessor
+    backbone.FromAnyBackbonePreset, keras_hub.models.CausalLMPreprocessor
 ):
-    """KerasHub's preprocessor without start and end tokens.
+    """Strings to padded ids for `GPT1CausalLM`, and back.
 
-    GPT-1 was pretrained on contiguous text, in which no such token occurs.
+    KerasHub's preprocessor without start and end tokens: GPT-1 was pretrained
+    on contiguous text, where neither occurs.
 
     Args:
-        tokenizer: a `GPT1Tokenizer`.
+        tokenizer: `GPT1Tokenizer`.
         sequence_length: int. Length to which ids are padded.
     """
 
@@ -44,40 +45,36 @@ class GPT1CausalLMPreprocessor(
         )
 
 
-# -----------------------------------------------------------------------------
-# Strings of a task to the inputs of `GPT1TaskModel`.
-
-# Of multiple choice the example tells.
-_NUM_CANDIDATES = {"classification": 1, "entailment": 1, "similarity": 2}
-
-
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1TaskPreprocessor(
-    tokenizer_lib.OfAnyBackbone, keras_hub.models.Preprocessor
+    backbone.FromAnyBackbonePreset, keras_hub.models.Preprocessor
 ):
-    """What a fine-tuned preset knows of its task, and how it reads text.
+    """Strings of a task to the inputs of `GPT1TaskModel`.
+
+    Its settings are all that a fine-tuned preset knows of its task.
 
     Letters: `B` batch, `C` candidates, `T` positions.
 
     Args:
-        tokenizer: a `GPT1Tokenizer`.
+        tokenizer: `GPT1Tokenizer`.
         transform: str. Name of a function of `data.transforms`.
         sequence_length: int. Longest sequence.
         task: str. Name of the task.
-        label_words: list of str, the classes; empty for choices and scores.
+        label_words: list of str, the class names; empty for choices and
+            scores.
         score_range: list of two numbers for a score, else None.
         is_regression: bool. Whether one logit is the score itself.
 
     Call arguments:
-        x: dict of lists of `B` entries: `text`, and where the task has them
-            `text_pair` and `choices` (lists of `C` str); or the list of
-            texts alone. Arrays and TensorFlow tensors of strings will do,
-            also inside a `tf.data` chain, batched or not.
+        x: dict of lists of `B` entries: `text` and, where the task has them,
+            `text_pair` and `choices` (lists of `C` str); or the list of texts
+            alone. Arrays and TensorFlow tensors of strings also work, inside
+            a `tf.data` chain as well, batched or not.
 
     Returns:
-        dict of int32 numpy arrays (in a `tf.data` chain tensors):
-        `token_ids` `[B, C, T]` and `extract_position` `[B, C]`; `T` is the
-        longest sequence. A string alone, or a dict of strings, gives
+        dict of int32 numpy arrays (tensors in a `tf.data` chain):
+        `token_ids` `[B, C, T]` and `extract_position` `[B, C]`, where `T` is
+        the longest sequence. A single string, or a dict of strings, gives
         `[C, sequence_length]` and `[C]`, to be batched later.
     """
 
@@ -154,7 +151,7 @@ class GPT1TaskPreprocessor(
         return arrays
 
     def _arrays_in_graph(self, columns):
-        """Do the same inside a `tf.data` chain, which calls Python then."""
+        """Do the same inside a `tf.data` chain, as a call into Python."""
         import tensorflow as tf
 
         names = list(columns)
@@ -176,22 +173,18 @@ class GPT1TaskPreprocessor(
         }
 
     def get_config(self):
-        config = super().get_config()
-        config.update(
-            {
-                "transform": self.transform,
-                "sequence_length": self.sequence_length,
-                "task": self.task,
-                "label_words": self.label_words,
-                "score_range": self.score_range,
-                "is_regression": self.is_regression,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "transform": self.transform,
+            "sequence_length": self.sequence_length,
+            "task": self.task,
+            "label_words": self.label_words,
+            "score_range": self.score_range,
+            "is_regression": self.is_regression,
+        }
 
 
 def _as_lists(column):
-    """Return strings, or lists of them, of bytes, arrays or tensors."""
+    """Return bytes, arrays or tensors as a str or nested lists of str."""
     if hasattr(column, "numpy"):
         column = column.numpy()
     if isinstance(column, bytes):

@@ -1,4 +1,4 @@
-"""The network that is trained: C candidate sequences, one forward pass."""
+"""The network that is trained: `C` candidate sequences, one forward pass."""
 
 import functools
 import importlib.util
@@ -9,37 +9,36 @@ from keras import ops
 
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import preprocessors
-from gpt1_keras.models import tokenizer
 
-# KerasHub reads whatever it trains on through one of them.
+# KerasHub feeds `fit`, `evaluate` and `predict` through one of these.
 _HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskModel(tokenizer.OfAnyBackbone, keras_hub.models.Task):
+class GPT1TaskModel(backbone_lib.FromAnyBackbonePreset, keras_hub.models.Task):
     """Backbone and head over `C` candidate sequences per example.
 
     Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
     rows of the token and special table, `P` positions, `Y` logits.
 
     Args:
-        backbone: a `GPT1Backbone`.
-        head: a layer of `gpt1_keras.layers.heads`, from features `[B, C, D]`
-            to logits `[B, Y]`; None for pretraining, which has none.
-        preprocessor: a `GPT1TaskPreprocessor`, kept with the model in its
-            preset, or None.
+        backbone: `GPT1Backbone`.
+        head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
+            logits `[B, Y]`, or None for pretraining.
+        preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
 
     Call arguments:
-        a dict of `token_ids` int `[B, C, T]` and, with a head,
-        `extract_position` int `[B, C]`: where each candidate's extract token
-        stands.
+        dict of `token_ids` int `[B, C, T]` and, with a head,
+        `extract_position` int `[B, C]`, the position of each candidate's
+        extract token.
 
     Returns:
-        a dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
+        dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
         `positions` `[P, D]` (all of one forward pass, for the language-model
-        loss) and, with a head, `logits` float32 `[B, Y]`.
+        loss) and, with a head, `logits` float32 `[B, Y]`. `predict` returns
+        the logits alone, or without a head the hidden states.
 
-    Keras's own `fit` trains the logits alone, without the auxiliary loss:
+    Keras's own `fit` trains the logits without the auxiliary loss:
 
     ```python
     model = GPT1TaskModel.from_preset("out/sst2/preset")
@@ -49,6 +48,7 @@ class GPT1TaskModel(tokenizer.OfAnyBackbone, keras_hub.models.Task):
         metrics=["accuracy"],
     )
     model.fit(["a fine film", "dull"], np.array([1, 0]))
+    logits = model.predict(["a fine film"])  # [1, 2]
     ```
     """
 
@@ -83,19 +83,13 @@ class GPT1TaskModel(tokenizer.OfAnyBackbone, keras_hub.models.Task):
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
-        """Leave arrays, of which the preprocessor made them, as they are."""
+        """Preprocess raw strings; pass preprocessed arrays through."""
         if isinstance(x, dict) and "token_ids" in x:
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
 
     def fit(
-        self,
-        x=None,
-        y=None,
-        batch_size=None,
-        sample_weight=None,
-        validation_data=None,
-        **kwargs,
+        self, x=None, y=None, sample_weight=None, validation_data=None, **kwargs
     ):
         method = super().fit
         if not _HAS_LOADER:
@@ -104,38 +98,34 @@ class GPT1TaskModel(tokenizer.OfAnyBackbone, keras_hub.models.Task):
             if validation_data is not None:
                 validation_data = self._arrays(*validation_data)
         return method(
-            x=x,
-            y=y,
-            batch_size=batch_size,
+            x,
+            y,
             sample_weight=sample_weight,
             validation_data=validation_data,
             **kwargs,
         )
 
-    def evaluate(
-        self, x=None, y=None, batch_size=None, sample_weight=None, **kwargs
-    ):
+    def evaluate(self, x=None, y=None, sample_weight=None, **kwargs):
         method = super().evaluate
         if not _HAS_LOADER:
             method = functools.partial(keras.Model.evaluate, self)
             x, y, sample_weight = self._arrays(x, y, sample_weight)
-        return method(
-            x=x,
-            y=y,
-            batch_size=batch_size,
-            sample_weight=sample_weight,
-            **kwargs,
-        )
+        return method(x, y, sample_weight=sample_weight, **kwargs)
 
-    def predict(self, x=None, batch_size=None, **kwargs):
-        method = super().predict
-        if not _HAS_LOADER:
-            method = functools.partial(keras.Model.predict, self)
-            x, _, _ = self._arrays(x)
-        return method(x=x, batch_size=batch_size, **kwargs)
+    def predict(self, x=None, **kwargs):
+        if _HAS_LOADER:
+            return super().predict(x, **kwargs)
+        return keras.Model.predict(self, self._arrays(x)[0], **kwargs)
+
+    def predict_step(self, *arguments):
+        found = super().predict_step(*arguments)
+        # JAX returns the state beside the outputs.
+        outputs, *state = found if isinstance(found, tuple) else (found,)
+        outputs = outputs["hidden" if self.head is None else "logits"]
+        return (outputs, *state) if state else outputs
 
     def _arrays(self, x, y=None, sample_weight=None):
-        """Return (x, y, sample_weight), preprocessed all at once."""
+        """Return (x, y, sample_weight), preprocessed as a whole."""
         return keras.utils.unpack_x_y_sample_weight(
             self.preprocess_samples(x, y, sample_weight)
         )
@@ -178,9 +168,9 @@ class FlattenCandidates(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GatherExtract(keras.layers.Layer):
-    """Hidden state at each candidate's extract token.
+    """Hidden states of the extract tokens.
 
-    `[B * C, T, D]` and positions `[B, C]` -> `[B, C, D]`.
+    `[B * C, T, D]` at positions `[B, C]` -> `[B, C, D]`.
     """
 
     def build(self, hidden_shape, extract_position_shape):

@@ -1,47 +1,11 @@
-"""The text pipeline as a KerasHub tokenizer, so that presets carry it."""
-
-import threading
+"""Text pipeline as a KerasHub tokenizer, which presets carry."""
 
 import keras
 import keras_hub
 import numpy as np
-from keras_hub.src.utils import preset_utils
 
 from gpt1_keras.models import backbone
 from gpt1_keras.text import tokenizer as tokenizer_lib
-
-# -----------------------------------------------------------------------------
-# Presets of every kind of backbone under the same classes.
-
-_LOCK = threading.RLock()
-
-
-class OfAnyBackbone:
-    """`from_preset` that takes a subclass of `backbone_cls`, too.
-
-    KerasHub looks for a class whose `backbone_cls` is the preset's own, so
-    that an LSTM would need tokenizer, preprocessors and tasks of its own,
-    though nothing in them differs. Stands before KerasHub's class among the
-    bases.
-    """
-
-    @classmethod
-    def from_preset(cls, preset, **kwargs):
-        """As KerasHub's, see there."""
-        found = preset_utils.get_preset_loader(preset).check_backbone_class()
-        usual = cls.backbone_cls
-        if found is usual or not issubclass(found, usual):
-            return super().from_preset(preset, **kwargs)
-        with _LOCK:
-            cls.backbone_cls = found
-            try:
-                return super().from_preset(preset, **kwargs)
-            finally:
-                cls.backbone_cls = usual
-
-
-# -----------------------------------------------------------------------------
-# The text pipeline as a KerasHub tokenizer, so that presets carry it.
 
 _ASSETS = {
     "bpe": ["vocabulary.json", "merges.txt"],
@@ -50,24 +14,27 @@ _ASSETS = {
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
+class GPT1Tokenizer(
+    backbone.FromAnyBackbonePreset, keras_hub.tokenizers.Tokenizer
+):
     """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
-    Works in Python on every backend. A `tf.data` chain may call it, and calls
-    Python then: such a graph cannot be saved without this process.
+    Runs in Python on every backend. In a `tf.data` chain it is a call back
+    into Python; such a graph cannot be saved. `text.tf_tokenizer` is the
+    tokenizer that can.
 
     Args:
         vocabulary: path of the vocabulary (`.json` for BPE, `.txt` for
-            WordPiece), or None when assets are loaded later.
+            WordPiece), or None to load assets later.
         merges: path of the merges of a BPE, or None.
         type: `"bpe"` or `"wordpiece"`.
 
     Attributes:
-        pipeline: the `Tokenizer` that does the work.
-        start_token_id, end_token_id, pad_token_id: pretraining knows no
-            start token; generation stops at `end_token_id`, the newline;
-            padding, which no loss and no unpadded position sees, is id 0,
-            or 1 where 0 is the newline: a sampler stops where it sees it.
+        pipeline: the `text.tokenizer.Tokenizer` that does the work.
+        start_token_id: None, because pretraining has no start token.
+        end_token_id: id of the newline, where generation stops.
+        pad_token_id: 0, or 1 where 0 is the newline; neither a loss nor an
+            unpadded position sees it.
     """
 
     backbone_cls = backbone.GPT1Backbone
@@ -93,19 +60,23 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         return tokenizer
 
     def set_pipeline(self, pipeline):
-        """Use `pipeline` for all work from now on."""
+        """Replace the pipeline."""
         self.pipeline = pipeline
         self.end_token_id = pipeline.newline_id
         self.pad_token_id = int(pipeline.newline_id == 0)
 
     @property
     def special_token_ids(self):
-        """Ids that postprocessing strips: none of them is ever generated."""
+        """Ids that postprocessing strips; none is ever generated."""
         size = self.pipeline.vocabulary_size
         return [size, size + 1, size + 2]
 
     def tokenize(self, inputs):
-        """Turn a string into a list of ids, a list of them into lists."""
+        """Return the ids of a string, or a list of ids for each of several.
+
+        Args:
+            inputs: str, bytes or a string tensor; or a list or array of them.
+        """
         if isinstance(inputs, bytes):
             inputs = inputs.decode("utf-8")
         if isinstance(inputs, str):
@@ -124,7 +95,7 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         )
 
     def _tokenize_in_graph(self, inputs):
-        """Return ids `[n]` of a symbolic string, ragged of `[B]` strings."""
+        """Return ids `[n]` of a symbolic string; of `[B]` strings, ragged."""
         import tensorflow as tf
 
         def encode(texts):
@@ -135,10 +106,8 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         ids, lengths = tf.numpy_function(
             encode, [tf.reshape(inputs, [-1])], [tf.int32, tf.int64]
         )
-        ids, lengths = (
-            tf.ensure_shape(ids, [None]),
-            tf.ensure_shape(lengths, [None]),
-        )
+        ids = tf.ensure_shape(ids, [None])
+        lengths = tf.ensure_shape(lengths, [None])
         if inputs.shape.rank == 0:
             return ids
         return tf.RaggedTensor.from_row_lengths(ids, lengths)
@@ -147,7 +116,7 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         return self.tokenize(inputs)
 
     def detokenize(self, inputs):
-        """Turn ids into readable text; a list of lists into a list."""
+        """Return the text of ids, or a list of texts for a list of lists."""
         if keras.ops.is_tensor(inputs):
             inputs = keras.ops.convert_to_numpy(inputs)
         if len(inputs) and not np.isscalar(inputs[0]):
@@ -158,7 +127,7 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         return list(self.pipeline.vocabulary)
 
     def vocabulary_size(self):
-        """Number of tokens, special tokens not counted."""
+        """Return the number of tokens without special tokens."""
         return self.pipeline.vocabulary_size
 
     def id_to_token(self, id):
@@ -174,6 +143,4 @@ class GPT1Tokenizer(OfAnyBackbone, keras_hub.tokenizers.Tokenizer):
         self.set_pipeline(tokenizer_lib.Tokenizer.from_directory(dir_path))
 
     def get_config(self):
-        config = super().get_config()
-        config.update({"type": self.type})
-        return config
+        return super().get_config() | {"type": self.type}

@@ -241,12 +241,13 @@ class Sampling:
         length = causal_lm.backbone.max_sequence_length
         options = dataclasses.asdict(self)
         options["num_tokens"] = min(self.num_tokens, length)
-        write = generation.Sampler(causal_lm, tokenizer, **options)
 
         def record(step, history):
-            with strategy.uncut():
-                text = write(step)
+            with strategy.single_device():
+                text = generation.sample_text(
+                    causal_lm, tokenizer, **options, seed=step
+                )
             history.write(step, sample=text)
-            logging.info("sample after %d updates: %s", step, text)
+            logging.info("sample after step %d: %s", step, text)
 
         return record

@@ -14,9 +14,10 @@ from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
 from gpt1_keras.models import backbone as backbone_lib
-from gpt1_keras.models import branches
+from gpt1_keras.models import shared_prefix
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
+from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -177,11 +178,11 @@ class _Scorer:
 
     def __init__(self, backbone, items, scoring, *, name):
         self._packed = packing.PackedItems(
-            items, share_prefix=backbone.can_branch
+            items, share_prefix=backbone.can_share_prefix
         )
         self._name = name
         self._learner = learner_lib.Learner(
-            branches.branching_network(backbone),
+            shared_prefix.shared_prefix_network(backbone),
             scorer=losses.BranchScores(
                 num_branches=self._packed.num_branches,
                 chunk_size=scoring.softmax_chunk,
@@ -200,7 +201,7 @@ class _Scorer:
             found = self._learner.predict(
                 loaders.load(self._batches, first_step=0, num_steps=count),
                 verbose=0,
-                callbacks=[fit.Advance(advance, stop)],
+                callbacks=[callbacks.PredictionProgress(advance, stop)],
             )
         names = ("log_probability", "num_tokens", "num_likeliest")
         return self._packed.scores(

@@ -1,25 +1,26 @@
-"""What happens between two updates of a run.
-
-The order in the list given to `fit` matters: check, log, evaluate, save. A
-checkpoint of a step then implies that everything of this step is recorded,
-and a killed run repeats or omits nothing.
-"""
+"""Callbacks of a run: what happens after a step, or after a scored batch."""
 
 import math
 import time
 
 import keras
+from absl import logging
 from keras import ops
 
+from gpt1_keras import console
+from gpt1_keras import errors
 from gpt1_keras import results
+
+# Above this estimate, a run is told how to become shorter.
+_LONG_SECONDS = 3600.0
 
 
 class NonFiniteLoss(ArithmeticError):
     """The loss or the gradient is NaN or infinite.
 
     Attributes:
-        step: int. The update at which it was; the one before left weights
-            that give no finite loss any more.
+        step: int. The step where it appeared; the weights that caused it are
+            those of the step before.
     """
 
     def __init__(self, name, value, step):
@@ -30,8 +31,8 @@ class NonFiniteLoss(ArithmeticError):
         self.step = step
 
 
-class _PerUpdate(keras.callbacks.Callback):
-    """Counts updates from where the run began."""
+class _PerStep(keras.callbacks.Callback):
+    """Counts steps from the one at which the run starts."""
 
     def __init__(self, first_step):
         super().__init__()
@@ -39,90 +40,113 @@ class _PerUpdate(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
-        self.after_update(logs)
+        self.after_step(logs)
 
-    def after_update(self, logs):
+    def after_step(self, logs):
         raise NotImplementedError
 
 
-class StopOnNonFiniteLoss(_PerUpdate):
-    """Ends the run before a bad state can be saved."""
+class StopOnNonFiniteLoss(_PerStep):
+    """Raises `NonFiniteLoss` before a bad state can be saved."""
 
-    def after_update(self, logs):
+    def after_step(self, logs):
         for name in ("loss", "gradient_norm"):
             value = float(logs[name])
             if not math.isfinite(value):
                 raise NonFiniteLoss(name, value, self.step)
 
 
-class LogMetrics(_PerUpdate):
-    """Writes losses, perplexity, rate and speed, and shows them.
+class LogMetrics(_PerStep):
+    """Records losses, perplexity, learning rate and speed; moves the bar.
 
-    The perplexity is that of the language-model loss, where the model has
-    one: `lm_loss` beside a task's loss, else `loss`.
+    The perplexity is that of the language-model loss: `lm_loss` beside a
+    task's loss, else `loss`.
 
     Args:
-        first_step: int. Updates made before.
+        first_step: int. Steps made before.
         history: `results.History`.
-        every: int. Updates between two lines.
+        every: int. Steps between two lines.
         tokens_per_step: int.
-        show: function `(step, values)` that draws progress, called after
-            every update.
+        advance: function `(amount, note)` of `console.bar`, called after
+            every step.
     """
 
-    def __init__(self, first_step, *, history, every, tokens_per_step, show):
+    def __init__(self, first_step, *, history, every, tokens_per_step, advance):
         super().__init__(first_step)
         self.history = history
         self.every = every
         self.tokens_per_step = tokens_per_step
-        self.show = show
-        self._seconds = 0.0
-        self._updates = 0
+        self.advance = advance
+        self._seconds, self._steps = 0.0, 0
 
     def on_train_batch_begin(self, batch, logs=None):
         self._started = time.monotonic()
 
-    def after_update(self, logs):
+    def after_step(self, logs):
         self._seconds += time.monotonic() - self._started
-        self._updates += 1
+        self._steps += 1
+        speed = self._steps * self.tokens_per_step / self._seconds
         values = {
-            **_losses(logs),
-            "gradient_norm": float(logs["gradient_norm"]),
-            "tokens_per_second": (
-                self._updates * self.tokens_per_step / self._seconds
-            ),
+            name: float(value)
+            for name, value in logs.items()
+            if name.endswith("loss")
         }
-        self.show(self.step, values)
+        note = f"loss {values['loss']:.3f}, "
+        lm_loss = values.get("lm_loss" if "task_loss" in values else "loss")
+        if lm_loss is not None:
+            values["perplexity"] = results.perplexity(lm_loss)
+            note += f"perplexity {values['perplexity']:.1f}, "
+        self.advance(1, f"{note}{speed:,.0f} tokens/s")
         if self.step % self.every == 0:
             rate = self.model.optimizer._learning_rate
             if callable(rate):
                 rate = rate(self.step - 1)
-            values["learning_rate"] = float(ops.convert_to_numpy(rate))
-            self.history.write(self.step, **values)
-            self._seconds, self._updates = 0.0, 0
+            self.history.write(
+                self.step,
+                **values,
+                gradient_norm=float(logs["gradient_norm"]),
+                tokens_per_second=speed,
+                learning_rate=float(ops.convert_to_numpy(rate)),
+            )
+            self._seconds, self._steps = 0.0, 0
 
 
-def _losses(logs):
-    """Return the losses of an update and the perplexity, as floats."""
-    losses = {
-        name: float(value)
-        for name, value in logs.items()
-        if name.endswith("loss")
-    }
-    is_language_model = "task_loss" not in losses
-    loss = losses.get("loss" if is_language_model else "lm_loss")
-    if loss is not None:
-        losses["perplexity"] = results.perplexity(loss)
-    return losses
-
-
-class Periodically(_PerUpdate):
-    """Calls `function(step)` every so many updates, or after certain ones.
+class EstimateDuration(_PerStep):
+    """Logs after the first step how long the others will take.
 
     Args:
-        first_step: int. Updates made before.
-        every: int, updates between two calls, 0 for never; or a set of
-            steps.
+        first_step: int. Steps made before.
+        num_steps: int. Steps in all.
+        advice: str, how to make a long run shorter; None logs nothing.
+    """
+
+    def __init__(self, first_step, *, num_steps, advice):
+        super().__init__(first_step)
+        self.num_left = num_steps - first_step - 1
+        self.advice = advice
+        self._started = time.monotonic()
+
+    def after_step(self, logs):
+        if self.advice is None:
+            return
+        seconds = (time.monotonic() - self._started) * self.num_left
+        is_long = seconds > _LONG_SECONDS
+        logging.info(
+            "the first step is done, graph building included; at this pace "
+            "the other %s would take %s%s",
+            f"{self.num_left:,}",
+            console.duration(seconds),
+            f"; shorter: {self.advice}" if is_long else "",
+        )
+        self.advice = None
+
+
+class Periodically(_PerStep):
+    """Calls `function(step)` at intervals or after certain steps.
+
+    Args:
+        first_step: int. Steps made before.
+        every: int, the interval in steps, 0 for never; or a set of steps.
         function: `function(step)`.
     """
 
@@ -131,7 +155,7 @@ class Periodically(_PerUpdate):
         self.every = every
         self.function = function
 
-    def after_update(self, logs):
+    def after_step(self, logs):
         if isinstance(self.every, int):
             is_due = self.every and self.step % self.every == 0
         else:
@@ -142,14 +166,14 @@ class Periodically(_PerUpdate):
             self.function(self.step)
 
 
-class SaveCheckpoints(_PerUpdate):
-    """Saves at intervals, after the last update and when asked to stop.
+class SaveCheckpoints(_PerStep):
+    """Saves at intervals, after the last step and when asked to stop.
 
     Args:
-        first_step: int. Updates made before.
+        first_step: int. Steps made before.
         checkpoints: `checkpoints.Checkpoints`.
-        every: int. Updates between two checkpoints.
-        last_step: int. The last update of the run.
+        every: int. Steps between two checkpoints, 0 for the last one only.
+        last_step: int. Last step of the run.
         stop: `fit.StopRequest`.
     """
 
@@ -160,9 +184,32 @@ class SaveCheckpoints(_PerUpdate):
         self.last_step = last_step
         self.stop = stop
 
-    def after_update(self, logs):
+    def after_step(self, logs):
         is_due = self.every and self.step % self.every == 0
         if is_due or self.step == self.last_step or self.stop:
             self.checkpoints.save(self.step, self.model)
         if self.stop:
             self.model.stop_training = True
+
+
+class PredictionProgress(keras.callbacks.Callback):
+    """Moves a progress bar with every batch of `predict`.
+
+    Args:
+        advance: function of `console.bar`.
+        stop: `fit.StopRequest` that ends the prediction at once, or None
+            where the training around it obeys the request.
+    """
+
+    def __init__(self, advance, stop=None):
+        super().__init__()
+        self.advance = advance
+        self.stop = stop
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.advance(1)
+        if self.stop:
+            raise errors.Stopped(
+                f"stopped by {self.stop.signal_name} during the evaluation; "
+                "the same command continues"
+            )

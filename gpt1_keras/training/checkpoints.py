@@ -1,11 +1,10 @@
-"""Checkpoints that a killed run continues from bit for bit.
+"""Checkpoints from which a killed run resumes bit for bit, on any backend.
 
-A checkpoint is a folder `checkpoints/00000100` of two files: every variable
-in `state.safetensors`, and `checkpoint.json` with the step, the order of the
-variables and the hash of the state. It appears in one rename, so a folder
+A checkpoint is a folder such as `checkpoints/00000100` with every variable in
+`state.safetensors` and with `checkpoint.json`: the step, the order of the
+variables and the hash of the state. The folder appears by one rename, so one
 without a leading dot is complete. Random states (the counters of all
-SeedGenerators) are variables of the model and belong to it; Keras's own
-formats drop them. Arrays are numpy: any backend reads what another wrote.
+SeedGenerators) are among the variables; Keras's own formats drop them.
 """
 
 import json
@@ -24,16 +23,16 @@ from gpt1_keras import files
 
 _STATE = "state.safetensors"
 _INDEX = "checkpoint.json"
-# Keras numbers these by the order of their making in the whole process.
+# Keras numbers equal names in the order of their creation in the process.
 _COUNTER = re.compile(r"_\d+(?=/|$)")
 
 
 class Checkpoints:
-    """The numbered checkpoints of one workdir.
+    """The checkpoints of one workdir.
 
     Args:
-        directory: path of the folder, made at the first save.
-        keep: int. How many of the newest stay.
+        directory: path of the folder, created by the first save.
+        keep: int. How many of the newest to keep.
         is_written: bool. False where another process writes them.
     """
 
@@ -43,7 +42,7 @@ class Checkpoints:
         self.is_written = is_written
 
     def steps(self):
-        """Return the steps saved, ascending."""
+        """Return the saved steps, ascending."""
         return sorted(
             int(path.name)
             for path in self.directory.glob("[0-9]*")
@@ -51,10 +50,10 @@ class Checkpoints:
         )
 
     def save(self, step, model):
-        """Write the state of a compiled model; a repeated step is skipped.
+        """Write the state of a compiled model; skip a step already saved.
 
         Args:
-            step: int. Updates made.
+            step: int. Steps made.
             model: compiled `keras.Model`.
         """
         target = self._path(step)
@@ -81,16 +80,16 @@ class Checkpoints:
         self._remove_old()
 
     def restore(self, model):
-        """Load the newest whole checkpoint into a compiled model.
+        """Load the newest intact checkpoint into a compiled model.
 
-        One that is torn or damaged is named in the log, and the one before
-        it is taken.
+        A damaged one is skipped with a warning; all newer than the loaded one
+        are removed.
 
         Returns:
-            int: its step; 0 if there is none.
+            int: its step, or 0 if there is no checkpoint.
 
         Raises:
-            InputError: checkpoints exist and none can be read, or one is of
+            InputError: none of the checkpoints can be read, or it belongs to
                 another model.
         """
         steps = self.steps()
@@ -99,23 +98,24 @@ class Checkpoints:
                 arrays = self._read(step)
             except (OSError, ValueError, KeyError) as error:
                 logging.warning(
-                    "checkpoint %s cannot be read (%s): taking the one before",
+                    "checkpoint %s cannot be read (%s): using the previous one",
                     self._path(step),
                     error,
                 )
                 continue
             _assign(model, arrays, self._path(step))
-            self._discard_after(step)
+            for newer in steps[steps.index(step) + 1 :]:
+                shutil.rmtree(self._path(newer))
             return step
         if steps:
             raise errors.InputError(
                 f"{self.directory}: no checkpoint can be read; remove the "
-                "folder to start anew"
+                "folder to start from step 0"
             )
         return 0
 
     def discard(self, step):
-        """Remove the checkpoint of `step` if there is one before it."""
+        """Remove the checkpoint of `step` unless it is the oldest."""
         if step in self.steps()[1:]:
             shutil.rmtree(self._path(step))
 
@@ -126,13 +126,9 @@ class Checkpoints:
         path = self._path(step)
         index = json.loads((path / _INDEX).read_text(encoding="utf-8"))
         if files.sha256(path / _STATE) != index["sha256"]:
-            raise ValueError("its sha256 is wrong")
+            raise ValueError("checksum mismatch")
         arrays = safetensors.numpy.load_file(path / _STATE)
         return {key: arrays[key] for key in index["variables"]}
-
-    def _discard_after(self, step):
-        for newer in [s for s in self.steps() if s > step]:
-            shutil.rmtree(self._path(newer))
 
     def _remove_old(self):
         for step in self.steps()[: -self.keep]:
@@ -142,7 +138,7 @@ class Checkpoints:
 
 
 def _variables(model):
-    """Return `{key: variable}` in an order that no backend changes."""
+    """Return `{key: variable}` in the same order on every backend."""
     named = {}
     for kind, variables in (
         ("model", model.variables),

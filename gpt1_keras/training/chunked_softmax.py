@@ -1,9 +1,8 @@
-"""The softmax over the vocabulary, a chunk of tokens at a time.
+"""Softmax over the vocabulary, one chunk of tokens at a time.
 
-Neither function holds logits for all tokens at once: memory is one chunk's
-`[chunk_size, R]`. Tokens whose weight is zero are never looked at: the
-weighted ones are moved to the front by a sort, which keeps every shape
-static, and the loop stops behind the last of them.
+Logits exist for one chunk only, `[chunk_size, R]`. Tokens of weight zero are
+skipped: a sort moves the weighted ones to the front, which keeps every shape
+static, and the loop stops after the last of them.
 
 Letters: `N` tokens, `D` hidden_dim, `R` rows of the table, `K` chunk_size.
 """
@@ -14,13 +13,12 @@ from keras import ops
 def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
 
-    Its gradient with respect to `hidden` and `table` is computed in the same
-    loop, so that the logits exist once: three matrix products per chunk and
-    nothing is computed twice.
+    The same loop computes its gradient with respect to `hidden` and `table`:
+    three matrix products per chunk, none of them twice.
 
     Args:
         hidden: float tensor `[N, D]`.
-        table: float tensor `[R, D]`; its dtype is that of the products.
+        table: float tensor `[R, D]`, whose dtype the products have.
         targets: int tensor `[N]`, below `R`.
         weights: float32 tensor `[N]`.
         chunk_size: int. Tokens per chunk `K`.
@@ -49,14 +47,14 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
 
 
 def log_probabilities(hidden, table, targets, weights, *, chunk_size):
-    """Return `log softmax(hidden_i table^T)[targets_i]`, 0 without weight.
+    """Return `log softmax(hidden_i table^T)[targets_i]`, for evaluation.
 
-    For evaluation; has no gradient of its own making. Arguments as in
-    `cross_entropy`; only whether a weight is zero matters.
+    Arguments as in `cross_entropy`; of a weight only matters whether it is
+    zero.
 
     Returns:
         float32 tensors `[N]`: the log-probability, and 1 where the target is
-        the likeliest row of all, else 0.
+        the likeliest of all rows, else 0. Both are 0 where the weight is.
     """
     order, count, num_tokens = _weighted_first(weights, chunk_size)
 
@@ -136,19 +134,19 @@ def _zero_index():
 
 
 def _next(index, last_value):
-    """Return `index + 1`, known only when `last_value` is.
+    """Return `index + 1`, made to depend on `last_value`.
 
-    TensorFlow works on as many as ten iterations at once where nothing keeps
-    them apart, and would hold the logits of ten chunks.
+    TensorFlow runs up to ten independent iterations at once and would hold
+    the logits of ten chunks.
     """
     never = ops.cast(last_value > float("inf"), "int32")
     return index + 1 + never
 
 
 def _weighted_first(weights, chunk_size):
-    """Return tokens in the order of work, their number, and `N`.
+    """Return the order of tokens, the number of weighted ones, and `N`.
 
-    The order is `[ceil(N / K) * K]`: weighted tokens first, then the rest,
+    The order is `[ceil(N / K) * K]`: weighted tokens first, then the others,
     then padding that repeats token 0.
     """
     num_tokens = ops.shape(weights)[0]
@@ -160,21 +158,21 @@ def _weighted_first(weights, chunk_size):
 
 
 def _rows(order, count, index, chunk_size):
-    """Return the tokens `[K]` of a chunk and which of them count."""
+    """Return the tokens `[K]` of a chunk and which of them are weighted."""
     start = index * chunk_size
     rows = ops.slice(order, (start,), (chunk_size,))
     return rows, start + ops.arange(chunk_size, dtype="int32") < count
 
 
 def _chunk(hidden, rows, valid):
-    """Return the states `[K, D]` of a chunk, 0 where they do not count."""
+    """Return the states `[K, D]` of a chunk, 0 where not valid."""
     # [N, D] at [K] -> [K, D]
     chosen = ops.take(hidden, rows, axis=0)
     return ops.where(ops.expand_dims(valid, 1), chosen, 0.0)
 
 
 def _places(order, num_tokens):
-    """Return for each of the `N` tokens its place in `order`."""
+    """Return the place in `order` of each of the `N` tokens."""
     return ops.argsort(order[:num_tokens])
 
 

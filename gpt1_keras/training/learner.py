@@ -1,4 +1,4 @@
-"""A network, a loss and an optimizer, trained by `fit` on any backend."""
+"""A network with its loss and optimizer, trained by `fit` on any backend."""
 
 import importlib
 
@@ -10,29 +10,28 @@ _step = importlib.import_module(
 
 
 class Learner(_step.TrainStep, keras.Model):
-    """Trains a network under `fit`; scores token sequences under `predict`.
+    """Model whose `fit` trains a network and whose `predict` scores sequences.
 
-    `fit` and `predict` take batches that are dicts of `[B, ...]` arrays
-    (`token_ids`, `token_weights`, ...). The logs of an update are the values
-    of that update, not means since the start of an epoch.
+    Batches are dicts of `[B, ...]` arrays (`token_ids`, `token_weights`,
+    ...). The logs of a step are its own values, not means over the epoch.
 
     Args:
-        network: a functional model from a dict of inputs to a dict of
-            outputs (`GPT1TaskModel`).
+        network: functional model from a dict of inputs to a dict of outputs
+            (`GPT1TaskModel`).
         loss: function `(outputs, batch) -> dict of scalars` with the key
-            `loss` (`training.losses`); None for one that only predicts.
+            `loss` (`training.losses`), or None for prediction only.
         loss_names: the keys of that dict.
-        scorer: object whose `score(outputs, batch)` gives what `predict`
-            returns for the language model (`LanguageModelLoss`), or None
-            where only the head's logits are wanted.
-        clip_norm: float. Largest global norm of the gradient of the batch;
-            needed for training.
-        micro_batch_size: int or None. Examples per forward pass; None takes
-            the whole batch.
+        scorer: object whose `score(outputs, batch)` is what `predict` returns
+            for the language model (`LanguageModelLoss`), or None for the
+            head's logits alone.
+        clip_norm: float. Largest global norm of the gradient; needed for
+            training.
+        micro_batch_size: int or None. Examples per forward pass; None for the
+            whole batch.
 
     Attributes:
-        stop_request: `fit.SharedStopRequest` where several processes
-            must agree to stop, else None.
+        stop_request: `fit.SharedStopRequest` where several processes must
+            stop together, else None.
     """
 
     def __init__(
@@ -57,21 +56,21 @@ class Learner(_step.TrainStep, keras.Model):
         self.built = True
 
     def compile(self, optimizer, **kwargs):
-        """As `keras.Model.compile`; the optimizer is built at once."""
+        """Compile, and build the optimizer so that it can be restored."""
         super().compile(optimizer=optimizer, **kwargs)
         self.optimizer.build(self.trainable_variables)
 
     def network_inputs(self, batch):
-        """Return the part of the batch that the network takes."""
+        """Return the entries of the batch that the network takes."""
         return {key: batch[key] for key in self.network.input}
 
     def training_losses(self, batch):
-        """Return the losses of one (micro-)batch, dropout on."""
+        """Return the losses of one (micro-)batch, with dropout."""
         outputs = self.network(self.network_inputs(batch), training=True)
         return self.loss_function(outputs, batch)
 
     def call(self, batch, training=False):
-        """Return the scores of a batch: what `predict` collects.
+        """Return the scores of a batch, which `predict` collects.
 
         Returns:
             dict of `log_probability` and `weight` `[B * C]` with a scorer

@@ -1,7 +1,7 @@
-"""The losses of the paper, from a forward pass and its batch.
+"""Losses and scores of the paper, from a forward pass and its batch.
 
-A loss here is a function `(outputs, batch) -> dict of float32 scalars` with
-the key `loss`; `outputs` and `batch` are the dicts of `GPT1TaskModel`.
+A loss is a function `(outputs, batch) -> dict of float32 scalars` with the
+key `loss`; `outputs` and `batch` are the dicts of `GPT1TaskModel`.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax.
@@ -11,25 +11,25 @@ from keras import ops
 
 from gpt1_keras.training import chunked_softmax
 
-# -----------------------------------------------------------------------------
-# The losses of the paper, from a forward pass and its batch.
-
 
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
-    Mean over the tokens of a sequence, then over sequences (train.py, lines
-    174-178 and 205), not a mean over all tokens of the batch.
+    A mean over the tokens of a sequence, then over sequences
+    (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
+    tokens of the batch.
 
     Args:
-        chunk_size: int. Tokens whose logits exist at one time.
-        softmax_over: `"tokens"`: vocabulary and special tokens, or
-            `"released"`: position rows too, as in the released code.
+        chunk_size: int. Tokens whose logits exist at the same time.
+        softmax_over: `"tokens"` for vocabulary and special tokens, or
+            `"released"` for position rows as well, as in the released code.
     """
 
     def __init__(self, *, chunk_size, softmax_over="tokens"):
         if softmax_over not in ("tokens", "released"):
-            raise ValueError(f"softmax_over: {softmax_over!r}")
+            raise ValueError(
+                f"softmax_over is {softmax_over!r}: give 'tokens' or 'released'"
+            )
         self.chunk_size = chunk_size
         self.softmax_over = softmax_over
 
@@ -46,13 +46,13 @@ class LanguageModelLoss:
         return {"loss": loss}
 
     def table(self, outputs):
-        """Return the rows `[R, D]` over which the softmax runs."""
+        """Return the rows `[R, D]` that the softmax covers."""
         if self.softmax_over == "tokens":
             return outputs["table"]
         return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
 
     def score(self, outputs, batch):
-        """Return per candidate the sum of log-probabilities and of weights.
+        """Return the sums over each candidate's weighted tokens.
 
         Returns:
             dict of float32 `log_probability` and `weight`, both `[B * C]`.
@@ -74,11 +74,10 @@ class TaskLoss:
     """L3 = L2 + lambda L1: the task plus weighted language modelling.
 
     Args:
-        task_loss: function `(labels, logits) -> [B]`, such as
-            `cross_entropy`.
-        language_model_loss: a `LanguageModelLoss`.
+        task_loss: function `(labels, logits) -> [B]`, such as `cross_entropy`.
+        language_model_loss: `LanguageModelLoss`.
         lm_weight: float. Lambda; with 0 the softmax over the vocabulary is
-            not computed at all.
+            not computed.
     """
 
     def __init__(self, *, task_loss, language_model_loss, lm_weight):
@@ -118,7 +117,7 @@ def cross_entropy(labels, logits):
 
 
 def soft_cross_entropy(labels, logits):
-    """As `cross_entropy`, for labels that are distributions `[B, Y]`."""
+    """Return the cross-entropy for labels that are distributions `[B, Y]`."""
     return ops.categorical_crossentropy(labels, logits, from_logits=True)
 
 
@@ -141,6 +140,7 @@ def _shifted(hidden, batch):
 
 
 def _tokens(hidden, targets, weights, table):
+    """Return the arguments of `chunked_softmax`, all positions in one axis."""
     # [B * C, T - 1, ...] -> [N, ...]
     return (
         ops.reshape(hidden, (-1, hidden.shape[-1])),
@@ -150,18 +150,14 @@ def _tokens(hidden, targets, weights, table):
     )
 
 
-# -----------------------------------------------------------------------------
-# Log-probabilities of continuations, summed branch by branch.
-
-
 class BranchScores:
-    """The scorer of a `Learner` over rows that branch.
+    """Scorer of a `Learner` over continuations with a shared prefix.
 
     Letters: `B` rows, `T` tokens, `K` branches.
 
     Args:
-        num_branches: int, `K`.
-        chunk_size: int. Tokens whose logits exist at one time.
+        num_branches: int. Branches `K`.
+        chunk_size: int. Tokens whose logits exist at the same time.
     """
 
     def __init__(self, *, num_branches, chunk_size):
@@ -173,21 +169,19 @@ class BranchScores:
 
         Args:
             outputs: dict of `hidden` `[B, T, D]` and `table` `[V, D]`
-                (`models.branches`).
-            batch: dict of arrays `[B, T]` (`data.packed_items`).
+                (`models.shared_prefix`).
+            batch: dict of arrays `[B, T]` (`data.packing`).
 
         Returns:
             dict of float32 `log_probability`, `num_tokens` and
             `num_likeliest`, each `[B, K]`.
         """
-        hidden = outputs["hidden"]
-        # Keras casts what it calls a model with to its compute dtype.
+        # Keras casts the inputs of a model to its compute dtype.
         weights = ops.cast(batch["token_weights"], "float32")
         log_p, likeliest = chunked_softmax.log_probabilities(
-            ops.reshape(hidden, (-1, hidden.shape[-1])),
-            outputs["table"],
-            ops.reshape(batch["token_ids"], (-1,)),
-            ops.reshape(weights, (-1,)),
+            *_tokens(
+                outputs["hidden"], batch["token_ids"], weights, outputs["table"]
+            ),
             chunk_size=self.chunk_size,
         )
         shape = ops.shape(weights)

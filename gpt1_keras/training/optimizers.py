@@ -1,4 +1,7 @@
-"""The released code's Adam (finetune-transformer-lm opt.py, 23-49)."""
+"""The released code's Adam and its learning-rate schedules.
+
+From finetune-transformer-lm opt.py, lines 5-49.
+"""
 
 import math
 
@@ -7,18 +10,15 @@ from keras import ops
 
 from gpt1_keras import checks
 
-# -----------------------------------------------------------------------------
-# Learning rates of the released code (finetune-transformer-lm opt.py, 5-15).
-
 
 class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to `peak_learning_rate`, then a decay to 0.
 
     Args:
         peak_learning_rate: float.
-        num_steps: int. Updates in the whole training.
-        warmup_steps: float. Updates of the warm-up; a fraction of an update
-            is allowed (0.2 % of 138 updates).
+        num_steps: int. Steps of the whole training.
+        warmup_steps: float. Steps of the warm-up, not necessarily whole (0.2 %
+            of 138 steps).
     """
 
     def __init__(self, *, peak_learning_rate, num_steps, warmup_steps):
@@ -27,7 +27,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.warmup_steps = warmup_steps
 
     def _shape(self, x, rising, warming):
-        """Return the rate as a share of its peak."""
+        """Return the rate as a fraction of its peak."""
         raise NotImplementedError
 
     def __call__(self, step):
@@ -58,8 +58,8 @@ class WarmupLinear(_WarmupSchedule):
 class WarmupCosine(_WarmupSchedule):
     """Pretraining: `x / w if x <= w else (1 + cos(pi x)) / 2`.
 
-    The cosine is that of the whole training and not restarted after the
-    warm-up, as in the released function of this name; the paper says only
+    The cosine spans the whole training and does not restart after the
+    warm-up, as in the released function of this name. The paper only says
     "annealed to 0 using a cosine schedule".
     """
 
@@ -68,24 +68,20 @@ class WarmupCosine(_WarmupSchedule):
         return ops.where(warming, rising, cosine)
 
 
-# -----------------------------------------------------------------------------
-# The released code's Adam (finetune-transformer-lm opt.py, 23-49).
-
-
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class AdamWithDecay(keras.optimizers.Optimizer):
-    """Adam whose weight decay shares the step's rate.
+    """Adam whose weight decay is multiplied by the same rate as its update.
 
-    With `t` the updates made before this one:
+    With `t` the number of steps before this one:
 
         m = b1 m + (1 - b1) g            v = b2 v + (1 - b2) g^2
         rate = schedule(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
         p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
 
     The decay is multiplied by the schedule *and* the bias correction, uses
-    the weight before the update, and falls on matrices only: biases and
-    gains have rank 1. Keras's AdamW differs in all three. The gradient is
-    clipped by its global norm in `training.step`, before it comes here.
+    the weight before the step, and applies to matrices only: biases and gains
+    have rank 1. Keras's AdamW differs in all three. `training.step` has
+    clipped the gradient by its global norm before.
 
     Args:
         learning_rate: float or schedule.
@@ -105,7 +101,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         name="adam_with_decay",
         **kwargs,
     ):
-        # The base class must not decay a second time, in Keras's own way.
+        # No weight_decay for the base class, which would decay as Keras does.
         super().__init__(learning_rate=learning_rate, name=name, **kwargs)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
@@ -121,8 +117,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
-        # Keras's TensorFlow optimizer would sum over the replicas here; the
-        # gradients are those of the whole batch already (`training.step`).
+        # Keras would sum over the replicas of TensorFlow here, but the
+        # gradients are already those of the whole batch (`training.step`).
         return grads_and_vars
 
     def update_step(self, gradient, variable, learning_rate):
@@ -147,21 +143,16 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         self.assign_sub(variable, rate * update)
 
     def get_config(self):
-        config = super().get_config()
-        # The base class's own decay is never set.
-        config.update(
-            {
-                "beta_1": self.beta_1,
-                "beta_2": self.beta_2,
-                "epsilon": self.epsilon,
-                "weight_decay": self.matrix_decay,
-            }
-        )
-        return config
+        return super().get_config() | {
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "weight_decay": self.matrix_decay,
+        }
 
 
 def _one_minus_power(beta, step):
-    """`1 - beta ** step`, exact in float32 for beta near 1 too."""
+    """Return `1 - beta ** step`, exact in float32 also for beta near 1."""
     return -ops.expm1(step * math.log(beta))
 
 
@@ -180,16 +171,16 @@ def adam_with_decay(
     """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
 
     Args:
-        num_steps: int. Updates of the whole training.
-        schedule: class of `training.schedules`.
+        num_steps: int. Steps of the whole training.
+        schedule: `WarmupLinear` or `WarmupCosine`.
         peak_learning_rate: float.
-        warmup_steps: float or None. Updates of the warm-up.
-        warmup_fraction: float or None. The warm-up as a share of all
-            updates, where `warmup_steps` is None.
+        warmup_steps: float or None. Steps of the warm-up.
+        warmup_fraction: float or None. Warm-up as a fraction of all steps,
+            where `warmup_steps` is None.
         beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
 
     Raises:
-        InputError: one is no such number.
+        InputError: a value is not a number or out of range.
     """
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)

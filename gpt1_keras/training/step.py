@@ -1,34 +1,34 @@
-"""What one update computes, on every backend.
+"""What one training step computes, on every backend.
 
-`B` examples are worked off in micro-batches of `M`. Each loss is a mean over
-its sequences, so the mean over equal micro-batches is the loss of the whole
-batch, and so is the mean of the gradients.
+A batch of `B` examples is processed in micro-batches of `M`. Each loss is a
+mean over its sequences, so the mean over equal micro-batches is the loss of
+the whole batch, and likewise for gradients.
 """
 
 from keras import ops
 
 
 def count_micro_batches(batch, micro_batch_size):
-    """Return how many micro-batches of that size the batch holds.
+    """Return the number of micro-batches in a batch.
 
     Args:
         batch: dict of tensors `[B, ...]`.
-        micro_batch_size: int or None for the whole batch at once.
+        micro_batch_size: int, or None for the whole batch at once.
 
     Raises:
-        ValueError: if `B` is not a multiple of it.
+        ValueError: `B` is not a multiple of it.
     """
     size = next(iter(batch.values())).shape[0]
     micro_batch_size = micro_batch_size or size
     if size % micro_batch_size:
         raise ValueError(
-            f"a batch of {size} cannot be cut into micro-batches of "
+            f"a batch of {size} cannot be split into micro-batches of "
             f"{micro_batch_size}"
         )
     return size // micro_batch_size
 
 
-def cut(batch, num_micro_batches):
+def split(batch, num_micro_batches):
     """`[B, ...] -> [B / M, M, ...]` for every tensor of the batch."""
     return {
         key: ops.reshape(
@@ -43,8 +43,8 @@ def cut(batch, num_micro_batches):
 def finish(sums, gradients, num_micro_batches, clip_norm):
     """Turn sums over micro-batches into the logs and gradients of a step.
 
-    The gradients are averaged and then scaled down together until their
-    global norm is at most `clip_norm`: one factor, one pass.
+    One factor averages the gradients and scales them together, so that their
+    global norm is at most `clip_norm`.
 
     Args:
         sums: dict of float32 scalars, losses summed over micro-batches.

@@ -1,4 +1,4 @@
-"""`train_step` under JAX: a scan over micro-batches, state passed through."""
+"""`train_step` on JAX: a scan over micro-batches, with explicit state."""
 
 import jax
 import keras
@@ -8,14 +8,14 @@ from gpt1_keras.training import strategy as strategy_lib
 
 _AXIS = "batch"  # the axis of replicas in Keras's mesh
 _SHARED = jax.sharding.PartitionSpec()
-_CUT = jax.sharding.PartitionSpec(_AXIS)
+_SPLIT = jax.sharding.PartitionSpec(_AXIS)
 
 
 class TrainStep:
     """Mixin of `Learner` on the JAX backend.
 
-    Built under a `keras.distribution.DataParallel`, every device works on
-    its own part of the batch, and what they find is summed.
+    Under a `keras.distribution.DataParallel`, every device processes its own
+    share of the batch, and losses and gradients are summed.
     """
 
     def __init__(self, **kwargs):
@@ -26,7 +26,7 @@ class TrainStep:
             self.replica_mesh = distribution.device_mesh.backend_mesh
 
     def compile(self, **kwargs):
-        # Without jit, every update would compile the loops inside it anew.
+        # Without jit, every step would compile its inner loops again.
         super().compile(**{**kwargs, "jit_compile": True})
 
     def train_step(self, state, data):
@@ -44,7 +44,7 @@ class TrainStep:
         compute = super().predict_step
         if self.replica_mesh is not None:
             compute = self._on_replicas(
-                compute, (_SHARED, _CUT), (_CUT, _SHARED)
+                compute, (_SHARED, _SPLIT), (_SPLIT, _SHARED)
             )
         return compute(state, data)
 
@@ -52,7 +52,8 @@ class TrainStep:
         """Sum losses and gradients over micro-batches and replicas.
 
         Returns:
-            sums, totals, the random states, and of how many micro-batches.
+            loss sums, gradient totals, random states, number of
+            micro-batches.
         """
         if self.replica_mesh is None:
             return (
@@ -60,13 +61,13 @@ class TrainStep:
                 step.count_micro_batches(data, self.micro_batch_size),
             )
         replicas = self.replica_mesh.size
-        part = {
+        share = {
             key: jax.ShapeDtypeStruct((len(value) // replicas,), value.dtype)
             for key, value in data.items()
         }
-        count = step.count_micro_batches(part, self.micro_batch_size)
+        count = step.count_micro_batches(share, self.micro_batch_size)
         compute = self._on_replicas(
-            self._replica_sums, (_SHARED, _SHARED, _CUT), _SHARED
+            self._replica_sums, (_SHARED, _SHARED, _SPLIT), _SHARED
         )
         return *compute(trainable, non_trainable, data), count * replicas
 
@@ -80,7 +81,7 @@ class TrainStep:
         )
 
     def _replica_sums(self, trainable, non_trainable, data):
-        """As `_accumulate`, on the part of one replica, then summed."""
+        """Run `_accumulate` on the share of one replica; sum over all."""
         offset = strategy_lib.seed_offset(
             jax.lax.axis_index(_AXIS).astype("uint32")
         )
@@ -117,7 +118,7 @@ class TrainStep:
             non_trainable,
         )
         (totals, sums, non_trainable), _ = jax.lax.scan(
-            micro_step, start, step.cut(data, count)
+            micro_step, start, step.split(data, count)
         )
         return sums, totals, non_trainable
 

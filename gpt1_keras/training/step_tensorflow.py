@@ -1,4 +1,4 @@
-"""`train_step` under TensorFlow: a while loop over micro-batches."""
+"""`train_step` on TensorFlow: a while loop over micro-batches."""
 
 import tensorflow as tf
 
@@ -9,15 +9,15 @@ from gpt1_keras.training import strategy_tensorflow
 class TrainStep:
     """Mixin of `Learner` on the TensorFlow backend.
 
-    Built in the scope of a strategy, `fit` and `predict` share every batch
-    among its replicas.
+    In the scope of a strategy, `fit` and `predict` share every batch among
+    its replicas.
     """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.is_distributed = tf.distribute.has_strategy()
-        # The compiled steps of `distributed_tensorflow`.
-        self.distributed_update = self.distributed_scores = None
+        # Compiled functions of `strategy_tensorflow`.
+        self.distributed_step = self.distributed_scores = None
 
     def fit(self, x=None, *, callbacks=None, **options):
         if not self.is_distributed:
@@ -34,7 +34,7 @@ class TrainStep:
         if count == 1:
             sums, gradients = self._gradients(data)
         else:
-            sums, gradients = self._accumulate(step.cut(data, count), count)
+            sums, gradients = self._accumulate(step.split(data, count), count)
         context = tf.distribute.get_replica_context()
         replicas = context.num_replicas_in_sync
         if replicas > 1:
@@ -51,7 +51,7 @@ class TrainStep:
         with tf.GradientTape() as tape:
             losses = self.training_losses(batch)
         gradients = tape.gradient(losses["loss"], self.trainable_variables)
-        # The gradient of a look-up is sparse: clipping and decay need it
+        # The gradient of a look-up is sparse; clipping and decay need it
         # dense, as in the released code (utils.py, lines 117-124).
         return losses, [tf.convert_to_tensor(g) for g in gradients]
 

@@ -1,4 +1,4 @@
-"""`train_step` under torch: `backward` adds up over micro-batches."""
+"""`train_step` on torch: `backward` accumulates over micro-batches."""
 
 import torch
 
@@ -10,7 +10,7 @@ class TrainStep:
 
     def train_step(self, data):
         count = step.count_micro_batches(data, self.micro_batch_size)
-        batches = step.cut(data, count)
+        batches = step.split(data, count)
         variables = self.trainable_variables
         self.zero_grad()
         sums = dict.fromkeys(self.loss_names, 0.0)

@@ -1,16 +1,16 @@
-"""The devices that a run computes on: the dial STRATEGY.
+"""Devices that a run computes on, one or several replicas.
 
-| STRATEGY        | backend    | devices                                     |
+| strategy_name   | backend    | devices                                     |
 |-----------------|------------|---------------------------------------------|
 | `none`          | any        | one                                         |
-| `mirrored`      | TensorFlow | the GPUs of one machine, or parts of a CPU  |
+| `mirrored`      | TensorFlow | GPUs of one machine, or logical CPU devices |
 | `multi_worker`  | TensorFlow | those of the processes that TF_CONFIG names |
 | `tpu`           | TensorFlow | the cores of a TPU                          |
 | `data_parallel` | JAX        | those that JAX sees                         |
 
-Each device is a replica: it holds all weights and works on an equal part of
+Each device is a replica: it holds all weights and processes an equal share of
 every batch. Losses and gradients are summed over the replicas before the
-gradient is clipped (`training.step`), so an update is the same on any number.
+gradient is clipped (`training.step`), so a step is the same on any number.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import keras
 from gpt1_keras import checks
 from gpt1_keras import errors
 
-# Backend -> what STRATEGY may be there, besides 'none'.
+# Backend -> its values of strategy_name besides 'none'.
 STRATEGIES = {
     "tensorflow": ("mirrored", "multi_worker", "tpu"),
     "jax": ("data_parallel",),
@@ -30,7 +30,7 @@ STRATEGIES = {
 
 
 class Strategy:
-    """One device; the base of those of several.
+    """A single device; base class of the strategies for several.
 
     Attributes:
         num_replicas: int. Devices that share a batch.
@@ -46,38 +46,38 @@ class Strategy:
         """Return a context in which everything with variables is built."""
         return contextlib.nullcontext()
 
-    def uncut(self):
-        """Return a context in which a batch is not cut, for a single text."""
+    def single_device(self):
+        """Return a context in which a batch is not shared, for one text."""
         return contextlib.nullcontext()
 
     def workdir(self, workdir):
-        """Return where this process writes: the chief's is the real one."""
+        """Return where this process writes; the chief's is the real one."""
         return workdir
 
-    def stop_request(self, asked, learner):
-        """Return the wish to stop that the callbacks of `fit` heed.
+    def stop_request(self, own, learner):
+        """Return the stop request that the callbacks of `fit` obey.
 
         Args:
-            asked: `fit.StopRequest` of this process.
-            learner: `Learner`, whose updates tell the workers of each other's.
+            own: `fit.StopRequest` of this process.
+            learner: `Learner`, whose steps tell the workers of each other's.
         """
-        return asked
+        return own
 
     def share_state(self, step, learner):
         """Give every worker the chief's step and variables; return the step.
 
         Args:
-            step: int. Updates that this process has restored.
+            step: int. Step that this process has restored.
             learner: compiled `Learner`.
         """
         return step
 
     def check_batch(self, batch_size, microbatch_size):
-        """Complain of sizes that do not divide, before anything heavy starts.
+        """Raise InputError if the sizes do not divide evenly.
 
         Args:
-            batch_size: int. Examples per update, on all replicas.
-            microbatch_size: int or None. Those per forward pass on each.
+            batch_size: int. Examples per step on all replicas.
+            microbatch_size: int or None. Examples per forward pass on each.
         """
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
@@ -91,7 +91,7 @@ class Strategy:
             )
 
     def check_share(self, name, size):
-        """Complain of a size that the replicas cannot share evenly.
+        """Raise InputError if the replicas cannot share `size` evenly.
 
         Args:
             name: str. Its parameter.
@@ -105,21 +105,21 @@ class Strategy:
 
 
 ONE_DEVICE = Strategy()
-# A process can hold one strategy of several devices only.
+# A process can hold only one strategy of several devices.
 _opened = {}
 
 
 @checks.value_object
 class Devices:
-    """Which devices are asked for; gin binds it.
+    """Devices requested by the configuration.
 
     Attributes:
         strategy_name: str, see the module.
-        num_replicas: int or None. Devices used; None: all that are there.
-        tpu: str. The name of the TPU, "local" for one in this machine, ""
-            for the one that the environment names.
-        jit_compile: bool. Whether XLA is asked for, which replicas of the
-            TensorFlow backend cannot have.
+        num_replicas: int or None. Devices to use; None for all there are.
+        tpu: str. Name of the TPU, "local" for one in this machine, "" for the
+            one that the environment names.
+        jit_compile: bool. Whether XLA is requested, which replicas of the
+            TensorFlow backend cannot use.
     """
 
     strategy_name: str = "none"
@@ -128,56 +128,47 @@ class Devices:
     jit_compile: bool = False
 
     def open(self):
-        """Return the `Strategy`; the same in a process on every call.
+        """Return the `Strategy`, the same one on every call in a process.
 
-        To be called before anything is computed: some devices can only be
-        set up then.
+        Call it before anything is computed: some devices can only be
+        configured then.
 
         Raises:
-            InputError: the backend has no such strategy, or the machine not
-                these devices.
+            InputError: the backend has no such strategy, or the machine lacks
+                the devices.
         """
-        self._check()
+        backend = keras.config.backend()
+        others = STRATEGIES[backend]
+        choice = " or ".join(map(repr, others))
+        if self.strategy_name not in ("none", *others):
+            raise errors.InputError(
+                f"`strategy_name` {self.strategy_name!r} is not available on "
+                f"the {backend} backend: give 'none'"
+                f"{choice and f' or {choice}'}"
+            )
         if self.strategy_name == "none":
+            if self.num_replicas not in (None, 1):
+                raise errors.InputError(
+                    f"`num_replicas` is {self.num_replicas}, but "
+                    "`strategy_name` 'none' is one device: give `num_replicas` "
+                    f"= None{choice and f' or `strategy_name` {choice}'}"
+                )
             return ONE_DEVICE
         if self not in _opened:
             module = importlib.import_module(
-                f"gpt1_keras.training.strategy_{keras.config.backend()}"
+                f"gpt1_keras.training.strategy_{backend}"
             )
             _opened[self] = getattr(module, self.strategy_name)(self)
         return _opened[self]
-
-    def _check(self):
-        backend = keras.config.backend()
-        known = ("none", *STRATEGIES[backend])
-        if self.strategy_name not in known:
-            advice = f"give {' or '.join(map(repr, known))}"
-            if len(known) == 1:
-                advice = "it trains on one device: give 'none'"
-            raise errors.InputError(
-                f"`strategy_name` {self.strategy_name!r} is not one of the "
-                f"{backend} backend: {advice}"
-            )
-        count = self.num_replicas
-        if self.strategy_name == "none" and count not in (None, 1):
-            raise errors.InputError(
-                f"`num_replicas` is {count}, but `strategy_name` 'none' is one "
-                f"device: {self._remedy(known[1:])}"
-            )
-
-    def _remedy(self, others):
-        if not others:
-            return "this backend trains on one; give `num_replicas` = None"
-        return f"give `strategy_name` {' or '.join(map(repr, others))}"
 
 
 def seed_offset(replica):
     """Return what a replica adds to the seed of every random state.
 
-    Replica 0 adds nothing, so that one device draws what it always drew.
+    Replica 0 adds nothing: it draws what a single device draws.
 
     Args:
         replica: int or integer tensor.
     """
-    # An odd number far from any small difference between two seeds.
+    # Odd, and far from any small difference between two seeds.
     return replica * 0x1E3779B1

@@ -1,4 +1,4 @@
-"""The strategy of the JAX backend: `keras.distribution`."""
+"""Strategy of the JAX backend, on `keras.distribution`."""
 
 import contextlib
 
@@ -12,21 +12,21 @@ from gpt1_keras.training import strategy as strategy_lib
 def data_parallel(devices):
     """Return the strategy over the devices that JAX sees.
 
-    XLA_FLAGS=--xla_force_host_platform_device_count=N makes N of a CPU.
+    XLA_FLAGS=--xla_force_host_platform_device_count=N splits a CPU into N.
     """
     found = jax.devices()
     count = devices.num_replicas or len(found)
     if count > len(found):
         raise errors.InputError(
             f"NUM_REPLICAS is {count}, but JAX sees {len(found)} devices: "
-            "lower it, or, to make several of a CPU, set XLA_FLAGS="
+            "lower it, or, to split a CPU, set XLA_FLAGS="
             f"--xla_force_host_platform_device_count={count}"
         )
     return DataParallel(found[:count])
 
 
 class DataParallel(strategy_lib.Strategy):
-    """Weights on every device, the batch cut among them."""
+    """All weights on every device, an equal share of the batch on each."""
 
     def __init__(self, devices):
         self.distribution = keras.distribution.DataParallel(
@@ -35,12 +35,12 @@ class DataParallel(strategy_lib.Strategy):
         self.num_replicas = len(devices)
 
     def scope(self):
-        # Keras looks for it while the model runs, too, not only when built.
+        # Stays set: Keras looks for it while the model runs, too.
         keras.distribution.set_distribution(self.distribution)
         return contextlib.nullcontext()
 
     @contextlib.contextmanager
-    def uncut(self):
+    def single_device(self):
         keras.distribution.set_distribution(None)
         try:
             yield

@@ -1,4 +1,8 @@
-"""Strategies of the TensorFlow backend: `tf.distribute`."""
+"""Strategies of the TensorFlow backend, on `tf.distribute`.
+
+First the devices, then `fit` and `predict` of a `Learner` on several
+replicas, in place of Keras's own, which fail with several workers.
+"""
 
 import atexit
 import os
@@ -14,12 +18,11 @@ from gpt1_keras import errors
 from gpt1_keras.training import fit as fit_lib
 from gpt1_keras.training import strategy as strategy_lib
 
-# -----------------------------------------------------------------------------
-# `fit` and `predict` of a `Learner` on several devices, under TensorFlow.
-
+# Files of a workdir that tell a run what is done.
+_RECORDS = ("metrics.jsonl", "result.json")
 _PREFETCH = 4  # batches kept ready
-# What a collective raises when a worker is not there any more.
-_LOST = (
+# What a collective raises when another worker has ended.
+_LOST_WORKER = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
     tf.errors.CancelledError,
@@ -29,179 +32,11 @@ _LOST = (
 )
 
 
-def fit(learner, dataset, callbacks=()):
-    """Make an update for every batch; as `keras.Model.fit` for one epoch.
-
-    Args:
-        learner: compiled `Learner`, built in the strategy's scope.
-        dataset: tf.data.Dataset of batches `[B, ...]`, of known length.
-        callbacks: list of Keras callbacks.
-
-    Raises:
-        Stopped: another worker is gone.
-    """
-    called = keras.callbacks.CallbackList(list(callbacks), model=learner)
-    stop = learner.stop_request
-    learner.stop_training = False
-    called.on_train_begin()
-    called.on_epoch_begin(0)
-    for index, batch in enumerate(_batches(learner, dataset)):
-        called.on_train_batch_begin(index)
-        wish = tf.constant(float(stop is not None and stop.is_wished))
-        logs = _update(learner, batch, wish)
-        if stop is not None:
-            stop.settle(logs.pop("stop_wishes"))
-        called.on_train_batch_end(index, logs)
-        if learner.stop_training:
-            break
-    called.on_epoch_end(0)
-    called.on_train_end()
-
-
-def predict(learner, dataset, callbacks=()):
-    """Return the scores of all batches, as `keras.Model.predict`.
-
-    Args: as in `fit`.
-
-    Returns:
-        dict of arrays, the examples of all batches in their order.
-    """
-    called = keras.callbacks.CallbackList(list(callbacks), model=learner)
-    called.on_predict_begin()
-    found = []
-    for index, batch in enumerate(_batches(learner, dataset)):
-        called.on_predict_batch_begin(index)
-        found.append(_scores(learner, batch))
-        called.on_predict_batch_end(index)
-    called.on_predict_end()
-    # list of {name: [B, ...]} -> {name: [N, ...]}
-    return {
-        name: tf.concat([scores[name] for scores in found], axis=0).numpy()
-        for name in found[0]
-    }
-
-
-def _batches(learner, dataset):
-    """Yield what `strategy.run` takes, for every batch of the dataset."""
-    strategy = learner.distribute_strategy
-    total = strategy.num_replicas_in_sync
-
-    def local(context):
-        per_worker = total // context.num_input_pipelines
-        first = context.input_pipeline_id * per_worker
-
-        def cut(batch):
-            return tf.data.Dataset.from_tensor_slices(
-                {
-                    name: _rows(value, total)[first : first + per_worker]
-                    for name, value in batch.items()
-                }
-            )
-
-        # Without an end, the workers need not agree on it at every step.
-        return dataset.flat_map(cut).prefetch(_PREFETCH * per_worker).repeat()
-
-    iterator = iter(strategy.distribute_datasets_from_function(local))
-    for _ in range(int(dataset.cardinality())):
-        yield next(iterator)
-
-
-def _rows(value, num_replicas):
-    """`[B, ...] -> [R, B / R, ...]`."""
-    static, dynamic = value.shape.as_list(), tf.shape(value)
-    shape = [num_replicas, static[0] // num_replicas]
-    shape += [n or dynamic[i] for i, n in enumerate(static)][1:]
-    return tf.reshape(value, shape)
-
-
-def _update(learner, batch, wish):
-    """Make one update; return its logs as floats."""
-    strategy = learner.distribute_strategy
-    if learner.distributed_update is None:
-        learner.distributed_update = tf.function(
-            lambda *values: strategy.run(
-                lambda *values: _replica_update(learner, *values), values
-            ),
-            autograph=False,
-        )
-    try:
-        logs = learner.distributed_update(batch, wish)
-        return {
-            name: float(strategy.experimental_local_results(value)[0])
-            for name, value in logs.items()
-        }
-    except _LOST as error:
-        raise _lost(learner, error) from None
-
-
-def _replica_update(learner, batch, wish):
-    """What one replica does in an update."""
-    context = tf.distribute.get_replica_context()
-    replica = tf.cast(context.replica_id_in_sync_group, "int64")
-    # [seed, counter]: not aggregated, so each replica changes its own copy.
-    offset = tf.stack([strategy_lib.seed_offset(replica), 0])
-    states = [
-        variable
-        for variable in learner.non_trainable_variables
-        if variable.name == "seed_generator_state"
-    ]
-    for state in states:
-        state.assign(state.value + offset)
-    logs = learner.train_step(batch)
-    for state in states:
-        state.assign(state.value - offset)
-    if learner.stop_request is not None:
-        # An argument is on no device yet.
-        logs["stop_wishes"] = context.all_reduce(
-            tf.distribute.ReduceOp.SUM, tf.identity(wish)
-        )
-    return logs
-
-
-def _scores(learner, batch):
-    """Return the scores of one batch, `{name: [B, ...]}`."""
-    strategy = learner.distribute_strategy
-    if learner.distributed_scores is None:
-
-        def score(batch):
-            scores = strategy.run(
-                lambda batch: learner(batch, training=False), args=(batch,)
-            )
-            # [B / R, ...] of each replica -> [B, ...]
-            return {
-                name: strategy.gather(value, axis=0)
-                for name, value in scores.items()
-            }
-
-        learner.distributed_scores = tf.function(score, autograph=False)
-    try:
-        return learner.distributed_scores(batch)
-    except _LOST as error:
-        raise _lost(learner, error) from None
-
-
-def _lost(learner, error):
-    """Return what to raise when a collective fails."""
-    if learner.stop_request is None:
-        return error
-    return errors.Stopped(
-        f"another worker is gone ({type(error).__name__}): start all workers "
-        "with the same command, and they continue from the last checkpoint"
-    )
-
-
-# -----------------------------------------------------------------------------
-# Strategies of the TensorFlow backend: `tf.distribute`.
-
-# What runs keep in a workdir to know what is done.
-_RECORDS = ("metrics.jsonl", "result.json")
-
-
 class TensorFlowStrategy(strategy_lib.Strategy):
     """Replicas of one process under a `tf.distribute.Strategy`."""
 
     def __init__(self, strategy):
-        # Every all-reduce that is traced would be a line on the screen.
+        # Otherwise every all-reduce that is traced is logged.
         tf.get_logger().setLevel("WARNING")
         self.strategy = strategy
         self.num_replicas = strategy.num_replicas_in_sync
@@ -210,73 +45,11 @@ class TensorFlowStrategy(strategy_lib.Strategy):
         return self.strategy.scope()
 
 
-def mirrored(devices):
-    """Return the strategy over the GPUs of this machine.
-
-    Where there is no GPU, `num_replicas` logical parts of its CPU are the
-    replicas: no faster, but the same program.
-    """
-    _refuse_xla(devices)
-    gpus = tf.config.list_physical_devices("GPU")
-    if not gpus:
-        names = _logical_cpus(devices.num_replicas or 1)
-    else:
-        count = devices.num_replicas or len(gpus)
-        if count > len(gpus):
-            raise errors.InputError(
-                f"NUM_REPLICAS is {count}, but this machine has {len(gpus)} "
-                "GPUs: lower it"
-            )
-        names = [f"GPU:{i}" for i in range(count)]
-    return TensorFlowStrategy(tf.distribute.MirroredStrategy(names))
-
-
-def tpu(devices):
-    """Return the strategy over all cores of a TPU."""
-    try:
-        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
-            tpu=devices.tpu
-        )
-        if devices.tpu != "local":
-            tf.config.experimental_connect_to_cluster(resolver)
-        tf.tpu.experimental.initialize_tpu_system(resolver)
-        found = TensorFlowStrategy(tf.distribute.TPUStrategy(resolver))
-    except Exception as error:  # As many kinds as there are ways to fail.
-        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
-        raise errors.InputError(
-            f"TPU {devices.tpu!r} is not there ({reason}): give its name, "
-            "'local' on the machine that has it, or another STRATEGY"
-        ) from None
-    if devices.num_replicas not in (None, found.num_replicas):
-        raise errors.InputError(
-            f"NUM_REPLICAS is {devices.num_replicas}, but TPU "
-            f"{devices.tpu!r} has {found.num_replicas} cores: give None"
-        )
-    return found
-
-
-def multi_worker(devices):
-    """Return the strategy over the processes that TF_CONFIG names."""
-    _refuse_xla(devices)
-    if not os.environ.get("TF_CONFIG"):
-        raise errors.InputError(
-            "STRATEGY 'multi_worker' needs TF_CONFIG in the environment of "
-            "every process: the addresses of all workers and which one it is"
-        )
-    found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
-    if devices.num_replicas not in (None, found.num_replicas):
-        raise errors.InputError(
-            f"NUM_REPLICAS is {devices.num_replicas}, but the workers of "
-            f"TF_CONFIG have {found.num_replicas} devices: give None"
-        )
-    return found
-
-
 class MultiWorker(TensorFlowStrategy):
-    """Replicas of several processes, one of which writes.
+    """Replicas of several processes, of which only the chief writes.
 
-    All others write into a folder of their own that is thrown away. So every
-    process takes the same steps, and decides alike from what is recorded.
+    The others write to temporary folders of their own, so that every process
+    takes the same steps and decides alike from what is recorded.
     """
 
     def __init__(self, strategy):
@@ -302,8 +75,8 @@ class MultiWorker(TensorFlowStrategy):
                 shutil.copy(path, copy)
         return scratch
 
-    def stop_request(self, asked, learner):
-        learner.stop_request = fit_lib.SharedStopRequest(asked)
+    def stop_request(self, own, learner):
+        learner.stop_request = fit_lib.SharedStopRequest(own)
         return learner.stop_request
 
     def share_state(self, step, learner):
@@ -316,14 +89,13 @@ class MultiWorker(TensorFlowStrategy):
         return int(shared[0])
 
     def _from_chief(self, values):
-        """Return tensors as the chief has them: all others add nothing."""
-        is_chief = self.is_chief
+        """Return the chief's tensors: a sum to which all others add zero."""
 
         def replica():
             context = tf.distribute.get_replica_context()
-            here = context.replica_id_in_sync_group == 0
-            keep = tf.logical_and(is_chief, here)
-            # One by one: they are of several types.
+            is_first = context.replica_id_in_sync_group == 0
+            keep = tf.logical_and(self.is_chief, is_first)
+            # One by one: they differ in dtype.
             return [
                 context.all_reduce(
                     tf.distribute.ReduceOp.SUM,
@@ -333,25 +105,90 @@ class MultiWorker(TensorFlowStrategy):
             ]
 
         run = tf.function(lambda: self.strategy.run(replica), autograph=False)
-        shared = run()
-        return [self.strategy.experimental_local_results(v)[0] for v in shared]
+        return [
+            self.strategy.experimental_local_results(value)[0]
+            for value in run()
+        ]
 
 
-def _logical_cpus(count):
-    """Cut the CPU into `count` devices and return their names."""
-    if count > 1:
-        (cpu, *_) = tf.config.list_physical_devices("CPU")
-        try:
+def mirrored(devices):
+    """Return the strategy over the GPUs of this machine.
+
+    Without a GPU, `num_replicas` logical devices of the CPU are the replicas:
+    no faster, but the same program.
+    """
+    _refuse_xla(devices)
+    gpus = tf.config.list_physical_devices("GPU")
+    count = devices.num_replicas or max(1, len(gpus))
+    if gpus and count > len(gpus):
+        raise errors.InputError(
+            f"NUM_REPLICAS is {count}, but this machine has {len(gpus)} GPUs: "
+            "lower it"
+        )
+    if not gpus:
+        _split_cpu(count)
+    kind = "GPU" if gpus else "CPU"
+    return TensorFlowStrategy(
+        tf.distribute.MirroredStrategy([f"{kind}:{i}" for i in range(count)])
+    )
+
+
+def _split_cpu(count):
+    """Split the CPU into `count` logical devices."""
+    (cpu, *_) = tf.config.list_physical_devices("CPU")
+    try:
+        if count > 1:
             tf.config.set_logical_device_configuration(
                 cpu, [tf.config.LogicalDeviceConfiguration()] * count
             )
-        except RuntimeError:
-            if len(tf.config.list_logical_devices("CPU")) < count:
-                raise errors.InputError(
-                    f"NUM_REPLICAS is {count}: TensorFlow has begun and cannot "
-                    "cut the CPU any more; give it from the beginning"
-                ) from None
-    return [f"CPU:{i}" for i in range(count)]
+    except RuntimeError:
+        if len(tf.config.list_logical_devices("CPU")) < count:
+            raise errors.InputError(
+                f"NUM_REPLICAS is {count}, but TensorFlow is already "
+                "initialised and cannot split the CPU: set it before the "
+                "first run of this process"
+            ) from None
+
+
+def tpu(devices):
+    """Return the strategy over all cores of a TPU."""
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
+            tpu=devices.tpu
+        )
+        if devices.tpu != "local":
+            tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        found = TensorFlowStrategy(tf.distribute.TPUStrategy(resolver))
+    except Exception as error:  # It can fail in many ways, none documented.
+        reason = textwrap.shorten(str(error), 120, placeholder=" ...")
+        raise errors.InputError(
+            f"TPU {devices.tpu!r} cannot be used ({reason}): give its name, "
+            "'local' on the machine that has it, or another STRATEGY"
+        ) from None
+    _check_count(devices, found, f"TPU {devices.tpu!r} has", "cores")
+    return found
+
+
+def multi_worker(devices):
+    """Return the strategy over the processes that TF_CONFIG names."""
+    _refuse_xla(devices)
+    if not os.environ.get("TF_CONFIG"):
+        raise errors.InputError(
+            "STRATEGY 'multi_worker' needs TF_CONFIG in the environment of "
+            "every process: the addresses of all workers and its own index"
+        )
+    found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
+    _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
+    return found
+
+
+def _check_count(devices, found, owner, kind):
+    if devices.num_replicas not in (None, found.num_replicas):
+        raise errors.InputError(
+            f"NUM_REPLICAS is {devices.num_replicas}, but {owner} "
+            f"{found.num_replicas} {kind}: give None"
+        )
 
 
 def _refuse_xla(devices):
@@ -360,3 +197,165 @@ def _refuse_xla(devices):
             f"JIT_COMPILE is True, but STRATEGY {devices.strategy_name!r} "
             "works without XLA: give JIT_COMPILE = False"
         )
+
+
+def fit(learner, dataset, callbacks=()):
+    """Make a step for every batch, like `keras.Model.fit` for one epoch.
+
+    Args:
+        learner: compiled `Learner`, built in the strategy's scope.
+        dataset: tf.data.Dataset of batches `[B, ...]`, of known length.
+        callbacks: list of Keras callbacks.
+
+    Raises:
+        Stopped: another worker has ended.
+    """
+    called = keras.callbacks.CallbackList(list(callbacks), model=learner)
+    stop = learner.stop_request
+    learner.stop_training = False
+    called.on_train_begin()
+    called.on_epoch_begin(0)
+    for index, batch in enumerate(_batches(learner, dataset)):
+        called.on_train_batch_begin(index)
+        wanted = stop is not None and stop.is_wanted_here
+        logs = _step(learner, batch, tf.constant(float(wanted)))
+        if stop is not None:
+            stop.settle(logs.pop("stop_requests"))
+        called.on_train_batch_end(index, logs)
+        if learner.stop_training:
+            break
+    called.on_epoch_end(0)
+    called.on_train_end()
+
+
+def predict(learner, dataset, callbacks=()):
+    """Return the scores of all batches, like `keras.Model.predict`.
+
+    Args: as in `fit`.
+
+    Returns:
+        dict of arrays, the examples of all batches in order.
+    """
+    called = keras.callbacks.CallbackList(list(callbacks), model=learner)
+    called.on_predict_begin()
+    found = []
+    for index, batch in enumerate(_batches(learner, dataset)):
+        called.on_predict_batch_begin(index)
+        found.append(_scores(learner, batch))
+        called.on_predict_batch_end(index)
+    called.on_predict_end()
+    # list of {name: [B, ...]} -> {name: [N, ...]}
+    return {
+        name: tf.concat([scores[name] for scores in found], axis=0).numpy()
+        for name in found[0]
+    }
+
+
+def _batches(learner, dataset):
+    """Yield the argument of `strategy.run` for every batch of the dataset."""
+    strategy = learner.distribute_strategy
+    total = strategy.num_replicas_in_sync
+
+    def local(context):
+        per_worker = total // context.num_input_pipelines
+        first = context.input_pipeline_id * per_worker
+
+        def shares(batch):
+            return tf.data.Dataset.from_tensor_slices(
+                {
+                    name: _rows(value, total)[first : first + per_worker]
+                    for name, value in batch.items()
+                }
+            )
+
+        # Without an end, the workers need not agree on it at every step.
+        shared = dataset.flat_map(shares)
+        return shared.prefetch(_PREFETCH * per_worker).repeat()
+
+    iterator = iter(strategy.distribute_datasets_from_function(local))
+    for _ in range(int(dataset.cardinality())):
+        yield next(iterator)
+
+
+def _rows(value, num_replicas):
+    """`[B, ...] -> [R, B / R, ...]`."""
+    static, dynamic = value.shape.as_list(), tf.shape(value)
+    shape = [num_replicas, static[0] // num_replicas]
+    shape += [n or dynamic[i] for i, n in enumerate(static)][1:]
+    return tf.reshape(value, shape)
+
+
+def _step(learner, batch, stop_request):
+    """Make one step; return its logs as floats."""
+    strategy = learner.distribute_strategy
+    if learner.distributed_step is None:
+        learner.distributed_step = tf.function(
+            lambda *values: strategy.run(
+                lambda *values: replica_step(learner, *values), values
+            ),
+            autograph=False,
+        )
+    try:
+        logs = learner.distributed_step(batch, stop_request)
+        return {
+            name: float(strategy.experimental_local_results(value)[0])
+            for name, value in logs.items()
+        }
+    except _LOST_WORKER as error:
+        raise _lost(learner, error) from None
+
+
+def replica_step(learner, batch, stop_request):
+    """Make the step of one replica, with random states of its own."""
+    context = tf.distribute.get_replica_context()
+    replica = tf.cast(context.replica_id_in_sync_group, "int64")
+    # [seed, counter]: not aggregated, so each replica changes its own copy.
+    offset = tf.stack([strategy_lib.seed_offset(replica), 0])
+    states = [
+        variable
+        for variable in learner.non_trainable_variables
+        if variable.name == "seed_generator_state"
+    ]
+    for state in states:
+        state.assign(state.value + offset)
+    logs = learner.train_step(batch)
+    for state in states:
+        state.assign(state.value - offset)
+    if learner.stop_request is not None:
+        # The identity puts the argument on a device.
+        logs["stop_requests"] = context.all_reduce(
+            tf.distribute.ReduceOp.SUM, tf.identity(stop_request)
+        )
+    return logs
+
+
+def _scores(learner, batch):
+    """Return the scores of one batch, `{name: [B, ...]}`."""
+    strategy = learner.distribute_strategy
+    if learner.distributed_scores is None:
+
+        def score(batch):
+            scores = strategy.run(
+                lambda batch: learner(batch, training=False), args=(batch,)
+            )
+            # [B / R, ...] of each replica -> [B, ...]
+            return {
+                name: strategy.gather(value, axis=0)
+                for name, value in scores.items()
+            }
+
+        learner.distributed_scores = tf.function(score, autograph=False)
+    try:
+        return learner.distributed_scores(batch)
+    except _LOST_WORKER as error:
+        raise _lost(learner, error) from None
+
+
+def _lost(learner, error):
+    """Return what to raise when a collective fails."""
+    if learner.stop_request is None:
+        return error
+    return errors.Stopped(
+        f"another worker has ended ({type(error).__name__}): start all workers "
+        "with the same command, and they continue from the last checkpoint"
+    )

@@ -7,7 +7,7 @@ from keras import ops
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
-from gpt1_keras.models import branches
+from gpt1_keras.models import shared_prefix
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from tests.reference import small_models
@@ -65,7 +65,7 @@ def expected(network, chosen):
 
 def score(network, packed, **options):
     learner = learner_lib.Learner(
-        branches.branching_network(network),
+        shared_prefix.shared_prefix_network(network),
         scorer=losses.BranchScores(
             num_branches=packed.num_branches, chunk_size=5
         ),
@@ -105,7 +105,7 @@ def test_scores_of_branches(num_special_tokens, share_prefix, options):
 
 
 def test_mask_table():
-    allowed = branches.SeesPrefixAndBranch()(np.array([[0, 0, 1, 2, 2]]))
+    allowed = shared_prefix.SeesPrefixAndBranch()(np.array([[0, 0, 1, 2, 2]]))
     np.testing.assert_equal(
         ops.convert_to_numpy(allowed)[0].astype(int),
         [

@@ -140,7 +140,7 @@ def test_transfer(num_layers, is_equal):
 def test_scores_of_continuations():
     chosen = branches_test.items()
     model = network()
-    packed = packing.PackedItems(chosen, share_prefix=model.can_branch)
+    packed = packing.PackedItems(chosen, share_prefix=model.can_share_prefix)
     found = branches_test.score(
         model, packed, batch_size=4, bucket_lengths=(12,)
     )

@@ -235,7 +235,7 @@ def test_advance_moves_a_bar_and_stops_on_request():
             batch,
             batch_size=1,
             verbose=0,
-            callbacks=[fit_lib.Advance(moved.append, stop)],
+            callbacks=[callbacks.PredictionProgress(moved.append, stop)],
         )
 
     predict(None)

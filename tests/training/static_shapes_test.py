@@ -11,8 +11,8 @@ from gpt1_keras.data import batches as batches_lib
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples
 from gpt1_keras.data import packing
-from gpt1_keras.models import branches
 from gpt1_keras.models import lstm_backbone
+from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.tasks import benchmarks
@@ -216,7 +216,7 @@ def test_probes(policy):
         packed, batch_size=BATCH_SIZE, bucket_lengths=(24,)
     )
     learner = learner_lib.Learner(
-        branches.branching_network(network),
+        shared_prefix.shared_prefix_network(network),
         scorer=losses.BranchScores(
             num_branches=packed.num_branches, chunk_size=5
         ),

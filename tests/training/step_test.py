@@ -28,7 +28,7 @@ def test_batch_that_does_not_divide():
 
 
 def test_cut_keeps_the_order():
-    found = step.cut(batch_of(6), 3)
+    found = step.split(batch_of(6), 3)
     assert ops.convert_to_numpy(found["labels"]).tolist() == [
         [0, 1],
         [2, 3],

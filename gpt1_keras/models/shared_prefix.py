@@ -1,30 +1,36 @@
-"""The network on rows that branch (`data.packed_items`)."""
+"""Network over rows that hold a shared prefix and several continuations.
+
+The rows are those of `data.packing`: the prefix is read once, each
+continuation is a branch that sees the prefix and itself.
+"""
 
 import keras
 from keras import ops
 
+from gpt1_keras.layers import attention
 
-def branching_network(backbone):
+
+def shared_prefix_network(backbone):
     """Return a model that reads a prefix once and each branch behind it.
 
     Letters: `B` rows, `T` tokens, `D` hidden_dim, `V` vocabulary_size.
 
     Args:
-        backbone: `GPT1Backbone`, whose layers it shares. One that cannot
-            branch is given rows of one continuation each.
+        backbone: `GPT1Backbone`, whose layers are shared. One that cannot
+            share prefixes gets rows of one continuation each.
 
     Returns:
         functional `keras.Model` from a dict of int `token_ids`,
         `position_ids`, `branch` and `predictor` `[B, T]` to a dict of
-        `hidden` `[B, T, D]`, the states from which the tokens are predicted,
-        and `table` `[V, D]`, of words only: special tokens follow no text.
+        `hidden` `[B, T, D]`, the states that predict the tokens, and `table`
+        `[V, D]` without special tokens, which follow no text.
     """
     inputs = {
         name: keras.Input((None,), dtype="int32", name=name)
         for name in ("token_ids", "position_ids", "branch", "predictor")
     }
     allowed = None
-    if backbone.can_branch:
+    if backbone.can_share_prefix:
         allowed = SeesPrefixAndBranch(name="sees_prefix_and_branch")(
             inputs["branch"]
         )
@@ -37,17 +43,16 @@ def branching_network(backbone):
     hidden = ops.take_along_axis(
         hidden, ops.expand_dims(inputs["predictor"], 2), axis=1
     )
-    words = table[: backbone.vocabulary_size, :]
-    outputs = {"hidden": hidden, "table": words}
-    return keras.Model(inputs, outputs, name="branching_network")
+    outputs = {"hidden": hidden, "table": table[: backbone.vocabulary_size, :]}
+    return keras.Model(inputs, outputs, name="shared_prefix_network")
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class SeesPrefixAndBranch(keras.layers.Layer):
-    """Which tokens of a row each token sees: `[B, T] -> [B, T, T]`.
+    """Attention mask of rows with branches: `[B, T] -> [B, T, T]`.
 
-    A token of branch `k` sees the tokens before it that are of the prefix,
-    branch 0, or of branch `k`.
+    A token of branch `k` sees itself and the tokens before it that belong to
+    the prefix, branch 0, or to branch `k`.
 
     | branch | 0 | 0 | 1 | 2 | 2 |
     |--------|---|---|---|---|---|
@@ -59,15 +64,11 @@ class SeesPrefixAndBranch(keras.layers.Layer):
     """
 
     def call(self, branch):
-        # [B, T] -> [B, T, T]: query's branch, key's branch
+        # [B, T] -> [B, T, T]: the query's branch, the key's branch
         query, key = ops.expand_dims(branch, 2), ops.expand_dims(branch, 1)
-        positions = ops.arange(ops.shape(branch)[1], dtype="int32")
-        is_before = ops.expand_dims(positions, 0) <= ops.expand_dims(
-            positions, 1
-        )
-        return ops.logical_and(
-            is_before, ops.logical_or(key == 0, key == query)
-        )
+        length = ops.shape(branch)[1]
+        causal = attention.causal_mask(length, length)
+        return ops.logical_and(causal, ops.logical_or(key == 0, key == query))
 
     def compute_output_spec(self, branch):
         size = branch.shape[1]
