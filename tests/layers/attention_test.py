@@ -3,55 +3,47 @@ import numpy as np
 import pytest
 
 from gpt1_keras.layers import attention
-from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
-SIZES = {
-    "hidden_dim": 8,
-    "num_heads": 2,
-    "attention_dropout": 0.0,
-    "residual_dropout": 0.0,
-    "initializer_range": 0.02,
-}
-
 
 def make(**changes):
-    layer = attention.CausalSelfAttention(**{**SIZES, **changes})
+    layer = attention.CausalSelfAttention(
+        **{
+            "hidden_dim": 8,
+            "num_heads": 2,
+            "attention_dropout": 0.0,
+            "residual_dropout": 0.0,
+            "initializer_range": 0.02,
+        }
+        | changes
+    )
     layer.build((None, None, 8))
     small_models.randomize(layer)
     return layer
 
 
-def states(*shape):
-    return np.random.default_rng(1).normal(size=shape).astype("float32")
+@pytest.fixture
+def x():
+    return small_models.states(6, 7, 8)
 
 
-def test_causal_mask():
-    mask = keras.ops.convert_to_numpy(attention.causal_mask(3, 3))
-    np.testing.assert_array_equal(
-        mask,
-        [
-            [True, False, False],
-            [True, True, False],
-            [True, True, True],
-        ],
-    )
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        ((3, 3), [[1, 0, 0], [1, 1, 0], [1, 1, 1]]),
+        # Queries that begin at position 2.
+        ((2, 5, 2), [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]]),
+    ],
+)
+def test_causal_mask(arguments, expected):
+    mask = keras.ops.convert_to_numpy(attention.causal_mask(*arguments))
+    assert mask.dtype == bool
+    np.testing.assert_array_equal(mask, expected)
 
 
-def test_causal_mask_of_queries_that_begin_later():
-    mask = keras.ops.convert_to_numpy(attention.causal_mask(2, 5, 2))
-    np.testing.assert_array_equal(
-        mask,
-        [
-            [True, True, True, False, False],
-            [True, True, True, True, False],
-        ],
-    )
-
-
-def test_equals_numpy():
-    layer, x = make(), states(6, 7, 8)
+def test_equals_numpy(x):
+    layer = make()
     arrays = {
         "c_attn/w": small_models.read(layer.query_key_value.kernel),
         "c_attn/b": small_models.read(layer.query_key_value.bias),
@@ -64,8 +56,8 @@ def test_equals_numpy():
     np.testing.assert_allclose(small_models.read(layer(x)), expected, atol=1e-5)
 
 
-def test_no_position_sees_a_later_one():
-    layer, x = make(), states(6, 7, 8)
+def test_no_position_sees_a_later_one(x):
+    layer = make()
     before = small_models.read(layer(x))
     x[:, 4:] += 100.0
     after = small_models.read(layer(x))
@@ -73,47 +65,20 @@ def test_no_position_sees_a_later_one():
     assert np.all(np.any(after[:, 4:] != before[:, 4:], axis=-1))
 
 
-def test_cache_gives_the_same_as_the_whole():
-    layer, x = make(), states(6, 7, 8)
-    whole = small_models.read(layer(x))
-    cache = keras.ops.zeros((6, 2, 7, 2, 4))
-    pieces = []
-    for start, end in ((0, 3), (3, 4), (4, 7)):
-        piece, cache = layer(
-            x[:, start:end], cache=cache, cache_update_index=start
-        )
-        pieces.append(small_models.read(piece))
-    np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-6)
+def test_cache_equals_the_whole_text(x):
+    small_models.assert_cached(make(), x, keras.ops.zeros((6, 2, 7, 2, 4)))
 
 
-def test_probabilities_are_dropped_apart_from_outputs():
-    for name in ("attention_dropout", "residual_dropout"):
-        layer, x = make(**{name: 0.5}), states(6, 7, 8)
-        assert len(small_models.draws(layer)) == 1
-        still, moved = layer(x), layer(x, training=True)
-        zeros = np.mean(small_models.read(moved) == 0)
-        assert (0.2 < zeros < 0.8) == (name == "residual_dropout")
-        assert np.any(small_models.read(still) != small_models.read(moved))
-        assert small_models.draws(layer) == [1]
+@pytest.mark.parametrize("name", ["attention_dropout", "residual_dropout"])
+def test_probabilities_and_output_have_dropouts_of_their_own(x, name):
+    layer = make(**{name: 0.5})
+    still = small_models.read(layer(x))
+    moved = small_models.read(layer(x, training=True))
+    assert (0.2 < np.mean(moved == 0) < 0.8) == (name == "residual_dropout")
+    assert np.any(still != moved)
+    assert small_models.draws(layer) == [1]
 
 
 def test_width_that_heads_do_not_divide():
     with pytest.raises(ValueError, match="hidden_dim 8 .* num_heads 3"):
         make(num_heads=3)
-
-
-def test_keras_hub_layer_program():
-    keras_hub_programs.programs().run_layer_test(
-        cls=attention.CausalSelfAttention,
-        init_kwargs={
-            **SIZES,
-            "attention_dropout": 0.1,
-            "residual_dropout": 0.1,
-        },
-        input_data=keras.ops.convert_to_tensor(states(6, 7, 8)),
-        expected_output_shape=(6, 7, 8),
-        expected_num_trainable_weights=4,
-        expected_num_non_trainable_variables=2,
-        # Compiling three policies for JAX takes longest and adds nothing.
-        run_precision_checks=keras.config.backend() == "tensorflow",
-    )

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 from gpt1_keras.layers import embedding
-from tests.reference import keras_hub_programs
 from tests.reference import small_models
 
 IDS = np.array([[1, 2, 1, 6], [1, 4, 4, 7]], "int32")
@@ -31,34 +30,23 @@ def call(layer, ids=IDS, **kwargs):
     return [small_models.read(x) for x in layer(ids, **kwargs)]
 
 
-def weights(layer):
-    table, positions = layer.tables()
-    return small_models.read(table), small_models.read(positions)
-
-
 @BOTH
 def test_without_training_rows_are_added(on):
     layer = make(on)
     hidden, table, positions = call(layer)
-    words = small_models.read(layer.token_embeddings)
+    tokens = small_models.read(layer.token_embeddings)
     specials = small_models.read(layer.special_embeddings)
-    np.testing.assert_array_equal(table, np.concatenate([words, specials]))
+    np.testing.assert_array_equal(table, np.concatenate([tokens, specials]))
     np.testing.assert_array_equal(
         positions, small_models.read(layer.position_embeddings)
     )
-    for b, row in enumerate(IDS):
-        for t, token in enumerate(row):
-            expected = table[token] + positions[t]
-            np.testing.assert_allclose(hidden[b, t], expected, atol=1e-6)
-    assert small_models.draws(layer) in ([0], [0, 0])
-
-
-@BOTH
-def test_start_index_shifts_positions(on):
-    layer = make(on)
-    whole, *_ = call(layer)
+    np.testing.assert_allclose(hidden, table[IDS] + positions[:4], atol=1e-6)
+    assert not any(small_models.draws(layer))
     part, *_ = call(layer, IDS[:, 2:], start_index=2)
-    np.testing.assert_array_equal(part, whole[:, 2:])
+    np.testing.assert_array_equal(part, hidden[:, 2:])
+    places = np.array([[5, 0, 0, 3], [2, 1, 4, 4]], "int32")
+    moved, *_ = call(layer, position_ids=places)
+    np.testing.assert_allclose(moved, table[IDS] + positions[places], atol=1e-6)
 
 
 @BOTH
@@ -87,33 +75,28 @@ def test_without_special_tokens(on):
 
 def test_tables_share_one_mask_between_all_uses():
     layer = make("tables")
-    whole_table, whole_positions = weights(layer)
+    _, *whole = call(layer)
     hidden, table, positions = call(layer, training=True)
-    for dropped, whole in ((table, whole_table), (positions, whole_positions)):
+    for dropped, full in zip((table, positions), whole):
         kept = dropped != 0
         assert 0.3 < kept.mean() < 0.7
-        np.testing.assert_allclose(dropped[kept], 2 * whole[kept], rtol=1e-6)
-    # Every occurrence of a token has the row of the one dropped table.
-    tokens = hidden - positions[: IDS.shape[1]]
-    np.testing.assert_allclose(tokens, table[IDS], atol=1e-6)
-    np.testing.assert_allclose(tokens[0, 0], tokens[0, 2], atol=1e-6)
-    np.testing.assert_allclose(tokens[0, 0], tokens[1, 0], atol=1e-6)
-    np.testing.assert_allclose(tokens[1, 1], tokens[1, 2], atol=1e-6)
-    # The masks of the two tables are not one.
+        np.testing.assert_allclose(dropped[kept], 2 * full[kept], rtol=1e-6)
+    # Every occurrence of a token has its row of the one dropped table.
+    np.testing.assert_allclose(hidden, table[IDS] + positions[:4], atol=1e-6)
+    # The masks of the two tables are different.
     assert np.any((table[:6] == 0) != (positions == 0))
     assert np.any(call(layer, training=True)[1] != table)
 
 
 def test_activations_have_masks_of_their_own():
     layer = make("activations")
-    whole_table, whole_positions = weights(layer)
-    hidden, table, positions = call(layer, training=True)
-    np.testing.assert_array_equal(table, whole_table)
-    np.testing.assert_array_equal(positions, whole_positions)
+    whole, *tables = call(layer)
+    hidden, *used = call(layer, training=True)
+    for ours, full in zip(used, tables):
+        np.testing.assert_array_equal(ours, full)
     kept = hidden != 0
     assert 0.3 < kept.mean() < 0.7
-    sums = table[IDS] + positions[: IDS.shape[1]]
-    np.testing.assert_allclose(hidden[kept], 2 * sums[kept], rtol=1e-5)
+    np.testing.assert_allclose(hidden[kept], 2 * whole[kept], rtol=1e-5)
     # Token 1 twice in a sequence, and at one position of two sequences.
     assert np.any(kept[0, 0] != kept[0, 2])
     assert np.any(kept[0, 0] != kept[1, 0])
@@ -134,19 +117,3 @@ def test_new_rows_have_the_given_deviation():
     rows = small_models.read(layer.token_embeddings)
     # 32,000 draws: the deviation is known to 0.4 % (one sigma).
     assert abs(rows.std() - 0.02) < 0.0004 and abs(rows.mean()) < 0.0005
-
-
-@pytest.mark.parametrize("on, count", [("tables", 2), ("activations", 1)])
-def test_keras_hub_layer_program(on, count):
-    keras_hub_programs.programs().run_layer_test(
-        cls=embedding.EMBEDDINGS[on],
-        init_kwargs=SIZES,
-        input_data=keras.ops.convert_to_tensor(IDS),
-        expected_output_shape=((2, 4, 64), (8, 64), (6, 64)),
-        expected_num_trainable_weights=3,
-        expected_num_non_trainable_variables=count,
-        # Its training step wants outputs with the batch in front.
-        run_training_check=False,
-        # Compiling three policies for JAX takes longest and adds nothing.
-        run_precision_checks=keras.config.backend() == "tensorflow",
-    )

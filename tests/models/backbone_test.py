@@ -6,11 +6,22 @@ from keras.src import ops as keras_ops
 
 from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone
+from gpt1_keras.models import builders
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import lstm_backbone
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import tokenizer
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
 IDS = small_models.token_ids(6, 7)
+
+
+@pytest.fixture(scope="module")
+def network():
+    """One that no test changes."""
+    return small_models.network()
 
 
 def hidden(model, ids=IDS, **kwargs):
@@ -35,16 +46,15 @@ def test_equals_numpy(specials):
     np.testing.assert_allclose(hidden(model, ids), expected, atol=1e-5)
 
 
-def test_padding_on_the_right_changes_nothing():
-    model = small_models.network()
-    whole = hidden(model)
+def test_padding_on_the_right_changes_nothing(network):
+    whole = hidden(network)
     ids = IDS.copy()
     ids[0, 4:] = 0
     ids[1, 5:] = [25, 3]
     # No padding mask is needed, and one that hides everything has no effect.
     for mask in (np.ones_like(ids), np.zeros_like(ids)):
         states = small_models.read(
-            model({"token_ids": ids, "padding_mask": mask})
+            network({"token_ids": ids, "padding_mask": mask})
         )
         np.testing.assert_allclose(states[0, :4], whole[0, :4], atol=1e-6)
         np.testing.assert_allclose(states[1, :5], whole[1, :5], atol=1e-6)
@@ -73,7 +83,7 @@ def test_one_draw_of_each_dropout_in_a_forward_pass(on, embedding_draws):
     assert set(small_models.draws(model)) == {2}
 
 
-def test_mixed_bfloat16(monkeypatch):
+def test_mixed_bfloat16(monkeypatch, network):
     model = small_models.network(dtype="mixed_bfloat16")
     assert {weight.dtype for weight in model.weights} == {"float32"}
     products, softmaxes = [], []
@@ -99,63 +109,89 @@ def test_mixed_bfloat16(monkeypatch):
     assert products == [["bfloat16"] * 2] * 12
     assert softmaxes == [["float32"]] * 2
     norms = [
-        layer
+        layer.compute_dtype
         for layer in model._flatten_layers()
         if isinstance(layer, keras.layers.LayerNormalization)
     ]
-    assert [norm.compute_dtype for norm in norms] == ["float32"] * 4
-    exact = hidden(small_models.network())
-    error = np.abs(small_models.read(states) - exact).max()
+    assert norms == ["float32"] * 4
+    error = np.abs(small_models.read(states) - hidden(network)).max()
     assert 1e-4 < error < 0.3
 
 
-def test_lora_finds_the_attention_of_every_block():
+def test_lora_finds_the_attention_of_every_block(network):
     model = small_models.network()
-    before = hidden(model)
     model.enable_lora(2)
     found = [w for w in model.trainable_weights if "lora" in w.name]
     assert len(found) == 2 * 2
-    np.testing.assert_allclose(hidden(model), before, atol=1e-6)
+    np.testing.assert_allclose(hidden(model), hidden(network), atol=1e-6)
     for weight in found:
         weight.assign(np.ones(weight.shape, "float32"))
-    assert np.abs(hidden(model) - before).max() > 1e-3
+    assert np.abs(hidden(model) - hidden(network)).max() > 1e-3
 
 
-def test_round_trip_by_keras_file(tmp_path):
-    model = small_models.network(embedding_dropout_on="activations")
+@pytest.mark.parametrize("on", ["tables", "activations"])
+def test_round_trip_by_keras_file_and_preset(tmp_path, on):
+    model = small_models.network(embedding_dropout_on=on)
+    config = model.get_config()
+    sizes = small_models.SIZES | {"embedding_dropout_on": on}
+    assert {name: config[name] for name in sizes} == sizes
     model.save(tmp_path / "model.keras")
-    read = keras.models.load_model(tmp_path / "model.keras")
-    assert type(read) is backbone.GPT1Backbone
-    assert read.get_config() == model.get_config()
-    np.testing.assert_array_equal(hidden(read), hidden(model))
+    model.save_to_preset(tmp_path / "preset")
+    for read in (
+        keras.models.load_model(tmp_path / "model.keras"),
+        keras_hub.models.Backbone.from_preset(str(tmp_path / "preset")),
+    ):
+        assert type(read) is backbone.GPT1Backbone
+        assert read.get_config() == config
+        np.testing.assert_array_equal(hidden(read), hidden(model))
 
 
-def test_round_trip_by_preset(tmp_path):
-    model = small_models.network()
-    model.save_to_preset(tmp_path)
-    read = keras_hub.models.Backbone.from_preset(str(tmp_path))
-    assert type(read) is backbone.GPT1Backbone
-    np.testing.assert_array_equal(hidden(read), hidden(model))
-
-
-def test_config_has_every_argument():
-    config = small_models.network().get_config()
-    assert {
-        name: config[name] for name in small_models.SIZES
-    } == small_models.SIZES
-
-
-def test_keras_hub_backbone_program():
+@pytest.mark.parametrize(
+    "cls, sizes",
+    [
+        (backbone.GPT1Backbone, small_models.SIZES),
+        (lstm_backbone.LSTMBackbone, small_models.LSTM_SIZES),
+    ],
+)
+def test_keras_hub_backbone_program(cls, sizes):
+    ones = keras.ops.ones((6, 7), dtype="int32")
     keras_hub_programs.programs().run_backbone_test(
-        cls=backbone.GPT1Backbone,
-        init_kwargs=small_models.SIZES,
-        input_data={
-            "token_ids": keras.ops.ones((6, 7), dtype="int32"),
-            "padding_mask": keras.ops.ones((6, 7), dtype="int32"),
-        },
+        cls=cls,
+        init_kwargs=sizes,
+        input_data={"token_ids": ones, "padding_mask": ones},
         expected_output_shape=(6, 7, 8),
         # It asks for norms and states in half precision, ours are float32.
         run_mixed_precision_check=False,
-        # The same code everywhere; compiling it for JAX takes longest.
-        run_quantization_check=keras.config.backend() == "tensorflow",
     )
+
+
+def test_preset_of_a_language_model_with_an_lstm(tmp_path):
+    pipeline = small_models.byte_pairs()
+    model = builders.gpt1_causal_lm(
+        small_models.lstm_network(vocabulary_size=60), pipeline
+    )
+    model.save_to_preset(str(tmp_path))
+    for cls in (
+        causal_lm.GPT1CausalLM,
+        preprocessors.GPT1CausalLMPreprocessor,
+        tokenizer.GPT1Tokenizer,
+    ):
+        found = cls.from_preset(str(tmp_path))
+        assert isinstance(found, cls)
+        assert cls.backbone_cls is backbone.GPT1Backbone
+    found = causal_lm.GPT1CausalLM.from_preset(str(tmp_path))
+    assert isinstance(found.backbone, lstm_backbone.LSTMBackbone)
+    np.testing.assert_array_equal(hidden(found), hidden(model))
+    ids = found.preprocessor.tokenizer("the cat")
+    assert ids == pipeline.encode("the cat")
+
+
+def test_preset_of_an_unrelated_backbone_is_refused(tmp_path):
+    class Other(tokenizer.GPT1Tokenizer):
+        backbone_cls = lstm_backbone.LSTMBackbone
+
+    pipeline = small_models.byte_pairs()
+    small = small_models.network(vocabulary_size=60)
+    builders.gpt1_causal_lm(small, pipeline).save_to_preset(str(tmp_path))
+    with pytest.raises(ValueError, match="compatible with GPT1Backbone"):
+        Other.from_preset(str(tmp_path))

@@ -3,25 +3,29 @@ import pytest
 
 from gpt1_keras.models import builders
 from gpt1_keras.models import inspection
-from tests.models import lstm_backbone_test
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
 BEFORE = 3
 
 
-@pytest.mark.parametrize("ids", [[5], [5, 7], [4, 4, 9, 11, 2, 20]])
-def test_attention_is_that_of_the_released_equations(ids):
-    network = small_models.network()
-    shares = []
-    numpy_gpt1.hidden_states(
+def released(network, ids, **options):
+    """Hidden states by the released equations."""
+    (hidden,) = numpy_gpt1.hidden_states(
         small_models.released_arrays(network),
         [ids],
-        num_positions=small_models.SIZES["max_sequence_length"],
+        num_positions=12,
         num_layers=2,
         num_heads=2,
-        shares=shares,
+        **options,
     )
+    return hidden
+
+
+@pytest.mark.parametrize("ids", [[5], [4, 4, 9, 11, 2, 20]])
+def test_attention_is_that_of_the_released_equations(ids):
+    network, shares = small_models.network(), []
+    released(network, ids, shares=shares)
     found = inspection.attention(network, ids)
     assert found.shape == (2, 2, len(ids), len(ids))
     expected = np.reshape(shares, found.shape)
@@ -30,21 +34,12 @@ def test_attention_is_that_of_the_released_equations(ids):
 
 @pytest.mark.parametrize("ids", [[5], [4, 4, 9, 11, 2, 10]])
 def test_log_probabilities_are_those_of_the_released_equations(ids):
-    pipeline = small_models.byte_pairs()
-    network = small_models.network(vocabulary_size=pipeline.vocabulary_size)
-    arrays = small_models.released_arrays(network)
-    (hidden,) = numpy_gpt1.hidden_states(
-        arrays,
-        [[BEFORE, *ids[:-1]]],
-        num_positions=small_models.SIZES["max_sequence_length"],
-        num_layers=2,
-        num_heads=2,
-    )
-    words = arrays["we"][: pipeline.vocabulary_size]
-    expected = numpy_gpt1.log_softmax(hidden @ words.T)
-    found = inspection.log_probabilities(
-        builders.gpt1_causal_lm(network, pipeline), ids, before=BEFORE
-    )
+    network = small_models.network(vocabulary_size=60)
+    model = builders.gpt1_causal_lm(network, small_models.byte_pairs())
+    tokens = small_models.released_arrays(network)["we"][:60]
+    hidden = released(network, [BEFORE, *ids[:-1]])
+    expected = numpy_gpt1.log_softmax(hidden @ tokens.T)
+    found = inspection.log_probabilities(model, ids, before=BEFORE)
     np.testing.assert_allclose(
         found, expected[np.arange(len(ids)), ids], atol=1e-4
     )
@@ -52,4 +47,4 @@ def test_log_probabilities_are_those_of_the_released_equations(ids):
 
 def test_an_lstm_has_no_attention():
     assert inspection.has_attention(small_models.network())
-    assert not inspection.has_attention(lstm_backbone_test.network())
+    assert not inspection.has_attention(small_models.lstm_network())

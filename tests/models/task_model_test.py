@@ -4,26 +4,70 @@ import pytest
 from keras import ops
 
 from gpt1_keras.layers import heads
+from gpt1_keras.models import builders
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.training import learner
+from gpt1_keras.models import tokenizer
+from gpt1_keras.runs import presets
 from gpt1_keras.training import losses
-from gpt1_keras.training import optimizers
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
 B, C, T = 3, 2, 7
+HEADS = {"sum": (heads.SumHead, 3), "choice": (heads.ChoiceHead, 1)}
+RAW = {
+    "classification": {"text": ["the cat", "a"]},
+    "similarity": {"text": ["the cat", "a"], "text_pair": ["b", "the"]},
+    "multiple_choice": {
+        "text": ["the cat", "a"],
+        "text_pair": ["b", "the"],
+        "choices": [["a", "b the"], ["cat", "b"]],
+    },
+}
+# Transform -> head, number of outputs, class names, range of scores.
+TASKS = {
+    "classification": (heads.SumHead, 2, ["bad", "good"], None),
+    "similarity": (heads.SumHead, 6, [], [0, 5]),
+    "multiple_choice": (heads.ChoiceHead, 1, [], None),
+}
 
 
 def make(head=None, **changes):
-    heads_of = {"sum": (heads.SumHead, 3), "choice": (heads.ChoiceHead, 1)}
     layer = None
     if head is not None:
-        cls, num_outputs = heads_of[head]
+        cls, num_outputs = HEADS[head]
         layer = cls(
             num_outputs=num_outputs, dropout=0.0, initializer_range=0.02
         )
     model = task_model.GPT1TaskModel(small_models.network(**changes), layer)
+    small_models.randomize(model)
+    return model
+
+
+def fine_tuned(transform, build=small_models.network):
+    cls, num_outputs, words, score_range = TASKS[transform]
+    pipeline = small_models.byte_pairs()
+    model = task_model.GPT1TaskModel(
+        build(
+            vocabulary_size=pipeline.vocabulary_size,
+            num_special_tokens=3,
+        ),
+        cls(
+            num_outputs=num_outputs,
+            dropout=0.1,
+            initializer_range=0.02,
+            name="head",
+        ),
+        preprocessor=preprocessors.GPT1TaskPreprocessor(
+            tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
+            transform=transform,
+            sequence_length=12,
+            task="name",
+            label_words=words,
+            score_range=score_range,
+        ),
+    )
     small_models.randomize(model)
     return model
 
@@ -40,11 +84,14 @@ def batch():
 
 
 def outputs(model, given, **kwargs):
-    inputs = {key: given[key] for key in model.input}
-    return model(inputs, **kwargs)
+    return model({key: given[key] for key in model.input}, **kwargs)
 
 
-@pytest.mark.parametrize("head", ["sum", "choice"])
+def logits(model, inputs):
+    return small_models.read(outputs(model, inputs)["logits"])
+
+
+@pytest.mark.parametrize("head", HEADS)
 def test_network_and_losses_equal_numpy(head):
     model, given = make(head), batch()
     arrays = small_models.released_arrays(model.backbone, model.head)
@@ -57,24 +104,25 @@ def test_network_and_losses_equal_numpy(head):
         "sum": numpy_gpt1.class_logits,
         "choice": numpy_gpt1.choice_logits,
     }
-    logits = logits_of[head](features, arrays)
-    assert logits.shape == (B, {"sum": 3, "choice": C}[head])
+    expected = logits_of[head](features, arrays)
+    assert expected.shape == (B, {"sum": 3, "choice": C}[head])
     found = outputs(model, given)
-    for name, expected in (
+    for name, value in (
         ("hidden", hidden),
         ("table", arrays["we"][:26]),
         ("positions", arrays["we"][26:]),
-        ("logits", logits),
+        ("logits", expected),
     ):
         got = small_models.read(found[name])
-        np.testing.assert_allclose(got, expected, atol=1e-5, err_msg=name)
+        np.testing.assert_allclose(got, value, atol=1e-5, err_msg=name)
 
     weights = given["token_weights"].reshape(-1, T)
-    task = numpy_gpt1.task_losses(logits, given["labels"]).mean()
+    task = numpy_gpt1.task_losses(expected, given["labels"]).mean()
+    tensors = {k: ops.convert_to_tensor(v) for k, v in given.items()}
     for softmax_over, rows in (("tokens", 26), ("released", 38)):
         lm = numpy_gpt1.language_model_losses(
             hidden, arrays["we"][:rows], ids, weights
-        )
+        ).mean()
         loss = losses.TaskLoss(
             task_loss=losses.cross_entropy,
             language_model_loss=losses.LanguageModelLoss(
@@ -82,16 +130,14 @@ def test_network_and_losses_equal_numpy(head):
             ),
             lm_weight=0.5,
         )
-        got = loss(
-            found, {k: ops.convert_to_tensor(v) for k, v in given.items()}
-        )
-        got = {name: float(small_models.read(x)) for name, x in got.items()}
-        expected = {
-            "loss": task + 0.5 * lm.mean(),
-            "task_loss": task,
-            "lm_loss": lm.mean(),
+        got = {
+            name: float(small_models.read(value))
+            for name, value in loss(found, tensors).items()
         }
-        assert got == pytest.approx(expected, abs=1e-5)
+        assert got == pytest.approx(
+            {"loss": task + 0.5 * lm, "task_loss": task, "lm_loss": lm},
+            abs=1e-5,
+        )
 
 
 def test_without_a_head_takes_token_ids_only():
@@ -100,6 +146,10 @@ def test_without_a_head_takes_token_ids_only():
     found = outputs(model, given)
     assert set(found) == {"hidden", "table", "positions"}
     assert tuple(found["hidden"].shape) == (B * C, T, 8)
+    inputs = {"token_ids": given["token_ids"][:, :1]}
+    states = model.predict(inputs, verbose=0)
+    expected = small_models.read(model(inputs)["hidden"])
+    np.testing.assert_allclose(states, expected, atol=1e-5)
 
 
 def test_tables_and_states_are_of_one_forward_pass():
@@ -116,76 +166,190 @@ def test_tables_and_states_are_of_one_forward_pass():
     assert small_models.draws(model) == [1, 1]
 
 
-@pytest.mark.parametrize("on, count", [("tables", 2), ("activations", 1)])
-def test_one_draw_of_each_dropout_in_a_training_step(on, count):
-    model = make(
-        num_layers=1,
-        embedding_dropout_on=on,
-        embedding_dropout=0.1,
-        residual_dropout=0.1,
-    )
-    language_model = losses.LanguageModelLoss(chunk_size=64)
-    trained = learner.Learner(
-        model, loss=language_model, scorer=language_model, clip_norm=1.0
-    )
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=1e-3,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-8,
-        weight_decay=0.01,
-    )
-    trained.compile(optimizer, jit_compile=False)
-    # Two updates of one batch each.
-    trained.fit(batch(), batch_size=B, epochs=2, verbose=0)
-    assert small_models.draws(model) == [2] * (count + 2)
-
-
-def test_round_trip_by_keras_file_and_preset(tmp_path):
+def test_round_trip_by_keras_file(tmp_path):
     model, given = make("sum"), batch()
-    expected = small_models.read(outputs(model, given)["logits"])
     model.save(tmp_path / "model.keras")
-    model.save_to_preset(str(tmp_path / "preset"))
-    for read in (
-        keras.models.load_model(tmp_path / "model.keras"),
-        task_model.GPT1TaskModel.from_preset(str(tmp_path / "preset")),
-    ):
-        assert type(read.head) is heads.SumHead
-        got = small_models.read(outputs(read, given)["logits"])
-        np.testing.assert_array_equal(got, expected)
+    read = keras.models.load_model(tmp_path / "model.keras")
+    assert type(read.head) is heads.SumHead
+    np.testing.assert_array_equal(logits(read, given), logits(model, given))
 
 
-def test_keras_hub_layer_program_for_candidates():
-    keras_hub_programs.programs().run_layer_test(
-        cls=task_model.FlattenCandidates,
-        init_kwargs={"dtype": "int32"},
-        input_data=ops.convert_to_tensor(batch()["token_ids"]),
-        expected_output_shape=(B * C, T),
-        expected_output_data=batch()["token_ids"].reshape(-1, T),
-        # It is of ids, which neither a loss nor half precision can be.
-        run_training_check=False,
-        run_precision_checks=False,
+@pytest.mark.parametrize(
+    "transform, build",
+    [
+        *((transform, small_models.network) for transform in TASKS),
+        ("classification", small_models.lstm_network),
+    ],
+)
+def test_preset_answers_raw_strings(transform, build, tmp_path):
+    model = fine_tuned(transform, build)
+    model.save_to_preset(str(tmp_path))
+    again = task_model.GPT1TaskModel.from_preset(str(tmp_path))
+    ours, theirs = model.preprocessor, again.preprocessor
+    assert type(again.head) is type(model.head)
+    names = ("transform", "sequence_length", "task", "score_range")
+    for name in (*names, "label_words"):
+        assert getattr(theirs, name) == getattr(ours, name)
+    expected = logits(model, ours(RAW[transform]))
+    assert np.ptp(expected, axis=0).min() > 1e-3  # They depend on the text.
+    np.testing.assert_array_equal(
+        logits(again, theirs(RAW[transform])), expected
+    )
+    alone = preprocessors.GPT1TaskPreprocessor.from_preset(str(tmp_path))
+    for name, value in alone(RAW[transform]).items():
+        np.testing.assert_array_equal(value, ours(RAW[transform])[name])
+
+
+# Where batches come from: KerasHub's loaders, none of them, `tf.data`.
+@pytest.fixture(params=["loader", "no loader", "chain"])
+def as_chain(request, monkeypatch):
+    """A function from (strings, labels) to a `tf.data` chain, or None."""
+    if request.param == "no loader":
+        monkeypatch.setattr(task_model, "_HAS_LOADER", False)
+    if request.param != "chain":
+        return None
+    tf = pytest.importorskip("tensorflow")
+    return lambda data, size: tf.data.Dataset.from_tensor_slices(data).batch(
+        size
     )
 
 
-def test_keras_hub_layer_program_for_the_extract_token():
-    hidden = np.random.default_rng(0).normal(size=(B, C, T, 8))
-    place = batch()["extract_position"]
-    keras_hub_programs.programs().run_layer_test(
-        cls=task_model.GatherExtract,
-        init_kwargs={},
-        input_data={
-            "hidden": ops.convert_to_tensor(
-                hidden.reshape(-1, T, 8), "float32"
-            ),
-            "extract_position": ops.convert_to_tensor(place),
+def test_fit_evaluate_and_predict_from_raw_strings(as_chain):
+    """A label that is a word of the text is learnt."""
+    keras.utils.set_random_seed(0)  # of dropout
+    model = fine_tuned("classification")
+    draws = np.random.default_rng(0)
+    labels = draws.integers(0, 2, 32)
+    texts = [
+        f"{draws.choice(['a', 'b'])} {['cat', 'the'][label]}"
+        for label in labels
+    ]
+    model.compile(
+        optimizer=keras.optimizers.Adam(0.01),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    given = {"x": texts, "y": labels, "batch_size": 8}
+    if as_chain:
+        given = {"x": as_chain((texts, labels), 8)}
+    history = model.fit(
+        **given,
+        validation_data=(["b cat", "a the"], np.array([0, 1])),
+        epochs=8,
+        shuffle=False,
+        verbose=0,
+    ).history
+    assert history["loss"][-1] < 0.2 < history["loss"][0]
+    assert history["accuracy"][-1] == history["val_accuracy"][-1] == 1.0
+    _, accuracy = model.evaluate(
+        ["a cat", "b cat"], np.array([0, 1]), verbose=0
+    )
+    assert accuracy == 0.5
+    texts = ["b cat", "a the", "the"]
+    chain = as_chain(texts, 2) if as_chain else texts
+    found = model.predict(chain, verbose=0)
+    expected = logits(model, model.preprocessor(texts))
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert found[:2].argmax(-1).tolist() == [0, 1]
+    # Arrays that the preprocessor made are taken as they are.
+    inputs = model.preprocessor(texts)
+    found = model.predict(inputs, batch_size=2, verbose=0)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_predict_returns_the_logits_of_choices():
+    model = fine_tuned("multiple_choice")
+    x = RAW["multiple_choice"]
+    expected = logits(model, model.preprocessor(x))
+    found = model.predict(x, verbose=0)
+    assert found.shape == (2, 2)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@keras.saving.register_keras_serializable(package="task_model_test")
+class Compiled(task_model.GPT1TaskModel):
+    """Compiled on construction, as KerasHub's program expects."""
+
+    backbone_cls = None  # No preset is one.
+
+    def __init__(self, *arguments, compile=True, **kwargs):
+        super().__init__(*arguments, **kwargs)
+        if compile:
+            self.compile(
+                optimizer="adam",
+                loss=keras.losses.SparseCategoricalCrossentropy(
+                    from_logits=True
+                ),
+            )
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*was not called as part of model loading",
+    "ignore:.*shuffle=True. was passed",
+)
+def test_keras_hub_task_program():
+    model = fine_tuned("classification")
+    keras_hub_programs.programs().run_task_test(
+        cls=Compiled,
+        init_kwargs={
+            "backbone": model.backbone,
+            "head": model.head,
+            "preprocessor": model.preprocessor,
         },
-        expected_output_shape=(B, C, 8),
-        expected_output_data=np.take_along_axis(
-            hidden, place[..., None, None], axis=2
-        )[:, :, 0],
-        # Its training step wants inputs that share their first axis.
-        run_training_check=False,
-        # It gives what it takes: here float32 under every policy.
-        run_precision_checks=False,
+        train_data=(["the cat", "a"], np.array([1, 0]), np.array([0.5, 1.0])),
+        expected_output_shape=(2, 2),
     )
+
+
+def language_model():
+    return builders.gpt1_causal_lm(
+        small_models.network(vocabulary_size=60), small_models.byte_pairs()
+    )
+
+
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        (lambda: fine_tuned("classification"), "GPT1TaskPreprocessor"),
+        (language_model, "GPT1CausalLMPreprocessor"),
+    ],
+)
+def test_summary_shows_the_preprocessor(make, expected, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")  # of a terminal, which there is not
+    printed = []
+    model = make()
+    model.summary(
+        line_length=200, print_fn=lambda text, **_: printed.append(text)
+    )
+    text = "\n".join(printed)
+    assert f'Preprocessor: "{model.preprocessor.name}"' in text
+    assert type(model.preprocessor).__name__ == expected
+    assert "GPT1Tokenizer" in text and "Vocab size: 60" in text
+    assert "decoder_block_1 (DecoderBlock)" in text
+    assert f"Total params: {model.count_params():,}" in text
+
+
+def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):
+    language_model().save_to_preset(str(tmp_path))
+    model = task_model.GPT1TaskModel.from_preset(str(tmp_path))
+    assert model.head is None
+    assert model.preprocessor(["the cat"])["token_ids"].shape == (1, 1, 4)
+
+
+def test_preset_of_a_mixed_policy(tmp_path):
+    """KerasHub cannot read it: `presets.save` writes float32."""
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = fine_tuned("classification")
+        inputs = model.preprocessor(RAW["classification"])
+        expected = logits(model, inputs)
+        presets.save(model, tmp_path / "preset")
+    finally:
+        keras.config.set_dtype_policy("float32")
+    again = task_model.GPT1TaskModel.from_preset(str(tmp_path / "preset"))
+    assert again.backbone.dtype_policy.name == "float32"
+    np.testing.assert_allclose(logits(again, inputs), expected, atol=0.05)
+    for ours, theirs in zip(model.weights, again.weights, strict=True):
+        np.testing.assert_array_equal(
+            small_models.read(theirs), small_models.read(ours)
+        )

@@ -18,35 +18,35 @@ def make():
 
 
 def word_pieces():
-    pieces = [
-        "[UNK]",
-        word_piece.NEWLINE_ENTRY,
-        "the",
-        "cat",
-        "s",
-        "##at",
-        "a",
-        "hat",
-        ".",
-    ]
-    return text_tokenizer.Tokenizer(pieces)
+    pieces = ["[UNK]", word_piece.NEWLINE_ENTRY, "the", "cat", "s", "##at"]
+    return text_tokenizer.Tokenizer([*pieces, "a", "hat", "."])
 
 
-def test_one_string_and_many():
-    tokenizer = make()
-    assert tokenizer(TEXT) == IDS
-    assert tokenizer.tokenize([TEXT, "a"]) == [IDS, [28]]
-    assert tokenizer.tokenize([TEXT.encode(), b"a"]) == [IDS, [28]]
-    assert tokenizer.tokenize(TEXT.encode()) == IDS
-    assert tokenizer.tokenize(np.array([TEXT, "a"])) == [IDS, [28]]
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (TEXT, IDS),
+        (TEXT.encode(), IDS),
+        ([TEXT, "a"], [IDS, [28]]),
+        ([TEXT.encode(), b"a"], [IDS, [28]]),
+        (np.array([TEXT, "a"]), [IDS, [28]]),
+    ],
+)
+def test_ids_of_one_string_and_many(text, expected):
+    assert make()(text) == make().tokenize(text) == expected
 
 
-def test_back_to_text():
-    tokenizer = make()
-    assert tokenizer.detokenize(IDS) == "the cat sat.\na hat."
-    assert tokenizer.detokenize([IDS[:2], [28]]) == ["the cat", "a"]
-    assert tokenizer.detokenize(ops.convert_to_tensor([IDS[:2]])) == ["the cat"]
-    assert tokenizer.detokenize(np.array(IDS[:2])) == "the cat"
+@pytest.mark.parametrize(
+    "ids, expected",
+    [
+        (IDS, "the cat sat.\na hat."),
+        (np.array(IDS[:2]), "the cat"),
+        ([IDS[:2], [28]], ["the cat", "a"]),
+        (ops.convert_to_tensor([IDS[:2]]), ["the cat"]),
+    ],
+)
+def test_back_to_text(ids, expected):
+    assert make().detokenize(ids) == expected
 
 
 def test_vocabulary():
@@ -57,35 +57,22 @@ def test_vocabulary():
     assert tokenizer.special_token_ids == [60, 61, 62]
     assert tokenizer.end_token_id == tokenizer.pipeline.newline_id == 59
     assert tokenizer.pad_token_id == 0 and tokenizer.start_token_id is None
-
-
-def test_padding_is_not_what_generation_stops_at():
+    # Padding is not what generation stops at.
     pieces = ["\n</w>", *small_models.byte_pairs().vocabulary[:-1]]
-    pipeline = text_tokenizer.Tokenizer(pieces, [])
-    tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline)
+    tokenizer.set_pipeline(text_tokenizer.Tokenizer(pieces, []))
     assert tokenizer.end_token_id == 0 and tokenizer.pad_token_id == 1
 
 
 @pytest.mark.parametrize("pipeline", [small_models.byte_pairs, word_pieces])
-def test_assets_and_config_bring_it_back(tmp_path, pipeline):
+def test_assets_and_config_restore_it(tmp_path, pipeline):
     tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline())
     tokenizer.save_assets(tmp_path)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
-        tokenizer.file_assets
-    )
+    assert {p.name for p in tmp_path.iterdir()} == {*tokenizer.file_assets}
     read = tokenizer_lib.GPT1Tokenizer.from_config(tokenizer.get_config())
     assert read.pipeline is None and read.type == tokenizer.type
     read.load_assets(tmp_path)
     assert read.pipeline.sha256 == tokenizer.pipeline.sha256
     assert read("the cat sat") == tokenizer("the cat sat") != []
-
-
-def test_from_files(tmp_path):
-    small_models.byte_pairs().save(tmp_path)
-    read = tokenizer_lib.GPT1Tokenizer(
-        tmp_path / "vocabulary.json", tmp_path / "merges.txt"
-    )
-    assert read(TEXT) == IDS
 
 
 def test_inside_tf_data():

@@ -4,7 +4,7 @@
 
 prints for every backend, strategy and number of replicas how far losses,
 gradient norms, clipped gradients, weights and scores are from those of one
-device after ten updates, for a language model and for a labelled task.
+device after ten steps, for a language model and for a labelled task.
 
     python -m tests.reference.replicas --write FILE --strategy mirrored ...
 
@@ -23,7 +23,7 @@ import numpy as np
 from tests.reference import cluster
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-NUM_UPDATES = 10
+NUM_STEPS = 10
 BATCH_SIZE = 8
 LIMIT = 1e-6
 CASES = (
@@ -59,7 +59,7 @@ def train(devices, *, dropout, double, batch_size, micro_batch_size):
             learner = build(
                 dropout=dropout,
                 micro_batch_size=micro_batch_size,
-                # So small that every update is clipped.
+                # So small that every step is clipped.
                 clip_norm=0.05,
                 learning_rate=0.003,
             )
@@ -101,7 +101,7 @@ def _train_one(learner, batches):
         def on_train_batch_end(self, batch, logs=None):
             seen.append((float(logs["loss"]), float(logs["gradient_norm"])))
 
-    loaded = loaders.load(batches, first_step=0, num_steps=NUM_UPDATES)
+    loaded = loaders.load(batches, first_step=0, num_steps=NUM_STEPS)
     learner.fit(loaded, epochs=1, verbose=0, shuffle=False, callbacks=[Keep()])
     loaded = loaders.load(batches, first_step=90, num_steps=3)
     scores = learner.predict(loaded, verbose=0)
@@ -166,7 +166,7 @@ def run(
         replicas: int.
         dropout: float.
         double: bool. The second half of every batch repeats the first.
-        batch_size: int. Examples per update.
+        batch_size: int. Examples per step.
         micro_batch_size: int or None. Examples per forward pass on each
             replica; None: 2 on several, all on one.
     """
@@ -219,6 +219,26 @@ def differences(one, several):
         task: {name: largest(f"{task}/{name}") for name in QUANTITIES}
         for task in TASKS
     }
+
+
+def assert_equal_to_one_device(directory, backend, strategies):
+    """Several replicas learn what one device learns.
+
+    Args:
+        directory: path to write in.
+        backend: str, of Keras.
+        strategies: dict of strategy name to number of replicas.
+    """
+    one = run(directory / "one", backend, "none", 1)
+    for strategy, count in strategies.items():
+        several = run(directory / strategy, backend, strategy, count)
+        found = differences(one, several)
+        print(row(backend, strategy, count, found))
+        for task in TASKS:
+            assert max(found[task].values()) <= LIMIT
+            # Every step is clipped, and each changes the weights.
+            assert one[f"{task}/norms"].min() > 0.05
+            assert len(set(one[f"{task}/losses"])) == NUM_STEPS
 
 
 def assert_own_dropout(directory, backend, strategy):

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from gpt1_keras.models import backbone
+from gpt1_keras.models import lstm_backbone
 from gpt1_keras.text import tokenizer
 from tests.reference import golden
 
@@ -30,6 +31,26 @@ SIZES = {
 def network(**changes):
     """A `GPT1Backbone` of `SIZES` with weights of ordinary size."""
     model = backbone.GPT1Backbone(**{**SIZES, **changes})
+    randomize(model)
+    return model
+
+
+LSTM_SIZES = {
+    "vocabulary_size": 23,
+    "num_units": 10,
+    "hidden_dim": 8,
+    "max_sequence_length": 12,
+    "embedding_dropout": 0.0,
+    "residual_dropout": 0.0,
+    "embedding_dropout_on": "tables",
+    "initializer_range": 0.02,
+    "num_special_tokens": 0,
+}
+
+
+def lstm_network(**changes):
+    """An `LSTMBackbone` of `LSTM_SIZES` with weights of ordinary size."""
+    model = lstm_backbone.LSTMBackbone(**{**LSTM_SIZES, **changes})
     randomize(model)
     return model
 
@@ -68,6 +89,22 @@ def released_arrays(model, head=None):
 def read(tensor):
     """A tensor of any backend as float64."""
     return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")), "f8")
+
+
+def states(*shape):
+    """Random float32 activations."""
+    return np.random.default_rng(1).normal(size=shape).astype("float32")
+
+
+def assert_cached(layer, x, cache):
+    """Positions run piece by piece with a cache give the same as together."""
+    whole, pieces = read(layer(x)), []
+    for start, end in ((0, 3), (3, 4), (4, 7)):
+        piece, cache = layer(
+            x[:, start:end], cache=cache, cache_update_index=start
+        )
+        pieces.append(read(piece))
+    np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
 def token_ids(*shape, below=26, seed=0):

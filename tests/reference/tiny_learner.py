@@ -1,4 +1,10 @@
-"""A network of a few hundred weights and batches for it, for tests."""
+"""A network of a few hundred weights and batches for it, for tests.
+
+Learners of equal options are one object, reset to its first state whenever a
+test asks for it: compiling takes longest.
+"""
+
+import functools
 
 import keras
 import numpy as np
@@ -55,6 +61,51 @@ def adam(learning_rate=0.01, weight_decay=0.01):
     )
 
 
+_learners = {}
+
+
+def _shared(build):
+    """Decorate a builder: equal options give one learner, reset."""
+
+    @functools.wraps(build)
+    def reset(**options):
+        options = build.__kwdefaults__ | options
+        if _has_strategy():
+            return build(**options)
+        policy = keras.config.dtype_policy().name
+        key = (build, policy, VOCABULARY_SIZE, *sorted(options.items()))
+        if key not in _learners:
+            learner = build(**options)
+            _learners[key] = learner, state_of(learner)
+        learner, state = _learners[key]
+        # JAX's `fit` leaves a state of its own where an exception ended it.
+        learner._jax_state, learner._jax_state_synced = None, True
+        for variable, value in zip(_variables(learner), state):
+            variable.assign(value)
+        learner.stop_request, learner.stop_training = None, False
+        return learner
+
+    return reset
+
+
+def _has_strategy():
+    if keras.config.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.distribute.has_strategy()
+    return keras.distribution.distribution() is not None
+
+
+def _variables(learner):
+    return learner.variables + learner.optimizer.variables
+
+
+def state_of(learner):
+    """Return every variable as an array, those of the optimizer too."""
+    return [ops.convert_to_numpy(v).copy() for v in _variables(learner)]
+
+
+@_shared
 def language_model(
     *,
     seed=0,
@@ -80,6 +131,7 @@ def language_model(
     return learner
 
 
+@_shared
 def chooser(
     *,
     seed=0,

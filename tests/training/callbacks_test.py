@@ -1,9 +1,13 @@
+import logging
 import math
+import re
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
+from tests.reference import tiny_learner
 
 
 class Optimizer:
@@ -34,7 +38,7 @@ class Records:
 
 
 def run(callback, logs, model=None):
-    """Feed one dict of logs per update; return the model."""
+    """Feed one dict of logs per step; return the model."""
     model = model or Model()
     callback.set_model(model)
     for batch, values in enumerate(logs):
@@ -49,72 +53,97 @@ def run(callback, logs, model=None):
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
     callback = callbacks.StopOnNonFiniteLoss(10)
-    with pytest.raises(
-        callbacks.NonFiniteLoss,
-        match=f"{name} is {value} at step 13.*PEAK_LEARNING_RATE",
-    ):
-        run(callback, [{}, {}, {name: value}])
+    expected = f"{name} is {value} at step 13.*PEAK_LEARNING_RATE"
+    with pytest.raises(callbacks.NonFiniteLoss, match=expected) as raised:
+        run(callback, [{"loss": 1e30}, {"loss": -1.0}, {name: value}])
+    assert raised.value.step == 13
 
 
-def test_finite_losses_pass():
-    callback = callbacks.StopOnNonFiniteLoss(0)
-    run(callback, [{"loss": 1e30}, {"loss": -1.0}])
-    assert callback.step == 2
-
-
-def test_metrics_are_written_at_intervals_and_shown_at_every_update():
+def log(first_step=0, **options):
+    """Return a `LogMetrics`, its history and what it shows."""
     history, shown = Records(), []
     callback = callbacks.LogMetrics(
-        3,
+        first_step,
         history=history,
-        every=2,
         tokens_per_step=100,
-        show=lambda step, values: shown.append((step, values["loss"])),
+        advance=lambda amount, note: shown.append((amount, note)),
+        **options,
     )
+    return callback, history, shown
+
+
+def test_metrics_are_written_at_intervals_and_shown_at_every_step():
+    callback, history, shown = log(3, every=2)
     run(callback, [{"loss": loss} for loss in (1.0, 2.0, 3.0)])
-    assert shown == [(4, 1.0), (5, 2.0), (6, 3.0)]
+    assert [amount for amount, _ in shown] == [1, 1, 1]
+    notes = [note for _, note in shown]
+    assert notes[1].startswith("loss 2.000, perplexity 7.4, ")
     (first, values), (second, _) = history.calls
     assert (first, second) == (4, 6)
-    assert values["loss"] == 1.0
-    assert values["perplexity"] == pytest.approx(math.e)
-    assert values["gradient_norm"] == 1.0
-    assert values["learning_rate"] == 0.5
-    assert values["tokens_per_second"] > 0
-
-
-def test_rate_written_is_that_of_the_update():
-    """The schedule counts the updates made before."""
-    history = Records()
-    callback = callbacks.LogMetrics(
-        0,
-        history=history,
-        every=1,
-        tokens_per_step=1,
-        show=lambda step, values: None,
+    assert values.pop("tokens_per_second") > 0
+    assert values == pytest.approx(
+        {"loss": 1.0, "perplexity": math.e}
+        | {"gradient_norm": 1.0, "learning_rate": 0.5}
     )
+
+
+@pytest.mark.parametrize(
+    "losses, expected",
+    [
+        ({"task_loss": 1.0, "lm_loss": 2.0, "loss": 3.0}, math.exp(2)),
+        ({"task_loss": 1.0, "loss": 1.0}, None),
+    ],
+)
+def test_perplexity_is_that_of_the_language_model(losses, expected):
+    callback, history, _ = log(every=1)
+    run(callback, [losses])
+    ((_, values),) = history.calls
+    assert {name: values[name] for name in losses} == losses
+    assert values.get("perplexity") == pytest.approx(expected)
+
+
+def test_rate_written_is_that_of_the_step():
+    """The schedule counts the steps made before."""
+    callback, history, _ = log(every=1)
     run(callback, [{}, {}, {}], Model(rate=lambda step: 0.1 * step))
     rates = [values["learning_rate"] for _, values in history.calls]
     assert rates == pytest.approx([0.0, 0.1, 0.2])
 
 
 def test_speed_is_measured_between_two_lines(monkeypatch):
-    clock = iter([0.0, 1.0, 10.0, 13.0, 20.0, 21.0])
+    clock = iter([0.0, 1.0, 10.0, 13.0, 20.0, 22.0, 30.0, 36.0])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
-    history = Records()
-    callback = callbacks.LogMetrics(
-        0,
-        history=history,
-        every=2,
-        tokens_per_step=100,
-        show=lambda step, values: None,
-    )
-    run(callback, [{}, {}])
-    # 200 tokens in 1 + 3 seconds; what lies between updates is not theirs.
-    assert history.calls[0][1]["tokens_per_second"] == pytest.approx(50.0)
+    callback, history, _ = log(every=2)
+    run(callback, [{}] * 4)
+    # 200 tokens in 1 + 3 and 2 + 6 seconds, without what lies between steps.
+    speeds = [values["tokens_per_second"] for _, values in history.calls]
+    assert speeds == pytest.approx([50.0, 25.0])
 
 
 @pytest.mark.parametrize(
-    "every, expected", [(3, [6, 9]), (5, [5, 10]), (0, [])]
+    "num_steps, advice, expected",
+    [
+        (1001, "a smaller model", "1,000 would take 2:46:40; shorter: a sma"),
+        (101, "a smaller model", "100 would take 0:16:40$"),
+        (1001, None, None),
+    ],
+)
+def test_the_first_step_tells_how_long_the_others_take(
+    num_steps, advice, expected, monkeypatch, caplog
+):
+    clock = iter([0.0, 10.0])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    callback = callbacks.EstimateDuration(0, num_steps=num_steps, advice=advice)
+    with caplog.at_level(logging.INFO, logger="absl"):
+        run(callback, [{}, {}])
+    messages = [record.getMessage() for record in caplog.records]
+    assert len(messages) == (expected is not None)
+    assert not expected or re.search(expected, messages[0])
+
+
+@pytest.mark.parametrize(
+    "every, expected",
+    [(3, [6, 9]), (5, [5, 10]), (0, []), ({4, 5, 9}, [5, 9])],
 )
 def test_periodically(every, expected):
     called = []
@@ -123,26 +152,43 @@ def test_periodically(every, expected):
     assert called == expected
 
 
-def save_checkpoints(stop, checkpoints, every=4):
-    return callbacks.SaveCheckpoints(
+def save_checkpoints(every=4):
+    stop, checkpoints = fit.StopRequest(), Records()
+    callback = callbacks.SaveCheckpoints(
         4, checkpoints=checkpoints, every=every, last_step=11, stop=stop
     )
+    return callback, checkpoints, stop
 
 
 @pytest.mark.parametrize("every, expected", [(4, [8, 11]), (0, [11])])
 def test_checkpoints_at_intervals_and_at_the_end(every, expected):
-    checkpoints = Records()
-    callback = save_checkpoints(fit.StopRequest(), checkpoints, every)
+    callback, checkpoints, _ = save_checkpoints(every)
     model = run(callback, [{}] * 7)
     assert checkpoints.calls == expected
     assert not model.stop_training
 
 
-def test_wish_to_stop_saves_first():
-    stop, checkpoints = fit.StopRequest(), Records()
-    callback = save_checkpoints(stop, checkpoints)
+def test_a_stop_request_saves_first():
+    callback, checkpoints, stop = save_checkpoints()
     model = run(callback, [{}])
     assert checkpoints.calls == [] and not model.stop_training
     stop.signal_name = "SIGTERM"
     run(callback, [{}], model)
     assert checkpoints.calls == [6] and model.stop_training
+
+
+def test_prediction_moves_a_bar_and_stops_on_request():
+    learner = tiny_learner.language_model()
+    stop, moved = fit.StopRequest(), []
+
+    def predict():
+        progress = callbacks.PredictionProgress(moved.append, stop)
+        batch = tiny_learner.Batches()(0)
+        learner.predict(batch, batch_size=1, verbose=0, callbacks=[progress])
+
+    predict()
+    assert moved == [1] * 4
+    stop.signal_name = "SIGTERM"
+    with pytest.raises(errors.Stopped, match="SIGTERM during the evaluation"):
+        predict()
+    assert len(moved) == 5

@@ -8,7 +8,6 @@ import sys
 import keras
 import numpy as np
 import pytest
-from keras import ops
 
 from gpt1_keras import errors
 from gpt1_keras.training import checkpoints as checkpoints_lib
@@ -17,28 +16,19 @@ from tests.reference import tiny_learner
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
-def trained(num_updates, *, seed=0, num_layers=1):
-    """Return a learner with dropout after some updates."""
-    learner = tiny_learner.language_model(
-        seed=seed, dropout=0.2, num_layers=num_layers
-    )
-    train(learner, num_updates)
+def trained(num_steps, **options):
+    """Return a learner with dropout after some steps."""
+    learner = tiny_learner.language_model(dropout=0.2, **options)
+    train(learner, num_steps)
     return learner
 
 
-def train(learner, num_updates):
+def train(learner, num_steps):
     batch = tiny_learner.Batches()(0)
     joined = {
-        key: np.concatenate([value] * num_updates)
-        for key, value in batch.items()
+        key: np.concatenate([value] * num_steps) for key, value in batch.items()
     }
     tiny_learner.update_many(learner, joined, batch_size=4)
-
-
-def state(learner):
-    """Every variable as an array, those of the optimizer too."""
-    variables = learner.variables + learner.optimizer.variables
-    return [ops.convert_to_numpy(v).copy() for v in variables]
 
 
 def is_equal(first, second):
@@ -47,10 +37,9 @@ def is_equal(first, second):
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def learner():
-    """One that has made two updates; tests do not train it."""
-    return trained(2)
+    return tiny_learner.language_model(dropout=0.2)
 
 
 @pytest.fixture
@@ -63,17 +52,19 @@ def files_of(checkpoints, step):
     return folder / "state.safetensors", folder / "checkpoint.json"
 
 
-def test_everything_comes_back_and_training_goes_on_alike(checkpoints):
-    first = trained(2)
+def test_everything_is_restored_and_training_continues_alike(checkpoints):
+    first, second = trained(2), trained(1, seed=1)
     checkpoints.save(2, first)
-    second = trained(1, seed=1)
-    assert not is_equal(state(first), state(second))
+    saved = tiny_learner.state_of(first)
+    assert not is_equal(saved, tiny_learner.state_of(second))
     assert checkpoints.restore(second) == 2
-    assert is_equal(state(first), state(second))
+    assert is_equal(saved, tiny_learner.state_of(second))
     assert int(second.optimizer.iterations) == 2
     for learner in (first, second):
         train(learner, 2)
-    assert is_equal(state(first), state(second))
+    after = tiny_learner.state_of(first)
+    assert is_equal(after, tiny_learner.state_of(second))
+    assert not is_equal(after, saved)
 
 
 def test_seed_generators_and_moments_are_in_it(checkpoints, learner):
@@ -81,37 +72,39 @@ def test_seed_generators_and_moments_are_in_it(checkpoints, learner):
     index = json.loads(files_of(checkpoints, 2)[1].read_text())
     keys = index["variables"]
     assert index["step"] == 2
-    # Two table dropouts, one on the probabilities, two on the residuals.
-    assert sum("seed_generator" in key for key in keys) == 5
     num_weights = len(learner.trainable_variables)
-    assert sum("momentum" in key for key in keys) == num_weights
-    assert sum("velocity" in key for key in keys) == num_weights
-    assert sum("iteration" in key for key in keys) == 1
+    # Two table dropouts, one on the probabilities, two on the residuals.
+    for part, count in (
+        ("seed_generator", 5),
+        ("momentum", num_weights),
+        ("velocity", num_weights),
+        ("iteration", 1),
+    ):
+        assert sum(part in key for key in keys) == count
 
 
-def test_no_checkpoint_yet(checkpoints, learner):
-    before = state(learner)
-    assert checkpoints.steps() == []
-    assert checkpoints.restore(learner) == 0
-    assert is_equal(before, state(learner))
-
-
-def test_the_newest_stay(checkpoints, learner):
+def test_the_newest_are_kept_and_a_saved_step_is_left_alone(
+    checkpoints, learner
+):
+    before = tiny_learner.state_of(learner)
+    assert checkpoints.steps() == [] and checkpoints.restore(learner) == 0
+    assert is_equal(before, tiny_learner.state_of(learner))
     for step in (1, 5, 12, 100):
         checkpoints.save(step, learner)
     assert checkpoints.steps() == [12, 100]
-
-
-def test_a_step_that_is_saved_is_left_alone(checkpoints, learner):
-    checkpoints.save(3, learner)
-    path, _ = files_of(checkpoints, 3)
-    before = path.stat().st_mtime_ns
-    checkpoints.save(3, learner)
-    assert path.stat().st_mtime_ns == before
-
-
-def tear(state_file, index_file):
-    state_file.write_bytes(state_file.read_bytes()[:-7])
+    path, _ = files_of(checkpoints, 100)
+    written = path.stat().st_mtime_ns
+    checkpoints.save(100, learner)
+    assert path.stat().st_mtime_ns == written
+    # Where another process writes, nothing is saved.
+    other = checkpoints_lib.Checkpoints(
+        checkpoints.directory, keep=2, is_written=False
+    )
+    other.save(101, learner)
+    assert checkpoints.steps() == [12, 100]
+    checkpoints.discard(100)
+    checkpoints.discard(12)
+    assert checkpoints.steps() == [12]
 
 
 def flip(state_file, index_file):
@@ -120,23 +113,14 @@ def flip(state_file, index_file):
     state_file.write_bytes(content)
 
 
-def lose_state(state_file, index_file):
-    state_file.unlink()
-
-
-def lose_index(state_file, index_file):
-    index_file.unlink()
-
-
-def tear_index(state_file, index_file):
-    index_file.write_text(index_file.read_text()[:20])
-
-
-def empty_index(state_file, index_file):
-    index_file.write_text("{}")
-
-
-DAMAGES = [tear, flip, lose_state, lose_index, tear_index, empty_index]
+DAMAGES = {
+    "torn": lambda state, _: state.write_bytes(state.read_bytes()[:-7]),
+    "flipped": flip,
+    "no state": lambda state, _: state.unlink(),
+    "no index": lambda _, index: index.unlink(),
+    "torn index": lambda _, index: index.write_text(index.read_text()[:20]),
+    "empty index": lambda _, index: index.write_text("{}"),
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -145,18 +129,14 @@ def test_damaged_newest_falls_back_and_says_so(
 ):
     checkpoints.save(3, learner)
     checkpoints.save(6, learner)
-    damage(*files_of(checkpoints, 6))
+    DAMAGES[damage](*files_of(checkpoints, 6))
     with caplog.at_level(logging.WARNING, logger="absl"):
         assert checkpoints.restore(learner) == 3
     (record,) = caplog.records
     assert str(checkpoints.directory / "00000006") in record.getMessage()
     # The run writes step 6 again.
     assert checkpoints.steps() == [3]
-
-
-def test_nothing_left_to_read(checkpoints, learner):
-    checkpoints.save(3, learner)
-    flip(*files_of(checkpoints, 3))
+    DAMAGES[damage](*files_of(checkpoints, 3))
     with pytest.raises(errors.InputError, match="no checkpoint can be read"):
         checkpoints.restore(learner)
 
@@ -166,14 +146,10 @@ def test_half_written_checkpoint_is_no_checkpoint(checkpoints, learner):
     leftover = checkpoints.directory / ".00000006.123.tmp"
     leftover.mkdir()
     (leftover / "state.safetensors").write_bytes(b"half")
-    assert checkpoints.steps() == [3]
-    assert checkpoints.restore(learner) == 3
+    assert checkpoints.steps() == [3] == [checkpoints.restore(learner)]
     checkpoints.save(6, learner)
-    assert not leftover.exists()
-    assert {p.name for p in checkpoints.directory.iterdir()} == {
-        "00000003",
-        "00000006",
-    }
+    names = {p.name for p in checkpoints.directory.iterdir()}
+    assert names == {"00000003", "00000006"}
 
 
 def test_it_appears_in_one_rename(checkpoints, learner, monkeypatch):
@@ -182,29 +158,25 @@ def test_it_appears_in_one_rename(checkpoints, learner, monkeypatch):
     rename = os.replace
 
     def watch(source, target):
-        if pathlib.Path(target).parent == checkpoints.directory:
+        rename_it = pathlib.Path(target).parent == checkpoints.directory
+        if rename_it:
             seen.append(checkpoints.steps())
-            rename(source, target)
+        rename(source, target)
+        if rename_it:
             seen.append([path.exists() for path in files_of(checkpoints, 4)])
-        else:
-            rename(source, target)
 
     monkeypatch.setattr(os, "replace", watch)
     checkpoints.save(4, learner)
     assert seen == [[], [True, True]]
 
 
-def test_checkpoint_of_another_network(checkpoints, learner):
+def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):
     checkpoints.save(3, learner)
-    deeper = trained(1, num_layers=2)
-    before = state(deeper)
+    deeper = tiny_learner.language_model(dropout=0.2, num_layers=2)
+    before = tiny_learner.state_of(deeper)
     with pytest.raises(errors.InputError, match="another model's variables"):
         checkpoints.restore(deeper)
-    assert is_equal(before, state(deeper))
-
-
-def test_checkpoint_of_another_width(checkpoints, learner, monkeypatch):
-    checkpoints.save(3, learner)
+    assert is_equal(before, tiny_learner.state_of(deeper))
     monkeypatch.setattr(tiny_learner, "VOCABULARY_SIZE", 12)
     wider = tiny_learner.language_model(dropout=0.2)
     with pytest.raises(errors.InputError, match="shape .11, 8.*needs .12, 8"):

@@ -3,137 +3,174 @@ import pytest
 from keras import ops
 
 from gpt1_keras.training import losses
+from tests.reference import numpy_gpt1
 
-
-def log_softmax(logits):
-    return logits - np.log(np.exp(logits).sum(-1, keepdims=True))
-
-
-def example():
-    """Two sequences of three tokens; the table is the identity."""
-    hidden = np.arange(18, dtype="float32").reshape(2, 3, 3) % 5 / 2
-    outputs = {
-        "hidden": hidden,
-        "table": np.eye(3, dtype="float32"),
-        "positions": np.full((2, 3), 0.5, "float32"),
-    }
-    batch = {
-        "token_ids": np.array([[[0, 1, 2]], [[2, 2, 0]]], "int32"),
-        "token_weights": np.array([[[0, 1, 1]], [[0, 1, 0]]], "float32"),
-    }
-    return outputs, batch
+HIDDEN = np.arange(18, dtype="float32").reshape(2, 3, 3) % 5 / 2
+# Two sequences of three tokens; the table is the identity.
+LOG_P = numpy_gpt1.log_softmax(HIDDEN)
 
 
 def tensors(values):
     return {key: ops.convert_to_tensor(value) for key, value in values.items()}
 
 
-def test_mean_over_the_tokens_of_a_sequence_then_over_sequences():
-    outputs, batch = example()
-    log_p = log_softmax(outputs["hidden"])
-    # Position t predicts token t + 1; the last token of sequence 1 has
-    # weight 0. A mean over all three tokens would be another number.
-    first = -(log_p[0, 0, 1] + log_p[0, 1, 2]) / 2
-    second = -log_p[1, 0, 2]
-    loss = losses.LanguageModelLoss(chunk_size=2)
-    found = loss(tensors(outputs), tensors(batch))
+def example(weights=((0, 1, 1), (0, 1, 0))):
+    outputs = {
+        "hidden": HIDDEN,
+        "table": np.eye(3, dtype="float32"),
+        "positions": np.full((2, 3), 0.5, "float32"),
+    }
+    batch = {
+        "token_ids": np.array([[[0, 1, 2]], [[2, 2, 0]]], "int32"),
+        "token_weights": np.array(weights, "float32")[:, None],
+    }
+    return tensors(outputs), tensors(batch)
+
+
+# Position t predicts token t + 1: negative log-likelihoods of the tokens with
+# weight. A mean over all three would be another number.
+A, B, OTHER = -LOG_P[0, 0, 1], -LOG_P[0, 1, 2], -LOG_P[1, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "weights, expected",
+    [
+        (((0, 1, 1), (0, 1, 0)), ((A + B) / 2 + OTHER) / 2),
+        # Relative to each other within a sequence.
+        (((0, 3, 1), (0, 2, 0)), ((3 * A + B) / 4 + OTHER) / 2),
+        # A sequence without weight, such as padding rows, counts as zero.
+        (((0, 1, 1), (0, 0, 0)), (A + B) / 4),
+        # The first token is never predicted.
+        (((9, 1, 0), (9, 1, 0)), (A + OTHER) / 2),
+    ],
+)
+def test_mean_over_the_tokens_of_a_sequence_then_over_sequences(
+    weights, expected
+):
+    found = losses.LanguageModelLoss(chunk_size=2)(*example(weights))
     assert set(found) == {"loss"}
-    assert float(found["loss"]) == pytest.approx((first + second) / 2, abs=1e-6)
-    all_tokens = -(log_p[0, 0, 1] + log_p[0, 1, 2] + log_p[1, 0, 2]) / 3
-    assert abs(all_tokens - (first + second) / 2) > 0.01
+    assert float(found["loss"]) == pytest.approx(expected, abs=1e-6)
+    assert abs((A + B + OTHER) / 3 - ((A + B) / 2 + OTHER) / 2) > 0.01
 
 
-def test_weights_of_a_sequence_count_relative_to_each_other():
+def test_released_softmax_covers_the_position_rows_too():
     outputs, batch = example()
-    batch["token_weights"][0] = [[0, 3, 1]]
-    log_p = log_softmax(outputs["hidden"])
-    first = -(3 * log_p[0, 0, 1] + log_p[0, 1, 2]) / 4
-    expected = (first - log_p[1, 0, 2]) / 2
-    loss = losses.LanguageModelLoss(chunk_size=2)
-    found = float(loss(tensors(outputs), tensors(batch))["loss"])
-    assert found == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_sequence_without_weight_counts_as_zero():
-    """Such as the padding rows of a last batch."""
-    outputs, batch = example()
-    batch["token_weights"][1] = 0.0
-    log_p = log_softmax(outputs["hidden"])
-    first = -(log_p[0, 0, 1] + log_p[0, 1, 2]) / 2
-    loss = losses.LanguageModelLoss(chunk_size=2)
-    found = float(loss(tensors(outputs), tensors(batch))["loss"])
-    assert found == pytest.approx(first / 2, abs=1e-6)
-
-
-def test_released_softmax_runs_over_the_position_rows_too():
-    outputs, batch = example()
-    rows = np.concatenate([outputs["table"], outputs["positions"]])
-    log_p = log_softmax(outputs["hidden"] @ rows.T)
+    rows = np.concatenate([np.eye(3), np.full((2, 3), 0.5)])
+    log_p = numpy_gpt1.log_softmax(HIDDEN @ rows.T)
     first = -(log_p[0, 0, 1] + log_p[0, 1, 2]) / 2
     expected = (first - log_p[1, 0, 2]) / 2
     loss = losses.LanguageModelLoss(chunk_size=2, softmax_over="released")
-    found = float(loss(tensors(outputs), tensors(batch))["loss"])
+    found = float(loss(outputs, batch)["loss"])
     assert found == pytest.approx(expected, abs=1e-6)
-
-
-def test_softmax_over_something_else():
     with pytest.raises(ValueError, match="'positions'"):
         losses.LanguageModelLoss(chunk_size=2, softmax_over="positions")
 
 
 def test_scores_are_sums_for_each_candidate():
-    outputs, batch = example()
-    log_p = log_softmax(outputs["hidden"])
-    loss = losses.LanguageModelLoss(chunk_size=2)
-    found = loss.score(tensors(outputs), tensors(batch))
-    np.testing.assert_allclose(
-        ops.convert_to_numpy(found["log_probability"]),
-        [log_p[0, 0, 1] + log_p[0, 1, 2], log_p[1, 0, 2]],
-        atol=1e-5,
-    )
+    found = losses.LanguageModelLoss(chunk_size=2).score(*example())
+    log_probability = ops.convert_to_numpy(found["log_probability"])
+    np.testing.assert_allclose(log_probability, [-A - B, -OTHER], atol=1e-5)
     assert ops.convert_to_numpy(found["weight"]).tolist() == [2.0, 1.0]
 
 
-def task_example():
+@pytest.mark.parametrize("lm_weight", [0.25, 0.0])
+def test_task_loss_adds_lambda_times_the_language_model(lm_weight):
     outputs, batch = example()
-    outputs["logits"] = np.array([[1.0, 3.0]], "float32")
-    batch["labels"] = np.array([0], "int32")
+    outputs["logits"] = ops.convert_to_tensor([[1.0, 3.0]])
     # The two sequences are the candidates of one example.
-    batch = {
-        key: value.reshape(1, 2, 3) if value.ndim == 3 else value
-        for key, value in batch.items()
-    }
-    return tensors(outputs), tensors(batch)
+    batch = {key: ops.reshape(x, (1, 2, 3)) for key, x in batch.items()}
+    batch["labels"] = ops.convert_to_tensor([0], "int32")
+    called = []
 
+    def language_model_loss(*arguments):
+        called.append(arguments)
+        return losses.LanguageModelLoss(chunk_size=2)(*arguments)
 
-def test_task_loss_adds_lambda_times_the_language_model():
-    outputs, batch = task_example()
-    language_model = losses.LanguageModelLoss(chunk_size=2)
     loss = losses.TaskLoss(
         task_loss=losses.cross_entropy,
-        language_model_loss=language_model,
-        lm_weight=0.25,
+        language_model_loss=language_model_loss,
+        lm_weight=lm_weight,
     )
     found = {key: float(x) for key, x in loss(outputs, batch).items()}
-    assert found["task_loss"] == pytest.approx(np.log1p(np.exp(2)), abs=1e-6)
-    lm_loss = float(language_model(outputs, batch)["loss"])
-    assert found["lm_loss"] == pytest.approx(lm_loss, abs=1e-6)
-    assert found["loss"] == pytest.approx(
-        found["task_loss"] + 0.25 * lm_loss, abs=1e-6
+    task, lm = np.log1p(np.exp(2)), ((A + B) / 2 + OTHER) / 2
+    expected = {"loss": task + lm_weight * lm, "task_loss": task}
+    # With lambda 0, no softmax over the vocabulary is computed.
+    assert len(called) == bool(lm_weight)
+    if lm_weight:
+        expected["lm_loss"] = lm
+    assert found == pytest.approx(expected, abs=1e-6)
+    assert loss.names == tuple(found)
+
+
+LOGITS = np.array([[1.0, 3.0, 0.0], [0.5, -1.0, 2.0]], "float32")
+
+
+@pytest.mark.parametrize(
+    "loss, labels, logits, expected",
+    [
+        (
+            losses.cross_entropy,
+            np.array([2, 0], "int32"),
+            LOGITS,
+            -numpy_gpt1.log_softmax(LOGITS)[[0, 1], [2, 0]],
+        ),
+        (
+            losses.soft_cross_entropy,
+            np.array([[0.25, 0.0, 0.75], [0.0, 1.0, 0.0]], "float32"),
+            LOGITS,
+            -numpy_gpt1.log_softmax(LOGITS)
+            @ [[0.25, 0.0], [0.0, 1.0], [0.75, 0.0]],
+        ),
+        (
+            losses.squared_error,
+            np.array([2.0, 0.5], "float32"),
+            np.array([[3.5], [1.0]], "float32"),
+            [2.25, 0.25],
+        ),
+    ],
+)
+def test_losses_of_tasks(loss, labels, logits, expected):
+    expected = np.diagonal(expected) if np.ndim(expected) > 1 else expected
+    found = loss(ops.convert_to_tensor(labels), ops.convert_to_tensor(logits))
+    np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-5)
+
+
+def test_scores_of_branches():
+    draws = np.random.default_rng(0)
+    hidden, table = draws.normal(size=(2, 4, 3)), draws.normal(size=(6, 3))
+    log_p = numpy_gpt1.log_softmax(hidden @ table.T)
+    best = log_p.argmax(-1)
+    batch = {
+        # The third token of row 0 is the likeliest.
+        "token_ids": np.array([[1, 2, best[0, 2], 4], [5, 0, 1, 0]], "int32"),
+        "branch": np.array([[0, 1, 2, 2], [0, 1, 1, -1]], "int32"),
+        "token_weights": np.array([[0, 1, 1, 1], [0, 0, 1, 0]], "float32"),
+    }
+    ids = batch["token_ids"]
+    chosen = np.take_along_axis(log_p, ids[..., None], 2)[..., 0]
+    found = losses.BranchScores(num_branches=3, chunk_size=2).score(
+        tensors(
+            {
+                "hidden": hidden.astype("float32"),
+                "table": table.astype("float32"),
+            }
+        ),
+        tensors(batch),
     )
-
-
-def test_lambda_zero_computes_no_softmax_over_the_vocabulary():
-    outputs, batch = task_example()
-
-    def refuse(outputs, batch):
-        raise AssertionError("the language-model loss was called")
-
-    loss = losses.TaskLoss(
-        task_loss=losses.cross_entropy,
-        language_model_loss=refuse,
-        lm_weight=0.0,
-    )
-    found = loss(outputs, batch)
-    assert float(found["loss"]) == pytest.approx(np.log1p(np.exp(2)), abs=1e-6)
-    assert set(found) == {"loss", "task_loss"}
+    is_best = (best == ids).astype(int)
+    for name, expected in (
+        (
+            "log_probability",
+            [[chosen[0, 1], chosen[0, 2] + chosen[0, 3], 0]]
+            + [[chosen[1, 2], 0, 0]],
+        ),
+        ("num_tokens", [[1, 2, 0], [1, 0, 0]]),
+        (
+            "num_likeliest",
+            [[is_best[0, 1], is_best[0, 2] + is_best[0, 3], 0]]
+            + [[is_best[1, 2], 0, 0]],
+        ),
+    ):
+        np.testing.assert_allclose(
+            ops.convert_to_numpy(found[name]), expected, atol=1e-5
+        )

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras import errors
 from gpt1_keras.training import optimizers
 
 HYPERPARAMETERS = {
@@ -11,6 +12,74 @@ HYPERPARAMETERS = {
     "epsilon": 1e-8,
     "weight_decay": 0.01,
 }
+
+
+# Rates worked by hand from the formulas of the released opt.py.
+@pytest.mark.parametrize(
+    "schedule, peak, num_steps, warmup_steps, expected",
+    [
+        # x / w (1 - x) up to x = w, then 1 - x, with x = step / 10.
+        (
+            *(optimizers.WarmupLinear, 2.0, 10, 2),
+            {0: 0.0, 1: 0.9, 2: 1.6, 3: 1.4, 9: 0.2, 10: 0.0},
+        ),
+        # (1 + cos(pi x)) / 2 at x = 4/12, 6/12, 8/12 is 3/4, 1/2, 1/4.
+        (
+            *(optimizers.WarmupCosine, 2.0, 12, 3),
+            {0: 0.0, 1: 2 / 3, 2: 4 / 3, 4: 1.5, 6: 1.0, 8: 0.5, 12: 0.0},
+        ),
+        # The cosine does not restart after the warm-up: the rate falls from 1
+        # at once, not smoothly.
+        (optimizers.WarmupCosine, 1.0, 12, 4, {4: 1.0, 5: 0.62941}),
+        # No warm-up, and one that ends within the first step.
+        (optimizers.WarmupLinear, 1.0, 10, 0, {0: 0.0, 1: 0.9, 10: 0.0}),
+        (optimizers.WarmupCosine, 1.0, 12, 0.3, {0: 0.0, 4: 0.75, 12: 0.0}),
+    ],
+)
+def test_rates_by_hand(schedule, peak, num_steps, warmup_steps, expected):
+    made = schedule(
+        peak_learning_rate=peak, num_steps=num_steps, warmup_steps=warmup_steps
+    )
+    for rate in (made, schedule.from_config(made.get_config())):
+        assert isinstance(rate, keras.optimizers.schedules.LearningRateSchedule)
+        found = {step: float(rate(step)) for step in expected}
+        assert found == pytest.approx(expected, abs=1e-5)
+
+
+def adam(learning_rate, **changes):
+    return optimizers.AdamWithDecay(
+        learning_rate=learning_rate, **HYPERPARAMETERS | changes
+    )
+
+
+def train(optimizer, weights, gradients):
+    """Return the weights after each step."""
+    variables = [keras.Variable(weight) for weight in weights]
+    optimizer.build(variables)
+    history = []
+    for step in gradients:
+        optimizer.apply([ops.convert_to_tensor(g) for g in step], variables)
+        history.append([ops.convert_to_numpy(v).copy() for v in variables])
+    return history
+
+
+def golden_schedule():
+    return optimizers.WarmupLinear(
+        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
+    )
+
+
+def test_golden_numbers_of_the_released_formula():
+    ones, half = np.ones((1, 1), "float32"), np.full((1, 1), 0.5, "float32")
+    history = train(adam(golden_schedule()), [ones], [[half]] * 4)
+    expected = [
+        1.0,
+        0.9999378069190986,
+        0.9998760883196236,
+        0.9998148346898305,
+    ]
+    found = [float(weights[0][0, 0]) for weights in history]
+    assert found == pytest.approx(expected, abs=2e-7)
 
 
 def released_adam(weight, gradients, rates):
@@ -28,39 +97,6 @@ def released_adam(weight, gradients, rates):
     return weight
 
 
-def train(optimizer, weights, gradients):
-    """Return the weights after each update."""
-    variables = [keras.Variable(weight) for weight in weights]
-    optimizer.build(variables)
-    history = []
-    for step in gradients:
-        optimizer.apply([ops.convert_to_tensor(g) for g in step], variables)
-        history.append([ops.convert_to_numpy(v).copy() for v in variables])
-    return history
-
-
-def golden_schedule():
-    return optimizers.WarmupLinear(
-        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
-    )
-
-
-def test_golden_numbers_of_the_released_formula():
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=golden_schedule(), **HYPERPARAMETERS
-    )
-    ones, half = np.ones((1, 1), "float32"), np.full((1, 1), 0.5, "float32")
-    history = train(optimizer, [ones], [[half]] * 4)
-    expected = [
-        1.0,
-        0.9999378069190986,
-        0.9998760883196236,
-        0.9998148346898305,
-    ]
-    found = [float(weights[0][0, 0]) for weights in history]
-    assert found == pytest.approx(expected, abs=2e-7)
-
-
 def test_several_steps_against_the_formula_in_float64():
     draws = np.random.default_rng(0)
     shapes = [(3, 4), (4,), (2, 2, 2), ()]
@@ -73,10 +109,7 @@ def test_several_steps_against_the_formula_in_float64():
         peak_learning_rate=0.1, num_steps=6, warmup_steps=2
     )
     rates = [0.0, 0.05, 0.1, 0.05, 0.025, 0.1 * (1 + np.cos(np.pi * 5 / 6)) / 2]
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=schedule, **HYPERPARAMETERS
-    )
-    found = train(optimizer, weights, gradients)[-1]
+    found = train(adam(schedule), weights, gradients)[-1]
     for i, weight in enumerate(weights):
         expected = released_adam(weight, [g[i] for g in gradients], rates)
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-6)
@@ -84,11 +117,9 @@ def test_several_steps_against_the_formula_in_float64():
 
 def test_decay_falls_on_matrices_only():
     """Without a gradient only the decay moves a weight."""
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=0.5, **(HYPERPARAMETERS | {"weight_decay": 0.1})
-    )
     weights = [np.ones(s, "float32") for s in ((2, 3), (3,))]
     zeros = [np.zeros_like(weight) for weight in weights]
+    optimizer = adam(0.5, weight_decay=0.1)
     matrix, vector = train(optimizer, weights, [zeros])[0]
     # The bias correction is part of the decay's rate: sqrt(0.001) / 0.1.
     expected = 1 - 0.5 * np.sqrt(0.001) / 0.1 * 0.1
@@ -97,9 +128,7 @@ def test_decay_falls_on_matrices_only():
 
 
 def test_config_round_trip_trains_alike():
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=golden_schedule(), **HYPERPARAMETERS
-    )
+    optimizer = adam(golden_schedule())
     again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert isinstance(again, optimizers.AdamWithDecay)
     assert again.get_config() == optimizer.get_config()
@@ -112,17 +141,44 @@ def test_config_round_trip_trains_alike():
     assert (ours == theirs).all() and (ours != weight).all()
 
 
+def build(**changes):
+    return optimizers.adam_with_decay(
+        **{
+            "num_steps": 40,
+            "schedule": optimizers.WarmupLinear,
+            "peak_learning_rate": 0.5,
+            "warmup_steps": None,
+            "warmup_fraction": None,
+        }
+        | HYPERPARAMETERS
+        | changes
+    )
+
+
 @pytest.mark.parametrize(
     "warmup, expected", [((None, 0.25), 10), ((4, None), 4), ((4, 0.25), 4)]
 )
 def test_builder_takes_steps_or_a_fraction(warmup, expected):
-    optimizer = optimizers.adam_with_decay(
-        num_steps=40,
-        schedule=optimizers.WarmupLinear,
-        peak_learning_rate=1.0,
-        warmup_steps=warmup[0],
-        warmup_fraction=warmup[1],
-        **HYPERPARAMETERS,
-    )
-    assert optimizer._learning_rate.warmup_steps == expected
-    assert optimizer.matrix_decay == 0.01
+    optimizer = build(warmup_steps=warmup[0], warmup_fraction=warmup[1])
+    assert optimizer._learning_rate.get_config() == {
+        "peak_learning_rate": 0.5,
+        "num_steps": 40,
+        "warmup_steps": expected,
+    }
+    config = optimizer.get_config()
+    assert {key: config[key] for key in HYPERPARAMETERS} == HYPERPARAMETERS
+
+
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({"peak_learning_rate": -1, "warmup_steps": 4}, "PEAK_LEARNING_RATE"),
+        ({"weight_decay": "a", "warmup_steps": 4}, "WEIGHT_DECAY"),
+        ({"warmup_steps": -4}, "WARMUP_STEPS"),
+        ({"warmup_fraction": 1.5}, "WARMUP_FRACTION"),
+        ({}, "WARMUP_FRACTION"),
+    ],
+)
+def test_builder_refuses(changes, expected):
+    with pytest.raises(errors.InputError, match=f"{expected}.* is "):
+        build(**changes)

@@ -1,0 +1,106 @@
+import keras_hub
+import numpy as np
+import pytest
+
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import generation
+from tests.reference import letter_tokenizer
+from tests.reference import small_models
+
+
+@pytest.fixture(scope="module")
+def model():
+    """One that no test changes; special tokens would always win."""
+    network = small_models.network(vocabulary_size=128)
+    special = network.token_and_position_embedding.special_embeddings
+    special.assign(100 * small_models.read(special))
+    return causal_lm.GPT1CausalLM(network)
+
+
+def stream(model, prompt, num_tokens, **options):
+    sampler = options.pop("sampler", keras_hub.samplers.GreedySampler())
+    return list(
+        generation.stream(
+            model, prompt, sampler, num_tokens=num_tokens, **options
+        )
+    )
+
+
+def greedy(model, ids):
+    """The likeliest token after `ids`, by a whole forward pass."""
+    ids = np.array([ids], "int32")
+    logits = small_models.read(model(small_models.inputs(ids)))
+    return int(logits[0, -1].argmax())
+
+
+def test_greedy_is_the_likeliest_and_the_window_slides(model):
+    """12 positions: the token after a full window sees the last 6 only."""
+    found = [3, 5, 7, *stream(model, [3, 5, 7], 16)]
+    assert len(found) == 19
+    for end in range(3, 19):
+        start = 0 if end <= 12 else 7
+        assert found[end] == greedy(model, found[start:end])
+
+
+def test_prompt_longer_than_the_positions(model):
+    prompt = list(range(20))
+    assert stream(model, prompt, 1) == [greedy(model, prompt[-11:])]
+
+
+def test_stops(model):
+    whole = stream(model, [3, 5], 8)
+    found = stream(model, [3, 5], 8, stop_ids=(whole[2],))
+    assert found == whole[: whole.index(whole[2]) + 1]
+
+
+def test_never_a_special_token(model):
+    sampler = keras_hub.samplers.RandomSampler(temperature=100.0, seed=0)
+    found = stream(model, [1], 100, sampler=sampler)
+    assert len(set(found)) > 40 and max(found) < 128
+
+
+def test_changed_weights_are_used():
+    """Compiled functions of before LoRA and of old values are not."""
+    model = causal_lm.GPT1CausalLM(small_models.network(num_special_tokens=0))
+    plain = stream(model, [3, 5], 8)
+    model.backbone.enable_lora(2)
+    for weight in model.weights:
+        if "lora" in weight.name:
+            weight.assign(np.random.default_rng(0).normal(size=weight.shape))
+    changed, ids = stream(model, [3, 5], 8), [3, 5]
+    for chosen in changed:
+        assert chosen == greedy(model, ids)
+        ids.append(chosen)
+    assert changed != plain
+    table = model.backbone.token_and_position_embedding.token_embeddings
+    table.assign(-small_models.read(table))
+    assert stream(model, [3, 5], 1) == [greedy(model, [3, 5])]
+
+
+def sample(model, **options):
+    """Return the ids of a sampled text."""
+    text = generation.sample_text(
+        model,
+        letter_tokenizer.LetterTokenizer(),
+        **{
+            "prompt": "It was",
+            "num_tokens": 10,
+            "top_k": 500,
+            "temperature": 2.0,
+            "seed": 1,
+        }
+        | options,
+    )
+    return [ord(letter) for letter in text]
+
+
+def test_sampled_text_begins_with_the_prompt_and_follows_the_seed(model):
+    ids = sample(model)
+    assert ids[:5] == [ord(letter) for letter in "Itwas"] and len(ids) == 10
+    assert sample(model) == ids != sample(model, seed=2)
+    assert sample(model, prompt="a" * 50)[:9] == [97] * 9
+
+
+def test_top_1_is_greedy(model):
+    ids = sample(model, top_k=1)
+    assert ids[5:] == stream(model, ids[:5], 5)

@@ -1,0 +1,216 @@
+import keras_hub
+import numpy as np
+import pytest
+from keras import ops
+
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import tokenizer
+from tests.reference import keras_hub_programs
+from tests.reference import small_models
+
+PIPELINE = small_models.byte_pairs()
+THE, CAT = PIPELINE.encode("the cat")
+A, B = PIPELINE.encode("a b")
+START, DELIMITER, EXTRACT = (PIPELINE.vocabulary_size + i for i in range(3))
+
+
+def test_ids_are_those_of_whole_words():
+    assert len({THE, CAT, A, B, START, DELIMITER, EXTRACT}) == 7
+
+
+def language_model(sequence_length=5):
+    return preprocessors.GPT1CausalLMPreprocessor(
+        tokenizer.GPT1Tokenizer.from_pipeline(PIPELINE),
+        sequence_length=sequence_length,
+    )
+
+
+def task(transform, **changes):
+    settings = {"sequence_length": 12, "task": "name"} | changes
+    return preprocessors.GPT1TaskPreprocessor(
+        tokenizer.GPT1Tokenizer.from_pipeline(PIPELINE),
+        transform=transform,
+        **settings,
+    )
+
+
+def test_targets_of_a_language_model_are_the_next_tokens():
+    x, y, weights = language_model()(["the cat", "a cat the cat the cat the"])
+    for found, expected in (
+        (x["token_ids"], [[THE, CAT, 0, 0, 0], [A, CAT, THE, CAT, THE]]),
+        (x["padding_mask"], [[1, 1, 0, 0, 0], [1, 1, 1, 1, 1]]),
+        (y, [[CAT, 0, 0, 0, 0], [CAT, THE, CAT, THE, CAT]]),
+        (weights, [[1, 0, 0, 0, 0], [1, 1, 1, 1, 1]]),
+    ):
+        np.testing.assert_array_equal(ops.convert_to_numpy(found), expected)
+
+
+def test_prompt_and_back_without_special_tokens():
+    preprocessor = language_model()
+    prompt = preprocessor.generate_preprocess(["the cat", "a"])
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(prompt["token_ids"]),
+        [[THE, CAT, 0, 0, 0], [A, 0, 0, 0, 0]],
+    )
+    assert list(preprocessor.generate_postprocess(prompt)) == ["the cat", "a"]
+    ids = np.array([[START, THE, DELIMITER, CAT, EXTRACT]], "int32")
+    given = {"token_ids": ids, "padding_mask": ids >= 0}
+    assert list(preprocessor.generate_postprocess(given)) == ["the cat"]
+
+
+def test_round_trip_of_a_language_model_by_preset(tmp_path):
+    preprocessor = language_model()
+    small_models.network(vocabulary_size=60).save_to_preset(str(tmp_path))
+    preprocessor.save_to_preset(str(tmp_path))
+    read = keras_hub.models.CausalLMPreprocessor.from_preset(str(tmp_path))
+    assert type(read) is preprocessors.GPT1CausalLMPreprocessor
+    assert read.get_config() == preprocessor.get_config()
+    assert read.tokenizer("a cat") == [A, CAT]
+
+
+def assert_arrays(found, token_ids, extract_position):
+    assert found.keys() == {"token_ids", "extract_position"}
+    for name, expected in (
+        ("token_ids", token_ids),
+        ("extract_position", extract_position),
+    ):
+        assert isinstance(found[name], np.ndarray)
+        assert found[name].dtype == "int32"
+        np.testing.assert_array_equal(found[name], expected)
+
+
+TWO = [[[START, THE, CAT, EXTRACT]], [[START, A, EXTRACT, 0]]], [[3], [2]]
+ONE = [[START, THE, CAT, EXTRACT, *[0] * 8]], [3]
+FIRST = [START, THE, CAT, DELIMITER, B, EXTRACT]
+SECOND = [START, B, DELIMITER, THE, CAT, EXTRACT]
+CHOICES = [["b", "a b"]]
+
+
+@pytest.mark.parametrize(
+    "transform, x, expected",
+    [
+        ("classification", ["the cat", "a"], TWO),
+        ("classification", {"text": np.array(["the cat", "a"])}, TWO),
+        # A single string is padded, to be batched later.
+        ("classification", "the cat", ONE),
+        ("classification", b"the cat", ONE),
+        (
+            "entailment",
+            {"text": ["the cat", "a"], "text_pair": np.array(["b", "b"])},
+            ([[FIRST], [[START, A, DELIMITER, B, EXTRACT, 0]]], [[5], [4]]),
+        ),
+        (
+            "similarity",
+            {"text": ["the cat"], "text_pair": ["b"]},
+            ([[FIRST, SECOND]], [[5, 5]]),
+        ),
+        (
+            "multiple_choice",
+            {"text": ["the cat"], "choices": CHOICES},
+            (
+                [[[*FIRST, 0], [*FIRST[:4], A, B, EXTRACT]]],
+                [[5, 6]],
+            ),
+        ),
+        (
+            "multiple_choice",
+            {"text": ["the"], "text_pair": ["cat"], "choices": CHOICES},
+            (
+                [[[*FIRST, 0], [*FIRST[:4], A, B, EXTRACT]]],
+                [[5, 6]],
+            ),
+        ),
+    ],
+)
+def test_inputs_of_a_task(transform, x, expected):
+    assert_arrays(task(transform)(x), *expected)
+
+
+@pytest.mark.parametrize("transform", ["entailment", "multiple_choice"])
+def test_in_a_chain_of_tf_data(transform):
+    tf = pytest.importorskip("tensorflow")
+    layer = task(transform)
+    x = {"text": ["the cat", "a", "b"], "text_pair": ["b", "the", ""]}
+    if transform == "multiple_choice":
+        x["choices"] = [["b", "a b"], ["cat", "b"], ["a", "a"]]
+    labels = np.array([1, 0, 1])
+    expected = layer(x)
+    chain = tf.data.Dataset.from_tensor_slices((x, labels))
+    ((found, y),) = list(chain.batch(3).map(layer))
+    np.testing.assert_array_equal(y, labels)
+    assert_arrays({k: v.numpy() for k, v in found.items()}, *expected.values())
+    # One at a time, and batched afterwards.
+    ((found, _),) = list(chain.map(layer).batch(3))
+    length = expected["token_ids"].shape[-1]
+    token_ids = found["token_ids"].numpy()
+    assert token_ids.shape[-1] == 12 and not token_ids[..., length:].any()
+    assert_arrays(
+        {
+            "token_ids": token_ids[..., :length],
+            "extract_position": found["extract_position"].numpy(),
+        },
+        *expected.values(),
+    )
+    # Tensors outside a chain.
+    eager = {name: tf.constant(column) for name, column in x.items()}
+    assert_arrays(layer(eager), *expected.values())
+
+
+def test_truncation_labels_and_weights():
+    labels, weights = np.array([1]), np.array([0.5])
+    x, y, sample_weight = task("classification", sequence_length=4)(
+        ["a b a b"], y=labels, sample_weight=weights
+    )
+    assert_arrays(x, [[[START, A, B, EXTRACT]]], [[3]])
+    assert y is labels and sample_weight is weights
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="zip()"):
+        task("entailment")({"text": ["a", "b"], "text_pair": ["a"]})
+
+
+def test_config_round_trip_of_a_task():
+    settings = {
+        "transform": "similarity",
+        "sequence_length": 10,
+        "task": "stsb",
+        "label_words": ["low", "high"],
+        "score_range": [0, 5],
+        "is_regression": True,
+    }
+    config = task(**settings).get_config()
+    again = preprocessors.GPT1TaskPreprocessor.from_config(config)
+    assert type(again.tokenizer) is tokenizer.GPT1Tokenizer
+    assert again.tokenizer.pipeline is None  # It comes with the preset.
+    for found in (config, again.get_config()):
+        assert {name: found[name] for name in settings} == settings
+
+
+def test_keras_hub_preprocessing_programs():
+    programs = keras_hub_programs.programs()
+    programs.run_preprocessing_layer_test(
+        cls=preprocessors.GPT1CausalLMPreprocessor,
+        init_kwargs={
+            "tokenizer": language_model().tokenizer,
+            "sequence_length": 3,
+        },
+        input_data=["the cat"],
+        expected_output=(
+            {"token_ids": [[THE, CAT, 0]], "padding_mask": [[1, 1, 0]]},
+            [[CAT, 0, 0]],
+            [[1, 0, 0]],
+        ),
+    )
+    programs.run_preprocessing_layer_test(
+        cls=preprocessors.GPT1TaskPreprocessor,
+        init_kwargs={
+            "tokenizer": task("classification").tokenizer,
+            "sequence_length": 4,
+        },
+        input_data=["the cat"],
+        expected_output={
+            "token_ids": [[[START, THE, CAT, EXTRACT]]],
+            "extract_position": [[3]],
+        },
+    )

@@ -1,0 +1,228 @@
+import math
+import os
+import signal
+
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from gpt1_keras import errors
+from gpt1_keras.training import callbacks
+from gpt1_keras.training import checkpoints
+from gpt1_keras.training import fit as fit_lib
+from tests.reference import kill_run
+from tests.reference import tiny_learner
+
+NUM_STEPS = 8
+SIGNALS = ["SIGTERM", "SIGINT"]
+
+
+class Crash(Exception):
+    """In place of a kill."""
+
+
+def crash_at(step):
+    def function(now, history):
+        if now == step:
+            raise Crash
+
+    return 1, function
+
+
+def signal_at(step, name="SIGTERM"):
+    def function(now, history):
+        if now == step:
+            os.kill(os.getpid(), signal.Signals[name])
+
+    return 1, function
+
+
+def fit(workdir, *, seed=0, periodic=(), num_steps=NUM_STEPS, **intervals):
+    """Train a small network with dropout; return it.
+
+    One of another seed that resumes must forget its own state.
+    """
+    learner = tiny_learner.language_model(
+        dropout=0.2, micro_batch_size=2, seed=seed
+    )
+    history = fit_lib.fit(
+        learner,
+        tiny_learner.Batches(),
+        workdir=workdir,
+        num_steps=num_steps,
+        tokens_per_step=24,
+        intervals=fit_lib.Intervals(
+            **{"log_steps": 1, "checkpoint_steps": 3, "num_checkpoints": 2}
+            | intervals
+        ),
+        periodic=periodic,
+    )
+    history.close()
+    return learner
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The workdir of a run from beginning to end."""
+    workdir = tmp_path_factory.mktemp("undisturbed")
+    fit(workdir)
+    return workdir
+
+
+def assert_same_run(workdir, undisturbed):
+    step, arrays = kill_run.last_checkpoint(workdir)
+    expected_step, expected = kill_run.last_checkpoint(undisturbed)
+    assert step == expected_step and list(arrays) == list(expected)
+    for key, array in arrays.items():
+        assert array.tobytes() == expected[key].tobytes(), key
+    assert kill_run.lines(workdir) == kill_run.lines(undisturbed)
+
+
+def test_checkpoints_and_lines(undisturbed):
+    found = checkpoints.Checkpoints(undisturbed / "checkpoints", keep=2)
+    assert found.steps() == [6, NUM_STEPS]
+    lines = kill_run.lines(undisturbed)
+    assert [line["step"] for line in lines] == [*range(1, NUM_STEPS + 1)]
+    assert set(lines[0]) == {
+        *("step", "loss", "perplexity", "gradient_norm", "learning_rate"),
+    }
+    assert lines[-1]["loss"] < lines[0]["loss"]
+
+
+@pytest.mark.parametrize("step", [2, 3, 7])
+def test_crashed_run_ends_with_the_same_weights(tmp_path, undisturbed, step):
+    with pytest.raises(Crash):
+        fit(tmp_path, periodic=[crash_at(step)])
+    # Before the first checkpoint the seed still counts.
+    fit(tmp_path, seed=1 if step > 3 else 0)
+    assert_same_run(tmp_path, undisturbed)
+
+
+def test_scoring_on_the_way_changes_nothing(tmp_path, undisturbed):
+    scores = []
+    learner = tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
+
+    def score(step, history):
+        batch = tiny_learner.Batches()(99)
+        found = learner.predict(batch, batch_size=4, verbose=0)
+        scores.append(found["log_probability"].sum())
+
+    assert fit(tmp_path, periodic=[(2, score)]) is learner
+    # It saw the weights of the moment.
+    assert len(set(scores)) == NUM_STEPS // 2
+    assert_same_run(tmp_path, undisturbed)
+
+
+@pytest.mark.parametrize("step, name", [(4, "SIGTERM"), (8, "SIGINT")])
+def test_signal_saves_and_the_same_command_continues(
+    tmp_path, undisturbed, step, name
+):
+    expected = f"{name} after step {step} of 8.*continues"
+    with pytest.raises(errors.Stopped, match=expected):
+        fit(tmp_path, periodic=[signal_at(step, name)])
+    assert kill_run.last_checkpoint(tmp_path)[0] == step
+    fit(tmp_path, seed=1)
+    assert_same_run(tmp_path, undisturbed)
+
+
+def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
+    fit(tmp_path, num_steps=2)
+    before = kill_run.last_checkpoint(tmp_path)[1]
+    lines = kill_run.lines(tmp_path)
+    (tmp_path / "result.json").write_text("{}")
+    learner = fit(tmp_path, num_steps=2, periodic=[crash_at(3)])
+    assert int(ops.convert_to_numpy(learner.optimizer.iterations)) == 2
+    after = kill_run.last_checkpoint(tmp_path)[1]
+    assert all((before[key] == after[key]).all() for key in before)
+    assert kill_run.lines(tmp_path) == lines
+    assert (tmp_path / "result.json").exists()
+    fit(tmp_path, num_steps=3)
+    assert not (tmp_path / "result.json").exists()
+
+
+class SpoiltBatches(tiny_learner.Batches):
+    """Weights that give no finite loss from one step on."""
+
+    def __call__(self, step):
+        batch = super().__call__(step)
+        if step >= 4:
+            batch["token_weights"][:] = np.nan
+        return batch
+
+
+@pytest.mark.parametrize("checkpoint_steps, kept", [(2, 2), (3, 3)])
+def test_non_finite_loss_keeps_the_last_good_checkpoint(
+    tmp_path, monkeypatch, checkpoint_steps, kept
+):
+    """A checkpoint whose next step has no finite loss is not good."""
+    monkeypatch.setattr(tiny_learner, "Batches", SpoiltBatches)
+    with pytest.raises(callbacks.NonFiniteLoss, match="step 5"):
+        fit(tmp_path, checkpoint_steps=checkpoint_steps)
+    assert kill_run.last_checkpoint(tmp_path)[0] == kept
+    assert all(math.isfinite(x["loss"]) for x in kill_run.lines(tmp_path))
+
+
+def test_dtype():
+    try:
+        fit_lib.set_dtype("mixed_bfloat16")
+        assert keras.config.dtype_policy().name == "mixed_bfloat16"
+        with pytest.raises(errors.InputError, match="DTYPE is 'float23'"):
+            fit_lib.set_dtype("float23")
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+@pytest.fixture
+def handlers():
+    """Harmless handlers around a test, which must be there afterwards."""
+    received = []
+    numbers = [signal.Signals[name] for name in SIGNALS]
+    previous = {
+        n: signal.signal(n, lambda number, frame: received.append(number))
+        for n in numbers
+    }
+    outer = {n: signal.getsignal(n) for n in numbers}
+    yield received
+    assert {n: signal.getsignal(n) for n in numbers} == outer
+    for number, handler in previous.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("second", SIGNALS)
+def test_first_signal_is_a_request_and_the_second_acts_at_once(
+    handlers, first, second
+):
+    with fit_lib.catch_signals() as stop:
+        assert not stop
+        os.kill(os.getpid(), signal.Signals[first])
+        assert stop and stop.signal_name == first and handlers == []
+        os.kill(os.getpid(), signal.Signals[second])
+        assert handlers == [signal.Signals[second]]
+    assert stop.signal_name == first
+
+
+def test_handlers_are_restored_after_the_block_and_after_an_error(handlers):
+    with fit_lib.catch_signals() as stop:
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert handlers == [signal.SIGTERM] and not stop
+    with pytest.raises(ArithmeticError):  # The fixture looks at the handlers.
+        with fit_lib.catch_signals():
+            raise ArithmeticError
+
+
+def test_workers_stop_together():
+    own = fit_lib.StopRequest()
+    shared = fit_lib.SharedStopRequest(own)
+    shared.settle(0.0)
+    assert not shared.is_wanted_here and not shared
+    own.signal_name = "SIGTERM"
+    # Until all have heard of it.
+    assert shared.is_wanted_here and not shared
+    shared.settle(1.0)
+    assert shared and shared.signal_name == "SIGTERM"
+    other = fit_lib.SharedStopRequest(fit_lib.StopRequest())
+    other.settle(2.0)
+    assert other and other.signal_name == "a signal to another worker"
