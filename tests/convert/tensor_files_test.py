@@ -10,18 +10,20 @@ from safetensors import numpy as safetensors_numpy
 from gpt1_keras import errors
 from gpt1_keras.convert import tensor_files
 
+# Values of few digits, so that no dtype rounds them.
 VALUES = {
     "a": np.array([[1.5, -2.0], [0.25, 3.0]], "float32"),
     "b": np.array([7.0], "float32"),
 }
 
 
-def save(path, **tensors):
-    safetensors_numpy.save_file(tensors or VALUES, path)
+def save(path, tensors=VALUES):
+    safetensors_numpy.save_file(tensors, path)
 
 
-def write_index(folder, **files):
-    content = json.dumps({"weight_map": files})
+def write_index(folder, content):
+    if isinstance(content, dict):
+        content = json.dumps({"weight_map": content})
     (folder / "model.safetensors.index.json").write_text(content)
 
 
@@ -41,30 +43,23 @@ def refuse(folder, expected):
     assert str(folder) in str(raised.value)
 
 
-def test_one_file(tmp_path):
-    save(tmp_path / "model.safetensors")
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "float16", ml_dtypes.bfloat16]
+)
+def test_one_file_comes_first(tmp_path, dtype):
+    save(
+        tmp_path / "model.safetensors",
+        {name: value.astype(dtype) for name, value in VALUES.items()},
+    )
+    (tmp_path / "pytorch_model.bin").write_bytes(b"not read")
     check(tmp_path)
 
 
 def test_several_files(tmp_path):
-    save(tmp_path / "one.safetensors", a=VALUES["a"])
-    save(tmp_path / "two.safetensors", b=VALUES["b"])
-    write_index(tmp_path, a="one.safetensors", b="two.safetensors")
+    for name, value in VALUES.items():
+        save(tmp_path / f"{name}.safetensors", {name: value})
+    write_index(tmp_path, {name: f"{name}.safetensors" for name in VALUES})
     check(tmp_path)
-
-
-# The values above have few digits, so that no type rounds them.
-@pytest.mark.parametrize("dtype", ["float64", "float16", ml_dtypes.bfloat16])
-def test_other_floats(tmp_path, dtype):
-    tensors = {name: value.astype(dtype) for name, value in VALUES.items()}
-    save(tmp_path / "model.safetensors", **tensors)
-    check(tmp_path)
-
-
-def test_quantized(tmp_path):
-    save(tmp_path / "model.safetensors", a=np.ones(3, "int8"))
-    with pytest.raises(errors.InputError, match="a is I8, expected one of F64"):
-        tensor_files.find(tmp_path)["a"]()
 
 
 @pytest.mark.parametrize("zipped", [True, False])
@@ -77,24 +72,20 @@ def test_pickle_of_torch(tmp_path, zipped):
     check(tmp_path)
 
 
-def test_safetensors_come_first(tmp_path):
-    save(tmp_path / "model.safetensors")
-    (tmp_path / "pytorch_model.bin").write_bytes(b"not read")
-    check(tmp_path)
-
-
-# --- mistakes ----------------------------------------------------------------
-
-
-def test_nothing_there(tmp_path):
-    refuse(
-        tmp_path, "has no model.safetensors, model.safetensors.index.json or"
-    )
-
-
-def test_cut_short(tmp_path):
+def test_what_is_no_weights_file(tmp_path, monkeypatch):
+    refuse(tmp_path, "has no model.safetensors, model.safetensors.index.json")
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(b"")
+    with monkeypatch.context() as context:
+        context.setitem(sys.modules, "torch", None)
+        refuse(tmp_path, "needs torch: pip install torch, or download")
+    for content in ("{", "[]", "{}", '{"weight_map": 3}'):
+        write_index(tmp_path, content)
+        refuse(tmp_path, "has no weight_map")
     path = tmp_path / "model.safetensors"
-    save(path)
+    save(path, {"a": np.ones(3, "int8")})
+    with pytest.raises(errors.InputError, match="a is I8, expected one of F64"):
+        tensor_files.find(tmp_path)["a"]()
     path.write_bytes(path.read_bytes()[:-1])
     refuse(tmp_path, r"model\.safetensors cannot be read")
 
@@ -106,20 +97,8 @@ def test_index_names_a_file_that_is_not_there(tmp_path, name):
     save(folder / "one.safetensors")
     # Not in the folder itself, hence of no concern.
     save(tmp_path / "two.safetensors")
-    write_index(folder, a="one.safetensors", b=name)
+    write_index(folder, {"a": "one.safetensors", "b": name})
     refuse(folder, r"two\.safetensors is missing")
-
-
-@pytest.mark.parametrize("content", ["{", "[]", "{}", '{"weight_map": 3}'])
-def test_index_without_names(tmp_path, content):
-    (tmp_path / "model.safetensors.index.json").write_text(content)
-    refuse(tmp_path, "has no weight_map")
-
-
-def test_pickle_of_something_else(tmp_path):
-    torch = pytest.importorskip("torch")
-    torch.save({"a": 3}, tmp_path / "pytorch_model.bin")
-    refuse(tmp_path, "is not a dict of tensors")
 
 
 class Harmful:
@@ -127,15 +106,11 @@ class Harmful:
         return (open, ("made_by_the_pickle", "w"))
 
 
-def test_pickle_runs_nothing(tmp_path, monkeypatch):
-    pytest.importorskip("torch")
+def test_pickle_runs_nothing_and_is_a_dict_of_tensors(tmp_path, monkeypatch):
+    torch = pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pytorch_model.bin").write_bytes(pickle.dumps({"a": Harmful()}))
     refuse(tmp_path, "pytorch_model.bin is damaged or holds more than tensors")
     assert not (tmp_path / "made_by_the_pickle").exists()
-
-
-def test_pickle_without_torch(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    (tmp_path / "pytorch_model.bin").write_bytes(b"")
-    refuse(tmp_path, "needs torch to be read: pip install torch, or get")
+    torch.save({"a": 3}, tmp_path / "pytorch_model.bin")
+    refuse(tmp_path, "is not a dict of tensors")

@@ -57,15 +57,15 @@ print(model.generate("it was", max_length=12))
 model = models.GPT1TaskModel.from_preset(fine_tuned)
 texts, labels = ["a fine film", "dull", "the same", "a bore"], [1, 0, 1, 0]
 inputs = model.preprocessor(texts)
-expected = model.predict(inputs, verbose=0)["logits"]
-found = model.predict(texts, verbose=0)["logits"]
+expected = model.predict(inputs, verbose=0)
+found = model.predict(texts, verbose=0)
 np.testing.assert_allclose(found, expected, atol=1e-5)
 model.compile(
     optimizer=keras.optimizers.Adam(1e-2),
     loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
 )
 model.fit(texts, np.array(labels), epochs=3, batch_size=2, verbose=0)
-changed = model.predict(texts, verbose=0)["logits"]
+changed = model.predict(texts, verbose=0)
 assert np.abs(changed - found).max() > 1e-3
 """
 EXAMPLES = {"SAMPLE_EXAMPLES": 64, "fine_tuned.Scoring.batch_size": 16}

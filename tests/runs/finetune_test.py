@@ -19,8 +19,8 @@ from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
-from tests.models import lstm_backbone_test
 from tests.reference import kill_run
+from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -102,7 +102,7 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     model = task_model.GPT1TaskModel.from_preset(str(finished / "preset"))
     rows = glue.read_cola(experiment.directory / "data", "dev")
     inputs = model.preprocessor([row.text for row in rows])
-    logits = model.predict(inputs, verbose=0)["logits"]
+    logits = model.predict(inputs, verbose=0)
     words = np.array(model.preprocessor.label_words)[logits.argmax(-1)]
     accuracy = np.mean([w == r.label for w, r in zip(words, rows, strict=True)])
     assert accuracy == pytest.approx(found["metrics"]["accuracy"])
@@ -115,7 +115,7 @@ def test_preset_loads_where_only_the_models_are_imported(finished):
         "model = models.GPT1TaskModel.from_preset"
         f"({str(finished / 'preset')!r})\n"
         "inputs = model.preprocessor(['the old captain', 'our garden'])\n"
-        "print(model.predict(inputs, verbose=0)['logits'].shape)\n"
+        "print(model.predict(inputs, verbose=0).shape)\n"
     )
     found = subprocess.run(
         [sys.executable, "-c", program],
@@ -262,7 +262,7 @@ def test_an_lstm_learns_is_scored_and_probed(experiment, tmp_path):
         str(experiment.directory / "preset")
     )
     tokenizer = like.preprocessor.tokenizer.pipeline
-    network = lstm_backbone_test.network(
+    network = small_models.lstm_network(
         vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
     )
     model = builders.gpt1_causal_lm(network, tokenizer)

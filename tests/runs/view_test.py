@@ -8,7 +8,6 @@ from gpt1_keras.models import builders
 from gpt1_keras.runs import demo
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
-from tests.models import lstm_backbone_test
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -64,7 +63,7 @@ def test_language_model_of_a_fine_tuned_one(folder, tmp_path):
 
 def test_an_lstm_has_tokens_only(tmp_path):
     tokenizer = small_models.byte_pairs()
-    network = lstm_backbone_test.network(
+    network = small_models.lstm_network(
         vocabulary_size=tokenizer.vocabulary_size
     )
     model = builders.gpt1_causal_lm(network, tokenizer)
