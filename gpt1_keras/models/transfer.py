@@ -30,9 +30,9 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
     is_whole = isinstance(num_transferred_layers, int)
     if not is_whole or not -1 <= num_transferred_layers <= num_layers:
         raise errors.InputError(
-            f"NUM_TRANSFERRED_LAYERS is {num_transferred_layers!r}: the preset "
-            f"has {num_layers} layers; give -1 (nothing), 0 (embeddings) to "
-            f"{num_layers}, or None for all"
+            f"`num_transferred_layers` is {num_transferred_layers!r}: the "
+            f"preset has {num_layers} layers; give -1 (nothing), 0 "
+            f"(embeddings) to {num_layers}, or None for all"
         )
     config = source.get_config() | changes
     config["dtype"] = keras.config.dtype_policy()

@@ -25,8 +25,8 @@ class NonFiniteLoss(ArithmeticError):
 
     def __init__(self, name, value, step):
         super().__init__(
-            f"{name} is {value} at step {step}: lower PEAK_LEARNING_RATE or "
-            "lengthen WARMUP_STEPS; the last good checkpoint is kept"
+            f"{name} is {value} at step {step}: lower `peak_learning_rate` or "
+            "lengthen `warmup_steps`; the last good checkpoint is kept"
         )
         self.step = step
 

@@ -101,7 +101,7 @@ def set_dtype(dtype):
         keras.config.set_dtype_policy(dtype)
     except (ValueError, TypeError):
         raise errors.InputError(
-            f"DTYPE is {dtype!r}: give 'float32' or 'mixed_bfloat16'"
+            f"`dtype` is {dtype!r}: give 'float32' or 'mixed_bfloat16'"
         ) from None
 
 

@@ -18,7 +18,7 @@ def data_parallel(devices):
     count = devices.num_replicas or len(found)
     if count > len(found):
         raise errors.InputError(
-            f"NUM_REPLICAS is {count}, but JAX sees {len(found)} devices: "
+            f"`num_replicas` is {count}, but JAX sees {len(found)} devices: "
             "lower it, or, to split a CPU, set XLA_FLAGS="
             f"--xla_force_host_platform_device_count={count}"
         )

@@ -122,8 +122,8 @@ def mirrored(devices):
     count = devices.num_replicas or max(1, len(gpus))
     if gpus and count > len(gpus):
         raise errors.InputError(
-            f"NUM_REPLICAS is {count}, but this machine has {len(gpus)} GPUs: "
-            "lower it"
+            f"`num_replicas` is {count}, but this machine has {len(gpus)} "
+            "GPUs: lower it"
         )
     if not gpus:
         _split_cpu(count)
@@ -144,7 +144,7 @@ def _split_cpu(count):
     except RuntimeError:
         if len(tf.config.list_logical_devices("CPU")) < count:
             raise errors.InputError(
-                f"NUM_REPLICAS is {count}, but TensorFlow is already "
+                f"`num_replicas` is {count}, but TensorFlow is already "
                 "initialised and cannot split the CPU: set it before the "
                 "first run of this process"
             ) from None
@@ -164,7 +164,7 @@ def tpu(devices):
         reason = textwrap.shorten(str(error), 120, placeholder=" ...")
         raise errors.InputError(
             f"TPU {devices.tpu!r} cannot be used ({reason}): give its name, "
-            "'local' on the machine that has it, or another STRATEGY"
+            "'local' on the machine that has it, or another `strategy_name`"
         ) from None
     _check_count(devices, found, f"TPU {devices.tpu!r} has", "cores")
     return found
@@ -175,8 +175,8 @@ def multi_worker(devices):
     _refuse_xla(devices)
     if not os.environ.get("TF_CONFIG"):
         raise errors.InputError(
-            "STRATEGY 'multi_worker' needs TF_CONFIG in the environment of "
-            "every process: the addresses of all workers and its own index"
+            "`strategy_name` 'multi_worker' needs TF_CONFIG in the environment "
+            "of every process: the addresses of all workers and its own index"
         )
     found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
@@ -186,7 +186,7 @@ def multi_worker(devices):
 def _check_count(devices, found, owner, kind):
     if devices.num_replicas not in (None, found.num_replicas):
         raise errors.InputError(
-            f"NUM_REPLICAS is {devices.num_replicas}, but {owner} "
+            f"`num_replicas` is {devices.num_replicas}, but {owner} "
             f"{found.num_replicas} {kind}: give None"
         )
 
@@ -194,8 +194,9 @@ def _check_count(devices, found, owner, kind):
 def _refuse_xla(devices):
     if devices.jit_compile:
         raise errors.InputError(
-            f"JIT_COMPILE is True, but STRATEGY {devices.strategy_name!r} "
-            "works without XLA: give JIT_COMPILE = False"
+            "`jit_compile` is True, but `strategy_name` "
+            f"{devices.strategy_name!r} works without XLA: give `jit_compile` "
+            "= False"
         )
 
 

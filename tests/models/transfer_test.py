@@ -138,7 +138,7 @@ def test_target_has_the_global_dtype_policy(source):
 @pytest.mark.parametrize("k", [-2, NUM_LAYERS + 1, 1.5, "all"])
 def test_wrong_number_of_layers(source, k):
     expected = (
-        rf"^NUM_TRANSFERRED_LAYERS is {k!r}: the preset has 3 layers; give -1 "
+        rf"^`num_transferred_layers` is {k!r}: the preset has 3 layers; give -1 "
         r"\(nothing\), 0 \(embeddings\) to 3, or None for all$"
     )
     with pytest.raises(errors.InputError, match=expected):

@@ -126,5 +126,5 @@ def test_mistakes(folder, name, expected):
 
 
 def test_unknown_dtype(folder, models):
-    with pytest.raises(errors.InputError, match="DTYPE is 'float23'"):
+    with pytest.raises(errors.InputError, match="`dtype` is 'float23'"):
         presets.FineTuned(folder / "cola", scoring("float23"))

@@ -53,7 +53,7 @@ def run(callback, logs, model=None):
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
     callback = callbacks.StopOnNonFiniteLoss(10)
-    expected = f"{name} is {value} at step 13.*PEAK_LEARNING_RATE"
+    expected = f"{name} is {value} at step 13.*`peak_learning_rate`"
     with pytest.raises(callbacks.NonFiniteLoss, match=expected) as raised:
         run(callback, [{"loss": 1e30}, {"loss": -1.0}, {name: value}])
     assert raised.value.step == 13

@@ -167,7 +167,7 @@ def test_dtype():
     try:
         fit_lib.set_dtype("mixed_bfloat16")
         assert keras.config.dtype_policy().name == "mixed_bfloat16"
-        with pytest.raises(errors.InputError, match="DTYPE is 'float23'"):
+        with pytest.raises(errors.InputError, match="`dtype` is 'float23'"):
             fit_lib.set_dtype("float23")
     finally:
         keras.config.set_dtype_policy("float32")

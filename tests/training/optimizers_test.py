@@ -169,16 +169,7 @@ def test_builder_takes_steps_or_a_fraction(warmup, expected):
     assert {key: config[key] for key in HYPERPARAMETERS} == HYPERPARAMETERS
 
 
-@pytest.mark.parametrize(
-    "changes, expected",
-    [
-        ({"peak_learning_rate": -1, "warmup_steps": 4}, "PEAK_LEARNING_RATE"),
-        ({"weight_decay": "a", "warmup_steps": 4}, "WEIGHT_DECAY"),
-        ({"warmup_steps": -4}, "WARMUP_STEPS"),
-        ({"warmup_fraction": 1.5}, "WARMUP_FRACTION"),
-        ({}, "WARMUP_FRACTION"),
-    ],
-)
-def test_builder_refuses(changes, expected):
-    with pytest.raises(errors.InputError, match=f"{expected}.* is "):
-        build(**changes)
+@pytest.mark.parametrize("fraction", [None, 1.5])
+def test_builder_needs_steps_or_a_fraction(fraction):
+    with pytest.raises(errors.InputError, match="`warmup_fraction` is"):
+        build(warmup_fraction=fraction)

@@ -21,7 +21,9 @@ def devices(count):
 
 def test_more_than_there_are():
     count = len(jax.devices()) + 1
-    with pytest.raises(errors.InputError, match=f"{count}.*XLA_FLAGS"):
+    with pytest.raises(
+        errors.InputError, match=f"`num_replicas` is {count}.*XLA_FLAGS"
+    ):
         devices(count).open()
     # The environment asks for no devices: other tests count on one.
     assert "device_count" not in os.environ.get("XLA_FLAGS", "")

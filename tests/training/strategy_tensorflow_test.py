@@ -36,7 +36,7 @@ def test_a_tpu_that_cannot_be_used(monkeypatch):
         devices("tpu", tpu="local").open()
     message = str(found.value)
     assert message.startswith("TPU 'local' cannot be used (")
-    assert "'local'" in message and "STRATEGY" in message
+    assert "'local'" in message and "`strategy_name`" in message
     assert "\n" not in message and len(message) < 260
     resolvers = strategy_tensorflow.tf.distribute.cluster_resolver
     monkeypatch.setattr(resolvers, "TPUClusterResolver", Resolver)
@@ -50,9 +50,9 @@ def test_a_tpu_that_cannot_be_used(monkeypatch):
     "name, config, changes, expected",
     [
         ("multi_worker", "", {}, "needs TF_CONFIG"),
-        ("multi_worker", "{}", {"jit_compile": True}, "JIT_COMPILE is True"),
-        ("mirrored", "", {"jit_compile": True}, "JIT_COMPILE is True"),
-        ("mirrored", "", {"num_replicas": 64}, "NUM_REPLICAS is 64"),
+        ("multi_worker", "{}", {"jit_compile": True}, "`jit_compile` is True"),
+        ("mirrored", "", {"jit_compile": True}, "`jit_compile` is True"),
+        ("mirrored", "", {"num_replicas": 64}, "`num_replicas` is 64"),
     ],
 )
 def test_what_is_refused(name, config, changes, expected, monkeypatch):
