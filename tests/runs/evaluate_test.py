@@ -271,7 +271,7 @@ def test_scores(folder, models, tmp_path):
         ("stsb", {"SPLIT": "test"}, "STS-B/test.tsv does not exist"),
         ("pretrained", {}, "has no head: it is pretrained, not fine-tuned"),
         ("nowhere", {}, "nowhere does not exist"),
-        ("cola", {"DTYPE": "float23"}, "`dtype` is 'float23'"),
+        ("cola", {"DTYPE": "float23"}, "DTYPE is 'float23'"),
         ("cola", {"PRESET": None}, "no PRESET is given"),
     ],
 )
