@@ -1,22 +1,21 @@
-"""Bring the official benchmark files and OpenAI's weights to their places.
+"""Download the official benchmark files and OpenAI's weights.
 
 python tools/download_data.py --data DIR [NAME ...]
                               [--mirror URL | --from FOLDER]
 
-  --data DIR     the DATA_DIR of the runs; made if need be
+  --data DIR     the DATA_DIR of the runs; created if needed
   NAME           glue (or one of cola sst2 mrpc qqp stsb mnli qnli rte wnli
                  ax), snli, scitail, race, dprd, wsc, vocabulary, weights
                  (DIR/openai, for tools/convert_openai.py); default: all
-  --mirror URL   a folder of http or https with all files under their names
-  --from FOLDER  a folder of this machine with them; nothing is fetched
-  --list         show the files, their sizes and addresses
+  --mirror URL   an http or https folder with all files under their names
+  --from FOLDER  a folder on this machine with them; nothing is downloaded
+  --list         list the files, their sizes and addresses
 
-What is there is kept. A broken download goes on where it stopped; every file
-is checked by its sha256, known beforehand or remembered in
-DIR/downloads.json. The variables http_proxy and https_proxy are obeyed.
-Licences differ: RACE, MRPC and QQP are for research that is not commercial.
-Exit status: 0 done; 2 wrong arguments or a file that cannot be had, a line
-for each.
+Existing files are kept. A broken download resumes; the sha256 of every file is
+checked, against the published one or the one recorded in DIR/downloads.json.
+The variables http_proxy and https_proxy are obeyed. Licences differ: RACE,
+MRPC and QQP are for non-commercial research only. Exit status: 0 done; 2 wrong
+arguments or an unavailable file, one line for each.
 """
 
 import argparse
@@ -28,11 +27,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from gpt1_keras import checks  # noqa: E402
 from gpt1_keras import files  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
-from tools.downloads import official_files  # noqa: E402  # noqa: E402
+from tools.downloads import official_files  # noqa: E402
 
 
 def main(arguments):
-    """Bring what `arguments` (list of str) name; return the exit status."""
+    """Bring the files named by `arguments`; return the exit status."""
     try:
         values = _parse(arguments)
         chosen = _choose(values.names)
@@ -44,29 +43,22 @@ def main(arguments):
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
+        print("interrupted; the same command resumes", file=sys.stderr)
         return 1
 
 
 def _bring(values, chosen):
-    """Bring one source after the other; a failure stops only its own."""
-    data_dir = pathlib.Path(values.data)
-    try:
-        data_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"--data {data_dir} cannot be made a folder "
-            f"({error.strerror or error}): give another"
-        ) from None
+    """Bring one source after the other; a failure stops only that one."""
+    data_dir = files.make_folder(values.data)
     brought = official_files.OfficialFiles(
         data_dir, mirror=values.mirror, folder=values.folder
     )
     status = 0
-    with files.exclusive(data_dir, wait=False):
+    with files.exclusive(data_dir):
         for name, source in chosen.items():
             place = data_dir / source.folder
             if brought.has(source):
-                print(f"{name}: is there, {place}", flush=True)
+                print(f"{name}: already there, {place}", flush=True)
                 continue
             try:
                 brought.bring(source)
@@ -88,7 +80,7 @@ def _choose(given):
     for name in given:
         found = checks.find_name(name, known, "data")
         if name in official_files.BY_HAND:
-            raise InputError(f"{name} cannot be fetched: {found}")
+            raise InputError(f"{name} cannot be downloaded: {found}")
         for each in official_files.GROUPS.get(name, (name,)):
             chosen[each] = official_files.SOURCES[each]
     return chosen
