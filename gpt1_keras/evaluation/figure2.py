@@ -69,26 +69,19 @@ def zero_shot_rows(runs, constants):
 
 
 def _check(constants):
-    problem = ""
-    if not isinstance(constants, dict):
-        problem = f" is {constants!r}, not a dict"
-    else:
-        for task, each in constants.items():
-            problem = problem or _problem(task, each)
-    if problem:
-        raise errors.InputError(f"`constants`{problem}: see gin/report.gin")
-
-
-def _problem(task, each):
-    """Return what is wrong with the constants of a task, "" if nothing."""
-    for name, types in _CONSTANTS.items():
-        if not isinstance(each, dict) or name not in each:
-            return f": {task} has no {name!r}"
-        if not isinstance(each[name], types):
-            return f": {task}: {name!r} is {each[name]!r}"
-    if each["random"] == each["state_of_the_art"]:
-        return f": {task}: random and state_of_the_art are equal"
-    return ""
+    for task, each in constants.items():
+        problem = ""
+        for name, types in _CONSTANTS.items():
+            if not isinstance(each, dict) or name not in each:
+                problem = f"{task} has no {name!r}"
+            elif not isinstance(each[name], types):
+                problem = f"{task}: {name!r} is {each[name]!r}"
+        if not problem and each["random"] == each["state_of_the_art"]:
+            problem = f"{task}: random and state_of_the_art are equal"
+        if problem:
+            raise errors.InputError(
+                f"`constants`: {problem}; see gin/report.gin"
+            )
 
 
 def layer_rows(results, evaluations=()):

@@ -93,13 +93,12 @@ def glue_averages(results):
     Args:
         results: iterable of `comparison.Result`, one for each task.
     """
+    results = {result.run.task: result for result in results}
     medians = {
-        result.run.task: {
-            metric: result.median(metric) for metric in result.metrics
-        }
-        for result in results
+        task: {metric: result.median(metric) for metric in result.metrics}
+        for task, result in results.items()
     }
-    first = {task: next(iter(m.values())) for task, m in medians.items()}
+    first = {task: medians[task][results[task].metric] for task in results}
     return {
         "glue_average": glue_average(first),
         "glue_official_average": official_glue_average(medians),
@@ -120,48 +119,34 @@ def benchmarks(results, paper, *, is_sample):
     """
     rows = []
     for result in results:
-        task, run = result.run.task, result.run.result
-        minutes = run.get("seconds") and f"{run['seconds'] / 60:.1f}"
-        ends = (
-            [tables.task_name(task)],
-            [
-                tables.count(run.get("num_examples")),
-                minutes or "",
-            ],
-        )
-        majority, theirs = run.get("majority") or {}, paper.get(task, {})
-        for metric in result.metrics:
-            rows.append(
-                [
-                    *ends[0],
-                    tables.metric_name(metric),
-                    tables.metric_value(metric, result.median(metric)),
-                    tables.span(metric, result.span(metric)),
-                    tables.percent(majority.get(metric)),
-                    tables.percent(theirs.get(metric)),
-                    *ends[1],
-                ]
-            )
-            ends = [""], ["", ""]
-    ours = glue_averages(results)
+        task, found = result.run.task, result.run.result
+        majority = found.get("majority") or {}
+        for i, metric in enumerate(result.metrics):
+            row = [
+                tables.task_name(task),
+                tables.metric_name(metric),
+                tables.metric_value(metric, result.median(metric)),
+                tables.span(metric, result.span(metric)),
+                tables.percent(majority.get(metric)),
+                tables.percent(paper.get(task, {}).get(metric)),
+                tables.count(found.get("num_examples")),
+                f"{(found.get('seconds') or 0) / 60:.1f}",
+            ]
+            rows.append(row if i == 0 else ["", *row[1:6], "", ""])
+    first = {task: next(iter(each.values())) for task, each in paper.items()}
     theirs = {
-        "glue_average": glue_average(
-            {task: next(iter(m.values()), None) for task, m in paper.items()}
-        ),
-        "glue_official_average": paper.get("glue", {}).get("average"),
+        "glue_average": ("mean of eight (table 5)", glue_average(first)),
+        "glue_official_average": ("official average", first.get("glue")),
     }
-    for name, label in (
-        ("glue_average", "mean of eight (table 5)"),
-        ("glue_official_average", "official average"),
-    ):
-        if ours[name] is not None:
-            numbers = map(tables.percent, (ours[name], theirs[name]))
-            cells = [next(numbers), "", "", next(numbers), "", ""]
-            rows.append(["GLUE", label, *cells])
-    header = ["task", "metric", "ours", "range", "majority", "paper"]
+    for name, ours in glue_averages(results).items():
+        if ours is not None:
+            label, number = theirs[name]
+            numbers = [tables.percent(ours), "", "", tables.percent(number)]
+            rows.append(["GLUE", label, *numbers, "", ""])
     return tables.Table(
         tables.sample_title("Fine-tuning beside the paper", [is_sample]),
-        [*header, "examples", "minutes"],
+        ["task", "metric", "ours", "range", "majority", "paper"]
+        + ["examples", "minutes"],
         rows,
         [
             "Percent on dev, median and range over seeds; majority: baseline "
@@ -184,11 +169,8 @@ def of_the_paper(results, paper):
     for result in results:
         if result.run.row == "full":
             full.setdefault(result.run.task, []).append(result)
-    chosen = {
-        task: comparison.preferred(candidates)
-        for task, candidates in full.items()
-    }
-    average = glue_averages(chosen.values())["glue_official_average"]
+    chosen = {task: comparison.preferred(found) for task, found in full.items()}
+    glue = glue_averages(chosen.values())["glue_official_average"]
     header = ["benchmark", "metric", "ours", "paper", "majority", "data"]
     header += ["train", "dev", "workdir"]
     note = (
@@ -198,7 +180,16 @@ def of_the_paper(results, paper):
     )
     found = []
     for title, lines in _TABLES.items():
-        tasks = [task for task, _, _ in lines]
+        rows = []
+        for task, metric, name in lines:
+            theirs = tables.percent(paper.get(task, {}).get(metric))
+            metric_name = tables.metric_name(metric.partition("_")[0])
+            ours = [tables.percent(glue) if task == "glue" else "", theirs]
+            ours += [""] * 5
+            if task in chosen:
+                ours = _ours(chosen[task], metric, theirs)
+            rows.append([name, metric_name, *ours])
+        tasks = {task: chosen.get(task) for task, _, _ in lines}
         notes = [note] + [_GLUE_NOTE] * ("glue" in tasks)
         notes += [
             f"{tables.task_name(task)}: {len(candidates) - 1} more setting(s) "
@@ -206,35 +197,24 @@ def of_the_paper(results, paper):
             for task, candidates in full.items()
             if task in tasks and len(candidates) > 1
         ]
-        rows = [
-            _row(name, metric, chosen.get(task), paper.get(task, {}))
-            for task, metric, name in lines
-        ]
-        if "glue" in tasks:
-            rows[-1][2] = tables.percent(average)
-        are_samples = [
-            chosen[task].run.is_sample for task in tasks if task in chosen
-        ]
-        title = tables.sample_title(title, are_samples)
+        title = tables.sample_title(
+            title, [each.run.is_sample for each in tasks.values() if each]
+        )
         found.append(tables.Table(title, header, rows, notes))
     return found
 
 
-def _row(name, metric, result, paper):
-    theirs = tables.percent(paper.get(metric))
-    ours = ["", theirs, "", "", "", "", ""]
-    if result is not None:
-        found = result.run.result
-        ours = [
-            tables.over_seeds(result, metric),
-            theirs,
-            tables.percent((found.get("majority") or {}).get(metric)),
-            tables.data(result.run),
-            tables.count(found.get("num_train_examples")),
-            tables.count(found.get("num_examples")),
-            tables.path(result.run.path),
-        ]
-    return [name, tables.metric_name(metric.partition("_")[0]), *ours]
+def _ours(result, metric, theirs):
+    found = result.run.result
+    return [
+        tables.over_seeds(result, metric),
+        theirs,
+        tables.percent((found.get("majority") or {}).get(metric)),
+        tables.data(result.run),
+        tables.count(found.get("num_train_examples")),
+        tables.count(found.get("num_examples")),
+        tables.path(result.run.path),
+    ]
 
 
 @dataclasses.dataclass(frozen=True)

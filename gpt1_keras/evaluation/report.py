@@ -156,13 +156,7 @@ def _markdown(sections, directory):
 
 
 def transferred_layers(results, evaluations, directory):
-    """Draw figure 2, left; return a list of its `Picture`, [] without rows.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-        evaluations: list of `comparison.Run` of `evaluate`.
-        directory: pathlib.Path of the report.
-    """
+    """Draw figure 2, left; return a list of its `Picture`, [] without rows."""
     rows = figure2.layer_rows(results, evaluations)
     if not rows:
         return []
@@ -188,13 +182,7 @@ def transferred_layers(results, evaluations, directory):
 
 
 def zero_shot(runs, constants, directory):
-    """Draw figure 2, right; return a list of its `Picture`, [] without rows.
-
-    Args:
-        runs: list of `comparison.Run` of pretraining.
-        constants: dict, see `figure2.zero_shot_rows`.
-        directory: pathlib.Path of the report.
-    """
+    """Draw figure 2, right; return a list of its `Picture`, [] without rows."""
     rows = figure2.zero_shot_rows(runs, constants)
     if not rows:
         return []
@@ -248,13 +236,7 @@ def perplexities(runs, directory):
 
 
 def fine_tuning(results, ablations, directory):
-    """Draw the learning curves of fine-tuning; [] where none is in table 5.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-        ablations: `paper_tables.Ablations` chosen among them.
-        directory: pathlib.Path of the report.
-    """
+    """Draw the learning curves of fine-tuning; [] where none is in table 5."""
     rows = curves.fine_tuning_rows(results)
     drawn = curves.drawn_rows(rows, ablations)
     if not drawn:

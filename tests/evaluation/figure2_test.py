@@ -54,8 +54,7 @@ def test_zero_shot_scores_while_pretraining(tmp_path):
 @pytest.mark.parametrize(
     "wrong, expected",
     [
-        (3, "is 3, not a dict"),
-        ({"sst2": 0.5}, "sst2 has no 'metric'"),
+        ({"sst2": 0.5}, "sst2 has no"),
         *(
             ({"sst2": CONSTANTS["sst2"] | change}, f"sst2.*{expected}")
             for change, expected in (
