@@ -263,9 +263,9 @@ def _damaged(place, expected):
 def _check(found, kinds, place):
     """Refuse values of a wrong kind; None, for unknown, is of every kind."""
     for name, value in found.items():
-        expected, is_right = kinds.get(name, kinds[None])
-        if value is not None and not is_right(value):
-            raise _damaged(place, f"{expected} under {name!r}")
+        kind = kinds.get(name, kinds[None])
+        if value is not None and not _IS[kind](value):
+            raise _damaged(place, f"{kind} under {name!r}")
 
 
 def _is_number(value):
@@ -279,47 +279,51 @@ def _is_text(value):
     return isinstance(value, str) and "\0" not in value
 
 
-def _list_of(is_right):
-    return lambda found: isinstance(found, list) and all(map(is_right, found))
-
-
-def _dict_of(is_right):
-    return lambda found: (
-        isinstance(found, dict)
-        and all(value is None or is_right(value) for value in found.values())
+def _is_dict(value, is_right):
+    return isinstance(value, dict) and all(
+        each is None or is_right(each) for each in value.values()
     )
 
 
-_has_numbers = _dict_of(_is_number)
-_NUMBER = ("a number", _is_number)
-_TEXT = ("a text", _is_text)
-_NUMBERS = ("numbers", _has_numbers)
-# What values other programs and the report rely on must be; None stands for
-# all other names.
+def _is_metrics(value):
+    return _is_dict(value, _is_number)
+
+
+_IS = {
+    "anything": lambda value: True,
+    "a number": _is_number,
+    "a text": _is_text,
+    "metrics": _is_metrics,
+    "metrics of seeds": lambda value: _is_dict(value, _is_metrics),
+    "numbers": lambda value: _is_dict(
+        value, lambda each: _is_number(each) or _is_metrics(each)
+    ),
+    "a list of numbers": lambda value: (
+        isinstance(value, list) and all(map(_is_number, value))
+    ),
+    "a list of texts": lambda value: (
+        isinstance(value, list) and all(map(_is_text, value))
+    ),
+}
+# Kinds of the values that other programs and the report rely on; None stands
+# for all other names.
 _RESULT = {
-    None: ("", lambda value: True),
+    None: "anything",
     **dict.fromkeys(
         ("run", "task", "split", "backbone", "config_sha256")
         + ("preset", "corpus", "attention"),
-        _TEXT,
+        "a text",
     ),
     **dict.fromkeys(
         ("num_examples", "num_train_examples", "num_steps", "seconds")
         + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
         + ("random", "lm_loss_weight", "num_transferred_layers"),
-        _NUMBER,
+        "a number",
     ),
-    **dict.fromkeys(("metrics", "train_metrics", "majority"), _NUMBERS),
-    "paper": (
-        "numbers",
-        _dict_of(lambda value: _is_number(value) or _has_numbers(value)),
-    ),
-    "seeds": ("metrics of each seed", _dict_of(_has_numbers)),
-    "pieces": ("texts", _list_of(_is_text)),
-    "log_probabilities": ("numbers", _list_of(_is_number)),
+    **dict.fromkeys(("metrics", "train_metrics", "majority"), "metrics"),
+    "paper": "numbers",
+    "seeds": "metrics of seeds",
+    "pieces": "a list of texts",
+    "log_probabilities": "a list of numbers",
 }
-_LINE = {
-    None: _NUMBER,
-    "split": _TEXT,
-    "sample": ("a text", lambda value: isinstance(value, str)),
-}
+_LINE = {None: "a number", "split": "a text", "sample": "anything"}

@@ -32,15 +32,17 @@ class Run:
         bindings: `config.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
-        files: dict from a seed, or None for the workdir itself, to a pair of
-            the `result.json` dict and the lines of `metrics.jsonl`.
+        lines: list of dicts, the lines of `metrics.jsonl`.
+        seed_runs: dict from a seed to the `Run` in its `seed_N/`; empty for
+            a single seed.
     """
 
     path: pathlib.Path
     result: dict
     bindings: config_lib.Bindings | None = None
     config: pathlib.Path | None = None
-    files: dict = dataclasses.field(default_factory=dict)
+    lines: list = dataclasses.field(default_factory=list)
+    seed_runs: dict = dataclasses.field(default_factory=dict)
 
     @property
     def kind(self):
@@ -111,11 +113,15 @@ class Run:
     @property
     def seeds(self):
         """{seed: metrics} of the result."""
-        if self.result.get("seeds"):
+        if self.seed_runs:
             return self.result["seeds"]
         if not self.result.get("metrics"):
             return {}
         return {str(self.result.get("seed")): self.result["metrics"]}
+
+    def of_seed(self, seed):
+        """Return the `Run` of one of the seeds, itself if it is single."""
+        return self.seed_runs.get(seed, self)
 
     @property
     def modified(self):
@@ -128,25 +134,6 @@ class Run:
         """Return a dial in `config.gin`, None if it is not of a kind."""
         value = self.bindings and self.bindings.dial(name)
         return value if isinstance(value, kind) else None
-
-    def seed_folder(self, seed):
-        """Return the folder of a seed's own files."""
-        return (
-            self.path / f"seed_{seed}"
-            if seed in (self.result.get("seeds") or {})
-            else self.path
-        )
-
-    def training_metrics(self, seed):
-        """Return a seed's metrics on training examples, {} without any."""
-        return self._files(seed)[0].get("train_metrics") or {}
-
-    def lines(self, seed=None):
-        """Return the lines of `metrics.jsonl`, of a seed where given."""
-        return self._files(seed)[1]
-
-    def _files(self, seed):
-        return self.files.get(seed) or self.files.get(None) or ({}, [])
 
     @property
     def _function(self):
@@ -167,9 +154,9 @@ class Run:
     @functools.cached_property
     def _preset(self):
         """Class and layers of the network, or of the one it began with."""
-        own = [self.seed_folder(seed) for seed in self.seeds] or [self.path]
         source = self.result.get("preset") or self.macro("PRESET", str)
-        places = [folder / "preset" for folder in own]
+        runs = self.seed_runs.values() or [self]
+        places = [run.path / "preset" for run in runs]
         if source:
             places += [pathlib.Path(source), pathlib.Path(source) / "preset"]
         for place in places:
@@ -196,12 +183,19 @@ def read(path):
     Raises:
         InputError: a file in it is damaged.
     """
-    files = {None: _read_files(path)}
-    result = files[None][0]
-    for seed in result.get("seeds") or {}:
-        files[seed] = _read_files(path / f"seed_{seed}")
+    result = results_lib.read(path) or {}
     bindings, config = _read_config(path, result.get("config_sha256"))
-    run = Run(path, result, bindings, config, files)
+    run = Run(
+        path,
+        result,
+        bindings,
+        config,
+        results_lib.read_metrics(path / results_lib.METRICS),
+        {
+            seed: read(path / f"seed_{seed}")
+            for seed in result.get("seeds") or ()
+        },
+    )
     run._preset  # Read now, so that a damaged file is named here.
     return run
 
@@ -244,16 +238,9 @@ def find(folders):
             except errors.InputError as error:
                 unreadable.append((path, str(error)))
                 continue
-            if runs[-1].result.get("seeds"):
+            if runs[-1].seed_runs:
                 names[:] = [n for n in names if not n.startswith("seed_")]
     return runs, unreadable
-
-
-def _read_files(folder):
-    return (
-        results_lib.read(folder) or {},
-        results_lib.read_metrics(folder / results_lib.METRICS),
-    )
 
 
 def _read_config(path, sha256):

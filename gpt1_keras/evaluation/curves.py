@@ -94,7 +94,7 @@ def fine_tuning_rows(results):
         }
         for result in results
         for seed, run in result.run_of_seed.items()
-        for line in run.lines(seed)
+        for line in run.of_seed(seed).lines
         if line.get("split") in _SPLITS and line.get(result.metric) is not None
     ]
 

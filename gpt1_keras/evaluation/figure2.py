@@ -62,7 +62,7 @@ def zero_shot_rows(runs, constants):
                     **baselines,
                     "relative": relative_score(line[name], **baselines),
                 }
-                for line in run.lines()
+                for line in run.lines
                 if line.get("split") == "probes" and line.get(name) is not None
             ]
     return rows
@@ -158,9 +158,10 @@ def _training_accuracies(result, evaluations):
     """Return the training accuracies of the seeds that have one."""
     found = []
     for seed, run in result.run_of_seed.items():
-        value = run.training_metrics(seed).get("accuracy")
+        own = run.of_seed(seed)
+        value = (own.result.get("train_metrics") or {}).get("accuracy")
         if value is None:
-            value = _evaluated(run.seed_folder(seed), evaluations)
+            value = _evaluated(own.path, evaluations)
         if value is not None:
             found.append(value)
     return found

@@ -219,7 +219,7 @@ def perplexities(runs, directory):
     """Draw the learning curves of pretraining; [] without a perplexity."""
     path = curves.plot_perplexities(
         [
-            (str(run.path), plots.LINE_STYLES[run.backbone], run.lines())
+            (str(run.path), plots.LINE_STYLES[run.backbone], run.lines)
             for run in runs
         ],
         directory / "plots/learning_curves.png",

@@ -16,7 +16,7 @@ def pretraining(runs):
     header += ["tokens seen", "perplexity", "per word", "paper"]
     rows = []
     for run in runs:
-        lines = run.lines()
+        lines = run.lines
         held_out = [line for line in lines if line.get("split") == "held_out"]
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
         paper = run.result.get("paper") or {}
@@ -113,7 +113,7 @@ def zero_shot_over_training(run, constants):
     Returns:
         `tables.Table`, None where nothing was scored.
     """
-    lines = [line for line in run.lines() if line.get("split") == "probes"]
+    lines = [line for line in run.lines if line.get("split") == "probes"]
     names = dict.fromkeys(name for line in lines for name in line)
     shown = {
         name: name.split("_", 1)

@@ -133,7 +133,7 @@ def test_seeds_belong_to_the_aggregate_above(tmp_path):
     run = find_one(tmp_path)
     assert run.seeds == {"1": metrics[0], "2": metrics[1]}
     assert run.row == "full"
-    assert run.lines("2") == [{"step": 3}]
+    assert run.of_seed("2").lines == [{"step": 3}]
     # Before the aggregate is written each seed is a run of its own.
     (folder / "result.json").unlink()
     found = find(tmp_path)
@@ -165,7 +165,7 @@ def test_unfinished_pretraining_is_found_by_its_metrics(tmp_path):
     fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
     run = find_one(tmp_path)
     assert (run.kind, run.result, run.num_layers) == ("pretrain", {}, 4)
-    assert run.lines() == [{"step": 1, "loss": 2.0}]
+    assert run.lines == [{"step": 1, "loss": 2.0}]
     assert run.seeds == {}
 
 

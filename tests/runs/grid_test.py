@@ -298,8 +298,8 @@ def test_grid_of_one_ablation(folder, tmp_path, monkeypatch):
     runs, _ = comparison.find([tmp_path])
     (run,) = [run for run in runs if run.kind == "finetune"]
     assert run.path == tmp_path / "no_auxiliary_lm" / "cola"
-    assert run.row == "no_auxiliary_lm" and run.lines()
-    assert not any("lm_loss" in line for line in run.lines())
+    assert run.row == "no_auxiliary_lm" and run.lines
+    assert not any("lm_loss" in line for line in run.lines)
     assert "(sample data)**" in (tmp_path / "table5.md").read_text()
 
 
