@@ -1,21 +1,21 @@
-"""Measure what linear models reach on benchmarks by words alone.
+"""Measure the majority, bag-of-words and word-overlap baselines of benchmarks.
 
 python tools/word_baselines.py --data DIR [--examples N] TASK [TASK ...]
 
   --data DIR     the DATA_DIR of the runs
-  --examples N   train on so many, those that NUM_TRAIN_EXAMPLES = N draws
+  --examples N   train on N examples, the ones that NUM_TRAIN_EXAMPLES = N draws
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
-A peer to hold a network against: what it adds to knowing which words occur.
-Learnt on train by scikit-learn's logistic (of scores, ridge) regression with
-its defaults, measured on dev:
+They show what a network adds to knowing which words occur. Words and overlap
+are features of scikit-learn's logistic regression (for scores, ridge
+regression) with its defaults, trained on train and measured on dev:
 
-  majority  always the same answer
-  words     which words and pairs of neighbours occur (TF-IDF)
-  overlap   of two texts: the shares of words that they have in common
+  majority  the best constant prediction
+  words     TF-IDF of words and pairs of adjacent words
+  overlap   the shares of words that two texts have in common
 
-Prints one row of a table for each task, within seconds up to 10,000
-examples. Exit status: 0 done; 2 wrong arguments or files.
+Prints one row of a table for each task, within seconds for up to 10,000
+examples. Exit status: 0 done; 2 invalid arguments or files.
 """
 
 import argparse
@@ -38,8 +38,8 @@ with console.without_noise():  # tasks import Keras
     from gpt1_keras.tasks import benchmarks
 
 _LEFT_OUT = {
-    "race": "is about choices, which these models do not compare",
-    "story_cloze": "is about choices, which these models do not compare",
+    "race": "is multiple choice, which these models cannot answer",
+    "story_cloze": "is multiple choice, which these models cannot answer",
     "ax": "has no training examples",
 }
 _HEADER = "task metric train dev majority words overlap".split()
@@ -52,7 +52,7 @@ def main(arguments):
         for i, task in enumerate([_task(name) for name in values.tasks]):
             train = task.read(values.data, "train")
             drawn = examples.draw_subset(
-                len(train), values.examples, dial="--examples"
+                len(train), values.examples, name="--examples"
             )
             train = [train[row] for row in drawn]
             cells = _cells(task, train, task.read(values.data, "dev"))
@@ -65,7 +65,7 @@ def main(arguments):
 
 
 def baselines(task, train, dev):
-    """Return the task's metrics on `dev` of each baseline that it has.
+    """Return the metrics of each baseline on `dev`.
 
     Args:
         task: `tasks.task.Task` without choices.
@@ -76,8 +76,8 @@ def baselines(task, train, dev):
         dict from "majority", "words" and, of pairs, "overlap" to what
         `task.measure` returns.
     """
-    guess = task.target.majority(train)
-    found = {"majority": task.measure(dev, [guess] * len(dev))}
+    constant = task.label_space.majority(train)
+    found = {"majority": task.measure(dev, [constant] * len(dev))}
     for name, features in (("words", _words), ("overlap", _overlap)):
         if name == "words" or dev[0].text_pair:
             predictions = _fit(task, *features(train, dev), train)
@@ -109,15 +109,15 @@ def _shares(first, second):
 def _fit(task, features, dev_features, train):
     from sklearn import linear_model
 
-    labels = [task.target.value(example) for example in train]
-    if task.target.score_range:
+    labels = [task.label_space.value(example) for example in train]
+    if task.label_space.score_range:
         model = linear_model.Ridge()
     elif len(set(labels)) > 1:
         model = linear_model.LogisticRegression(max_iter=1000)
     else:
         raise InputError(
             f"{task.name}: all {len(labels)} training examples have the same"
-            " label: take more of them with --examples"
+            " label: use more of them with --examples"
         )
     return model.fit(features, labels).predict(dev_features)
 

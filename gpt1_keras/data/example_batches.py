@@ -1,9 +1,8 @@
-"""Batches of encoded examples, few lengths, a pure function of the step.
+"""Batches of encoded examples; each is a pure function of the step.
 
 A batch is what `EncodedExamples.batch` returns, for training with `labels`
-`[B, ...]`.
-Sequences of about one length stand together, so that little is padding; `T`
-is one of a few bucket lengths, so that few shapes are compiled.
+`[B, ...]`. Sequences of similar length share a batch to reduce padding, and
+`T` is one of a few bucket lengths so that few shapes are compiled.
 """
 
 import numpy as np
@@ -16,15 +15,15 @@ BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
 class TrainingOrder:
-    """Which examples a step learns from: call with the step (int from 0).
+    """The examples of each training step: call with the step (int from 0).
 
-    Every epoch is a new random order, of which the incomplete last batch is
-    dropped. Within pools of `pool_batches` batches examples are sorted by
-    length, and then the batches of the epoch are shuffled. A pool of one
-    batch is the paper's plain random order.
+    Every epoch has a new random order; its incomplete last batch is dropped.
+    Within pools of `pool_batches` batches, examples are sorted by length; then
+    the batches of the epoch are shuffled. A pool of one batch is the paper's
+    plain random order.
 
     Args:
-        lengths: int array `[N]`, about how long each example is.
+        lengths: int array `[N]`, the approximate length of each example.
         batch_size: int, `B`.
         seed: int.
         pool_batches: int.
@@ -49,16 +48,17 @@ class TrainingOrder:
         self._batch_size = batch_size
         self._seed = seed
         self._pool = pool_batches * batch_size
-        self._epoch = None
+        self._epoch = (None, None)
         self.steps_per_epoch = len(lengths) // batch_size
 
     def __call__(self, step):
         epoch, place = divmod(int(step), self.steps_per_epoch)
-        known = self._epoch
-        if known is None or known[0] != epoch:
-            known = (epoch, self._draw(epoch))
-            self._epoch = known
-        return known[1][place]
+        # One assignment, because tf.data calls this from several threads.
+        known, batches = self._epoch
+        if known != epoch:
+            batches = self._draw(epoch)
+            self._epoch = (epoch, batches)
+        return batches[place]
 
     def _draw(self, epoch):
         """Return the examples of each batch of an epoch, `[steps, B]`."""
@@ -75,21 +75,21 @@ class TrainingOrder:
 
 
 class TrainingExamples:
-    """Training batches: call with a step.
+    """Training batches: call with the step (int from 0, unbounded).
 
     Args:
         encoded: `EncodedExamples`.
         labels: array `[N, ...]`.
         batch_size: int, `B`.
-        seed: int, the order of the data.
-        bucket_lengths: ints, the values `T` may have; the longest sequence
-            may also be itself.
+        seed: int, for the order of the examples.
+        bucket_lengths: ints, the possible values of `T`; a batch of longer
+            sequences is as long as its longest.
         pool_batches: int, see `TrainingOrder`.
 
     Attributes:
         batch_size: int.
         num_examples: int. Examples trained on.
-        num_cut: int. Of so many something was cut; None: not known.
+        num_cut: int. Number of truncated examples.
         steps_per_epoch: int.
         tokens_per_step: float, on average.
 
@@ -115,7 +115,7 @@ class TrainingExamples:
         )
         self._encoded = encoded
         self._labels = np.asarray(labels)
-        self._bucket_lengths = np.array(sorted(bucket_lengths))
+        self._bucket_lengths = bucket_lengths
         self.batch_size = batch_size
         self.num_examples = len(encoded)
         self.num_cut = encoded.num_cut
@@ -124,7 +124,7 @@ class TrainingExamples:
 
     @property
     def spec(self):
-        """Name -> (shape, dtype) of the arrays; None: it varies."""
+        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
         return self._encoded.spec(self.batch_size) | {
             "labels": (
                 (self.batch_size, *self._labels.shape[1:]),
@@ -133,7 +133,6 @@ class TrainingExamples:
         }
 
     def __call__(self, step):
-        """Return the batch of `step` (int from 0, without end)."""
         rows = self._order(step)
         batch = _pad(self._encoded, rows, self._bucket_lengths)
         return {**batch, "labels": self._labels[rows]}
@@ -143,11 +142,11 @@ class ScoredExamples:
     """Every example once, for `predict`: `len` batches, call with 0 .. len-1.
 
     The longest come first, so that a lack of memory shows at once. The last
-    batch is filled up with its first example; `restore` drops these and
-    brings results into the order of the examples.
+    batch is padded with its first example; `restore` drops these rows and
+    puts results in the order of the examples.
 
     Args:
-        encoded: `EncodedExamples`, or anything with its `lengths`, `batch`
+        encoded: `EncodedExamples`, or any object with its `lengths`, `batch`
             and `spec`.
         batch_size: int, `B`.
         bucket_lengths: ints, as in `TrainingExamples`.
@@ -155,20 +154,19 @@ class ScoredExamples:
 
     def __init__(self, encoded, *, batch_size, bucket_lengths):
         self._encoded = encoded
-        self._bucket_lengths = np.array(sorted(bucket_lengths))
+        self._bucket_lengths = bucket_lengths
         self._order = np.argsort(-encoded.lengths, kind="stable")
         self.batch_size = batch_size
 
     @property
     def spec(self):
-        """Name -> (shape, dtype) of the arrays; None: it varies."""
+        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
         return self._encoded.spec(self.batch_size)
 
     def __len__(self):
         return -(-len(self._order) // self.batch_size)
 
     def __call__(self, step):
-        """Return batch `step` (int in 0 .. len-1)."""
         first = int(step) * self.batch_size
         rows = self._order[first : first + self.batch_size]
         missing = self.batch_size - len(rows)
@@ -176,7 +174,7 @@ class ScoredExamples:
         return _pad(self._encoded, rows, self._bucket_lengths)
 
     def restore(self, results):
-        """Return `results` `[len * B, ...]` as `[N, ...]`, example by example.
+        """Return `results` `[len * B, ...]` as `[N, ...]`, by example.
 
         Args:
             results: array, the concatenated results of all batches.
@@ -188,8 +186,5 @@ class ScoredExamples:
 
 def _pad(encoded, rows, bucket_lengths):
     longest = int(encoded.lengths[rows].max())
-    place = np.searchsorted(bucket_lengths, longest)
-    length = longest
-    if place < len(bucket_lengths):
-        length = int(bucket_lengths[place])
-    return encoded.batch(rows, length)
+    fitting = [length for length in bucket_lengths if length >= longest]
+    return encoded.batch(rows, min(fitting, default=longest))

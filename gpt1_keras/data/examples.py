@@ -1,4 +1,4 @@
-"""One row of a benchmark, whatever file it came from."""
+"""Labelled examples of a benchmark, as texts and as token ids."""
 
 import copy
 import dataclasses
@@ -11,22 +11,19 @@ from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras.data import transforms
 
-# -----------------------------------------------------------------------------
-# One row of a benchmark, whatever file it came from.
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Example:
-    """Text with a label.
+    """One example of a benchmark, whatever file it came from.
 
     Attributes:
         text: sentence, premise, first sentence, document or story.
         text_pair: hypothesis, second sentence or question; "" without one.
         choices: tuple of str, the answers to choose from; () elsewhere.
-        label: what is to be predicted: a word of the task's labels, the index
-            of the right choice, or a score; None where it is not known.
+        label: a class name of the task, the index of the right choice or a
+            score; None if unknown.
         group: part of the benchmark that is also reported on its own, such
-            as "middle" or "mismatched"; "" without parts.
+            as "middle" or "mismatched"; "" without groups.
     """
 
     text: str
@@ -44,26 +41,22 @@ def sha256(examples):
     return digest.hexdigest()
 
 
-# -----------------------------------------------------------------------------
-# Some of the rows of a benchmark, drawn at random.
-
-
 def draw_subset(size, count, *, name):
-    """Return the numbers of the drawn rows, rising, the same on every call.
+    """Return the indices of a random subset, ascending, always the same.
 
-    Files stand in an order that means something: RACE has its middle schools
-    before its high schools, CoLA source after source.
+    Files are ordered: RACE has its middle schools before its high schools,
+    CoLA source after source.
 
     Args:
-        size: int. Rows there are.
-        count: int or None. Rows to draw; None or too many: all.
+        size: int. Number of rows.
+        count: int or None. Rows to draw; None, or more than `size`: all.
         name: str, what `count` is called, for the message.
 
     Returns:
         int array `[min(size, count)]`.
 
     Raises:
-        InputError: `count` is not a whole number above 0.
+        InputError: `count` is not a positive whole number.
     """
     checks.check(name, count, checks.Count | None)
     if count is None:
@@ -71,15 +64,11 @@ def draw_subset(size, count, *, name):
     return np.sort(np.random.default_rng(0).permutation(size)[:count])
 
 
-# -----------------------------------------------------------------------------
-# Examples as ids, ready for their transform.
-
-
 class EncodedExamples:
-    """The ids of labelled or unlabelled examples.
+    """The token ids of examples, ready for their transform.
 
-    Each different text is encoded and kept once, as benchmarks repeat their
-    documents and premises; sequences are made when a batch needs them.
+    Every distinct text is encoded and stored once, because benchmarks repeat
+    their documents and premises. Sequences are built when a batch needs them.
 
     Args:
         examples: list of `Example`.
@@ -92,8 +81,7 @@ class EncodedExamples:
         lengths: int array `[N]`, the longest candidate of each example.
         num_tokens: int array `[N]`, tokens of all its candidates.
         num_candidates: int, `C`.
-        num_cut: int. Examples of all those encoded of which something had
-            to be cut.
+        num_cut: int. Number of truncated examples.
     """
 
     def __init__(
@@ -103,15 +91,16 @@ class EncodedExamples:
         self._transform = transform
         self._max_sequence_length = max_sequence_length
         self._ids = _encode(examples, tokenizer, name)
-        sizes = [self._sizes(i) for i in range(len(examples))]
-        sizes = np.array(sizes, "int64").reshape(-1, 4)
+        sizes = np.array(
+            [self._sizes(i) for i in range(len(examples))], "int64"
+        ).reshape(-1, 4)
         self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
         self.num_candidates = int(sizes[:, 2].max(initial=1))
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))
         if self.num_cut:
             logging.warning(
-                "%s: of %s of %s examples something was cut to fit into %d "
-                "positions, %s tokens in all; example %s is the first",
+                "%s: %s of %s examples were truncated to %d positions, by %s "
+                "tokens in all; example %s is the first",
                 name,
                 f"{self.num_cut:,}",
                 f"{len(self):,}",
@@ -124,7 +113,7 @@ class EncodedExamples:
         return len(self._ids)
 
     def part(self, rows):
-        """Return the examples of `rows` (ints), encoded already."""
+        """Return the examples `rows` (ints) without encoding them again."""
         found = copy.copy(self)
         found._ids = [self._ids[row] for row in rows]
         found.lengths = self.lengths[rows]
@@ -156,9 +145,9 @@ class EncodedExamples:
         )
 
     def _sizes(self, index):
-        sequences = self._sequences(index)
-        lengths = [len(ids) for ids in sequences.candidates]
-        return max(lengths), sum(lengths), len(lengths), sequences.num_cut
+        candidates, num_cut = self._sequences(index)
+        lengths = list(map(len, candidates))
+        return max(lengths), sum(lengths), len(lengths), num_cut
 
 
 def _encode(examples, tokenizer, name):
@@ -170,14 +159,8 @@ def _encode(examples, tokenizer, name):
         return known[text]
 
     ids = []
-    with console.bar(f"{name}: text to ids", len(examples)) as advance:
+    with console.bar(f"{name}: encoding", len(examples)) as advance:
         for example in examples:
-            ids.append(
-                transforms.ExampleIds(
-                    encode(example.text),
-                    encode(example.text_pair) if example.text_pair else (),
-                    tuple(encode(choice) for choice in example.choices),
-                )
-            )
+            ids.append(transforms.ExampleIds.of(example, encode))
             advance(1)
     return ids

@@ -1,13 +1,15 @@
-"""Prefixes with all their continuations in one row: the prefix is read once.
+"""Packed candidates: continuations of a shared prefix in one row.
+
+The prefix is computed once. For a prefix and two continuations:
 
     prefix         7 8          branch 0
     continuations  5 | 6 9      branches 1 and 2
 
     token_ids      7 8 5 6 9 0
-    position_ids   0 1 2 2 3 0      each branch goes on behind the prefix
+    position_ids   0 1 2 2 3 0      each branch continues the prefix
     branch         0 0 1 2 2 -1     -1: padding
-    predictor      0 0 1 1 3 0      from where each token is predicted
-    token_weights  0 0 1 1 1 0      the tokens that are scored
+    predictor      0 0 1 1 3 0      the position that predicts each token
+    token_weights  0 0 1 1 1 0      the scored tokens
 
 A token sees the prefix and its own branch (`models.shared_prefix`).
 """
@@ -16,31 +18,29 @@ import typing
 
 import numpy as np
 
-# -----------------------------------------------------------------------------
-# Texts that go on in several ways, for a language model to compare.
+NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
 
 
 class Continuation(typing.NamedTuple):
-    """One way to go on.
+    """One way to continue a prefix.
 
     Attributes:
-        ids: list of ids that follow the prefix.
-        num_context: int. So many of the first of them are only read, not
-            scored.
+        ids: list of ids.
+        num_context: int. This many of the first ids are read, not scored.
     """
 
     ids: list
     num_context: int = 0
 
 
-class Item(typing.NamedTuple):
-    """A prefix and its continuations.
+class Candidates(typing.NamedTuple):
+    """A shared prefix and the continuations to compare.
 
     Attributes:
-        prefix: list of ids, at least one: the first token of a text has
-            nothing before it that could predict it.
+        prefix: list of ids, at least one, because the first token of a text
+            is predicted from nothing.
         continuations: tuple of `Continuation`.
-        num_cut: int, tokens before the prefix that had no room.
+        num_cut: int, tokens removed before the prefix by truncation.
     """
 
     prefix: list
@@ -49,12 +49,12 @@ class Item(typing.NamedTuple):
 
 
 class Scores(typing.NamedTuple):
-    """What a language model says of an `Item`; arrays `[C]`.
+    """A language model's scores of `Candidates`; arrays `[C]`.
 
     Attributes:
         log_probability: float64, the sum over the scored tokens.
-        num_tokens: int, how many were scored.
-        is_likeliest: bool, whether every scored token was the likeliest.
+        num_tokens: int, the number of scored tokens.
+        is_likeliest: bool, whether every scored token was the likeliest one.
     """
 
     log_probability: typing.Any
@@ -62,41 +62,39 @@ class Scores(typing.NamedTuple):
     is_likeliest: typing.Any
 
 
-# -----------------------------------------------------------------------------
-# Prefixes with all their continuations in one row: the prefix is read once.
-
-NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
-
-
-class PackedItems:
-    """Items as rows, in the form that `example_batches.ScoredExamples` takes.
+class PackedCandidates:
+    """Candidates as rows, in the form that `ScoredExamples` takes.
 
     Args:
-        items: list of `N` `packing.Item`.
+        candidates: list of `N` `Candidates`.
         share_prefix: bool. False gives every continuation a row of its own,
-            for networks that cannot branch.
+            for networks without branches.
 
     Attributes:
         lengths: int array `[rows]`, tokens of each row.
         num_branches: int, `K`: the most continuations of a row.
     """
 
-    def __init__(self, items, *, share_prefix=True):
-        self._items = items
-        self._places = [
-            places
-            for i, item in enumerate(items)
-            for places in _rows_of(i, len(item.continuations), share_prefix)
-        ]
-        self.num_branches = max(
-            (len(places) for places in self._places), default=1
-        )
+    def __init__(self, candidates, *, share_prefix=True):
+        self._candidates = candidates
+        # Of each row: which of the candidates, and which continuations.
+        self._rows = []
+        for i, each in enumerate(candidates):
+            numbers = range(len(each.continuations))
+            parts = [numbers] if share_prefix else [[j] for j in numbers]
+            self._rows += [(i, list(part)) for part in parts]
+        self.num_branches = max((len(js) for _, js in self._rows), default=1)
         self.lengths = np.array(
-            [self._length(places) for places in self._places], "int64"
+            [
+                len(candidates[i].prefix)
+                + sum(len(candidates[i].continuations[j].ids) for j in js)
+                for i, js in self._rows
+            ],
+            "int64",
         )
 
     def __len__(self):
-        return len(self._places)
+        return len(self._rows)
 
     def spec(self, batch_size):
         """Name -> (shape, dtype) of the arrays of a batch."""
@@ -110,66 +108,53 @@ class PackedItems:
 
     def batch(self, rows, length):
         """Return the arrays `[B, T]` of some rows, padded to `length`."""
-        shape = (len(rows), length)
-        arrays = {name: np.zeros(shape, "int32") for name in NAMES}
-        arrays["token_weights"] = np.zeros(shape, "float32")
+        arrays = {
+            name: np.zeros((len(rows), length), dtype)
+            for name, (_, dtype) in self.spec(len(rows)).items()
+        }
         arrays["branch"][:] = -1
-        for row, place in enumerate(rows):
-            self._fill({n: a[row] for n, a in arrays.items()}, place)
+        for i, row in enumerate(rows):
+            self._fill({n: array[i] for n, array in arrays.items()}, row)
         return arrays
 
     def scores(self, log_probability, num_tokens, num_likeliest):
-        """Gather what was computed row by row.
+        """Return the scores of rows as those of their candidates.
 
         Args:
             log_probability, num_tokens, num_likeliest: arrays `[rows, K]`,
                 sums over the scored tokens of each branch.
 
         Returns:
-            list of `N` `packing.Scores`.
+            list of `N` `Scores`.
         """
+        # [rows, K, 3]
+        sums = np.stack([log_probability, num_tokens, num_likeliest], axis=-1)
         found = [
-            [np.zeros(len(item.continuations)) for _ in range(3)]
-            for item in self._items
+            np.zeros((len(each.continuations), 3)) for each in self._candidates
         ]
-        for row, places in enumerate(self._places):
-            for k, (i, j) in enumerate(places):
-                found[i][0][j] = log_probability[row, k]
-                found[i][1][j] = num_tokens[row, k]
-                found[i][2][j] = num_likeliest[row, k]
+        for (i, js), row in zip(self._rows, sums, strict=True):
+            found[i][js] = row[: len(js)]
         return [
             Scores(total, np.rint(count).astype("int64"), likeliest >= count)
-            for total, count, likeliest in found
+            for total, count, likeliest in (each.T for each in found)
         ]
 
-    def _length(self, places):
-        item = self._items[places[0][0]]
-        return len(item.prefix) + sum(
-            len(item.continuations[j].ids) for _, j in places
-        )
-
-    def _fill(self, row, place):
-        places = self._places[place]
-        item = self._items[places[0][0]]
-        start = len(item.prefix)
-        row["token_ids"][:start] = item.prefix
-        row["position_ids"][:start] = np.arange(start)
-        row["branch"][:start] = 0
+    def _fill(self, arrays, row):
+        index, numbers = self._rows[row]
+        prefix, continuations, _ = self._candidates[index]
+        start = len(prefix)
+        arrays["token_ids"][:start] = prefix
+        arrays["position_ids"][:start] = np.arange(start)
+        arrays["branch"][:start] = 0
         at = start
-        for k, (_, j) in enumerate(places, start=1):
-            ids, num_context = item.continuations[j]
+        for k, j in enumerate(numbers, start=1):
+            ids, num_context = continuations[j]
             end = at + len(ids)
-            row["token_ids"][at:end] = ids
-            row["position_ids"][at:end] = start + np.arange(len(ids))
-            row["branch"][at:end] = k
-            row["predictor"][at:end] = np.arange(at - 1, end - 1)
+            arrays["token_ids"][at:end] = ids
+            arrays["position_ids"][at:end] = start + np.arange(len(ids))
+            arrays["branch"][at:end] = k
+            arrays["predictor"][at:end] = np.arange(at - 1, end - 1)
             if len(ids):
-                row["predictor"][at] = start - 1
-            row["token_weights"][at + num_context : end] = 1.0
+                arrays["predictor"][at] = start - 1
+            arrays["token_weights"][at + num_context : end] = 1.0
             at = end
-
-
-def _rows_of(index, count, share_prefix):
-    """Return the (item, continuation) pairs of each row of an item."""
-    pairs = [(index, j) for j in range(count)]
-    return [pairs] if share_prefix else [[pair] for pair in pairs]

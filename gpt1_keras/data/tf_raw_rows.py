@@ -12,19 +12,19 @@ from gpt1_keras.text import tf_tokenizer
 _NO_END = np.iinfo(np.int64).max
 _PARALLEL_CALLS = 2
 _PREFETCHED_BATCHES = 4
-_STEPS_AT_ONCE = 32  # whose texts go through the tokenizer together
+_STEPS_AT_ONCE = 32  # whose texts are tokenized in one call
 _NUM_FREQUENT = 50_000
-# Examples that are encoded beforehand, to know the tokens of a character.
+# Examples encoded beforehand, to measure the tokens per character.
 _NUM_MEASURED = 200
 
 
 class RawTrainingExamples:
-    """Batches of a step as `example_batches.TrainingExamples` has them.
+    """`example_batches.TrainingExamples` that tokenize while training.
 
-    The texts of many steps at once go through `text.tf_tokenizer`, each step's
-    ids then through `tf_transforms`, in a tf.data chain ahead of the model.
-    Which examples a batch holds is decided by their lengths in characters, so
-    it is another order than that of encoded examples.
+    A tf.data chain ahead of the model passes the texts of many steps at once
+    through `text.tf_tokenizer`, then the ids of each step through
+    `tf_transforms`. Batches are composed by lengths in characters, so the
+    order differs from that of encoded examples.
 
     Args:
         examples: list of Example.
@@ -32,13 +32,13 @@ class RawTrainingExamples:
         tokenizer: `text.tokenizer.Tokenizer`.
         transform: str, name of a function of `tf_transforms`.
         max_sequence_length: int. Longest sequence `T`.
-        batch_size, seed, bucket_lengths, pool_batches: as of
+        batch_size, seed, bucket_lengths, pool_batches: see
             `TrainingExamples`.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: ints.
-        num_cut: None: what is cut on the way is not counted.
-        tokens_per_step: float, about so many on average.
+        num_cut: None: truncated examples are not counted.
+        tokens_per_step: float, the estimated average.
     """
 
     def __init__(
@@ -64,7 +64,11 @@ class RawTrainingExamples:
             self._tokenizer = tf_tokenizer.GraphTokenizer(
                 tokenizer,
                 tf_tokenizer.frequent_pieces(
-                    (text for e in examples for text in _texts(e)),
+                    (
+                        text
+                        for e in examples
+                        for text in (e.text, e.text_pair, *e.choices)
+                    ),
                     _NUM_FREQUENT,
                 ),
             )
@@ -95,11 +99,11 @@ class RawTrainingExamples:
         )
 
     def dataset(self, *, first_step=0, num_steps):
-        """Return the batches of consecutive steps, as `loaders.dataset`.
+        """Return the batches of consecutive steps as a `tf.data.Dataset`.
 
         Args:
-            first_step: int, where a resumed run goes on.
-            num_steps: int; None goes on without end.
+            first_step: int, the step at which a resumed run continues.
+            num_steps: int; None: unbounded.
         """
         end = _NO_END if num_steps is None else first_step + num_steps
         batches = (
@@ -108,7 +112,7 @@ class RawTrainingExamples:
             .map(self._read, _PARALLEL_CALLS, deterministic=True)
             .map(self._encode_all, _PARALLEL_CALLS, deterministic=True)
             .prefetch(1)
-            .flat_map(self._cut)
+            .flat_map(self._split_steps)
             .map(self._batch, _PARALLEL_CALLS, deterministic=True)
         )
         if num_steps is not None:
@@ -140,11 +144,11 @@ class RawTrainingExamples:
         )
 
     def _encode_all(self, text, text_pair, choices, labels):
-        """Strings to ragged ids; a call costs much, whatever their number."""
+        """Strings to ragged ids; a call is costly, whatever their number."""
         return (*map(self._encode, (text, text_pair, choices)), labels)
 
-    def _cut(self, text, text_pair, choices, labels):
-        """Ids of `G` steps to a Dataset of those of each."""
+    def _split_steps(self, text, text_pair, choices, labels):
+        """Ids of `G` steps to a Dataset of the ids of each."""
 
         def part(index):
             return tuple(
@@ -170,7 +174,7 @@ class RawTrainingExamples:
             max_sequence_length=self._max_sequence_length,
         )
         longest = tf.shape(candidates.token_ids)[-1]
-        # The shortest bucket that holds all, or as long as the longest is.
+        # The shortest bucket that fits, or else the longest sequence.
         fitting = tf.constant(self._bucket_lengths)
         fitting = tf.boolean_mask(fitting, fitting >= longest)
         length = tf.concat([fitting, longest[None]], axis=0)[0]
@@ -192,16 +196,12 @@ class RawTrainingExamples:
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):
-        """Strings `[N]` -> ragged ids `[N, (ids)]`; its graph is made once."""
+        """Strings `[N]` -> ragged ids `[N, (ids)]`; traced once."""
         return self._tokenizer(texts, limit=self._max_sequence_length)
 
 
-def _texts(example):
-    return [example.text, example.text_pair, *example.choices]
-
-
 def _num_characters(example):
-    """Return about how long the longest candidate is."""
+    """Return the approximate length of the longest candidate."""
     return (
         len(example.text)
         + len(example.text_pair)

@@ -1,4 +1,4 @@
-"""`data.transforms` as TensorFlow graphs: ids to candidate sequences.
+"""`data.transforms` as TensorFlow graphs.
 
 Every transform is a function
 
@@ -6,7 +6,7 @@ Every transform is a function
         -> Candidates
 
 of ragged ids `text` and `text_pair` `[B, (ids)]`; `choices` is a `Choices`.
-See `data.transforms` for what goes where and what is cut.
+See `data.transforms` for the sequences and their truncation.
 """
 
 import typing
@@ -42,7 +42,7 @@ class Candidates(typing.NamedTuple):
     Attributes:
         token_ids: int32 `[B, C, T]`, padded with 0 to the longest.
         extract_position: int32 `[B, C]`.
-        is_cut: bool `[B]`. Whether something did not fit.
+        is_cut: bool `[B]`. Whether the example was truncated.
     """
 
     token_ids: tf.Tensor
@@ -52,23 +52,23 @@ class Candidates(typing.NamedTuple):
 
 def classification(text, *, special_ids, max_sequence_length, **_):
     """`s text e`"""
-    kept = _cut(text, max_sequence_length - 2)
+    kept = _truncate(text, max_sequence_length - 2)
     rows = [_join([special_ids.start], kept, [special_ids.extract])]
     return _candidates(rows, _length(text) > _length(kept))
 
 
 def entailment(text, text_pair, *, special_ids, max_sequence_length, **_):
     """`s text $ text_pair e`"""
-    text, text_pair, is_cut = _cut_pair(text, text_pair, max_sequence_length)
-    return _candidates([_pair(text, text_pair, special_ids)], is_cut)
+    pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
+    return _candidates([_join_pair(*pair, special_ids)], is_cut)
 
 
 def similarity(text, text_pair, *, special_ids, max_sequence_length, **_):
     """`s text $ text_pair e` and `s text_pair $ text e`"""
-    text, text_pair, is_cut = _cut_pair(text, text_pair, max_sequence_length)
+    pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
     both = [
-        _pair(text, text_pair, special_ids),
-        _pair(text_pair, text, special_ids),
+        _join_pair(*pair, special_ids),
+        _join_pair(*pair[::-1], special_ids),
     ]
     return _candidates(both, is_cut)
 
@@ -78,14 +78,14 @@ def multiple_choice(
 ):
     """`s text text_pair $ choice e` for each choice."""
     flat, num_choices = choices
-    kept = _cut(flat, max_sequence_length // 2 - 2)
+    kept = _truncate(flat, max_sequence_length // 2 - 2)
     # [B * C] -> [B, C] -> [B]
     longest = tf.reduce_max(
         tf.reshape(_length(kept), [-1, num_choices]), axis=1
     )
     room = max_sequence_length - _NUM_SPECIAL - longest
-    question = _cut(text_pair, room)
-    document = _cut(text, room - _length(question))
+    question = _truncate(text_pair, room)
+    document = _truncate(text, room - _length(question))
     is_cut = (
         (_length(question) < _length(text_pair))
         | (_length(document) < _length(text))
@@ -94,12 +94,11 @@ def multiple_choice(
         )
     )
     # [B, (ids)] -> [B * C, (ids)]
-    context = tf.concat([document, question], axis=1)
     context = tf.gather(
-        context, tf.repeat(tf.range(tf.shape(longest)[0]), num_choices)
+        tf.concat([document, question], axis=1),
+        tf.repeat(tf.range(tf.shape(longest)[0]), num_choices),
     )
-    rows = _pair(context, kept, special_ids)
-    token_ids, position = _dense(rows)
+    token_ids, position = _dense(_join_pair(context, kept, special_ids))
     shape = [-1, num_choices]
     return Candidates(
         tf.reshape(token_ids, [*shape, tf.shape(token_ids)[-1]]),
@@ -123,13 +122,13 @@ def _candidates(rows, is_cut):
 
 def _dense(rows):
     token_ids = rows.to_tensor(0)
-    # An empty batch has a position, too: networks cannot do without.
+    # Networks need a position even in an empty batch.
     missing = tf.maximum(1 - tf.shape(token_ids)[1], 0)
     token_ids = tf.pad(token_ids, [[0, 0], [0, missing]])
     return token_ids, _length(rows) - 1
 
 
-def _pair(text, text_pair, special_ids):
+def _join_pair(text, text_pair, special_ids):
     return _join(
         [special_ids.start],
         text,
@@ -151,14 +150,14 @@ def _join(*parts):
     return tf.concat(parts, axis=1)
 
 
-def _cut_pair(text, text_pair, max_sequence_length):
+def _truncate_pair(text, text_pair, max_sequence_length):
     limit = max_sequence_length // 2 - 2
-    cut = [_cut(text, limit), _cut(text_pair, limit)]
-    is_cut = _length(text) > _length(cut[0])
-    return *cut, is_cut | (_length(text_pair) > _length(cut[1]))
+    kept = _truncate(text, limit), _truncate(text_pair, limit)
+    is_cut = _length(text) > _length(kept[0])
+    return kept, is_cut | (_length(text_pair) > _length(kept[1]))
 
 
-def _cut(ids, limit):
+def _truncate(ids, limit):
     """Keep the first `limit` ids of each row: an int, or ints `[B]`."""
     limit = tf.maximum(tf.cast(limit, tf.int32), 0)
     place = tf.ragged.range(_length(ids))

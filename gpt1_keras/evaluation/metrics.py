@@ -1,10 +1,10 @@
-"""Metrics of the benchmarks.
+"""Metrics of the benchmarks, and agreement between two computations.
 
-All have one interface: `(targets, predictions) -> dict[str, float]` with
-arrays `[N]`, values from -1 or 0 to 1. The first key is the metric of the
-paper's tables, the second the other one of GLUE's pair. Where a metric is not
-defined (one class or one value everywhere, predictions that are no numbers) it
-is 0, as for a guess.
+All metrics have one interface: `(targets, predictions) -> dict[str, float]`
+with arrays `[N]`, values from -1 or 0 to 1. The first key is the metric of the
+paper's tables, the second the other one of GLUE's pair. Where a metric is
+undefined (a single class or value, predictions that are not finite) it is 0,
+as for a constant prediction.
 """
 
 import difflib
@@ -14,18 +14,37 @@ import numpy as np
 import sklearn.metrics
 from scipy import stats
 
-# -----------------------------------------------------------------------------
-# Metrics of the benchmarks.
+
+def by_group(metric, groups, *arrays):
+    """Return `metric` of all examples, then of each group.
+
+    Args:
+        metric: function from arrays `[N, ...]` to dict from name to number.
+        groups: list of `N` str.
+        *arrays: arrays `[N, ...]`, the arguments of `metric`.
+
+    Returns:
+        dict of the metric's names, and of `{name}_{group}` if there are
+        several groups, in the order of the examples.
+    """
+    found = dict(metric(*arrays))
+    names = list(dict.fromkeys(groups))
+    if len(names) > 1:
+        groups = np.array(groups)
+        for name in names:
+            part = metric(*(array[groups == name] for array in arrays))
+            found |= {f"{key}_{name}": value for key, value in part.items()}
+    return found
 
 
 def accuracy(targets, predictions):
-    """Share of right predictions, of classes or choices."""
+    """Return the share of correct predictions of classes or choices."""
     targets, predictions = _arrays(targets, predictions)
     return {"accuracy": float(np.mean(targets == predictions))}
 
 
 def f1_and_accuracy(targets, predictions):
-    """F1 of class 1 among the classes 0 and 1 (MRPC, QQP)."""
+    """Return F1 of class 1 among the classes 0 and 1 (MRPC, QQP)."""
     f1 = sklearn.metrics.f1_score(
         *_arrays(targets, predictions), average="binary", zero_division=0.0
     )
@@ -33,7 +52,7 @@ def f1_and_accuracy(targets, predictions):
 
 
 def matthews_and_accuracy(targets, predictions):
-    """Matthews correlation of the classes 0 and 1 (CoLA)."""
+    """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
     targets, predictions = _arrays(targets, predictions)
     found = 0.0
     if not (_is_constant(targets) or _is_constant(predictions)):
@@ -42,7 +61,7 @@ def matthews_and_accuracy(targets, predictions):
 
 
 def pearson_and_spearman(targets, predictions):
-    """Correlations of scores and of their ranks (STS-B)."""
+    """Return the correlations of scores and of their ranks (STS-B)."""
     targets, predictions = _arrays(targets, predictions)
     return {
         "pearson": _correlation(stats.pearsonr, targets, predictions),
@@ -51,10 +70,10 @@ def pearson_and_spearman(targets, predictions):
 
 
 def area_under_curve(targets, scores):
-    """Area under the ROC curve of scores for the classes 0 and 1.
+    """Return the area under the ROC curve of scores for the classes 0 and 1.
 
     The share of pairs of the two classes in which class 1 has the higher
-    score; 0.5, as for a guess, where there is one class only.
+    score; 0.5 if there is only one class.
     """
     targets, scores = _arrays(targets, scores)
     found = 0.5
@@ -64,52 +83,50 @@ def area_under_curve(targets, scores):
 
 
 def matthews_threshold(targets, scores):
-    """Choose the threshold with the best Matthews correlation.
+    """Choose the threshold with the highest Matthews correlation.
 
     Class 1 is predicted where `score >= threshold`. Thresholds lie halfway
     between neighbouring scores, so that rounding moves no example across; of
-    equally good ones it is the lowest.
+    equally good ones the lowest is chosen.
 
     Args:
         targets: array `[N]` of 0 and 1.
         scores: array `[N]`, finite.
 
     Returns:
-        float, the threshold, and float, the correlation with it. Where none
-        is above 0 (as where there is one class), 1 below the lowest score,
-        so that class 1 is predicted always, and 0.
+        float, the threshold, and float, its correlation. If none is above 0
+        (as with a single class), 1 below the lowest score, so that class 1 is
+        always predicted, and 0.
     """
     targets, scores = _arrays(targets, scores)
     order = np.argsort(scores, kind="stable")
     scores, ones = scores[order], (targets[order] == 1).astype("int64")
-    # Of a threshold below scores[i]: what is predicted 0 are the first i.
+    # A threshold at scores[i] predicts 0 for the first i examples.
     below = np.flatnonzero(scores[1:] > scores[:-1]) + 1
     if not below.size or _is_constant(ones):
         return float(scores[0]) - 1.0, 0.0
     num, num_ones = len(ones), ones.sum()
-    false_zeros = np.cumsum(ones)[below - 1]
-    true_zeros = below - false_zeros
-    true_ones = num_ones - false_zeros
-    false_ones = num - below - true_ones
-    product = true_ones * true_zeros - false_ones * false_zeros
+    # The covariance of targets and predictions over their deviations.
+    ones_above = num_ones - np.cumsum(ones)[below - 1]
+    covariance = num * ones_above - num_ones * (num - below)
     scale = np.sqrt(
         np.float64(num_ones) * (num - num_ones) * below * (num - below)
     )
-    best = np.argmax(product / scale)
-    if product[best] <= 0:
+    best = np.argmax(covariance / scale)
+    if covariance[best] <= 0:
         return float(scores[0]) - 1.0, 0.0
     i = below[best]
     threshold = (scores[i - 1] + scores[i]) / 2
     if not scores[i - 1] < threshold <= scores[i]:
         threshold = scores[i]
-    return float(threshold), float(product[best] / scale[best])
+    return float(threshold), float(covariance[best] / scale[best])
 
 
 def _arrays(targets, predictions):
     targets, predictions = np.asarray(targets), np.asarray(predictions)
     if targets.ndim != 1 or targets.shape != predictions.shape:
         raise ValueError(
-            f"targets and predictions [N], got {targets.shape} and"
+            f"targets and predictions must be [N], got {targets.shape} and"
             f" {predictions.shape}"
         )
     if not targets.size:
@@ -128,27 +145,23 @@ def _correlation(function, targets, predictions):
     if not is_finite or _is_constant(targets) or _is_constant(predictions):
         return 0.0
     with warnings.catch_warnings():
-        # Nearly constant predictions are warned about, and may give NaN.
+        # Nearly constant predictions raise a warning and may yield NaN.
         warnings.simplefilter("ignore")
         found = float(function(targets, predictions).statistic)
     return found if np.isfinite(found) else 0.0
 
 
-# -----------------------------------------------------------------------------
-# How far two tokenizers, or two runs of a model, agree.
-
-
 def agreement_of_ids(expected, found):
-    """Compare sequences of ids, text by text.
+    """Compare the token ids of texts from two tokenizers.
 
     Args:
         expected: list of lists of ids.
-        found: the same texts' ids from elsewhere.
+        found: list of lists of ids of the same texts.
 
     Returns:
-        dict of `identical_texts` and `identical_tokens`, shares; of a text
-        that differs those tokens count that stand in both, in order, as a
-        share of the longer of its two sequences.
+        dict of the shares `identical_texts` and `identical_tokens`. In a text
+        that differs, the tokens of the common subsequence count as identical,
+        out of the longer of its two sequences.
     """
     same_texts = same_tokens = num_tokens = 0
     for ids, others in zip(expected, found, strict=True):
@@ -166,7 +179,7 @@ def agreement_of_ids(expected, found):
 
 
 def agreement_of_numbers(expected, found, is_compared):
-    """Return the largest difference, of the rows that are compared.
+    """Return the largest difference in the compared rows.
 
     Args:
         expected: array `[N, ...]`.
@@ -174,8 +187,8 @@ def agreement_of_numbers(expected, found, is_compared):
         is_compared: bool array `[N]`.
 
     Returns:
-        float; infinite where no row is compared, so that nothing can look
-        equal that was never looked at.
+        float; infinite if no row is compared, so that values that were never
+        compared do not pass as equal.
     """
     expected, found = np.asarray(expected), np.asarray(found)
     difference = np.abs(expected - found)[np.asarray(is_compared, bool)]
@@ -183,17 +196,17 @@ def agreement_of_numbers(expected, found, is_compared):
 
 
 def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
-    """Return the share of rows with the likeliest class.
+    """Return the share of compared rows with the likeliest class.
 
     Args:
         probabilities: array `[N, Y]`, of the model.
-        found: int array `[N]`, the classes from elsewhere; -1 is none.
+        found: int array `[N]`, the classes to compare; -1 for none.
         is_compared: bool array `[N]`.
-        tie: float. A class as likely as the best one but for so much counts,
-            too: float32 cannot tell them apart.
+        tie: float. A class also counts if its probability is within `tie` of
+            the highest: float32 cannot tell them apart.
 
     Returns:
-        float; 0 where no row is compared.
+        float; 0 if no row is compared.
     """
     probabilities, found = np.asarray(probabilities), np.asarray(found)
     is_class = (found >= 0) & (found < probabilities.shape[-1])
@@ -203,14 +216,11 @@ def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
 
 
 def agreement_share(is_same, is_compared):
-    """Return the share of the compared rows that are the same.
+    """Return the share of `is_same` among the compared rows, 0 without any.
 
     Args:
         is_same: bool array `[N]`.
         is_compared: bool array `[N]`.
-
-    Returns:
-        float; 0 where no row is compared.
     """
     compared = np.asarray(is_same, bool)[np.asarray(is_compared, bool)]
     return float(compared.mean()) if compared.size else 0.0

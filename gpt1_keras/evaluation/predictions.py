@@ -1,14 +1,14 @@
-"""A table of predictions beside their texts, worst errors first.
+"""A table of predictions next to their texts, worst errors first.
 
-A TSV file without quoting; in texts and words a tab is written `\\t`, line
-breaks `\\n` and `\\r`, a backslash `\\\\`. Columns:
+A TSV file without quoting; a tab in a text is written `\\t`, line breaks `\\n`
+and `\\r`, a backslash `\\\\`. Columns:
 
 - `row`: place of the example in its split, from 0;
-- `label`, `prediction`: words, indices of choices or scores; the label is
-  empty where it is not known;
-- `error`: of a score, how far the prediction is from the label;
+- `label`, `prediction`: class names, indices of choices or scores; the label
+  is empty if unknown;
+- `error`: of a score, its distance from the label;
 - `prediction_probability`, `label_probability`;
-- `probability_of_WORD`: one for each class or choice;
+- `probability_of_NAME`: one for each class or choice;
 - `text`, `text_pair`, and `choices` as a JSON list.
 
 Letters: `N` examples, `Y` classes, choices or logits of a score.
@@ -33,53 +33,52 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
 
 
-def write(path, examples, labels, predictions, probabilities=None, *, words=()):
-    """Write the table.
+def write(path, examples, labels, predictions, probabilities=None, *, names=()):
+    """Write the table and return its path.
 
-    Worst is the example to whose label the lowest probability was given, or
-    whose score is farthest off. Examples without a label come last.
+    The worst example is the one whose label has the lowest probability, or
+    whose score is farthest from its label. Examples without a label come last.
 
     Args:
         path: path of the file.
         examples: list of `N` objects with `text`, `text_pair`, `choices`.
         labels: list or array `[N]` of the indices of classes or choices, or
-            of scores; None where one is not known.
+            of scores; None where unknown.
         predictions: array `[N]`: int, or float for scores.
         probabilities: float array `[N, Y]`, or None.
-        words: `Y` str, what the probabilities are of; without them these are
-            counted from 0.
-
-    Returns:
-        `path`.
+        names: `Y` str, what the probabilities stand for; counted from 0 if
+            empty.
     """
     predictions = np.asarray(predictions)
     is_score = np.issubdtype(predictions.dtype, np.floating)
+    num_outputs = 0
     if probabilities is None:
-        num_outputs = 0
         probabilities = [()] * len(examples)
     else:
         probabilities = np.asarray(probabilities, "float64")
         num_outputs = probabilities.shape[1]
-    words = [str(i) for i in range(num_outputs)] if not words else words
-    rows = []
+    names = names or [str(i) for i in range(num_outputs)]
+    judged = []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
-        badness, fields = _judge(
-            label, predictions[i], probabilities[i], is_score, words
-        )
+        if is_score:
+            badness, fields = _judge_score(label, predictions[i])
+        else:
+            badness, fields = _judge_class(
+                label, int(predictions[i]), probabilities[i], names
+            )
+        choices = json.dumps(list(example.choices), ensure_ascii=False)
         row = [
             *(i, *fields),
-            *(f"{value:.6g}" for value in probabilities[i]),
+            *map(_number, probabilities[i]),
             *(example.text, example.text_pair),
-            json.dumps(list(example.choices), ensure_ascii=False)
-            if example.choices
-            else "",
+            choices if example.choices else "",
         ]
-        rows.append((badness, i, row))
-    header = [*_FIRST, *(_OF + word for word in words[:num_outputs]), *_LAST]
-    lines = [header, *(row for _, _, row in sorted(rows, key=_order))]
+        # Unlabelled examples last, then the worst first.
+        judged.append(((badness is None, -(badness or 0.0), i), row))
+    header = [*_FIRST, *(_OF + name for name in names[:num_outputs]), *_LAST]
     content = "".join(
-        "\t".join(_escape(str(field)) for field in line) + "\n"
-        for line in lines
+        "\t".join(_escape(str(field)) for field in row) + "\n"
+        for row in (header, *(row for _, row in sorted(judged)))
     )
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -88,16 +87,16 @@ def write(path, examples, labels, predictions, probabilities=None, *, words=()):
 
 
 def read(path):
-    """Read a table that `write` wrote.
+    """Read a table that `write` has written.
 
     Returns:
-        list of dicts, in the order of the file, by the names of the columns:
-        `row` int; `label` str or None; `prediction`, `text` and `text_pair`
-        str; `choices` tuple of str; numbers as float or None; and
-        `probabilities`, a dict from word to float.
+        list of dicts, in the order of the file, by column: `row` int; `label`
+        str or None; `prediction`, `text` and `text_pair` str; `choices` tuple
+        of str; numbers as float or None; and `probabilities`, a dict from
+        name to float.
 
     Raises:
-        InputError: the file is missing or no such table.
+        InputError: the file is missing or not such a table.
     """
     try:
         content = pathlib.Path(path).read_bytes().decode("utf-8")
@@ -111,7 +110,7 @@ def read(path):
     if names != [*_FIRST, *middle, *_LAST]:
         raise errors.InputError(
             f"{path} line 1 is not the header of a table of predictions: give"
-            " a file that an evaluation wrote"
+            " a file that an evaluation has written"
         )
     rows = []
     for number, line in enumerate(lines, 2):
@@ -120,37 +119,38 @@ def read(path):
             rows.append(_parse(dict(zip(names, fields, strict=True)), middle))
         except ValueError as error:
             raise errors.InputError(
-                f"{path} line {number} is no prediction ({error}): write the"
-                " table anew"
+                f"{path} line {number} is not a prediction ({error}): evaluate"
+                " again"
             ) from None
     return rows
 
 
-def _judge(label, prediction, probabilities, is_score, words):
+def _judge_score(label, prediction):
+    """Return the error (None: unknown) and the fields after `row`."""
+    if label is None:
+        return None, ("", _number(prediction), "", "", "")
+    error = abs(float(prediction) - float(label))
+    return error, (
+        *(_number(label), _number(prediction), _number(error)),
+        *("", ""),
+    )
+
+
+def _judge_class(label, prediction, probabilities, names):
     """Return how bad the prediction is (None: unknown), and its fields."""
-    if is_score:
-        error = None if label is None else abs(float(prediction) - float(label))
-        written = "" if label is None else f"{float(label):.6g}"
-        shown = "" if error is None else f"{error:.6g}"
-        return error, (written, f"{float(prediction):.6g}", shown, "", "")
-    name = words.__getitem__ if words else str
-    prediction = int(prediction)
-    has_probabilities = len(probabilities) > 0
-    certainty = f"{probabilities[prediction]:.6g}" if has_probabilities else ""
+    name = names.__getitem__ if names else str
+    is_known = len(probabilities) > 0
+    certainty = _number(probabilities[prediction]) if is_known else ""
     if label is None:
         return None, ("", name(prediction), "", certainty, "")
     label = int(label)
-    if has_probabilities:
-        badness = -probabilities[label]
-        of_label = f"{probabilities[label]:.6g}"
-    else:
-        badness, of_label = float(prediction != label), ""
+    badness = -probabilities[label] if is_known else float(prediction != label)
+    of_label = _number(probabilities[label]) if is_known else ""
     return badness, (name(label), name(prediction), "", certainty, of_label)
 
 
-def _order(row):
-    badness, index, _ = row
-    return (badness is None, -(badness or 0.0), index)
+def _number(value):
+    return f"{float(value):.6g}"
 
 
 def _parse(fields, middle):

@@ -1,4 +1,4 @@
-"""Labelled examples of one split and what a model makes of them."""
+"""Examples as a model scores them."""
 
 import copy
 
@@ -11,15 +11,40 @@ from gpt1_keras.data import loaders
 from gpt1_keras.training import callbacks
 
 
+def predict(learner, batches, *, name, stop=None):
+    """Return the outputs of a model for every example, in their order.
+
+    Args:
+        learner: `training.learner.Learner`.
+        batches: `example_batches.ScoredExamples`.
+        name: str, for the progress bar.
+        stop: `fit.StopRequest` that interrupts the work, or None.
+
+    Returns:
+        dict from an output's name to a float64 array `[N, ...]`.
+
+    Raises:
+        Stopped: on request.
+    """
+    count = len(batches)
+    with console.bar(name, count) as advance:
+        found = learner.predict(
+            loaders.load(batches, first_step=0, num_steps=count),
+            verbose=0,
+            callbacks=[callbacks.PredictionProgress(advance, stop)],
+        )
+    return {key: batches.restore(value) for key, value in found.items()}
+
+
 class Labelled:
-    """Examples of a task, encoded when first asked for, and their scores.
+    """Examples of a split of a task, encoded on first use, and their scores.
 
     Args:
         task: `tasks.task.Task`.
         examples: list of Example.
         tokenizer: `text.tokenizer.Tokenizer`.
         max_sequence_length: int.
-        batch_size: int. Examples per forward pass in scoring.
+        batch_size: int. Examples per forward pass.
         bucket_lengths: ints (`data.example_batches`).
         name: str, for messages.
     """
@@ -41,10 +66,8 @@ class Labelled:
         self.tokenizer = tokenizer
         self.max_sequence_length = max_sequence_length
         self._encoded = None
-        self._scoring = {
-            "batch_size": batch_size,
-            "bucket_lengths": bucket_lengths,
-        }
+        self._batch_size = batch_size
+        self._bucket_lengths = bucket_lengths
 
     @property
     def encoded(self):
@@ -60,12 +83,7 @@ class Labelled:
         return self._encoded
 
     def part(self, rows, name):
-        """Return some of the examples under another name.
-
-        Args:
-            rows: ints.
-            name: str, for messages.
-        """
+        """Return the examples `rows` (ints) under another `name`."""
         found = copy.copy(self)
         found.name = name
         found.examples = [self.examples[row] for row in rows]
@@ -78,31 +96,26 @@ class Labelled:
 
     def labels(self):
         """Return the labels as the loss takes them, `[N, ...]`."""
-        return np.stack([self.task.target.encode(e) for e in self.examples])
+        return np.stack(
+            [self.task.label_space.encode(e) for e in self.examples]
+        )
 
     def logits(self, learner, stop=None):
-        """Return the head's logits, float64 `[N, Y]`.
-
-        Args:
-            learner: `training.learner.Learner` of a network with a head.
-            stop: `fit.StopRequest` that interrupts the work, or None.
-        """
-        batches = example_batches.ScoredExamples(self.encoded, **self._scoring)
-        count = len(batches)
-        with console.bar(self.name, count) as advance:
-            found = learner.predict(
-                loaders.load(batches, first_step=0, num_steps=count),
-                verbose=0,
-                callbacks=[callbacks.PredictionProgress(advance, stop)],
-            )
-        return batches.restore(found["logits"])
+        """Return the head's logits, float64 `[N, Y]`; see `predict`."""
+        batches = example_batches.ScoredExamples(
+            self.encoded,
+            batch_size=self._batch_size,
+            bucket_lengths=self._bucket_lengths,
+        )
+        found = predict(learner, batches, name=self.name, stop=stop)
+        return found["logits"]
 
     def measure(self, logits):
         """Return the task's metrics of `logits` `[N, Y]`."""
-        predictions = self.task.target.predict(logits)
+        predictions = self.task.label_space.predict(logits)
         return self.task.measure(self.examples, predictions)
 
     def majority(self):
-        """Return the metrics of the best constant guess."""
-        guess = self.task.target.majority(self.examples)
-        return self.task.measure(self.examples, [guess] * len(self))
+        """Return the metrics of the best constant prediction."""
+        constant = self.task.label_space.majority(self.examples)
+        return self.task.measure(self.examples, [constant] * len(self))

@@ -7,9 +7,6 @@ from gpt1_keras.data import transforms
 from gpt1_keras.models import backbone
 from gpt1_keras.models import tokenizer as tokenizer_lib
 
-# Multiple choice: taken from the example.
-_NUM_CANDIDATES = {"classification": 1, "entailment": 1, "similarity": 2}
-
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1CausalLMPreprocessor(
@@ -165,7 +162,8 @@ class GPT1TaskPreprocessor(
         )
         is_batch = columns["text"].shape.rank > 0
         # [B, C], of one text [C]
-        shape = [None] * is_batch + [_NUM_CANDIDATES.get(self.transform)]
+        signature = transforms.SIGNATURES[self.transform]
+        shape = [None] * is_batch + [signature.num_candidates]
         length = None if is_batch else self.sequence_length
         return {
             "token_ids": tf.ensure_shape(token_ids, [*shape, length]),

@@ -7,19 +7,18 @@ import socket
 
 import keras
 import keras_hub
-import numpy as np
 from absl import logging
 from keras import ops
-from scipy import special
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras.data import transforms
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.models import inspection
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import zero_shot
+from gpt1_keras.tasks import task as task_lib
 
 # -----------------------------------------------------------------------------
 # What the demonstration page shows of a model.
@@ -41,11 +40,9 @@ class TaskAnswers:
         self._network = presets.load(task_model.GPT1TaskModel, preset)
         ours = self._preprocessor = self._network.preprocessor
         self.task = ours.task
+        self._label_space = task_lib.label_space_of(ours)
         self.is_score = ours.score_range is not None
-        self.inputs = {
-            "classification": ("text",),
-            "multiple_choice": ("text", "text_pair", "choices"),
-        }.get(ours.transform, ("text", "text_pair"))
+        self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
         """Return dict from a label to its probability; of a score a float.
@@ -57,19 +54,16 @@ class TaskAnswers:
         given = {"text": [text], "text_pair": [text_pair]}
         if "choices" in self.inputs:
             given["choices"] = [list(choices)]
-        (logits,) = ops.convert_to_numpy(
+        logits = ops.convert_to_numpy(
             self._network(self._preprocessor(given))["logits"]
-        )
-        if self._preprocessor.is_regression:
-            return float(np.clip(logits[0], *self._preprocessor.score_range))
-        shares = special.softmax(logits.astype("float64"))
+        ).astype("float64")
         if self.is_score:
-            low, high = self._preprocessor.score_range
-            return float(shares @ np.arange(low, high + 1))
-        labels = self._preprocessor.label_words or [
+            return float(self._label_space.predict(logits)[0])
+        names = self._label_space.class_names or [
             f"{i}: {choice}" for i, choice in enumerate(choices)
         ]
-        return dict(zip(labels, shares.tolist(), strict=True))
+        (probabilities,) = self._label_space.probabilities(logits).tolist()
+        return dict(zip(names, probabilities, strict=True))
 
 
 class LanguageModelAnswers:
@@ -84,7 +78,7 @@ class LanguageModelAnswers:
         self._network = presets.load(causal_lm.GPT1CausalLM, preset)
         self._tokenizer = self._network.preprocessor.tokenizer.pipeline
         self._length = self._network.backbone.max_sequence_length
-        self._opening = zero_shot.opening(self._tokenizer)
+        self._opening = self._tokenizer.opening_id
         self._seed = seed
 
     def tokens(self, text):

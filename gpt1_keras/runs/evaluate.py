@@ -105,17 +105,17 @@ def _measure(workdir, examples, logits):
 
 
 def _write_predictions(workdir, examples, logits, has_labels):
-    target = examples.task.target
+    space = examples.task.label_space
     labels = [None] * len(examples)
     if has_labels:
-        labels = [target.value(example) for example in examples.examples]
+        labels = [space.value(example) for example in examples.examples]
     predictions_lib.write(
         workdir / "predictions.tsv",
         examples.examples,
         labels,
-        target.predict(logits),
-        target.probabilities(logits),
-        words=target.outputs,
+        space.predict(logits),
+        space.probabilities(logits),
+        names=space.output_names,
     )
     logging.info("predictions: %s", workdir / "predictions.tsv")
 
@@ -152,19 +152,19 @@ def _view(workdir, model, examples, num_viewed):
 
 def _plot(workdir, examples, logits, metrics):
     """Draw predicted against true; choices are named by their place."""
-    target = examples.task.target
-    truth = [target.value(example) for example in examples.examples]
-    predictions = target.predict(logits)
+    space = examples.task.label_space
+    truth = [space.value(example) for example in examples.examples]
+    predictions = space.predict(logits)
     name, value = next(iter(metrics.items()))
     title = f"{examples.name}: {name} {value:.3f}"
     plots = workdir / "plots"
     plots.mkdir(parents=True, exist_ok=True)
-    if target.score_range:
+    if space.score_range:
         confusion.scatter(truth, predictions, plots / "scores.png", title=title)
         return
-    words = target.words or [
+    names = space.class_names or [
         str(i) for i in range(int(np.max([truth, predictions])) + 1)
     ]
     confusion.plot(
-        truth, predictions, words, plots / "confusion.png", title=title
+        truth, predictions, names, plots / "confusion.png", title=title
     )

@@ -23,7 +23,6 @@ from gpt1_keras.runs import sources
 from gpt1_keras.serving import model_card
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.tasks import zero_shot
 from gpt1_keras.training import fit
 
 # -----------------------------------------------------------------------------
@@ -146,7 +145,7 @@ class ServedTask:
         )
         self._logits = model.logits(self._examples)
         self.name, self.split = task.name, options.split
-        self.labels = list(task.target.words)
+        self.labels = list(task.label_space.class_names)
         self.preset = model.directory
         self.num_parameters = model.network.count_params()
         self.sequence_length = model.preprocessor.sequence_length
@@ -207,15 +206,15 @@ class ServedTask:
 
     def _compare_outputs(self, answers, is_same):
         """Return predictions, largest difference, share of same ones."""
-        target = self._examples.task.target
-        probabilities = target.probabilities(self._logits)
+        space = self._examples.task.label_space
+        probabilities = space.probabilities(self._logits)
         differences = []
         if probabilities is not None:
             found = _joined(answers, "probabilities")
             differences.append(
                 metrics_lib.agreement_of_numbers(probabilities, found, is_same)
             )
-        if target.score_range is None:
+        if space.score_range is None:
             labels = _joined(answers, "label").tolist()
             predictions = np.array([self._class(label) for label in labels])
             same = metrics_lib.agreement_of_classes(
@@ -223,9 +222,9 @@ class ServedTask:
             )
             return predictions, float(np.max(differences)), same
         predictions = _joined(answers, "score")
-        expected = target.predict(self._logits)
+        expected = space.predict(self._logits)
         # Of a score from 0 to 5 as of one from 0 to 1000.
-        width = max(1.0, target.score_range[1] - target.score_range[0])
+        width = max(1.0, space.score_range[1] - space.score_range[0])
         differences.append(
             metrics_lib.agreement_of_numbers(
                 expected / width, predictions / width, is_same
@@ -313,7 +312,7 @@ class ServedLanguageModel:
         )
         self.sequence_length = self._network.backbone.max_sequence_length
         self.num_parameters = self._network.count_params()
-        self._opening = zero_shot.opening(self.tokenizer)
+        self._opening = self.tokenizer.opening_id
         self.server = tf_signatures.LanguageModelServer(
             self._network,
             self.graph_tokenizer,

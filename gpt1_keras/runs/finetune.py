@@ -229,7 +229,7 @@ class FineTuning:
 
 def build_network(task, backbone, tokenizer, training):
     """Return the `GPT1TaskModel` of a task, its preprocessor inside."""
-    target = task.target
+    space = task.label_space
     preprocessor = preprocessors.GPT1TaskPreprocessor(
         tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
         transform=task.transform.__name__,
@@ -237,12 +237,12 @@ def build_network(task, backbone, tokenizer, training):
             backbone.max_sequence_length
         ),
         task=task.name,
-        label_words=target.words,
-        score_range=target.score_range,
-        is_regression=isinstance(target, task_lib.Score),
+        label_words=space.class_names,
+        score_range=space.score_range,
+        is_regression=type(space) is task_lib.Score,
     )
     head = task.build_head(
-        num_outputs=target.num_outputs,
+        num_outputs=space.num_outputs,
         dropout=training.classifier_dropout,
         initializer_range=training.initializer_range,
         dtype="float32",
@@ -254,7 +254,7 @@ def build_network(task, backbone, tokenizer, training):
 def build_learner(network, task, training):
     """Return the `Learner` of a task, not compiled yet."""
     loss = losses.TaskLoss(
-        task_loss=task.target.loss,
+        task_loss=task.label_space.loss,
         language_model_loss=losses.LanguageModelLoss(
             chunk_size=training.softmax_chunk,
             softmax_over=training.softmax_over,
@@ -393,7 +393,7 @@ def _check_unchanged(path, digests):
 
 
 def _as_json(example):
-    """Return an example as a line with `readers.named_columns`' names."""
+    """Return an example as a line with the columns of `readers.custom`."""
     fields = dataclasses.asdict(example)
     del fields["group"]
     kept = {name: value for name, value in fields.items() if value != ""}

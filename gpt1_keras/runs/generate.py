@@ -11,7 +11,6 @@ from gpt1_keras import errors
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import zero_shot
 from gpt1_keras.training import fit
 
 # Name -> KerasHub's sampler, {its argument: our setting}.
@@ -145,7 +144,7 @@ def _asked():
 def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print word by word. What a later token may still change is held back:
     the last word."""
-    ids = zero_shot.encode(prompt, tokenizer)
+    ids = tokenizer.encode(prompt) or [tokenizer.opening_id]
     shown = ""
     for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
@@ -164,7 +163,7 @@ def _streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
 
 def _whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     """Print the text when it is all there."""
-    ids = zero_shot.encode(prompt, tokenizer)
+    ids = tokenizer.encode(prompt) or [tokenizer.opening_id]
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(

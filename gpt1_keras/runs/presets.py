@@ -318,9 +318,9 @@ class FineTuned:
         """
         ours = self.preprocessor
         was = _kind(ours.transform, ours.label_words, ours.score_range)
-        target = task.target
+        space = task.label_space
         wanted = _kind(
-            task.transform.__name__, target.words, target.score_range
+            task.transform.__name__, space.class_names, space.score_range
         )
         if was != wanted:
             raise errors.InputError(

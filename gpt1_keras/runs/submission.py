@@ -101,8 +101,8 @@ def _predict(name, preset, data, scoring):
         if answered != name:
             task = benchmarks.benchmark(answered)
         examples = model.labelled(task, data.read(task, "test"), "test")
-        predicted = task.target.predict(model.logits(examples))
-        words = [task.target.word(each) for each in predicted]
+        predicted = task.label_space.predict(model.logits(examples))
+        words = [task.label_space.format(each) for each in predicted]
         for group in sorted({e.group for e in examples.examples}):
             # MultiNLI's two test sets are two files.
             key = f"{answered}_{group}" if group else answered

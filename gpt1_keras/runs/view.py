@@ -14,7 +14,6 @@ from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import inspection
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import zero_shot
 
 
 def view(
@@ -60,7 +59,7 @@ def view(
     else:
         logging.info("this network has no attention to draw")
     values = inspection.log_probabilities(
-        model, ids, before=zero_shot.opening(tokenizer)
+        model, ids, before=tokenizer.opening_id
     )
     perplexity = float(np.exp(-values.mean()))
     page = text_view.write(

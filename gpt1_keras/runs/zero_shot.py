@@ -7,17 +7,15 @@ import time
 from absl import logging
 
 from gpt1_keras import checks
-from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
-from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
+from gpt1_keras.evaluation import scoring as scoring_lib
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
-from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -52,7 +50,7 @@ class Probing:
     """Probes on files, ready for any model.
 
     Attributes:
-        probes: list of `tasks.zero_shot.Probe`.
+        probes: list of `tasks.zero_shot.ZeroShotTask`.
         data: `sources.BenchmarkFiles`.
         split: str, or None for each probe's own.
         scoring: `Scoring`.
@@ -121,7 +119,7 @@ class Probing:
     def _items(self, probe, split, backbone, tokenizer):
         """Return the items of a split; say where something was cut."""
         items = [
-            probe.item(
+            probe.candidates(
                 example,
                 tokenizer=tokenizer,
                 max_sequence_length=backbone.max_sequence_length,
@@ -177,7 +175,7 @@ class _Scorer:
     """A language model's scores of items; the graph is built once."""
 
     def __init__(self, backbone, items, scoring, *, name):
-        self._packed = packing.PackedItems(
+        self._packed = packing.PackedCandidates(
             items, share_prefix=backbone.can_share_prefix
         )
         self._name = name
@@ -196,16 +194,13 @@ class _Scorer:
 
     def __call__(self, stop=None):
         """Return the `data.packing.Scores` of each item."""
-        count = len(self._batches)
-        with console.bar(self._name, count) as advance:
-            found = self._learner.predict(
-                loaders.load(self._batches, first_step=0, num_steps=count),
-                verbose=0,
-                callbacks=[callbacks.PredictionProgress(advance, stop)],
-            )
-        names = ("log_probability", "num_tokens", "num_likeliest")
+        found = scoring_lib.predict(
+            self._learner, self._batches, name=self._name, stop=stop
+        )
         return self._packed.scores(
-            *(self._batches.restore(found[name]) for name in names)
+            found["log_probability"],
+            found["num_tokens"],
+            found["num_likeliest"],
         )
 
 
@@ -241,7 +236,7 @@ def zero_shot(
     started = time.monotonic()
     fit.set_dtype(dtype)
     (probe,) = probing.probes
-    split = probing.split(probe)
+    split = probing.split_of(probe)
     examples = probing.examples(probe, split)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)

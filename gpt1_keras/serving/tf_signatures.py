@@ -1,8 +1,11 @@
 """What a language model answers in TensorFlow Serving."""
 
+import keras
 import tensorflow as tf
 
 from gpt1_keras.data import tf_transforms
+from gpt1_keras.data import transforms
+from gpt1_keras.tasks import task as task_lib
 
 # -----------------------------------------------------------------------------
 # Ids that users send, checked before a network looks them up.
@@ -135,13 +138,6 @@ def _stored(variable, dtype):
 # -----------------------------------------------------------------------------
 # What a fine-tuned model answers in TensorFlow Serving.
 
-_TEXTS = {
-    "classification": ("text",),
-    "entailment": ("text", "text_pair"),
-    "similarity": ("text", "text_pair"),
-    "multiple_choice": ("text", "text_pair", "choices"),
-}
-
 
 class TaskServer(tf.Module):
     """A fine-tuned network with its tokenizer, to be saved as SavedModel.
@@ -176,10 +172,8 @@ class TaskServer(tf.Module):
         )
         self._transform = getattr(tf_transforms, preprocessor.transform)
         self._max_sequence_length = preprocessor.sequence_length
-        self._words = list(preprocessor.label_words)
-        self._range = preprocessor.score_range
-        self._is_regression = preprocessor.is_regression
-        self.texts = _TEXTS[preprocessor.transform]
+        self._label_space = task_lib.label_space_of(preprocessor)
+        self.texts = transforms.SIGNATURES[preprocessor.transform].fields
 
     def signatures(self):
         """Return dict from a signature's name to its concrete function."""
@@ -258,18 +252,16 @@ class TaskServer(tf.Module):
         return self._tokenizer(texts, limit=self._max_sequence_length + 1)
 
     def _meaning(self, logits):
-        if self._is_regression:
-            return {"score": tf.clip_by_value(logits[:, 0], *self._range)}
-        probabilities = tf.nn.softmax(tf.cast(logits, tf.float32))
-        if self._range is not None:
-            low, high = self._range
-            numbers = tf.range(low, high + 1, dtype=tf.float32)
-            score = tf.linalg.matvec(probabilities, numbers)
-            return {"score": score, "probabilities": probabilities}
-        label = tf.argmax(logits, axis=-1, output_type=tf.int32)
-        if self._words:
-            label = tf.gather(tf.constant(self._words), label)
-        return {"probabilities": probabilities, "label": label}
+        space = self._label_space
+        logits = tf.cast(logits, tf.float32)
+        prediction = space.predict(logits, keras.ops)
+        name = "label" if space.score_range is None else "score"
+        if space.class_names:
+            prediction = tf.gather(tf.constant(space.class_names), prediction)
+        probabilities = space.probabilities(logits, keras.ops)
+        if probabilities is None:
+            return {name: prediction}
+        return {name: prediction, "probabilities": probabilities}
 
 
 # -----------------------------------------------------------------------------

@@ -1,15 +1,15 @@
-"""A task of the user's own TSV, CSV or JSONL files with named columns.
+"""A task from the user's own TSV, CSV or JSONL files with named columns.
 
-| family              | columns                          | label         |
-|---------------------|----------------------------------|---------------|
-| classification      | text                             | word          |
-| pair_classification | text, text_pair                  | word          |
-| similarity          | text, text_pair                  | number        |
-| multiple_choice     | text, perhaps text_pair, choices | index or text |
+| family              | columns                             | label         |
+|---------------------|-------------------------------------|---------------|
+| classification      | text                                | class name    |
+| pair_classification | text, text_pair                     | class name    |
+| similarity          | text, text_pair                     | number        |
+| multiple_choice     | text, text_pair (optional), choices | index or text |
 
-The classes, or the range of scores, are those of the train file. A score
-between whole numbers at most ten apart is learnt as weights on these numbers,
-any other one by regression.
+Classes and score range are those of the train file. A score between whole
+numbers at most ten apart is learned as weights on these numbers, any other
+one by regression.
 """
 
 import math
@@ -17,36 +17,11 @@ import pathlib
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
-from gpt1_keras.layers import heads
-from gpt1_keras.tasks import task
+from gpt1_keras.tasks import task as task_lib
 
-# Family -> transform, head, metrics.
-_FAMILIES = {
-    "classification": (
-        transforms.classification,
-        heads.SumHead,
-        (metrics_lib.accuracy,),
-    ),
-    "pair_classification": (
-        transforms.entailment,
-        heads.SumHead,
-        (metrics_lib.accuracy,),
-    ),
-    "similarity": (
-        transforms.similarity,
-        heads.SumHead,
-        (metrics_lib.pearson_and_spearman,),
-    ),
-    "multiple_choice": (
-        transforms.multiple_choice,
-        heads.ChoiceHead,
-        (metrics_lib.accuracy,),
-    ),
-}
-_MOST_STEPS = 10  # from the lowest score to the highest, to be classes
+_LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers
 
 
 def custom(
@@ -66,25 +41,25 @@ def custom(
     metrics=None,
     data_dir=None,
 ):
-    """Build the task of a train file and perhaps a dev and a test file.
+    """Return the task of a train file, and optionally a dev and a test file.
 
     Args:
         train, dev, test, dev_fraction, seed, low, high: see
             `readers.custom.CustomFiles`.
-        family: str; None finds it: multiple choice where there are choices,
-            else similarity where there are second texts and some label is a
-            fraction, else (pair) classification.
+        family: str, see the module. None infers it: multiple choice if there
+            are choices; else similarity if there are second texts and some
+            label is a fraction; else (pair) classification.
         text: str, a column, as the next three.
-        text_pair: str; None takes "text_pair", if the file has it.
-        choices: str, or tuple of str; None takes "choices", if it is there.
+        text_pair: str; None takes "text_pair" if the file has it.
+        choices: str, or tuple of str; None takes "choices" if the file has it.
         label: str.
         metrics: tuple of functions; None takes accuracy or correlation.
         data_dir: folder of relative paths; None: the current one.
 
     Raises:
-        InputError: a file or an argument is not as it should be.
+        InputError: a file or an argument is invalid.
     """
-    table = _open(train, data_dir, family)
+    table = _read_table(train, data_dir, family)
     choices = _choices(table, family, choices)
     text_pair = _text_pair(table, family, text_pair)
     family = family or _family(table, text_pair, choices, label)
@@ -105,43 +80,97 @@ def custom(
         high=high,
     )
     for split in ("train", "dev") if test is None else ("train", "dev", "test"):
-        files.read(data_dir, split)  # Mistakes are found now.
-    transform, build_head, default_metrics = _FAMILIES[family]
-    return task.Task(
+        files.read(data_dir, split)  # Report mistakes now.
+    if family == "multiple_choice":
+        label_space = task_lib.Choice()
+    elif family == "similarity":
+        label_space = _score_space(*files.score_range(data_dir))
+    else:
+        label_space = task_lib.Classes(files.class_names(data_dir))
+    return _task(files.read, family, label_space, metrics)
+
+
+def of_preset(preprocessor, *, file, text, text_pair, choices, label):
+    """Return the task of a fine-tuned preset on a file of the same form.
+
+    Family, classes and score range are the preset's. The file stands for
+    every split, and its label column may be missing.
+
+    Args:
+        preprocessor: the `GPT1TaskPreprocessor` of the preset.
+        file: path.
+        text, text_pair, choices, label: columns, as in `custom`.
+    """
+    family = next(
+        name
+        for name, (transform, _) in task_lib.TASK_TYPES.items()
+        if transform.__name__ == preprocessor.transform
+    )
+    table = _read_table(file, None, family)
+    columns = custom_lib.Columns(
+        text=text,
+        text_pair=_text_pair(table, family, text_pair),
+        choices=_choices(table, family, choices),
+        label=label,
+        is_score=preprocessor.score_range is not None,
+    )
+    label_space = task_lib.label_space_of(preprocessor)
+
+    def read(data_dir, split):
+        is_labelled = label in table.names
+        rows = custom_lib.read_rows(file, columns, is_labelled=is_labelled)
+        labelled = [row for row in rows if row.example.label is not None]
+        if label_space.class_names:
+            custom_lib.check_classes(file, labelled, label_space.class_names)
+        elif label_space.score_range:
+            custom_lib.check_scores(file, labelled, *label_space.score_range)
+        return [row.example for row in rows]
+
+    return _task(read, family, label_space)
+
+
+def _task(reader, family, label_space, metrics=None):
+    transform, build_head = task_lib.TASK_TYPES[family]
+    default = metrics_lib.accuracy
+    if label_space.score_range:
+        default = metrics_lib.pearson_and_spearman
+    return task_lib.Task(
         name="custom",
-        read=files.read,
+        reader=reader,
         transform=transform,
         build_head=build_head,
-        target=_target(files, family, data_dir),
-        metrics=tuple(metrics or default_metrics),
+        label_space=label_space,
+        metrics=tuple(metrics or (default,)),
         is_own=True,
     )
 
 
-def _open(train, data_dir, family):
+def _read_table(train, data_dir, family):
     if not train:
         raise errors.InputError(
             "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
         )
     checks.check("train", train, checks.Path)
-    if family not in (None, *_FAMILIES):
+    if family not in (None, *task_lib.TASK_TYPES):
         raise errors.InputError(
-            f"FAMILY {family!r} is unknown: give one of {', '.join(_FAMILIES)}"
+            f"FAMILY {family!r} is unknown: give one of"
+            f" {', '.join(task_lib.TASK_TYPES)}"
         )
     return custom_lib.read_table(pathlib.Path(data_dir or "", train))
 
 
 def _choices(table, family, choices):
-    if family in (None, "multiple_choice"):
-        if isinstance(choices, list | tuple):
-            return tuple(choices)
-        is_there = "choices" in table.names or family is not None
-        return choices or ("choices" if is_there else None)
-    if choices:
-        raise errors.InputError(
-            f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of them out"
-        )
-    return None
+    if family not in (None, "multiple_choice"):
+        if choices:
+            raise errors.InputError(
+                f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of"
+                " them out"
+            )
+        return None
+    if isinstance(choices, list | tuple):
+        return tuple(choices)
+    is_there = "choices" in table.names or family is not None
+    return choices or ("choices" if is_there else None)
 
 
 def _text_pair(table, family, text_pair):
@@ -167,7 +196,7 @@ def _family(table, text_pair, choices, label):
 
 
 def _are_scores(labels):
-    """Whether all labels are numbers and one of them is not whole."""
+    """Return whether all labels are numbers and one of them is fractional."""
     try:
         scores = [float(label) for label in labels]
     except (TypeError, ValueError):
@@ -177,75 +206,8 @@ def _are_scores(labels):
     )
 
 
-def _target(files, family, data_dir):
-    if family == "multiple_choice":
-        return task.Choice()
-    if family != "similarity":
-        return task.Classes(files.words(data_dir))
-    return _score_target(*files.score_range(data_dir))
-
-
-def _score_target(low, high):
+def _score_space(low, high):
     is_whole = float(low).is_integer() and float(high).is_integer()
-    if is_whole and high - low <= _MOST_STEPS:
-        return task.ScoreDistribution(int(low), int(high))
-    return task.Score(float(low), float(high))
-
-
-def of_preset(preprocessor, *, file, text, text_pair, choices, label):
-    """Return the `Task` of a fine-tuned preset on a file of the same kind.
-
-    Family, labels and score range are the preset's; the file is read for
-    whatever split is asked for, and its label column may be missing.
-
-    Args:
-        preprocessor: the `GPT1TaskPreprocessor` of the preset.
-        file: path.
-        text, text_pair, choices, label: columns, as in `custom`.
-    """
-    family = next(
-        name
-        for name, (transform, _, _) in _FAMILIES.items()
-        if transform.__name__ == preprocessor.transform
-    )
-    table = _open(file, None, family)
-    columns = custom_lib.Columns(
-        text=text,
-        text_pair=_text_pair(table, family, text_pair),
-        choices=_choices(table, family, choices),
-        label=label,
-        is_score=preprocessor.score_range is not None,
-    )
-
-    target = _preset_target(preprocessor, family)
-
-    def read(data_dir, split):
-        is_labelled = label in table.names
-        rows = custom_lib.read_rows(file, columns, is_labelled=is_labelled)
-        labelled = [row for row in rows if row.example.label is not None]
-        if target.words:
-            custom_lib.check_words(file, labelled, target.words)
-        elif target.score_range:
-            custom_lib.check_scores(file, labelled, *target.score_range)
-        return [row.example for row in rows]
-
-    transform, build_head, metrics = _FAMILIES[family]
-    return task.Task(
-        name="custom",
-        read=read,
-        transform=transform,
-        build_head=build_head,
-        target=target,
-        metrics=metrics,
-        is_own=True,
-    )
-
-
-def _preset_target(preprocessor, family):
-    if family == "multiple_choice":
-        return task.Choice()
-    if preprocessor.score_range is None:
-        return task.Classes(preprocessor.label_words)
-    if preprocessor.is_regression:
-        return task.Score(*preprocessor.score_range)
-    return task.ScoreDistribution(*map(int, preprocessor.score_range))
+    if is_whole and high - low <= _LARGEST_SPAN:
+        return task_lib.ScoreDistribution(int(low), int(high))
+    return task_lib.Score(float(low), float(high))

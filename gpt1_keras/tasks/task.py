@@ -1,98 +1,102 @@
-"""What a benchmark is: reader, transform, head, target and metrics."""
+"""What a task is: reader, transform, head, label space and metrics.
+
+A label space gives meaning to the logits of a head: a class, a choice or a
+score. It encodes labels for the loss and turns logits into answers, for
+evaluation, demo and serving alike.
+"""
 
 import abc
 import collections.abc
 import dataclasses
+import typing
 
 import numpy as np
-from scipy import special
 
 from gpt1_keras import errors
+from gpt1_keras.data import transforms
+from gpt1_keras.data.readers import rows
+from gpt1_keras.evaluation import metrics as metrics_lib
+from gpt1_keras.layers import heads
 from gpt1_keras.training import losses
 
-# -----------------------------------------------------------------------------
-# What a head's logits stand for: classes, choices or a score.
 
+class LabelSpace(abc.ABC):
+    """The labels of a task and the logits of its head.
 
-class Target(abc.ABC):
-    """Between labels of examples and logits of a head.
+    Methods on logits take `ops`: `numpy`, or `keras.ops` inside a graph.
 
     Attributes:
-        num_outputs: int. Logits of the head for each candidate or sum.
-        words: tuple of str, the names of classes; () for other targets.
-        outputs: tuple of str, what each logit is the weight of; () where
-            this depends on the example or there is no such thing.
-        score_range: list of the lowest and highest score; None for others.
+        num_outputs: int, `Y`. Logits of the head for each example (of multiple
+            choice, for each candidate).
+        class_names: tuple of str; () unless there are classes.
+        output_names: tuple of str, what each logit stands for; () for choices
+            and regression.
+        score_range: list of the lowest and highest score, or None.
         loss: function `(labels, logits [N, Y]) -> [N]` of `training.losses`.
     """
 
     num_outputs = 1
-    words = ()
-    outputs = ()
+    class_names = ()
+    output_names = ()
     score_range = None
-    loss = None
+    loss = staticmethod(losses.cross_entropy)
 
     @abc.abstractmethod
     def encode(self, example):
-        """Return the label as the loss takes it."""
+        """Return the label in the form that the loss takes."""
 
     @abc.abstractmethod
     def value(self, example):
-        """Return the label as metrics take it."""
+        """Return the label in the form that metrics take."""
 
-    @abc.abstractmethod
-    def predict(self, logits):
+    def predict(self, logits, ops=np):
         """`[N, Y]` -> predictions `[N]`, comparable with `value`."""
+        return ops.argmax(logits, axis=-1)
 
-    def probabilities(self, logits):
-        """`[N, Y]` -> probabilities `[N, Y]`; None for a target without."""
-        return special.softmax(np.asarray(logits, "float64"), axis=-1)
+    def probabilities(self, logits, ops=np):
+        """`[N, Y]` -> probabilities `[N, Y]`; None for a regression."""
+        shifted = logits - ops.max(logits, axis=-1, keepdims=True)
+        weights = ops.exp(shifted)
+        return weights / ops.sum(weights, axis=-1, keepdims=True)
 
     def majority(self, examples):
-        """Return the constant that a guess without reading would give."""
+        """Return the best constant prediction: the majority or the mean."""
         values = [self.value(example) for example in examples]
         return max(sorted(set(values)), key=values.count)
 
-    def word(self, prediction):
-        """Return a prediction as people and label files write it."""
+    def format(self, prediction):
+        """Return a prediction as label files write it."""
         return str(prediction)
 
 
-class Classes(Target):
-    """One of several classes, each with a label word.
+class Classes(LabelSpace):
+    """One of several classes.
 
     Args:
-        words: sequence of str, by class.
+        class_names: sequence of str.
     """
 
-    loss = staticmethod(losses.cross_entropy)
-
-    def __init__(self, words):
-        self.words = self.outputs = tuple(words)
-        self.num_outputs = len(self.words)
-        self._indices = {word: i for i, word in enumerate(self.words)}
+    def __init__(self, class_names):
+        self.class_names = self.output_names = tuple(class_names)
+        self.num_outputs = len(self.class_names)
 
     def encode(self, example):
-        if example.label not in self._indices:
-            raise errors.InputError(
-                f"label {example.label!r} is none of {', '.join(self.words)}"
-            )
-        return np.int32(self._indices[example.label])
+        return np.int32(self.value(example))
 
     def value(self, example):
-        return int(self.encode(example))
+        if example.label not in self.class_names:
+            raise errors.InputError(
+                f"label {example.label!r} is not one of"
+                f" {', '.join(self.class_names)}"
+            )
+        return self.class_names.index(example.label)
 
-    def predict(self, logits):
-        return np.argmax(logits, axis=-1)
-
-    def word(self, prediction):
-        return self.words[int(prediction)]
+    def format(self, prediction):
+        return self.class_names[int(prediction)]
 
 
-class Choice(Target):
+class Choice(LabelSpace):
     """One of an example's own candidates, by its index from 0."""
-
-    loss = staticmethod(losses.cross_entropy)
 
     def encode(self, example):
         return np.int32(example.label)
@@ -100,51 +104,8 @@ class Choice(Target):
     def value(self, example):
         return int(example.label)
 
-    def predict(self, logits):
-        return np.argmax(logits, axis=-1)
 
-
-class ScoreDistribution(Target):
-    """A score as weights on the whole numbers `low .. high`.
-
-    The target puts the score's fraction on the number above and the rest on
-    the one below, and the prediction is the expected value (Tai et al. 2015,
-    section 4.2; encoding as in the released utils.py, lines 25-36):
-
-        2.5 of 0 .. 5   ->   [0, 0, .5, .5, 0, 0]
-
-    Args:
-        low: int.
-        high: int.
-    """
-
-    loss = staticmethod(losses.soft_cross_entropy)
-
-    def __init__(self, low, high):
-        self.low, self.high = low, high
-        self.score_range = [low, high]
-        self.num_outputs = high - low + 1
-        self._numbers = np.arange(low, high + 1)
-        self.outputs = tuple(map(str, self._numbers))
-
-    def encode(self, example):
-        distance = np.abs(self._numbers - _score(self, example))
-        return np.maximum(0.0, 1.0 - distance).astype("float32")
-
-    def value(self, example):
-        return _score(self, example)
-
-    def predict(self, logits):
-        return self.probabilities(logits) @ self._numbers
-
-    def majority(self, examples):
-        return float(np.mean([self.value(example) for example in examples]))
-
-    def word(self, prediction):
-        return f"{prediction:.3f}"
-
-
-class Score(Target):
+class Score(LabelSpace):
     """A score by regression; predictions are clipped to `low .. high`.
 
     Args:
@@ -159,35 +120,93 @@ class Score(Target):
         self.score_range = [low, high]
 
     def encode(self, example):
-        return np.float32(_score(self, example))
+        return np.float32(self.value(example))
 
     def value(self, example):
-        return _score(self, example)
+        score = float(example.label)
+        if not self.low <= score <= self.high:
+            raise errors.InputError(
+                f"score {example.label} is not within {self.low} .. {self.high}"
+            )
+        return score
 
-    def predict(self, logits):
-        return np.clip(np.asarray(logits)[:, 0], self.low, self.high)
+    def predict(self, logits, ops=np):
+        return ops.clip(logits[:, 0], self.low, self.high)
 
-    def probabilities(self, logits):
+    def probabilities(self, logits, ops=np):
         return None
 
     def majority(self, examples):
         return float(np.mean([self.value(example) for example in examples]))
 
-    def word(self, prediction):
+    def format(self, prediction):
         return f"{prediction:.3f}"
 
 
-def _score(target, example):
-    score = float(example.label)
-    if not target.low <= score <= target.high:
-        raise errors.InputError(
-            f"score {example.label} is not within {target.low} .. {target.high}"
-        )
-    return score
+class ScoreDistribution(Score):
+    """A score as weights on the whole numbers `low .. high`.
+
+    The label splits its weight between the two numbers next to it, and the
+    prediction is the expected value (Tai et al. 2015, section 4.2; encoding as
+    in the released utils.py, lines 25-36):
+
+        2.5 of 0 .. 5   ->   [0, 0, .5, .5, 0, 0]
+
+    Args:
+        low: int.
+        high: int.
+    """
+
+    loss = staticmethod(losses.soft_cross_entropy)
+    probabilities = LabelSpace.probabilities
+
+    def __init__(self, low, high):
+        super().__init__(low, high)
+        self._numbers = np.arange(low, high + 1, dtype="float32")
+        self.num_outputs = len(self._numbers)
+        self.output_names = tuple(map(str, range(low, high + 1)))
+
+    def encode(self, example):
+        distance = np.abs(self._numbers - self.value(example))
+        return np.maximum(0.0, 1.0 - distance).astype("float32")
+
+    def predict(self, logits, ops=np):
+        weights = self.probabilities(logits, ops)
+        return ops.sum(weights * self._numbers, axis=-1)
 
 
-# -----------------------------------------------------------------------------
-# What a benchmark is: reader, transform, head, target and metrics.
+def label_space_of(preprocessor):
+    """Return the `LabelSpace` of a fine-tuned preset.
+
+    Args:
+        preprocessor: the `GPT1TaskPreprocessor` of the preset.
+    """
+    if preprocessor.score_range is None:
+        names = preprocessor.label_words
+        return Classes(names) if names else Choice()
+    if preprocessor.is_regression:
+        return Score(*preprocessor.score_range)
+    return ScoreDistribution(*map(int, preprocessor.score_range))
+
+
+class TaskType(typing.NamedTuple):
+    """The parts that tasks of the same form share (section 3.3).
+
+    Attributes:
+        transform: function of `data.transforms`.
+        build_head: class of `layers.heads`.
+    """
+
+    transform: collections.abc.Callable
+    build_head: type
+
+
+TASK_TYPES = {
+    "classification": TaskType(transforms.classification, heads.SumHead),
+    "pair_classification": TaskType(transforms.entailment, heads.SumHead),
+    "similarity": TaskType(transforms.similarity, heads.SumHead),
+    "multiple_choice": TaskType(transforms.multiple_choice, heads.ChoiceHead),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -196,55 +215,70 @@ class Task:
 
     Attributes:
         name: str, as in the paper's tables: "cola", "race".
-        read: function `(data_dir, split) -> list of Example`.
-        transform: function of `data.transforms` that turns the ids of an
-            example into its candidate sequences.
+        reader: function `(data_dir, split) -> list of Example`.
+        transform: function of `data.transforms` from the ids of an example to
+            its candidate sequences.
         build_head: class of `layers.heads`.
-        target: object of `tasks.targets`: what the head's logits stand for.
+        label_space: `LabelSpace`.
         metrics: tuple of functions `(targets, predictions) -> dict` of
             `evaluation.metrics`. The first key of the first one is the
-            metric of the paper, by which the best epoch is chosen.
+            paper's metric, which selects the best epoch.
+        row_counts: numbers of examples in the official train, dev and test
+            split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
     """
 
     name: str
-    read: collections.abc.Callable
+    reader: collections.abc.Callable
     transform: collections.abc.Callable
     build_head: type
-    target: Target
+    label_space: LabelSpace
     metrics: tuple
+    row_counts: tuple | None = None
     is_own: bool = False
 
+    def read(self, data_dir, split):
+        """Return the examples of a split: "train", "dev" or "test".
+
+        Raises:
+            InputError: its file is missing or malformed.
+        """
+        return read(self.reader, data_dir, split, self.name, self.row_counts)
+
     def measure(self, examples, predictions):
-        """Score predictions, all together and by group.
+        """Return the metrics of predictions, of all and of each group.
 
         Args:
             examples: list of labelled Example.
-            predictions: array `[N]` as `target.predict` returns.
+            predictions: array `[N]` as `label_space.predict` returns.
 
         Returns:
-            dict from the metric's name to its value. Where the examples are
-            of several groups, also `{metric}_{group}`.
+            dict from the metric's name to its value. If the examples belong
+            to several groups, also `{metric}_{group}`.
         """
-        truth = np.array([self.target.value(e) for e in examples])
-        predictions = np.asarray(predictions)
-        found = self._measure(truth, predictions)
-        groups = np.array([e.group for e in examples])
-        names = sorted(set(groups.tolist()))
-        if len(names) > 1:
-            for name in names:
-                part = self._measure(
-                    truth[groups == name], predictions[groups == name]
-                )
-                found |= {f"{key}_{name}": part[key] for key in part}
-        return found
+        values = np.array([self.label_space.value(e) for e in examples])
+        return metrics_lib.by_group(
+            self._measure,
+            [example.group for example in examples],
+            values,
+            np.asarray(predictions),
+        )
 
     def main_metric(self, metrics):
-        """Return the paper's metric of what `measure` returned."""
+        """Return the paper's metric from the result of `measure`."""
         return next(iter(metrics.values()))
 
-    def _measure(self, truth, predictions):
+    def _measure(self, targets, predictions):
         found = {}
         for metric in self.metrics:
-            found |= metric(truth, predictions)
+            found |= metric(targets, predictions)
         return found
+
+
+def read(reader, data_dir, split, name, row_counts):
+    """Return the examples of a split; warn if the official ones differ."""
+    examples = reader(data_dir, split)
+    if row_counts is not None:
+        expected = row_counts[rows.SPLITS.index(split)]
+        rows.check_row_count(data_dir, name, split, len(examples), expected)
+    return examples

@@ -234,6 +234,18 @@ class Tokenizer:
                 directory, self.vocabulary, self.merges
             )
 
+    @property
+    def opening_id(self):
+        """int, the id that precedes a text where nothing else does.
+
+        The language model has no start token. A line break is what it has seen
+        before the first word of a paragraph; a vocabulary without one has a
+        full stop.
+        """
+        if self.newline_id is not None:
+            return self.newline_id
+        return self.encode(".")[0]
+
     def encode(self, text):
         """Return the ids of `text` as a list, without special tokens."""
         return self._chunks(text)

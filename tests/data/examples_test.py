@@ -1,18 +1,128 @@
 import dataclasses
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gpt1_keras import errors
 from gpt1_keras.data import examples
+from gpt1_keras.data import transforms
+from tests.reference import letter_tokenizer
 
 
-def test_only_a_text_is_needed():
-    example = examples.Example("a")
-    assert dataclasses.astuple(example) == ("a", "", (), None, "")
-
-
-def test_is_a_value():
+def test_an_example_is_a_value():
     example = examples.Example("a", choices=("b",), label=0)
     assert example == examples.Example("a", choices=("b",), label=0)
+    assert dataclasses.astuple(examples.Example("a")) == ("a", "", (), None, "")
     assert len({example, examples.Example("a")}) == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
         example.text = "c"
+
+
+def test_digest_depends_on_content_and_order():
+    rows = [examples.Example("a"), examples.Example("b", label=0)]
+    changed = [rows[0], examples.Example("b", label=1)]
+    digests = {
+        examples.sha256(r) for r in (rows, rows[::-1], changed, rows[:1])
+    }
+    assert len(digests) == 4 and examples.sha256(list(rows)) in digests
+
+
+@given(st.integers(0, 200), st.none() | st.integers(1, 250))
+def test_rows_are_different_and_rise(size, count):
+    found = examples.draw_subset(size, count, name="COUNT").tolist()
+    assert len(found) == (size if count is None else min(size, count))
+    assert found == sorted(set(found)) and set(found) <= set(range(size))
+    assert found == examples.draw_subset(size, count, name="COUNT").tolist()
+
+
+def test_all_parts_of_a_file_are_drawn_from():
+    found = examples.draw_subset(1000, 100, name="COUNT")
+    counts, _ = np.histogram(found, bins=10, range=(0, 1000))
+    assert counts.min() >= 3
+
+
+@pytest.mark.parametrize("count", [0, -5, 2.5, "10", True])
+def test_wrong_numbers(count):
+    with pytest.raises(errors.InputError, match=f"^`COUNT` is {count!r}: give"):
+        examples.draw_subset(10, count, name="COUNT")
+
+
+class CountingTokenizer(letter_tokenizer.LetterTokenizer):
+    start_id, delimiter_id, extract_id = 128, 129, 130
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def encode(self, text):
+        self.asked.append(text)
+        return super().encode(text)
+
+
+def encode(rows, transform, max_sequence_length=32):
+    tokenizer = CountingTokenizer()
+    return tokenizer, examples.EncodedExamples(
+        rows,
+        tokenizer=tokenizer,
+        transform=transform,
+        max_sequence_length=max_sequence_length,
+        name="letters",
+    )
+
+
+def test_sequences_and_sizes():
+    rows = [
+        examples.Example("ab", "c", ("d", "ef")),
+        examples.Example("abc", "", ("g", "h")),
+    ]
+    _, found = encode(rows, transforms.multiple_choice)
+    a, b, c, d, e, f = b"abcdef"
+    assert found.candidates(0) == [
+        [128, a, b, c, 129, d, 130],
+        [128, a, b, c, 129, e, f, 130],
+    ]
+    np.testing.assert_equal(found.lengths, [8, 7])
+    np.testing.assert_equal(found.num_tokens, [15, 14])
+    assert (len(found), found.num_candidates, found.num_cut) == (2, 2, 0)
+
+
+def test_a_repeated_text_is_encoded_once():
+    rows = [examples.Example("same", "same"), examples.Example("same", "b")]
+    tokenizer, _ = encode(rows, transforms.entailment)
+    assert tokenizer.asked == ["same", "b"]
+
+
+def test_part_is_that_of_these_rows_encoded_alone():
+    rows = [
+        examples.Example(text, "c", ("d", "e" * (i + 1)))
+        for i, text in enumerate(("ab", "abc", "a"))
+    ]
+    tokenizer, whole = encode(rows, transforms.multiple_choice)
+    tokenizer.asked.clear()
+    found = whole.part([2, 0])
+    assert not tokenizer.asked
+    _, expected = encode([rows[2], rows[0]], transforms.multiple_choice)
+    assert len(found) == 2 and len(whole) == 3
+    assert [found.candidates(i) for i in range(2)] == [
+        expected.candidates(i) for i in range(2)
+    ]
+    np.testing.assert_equal(found.lengths, expected.lengths)
+    np.testing.assert_equal(found.num_tokens, expected.num_tokens)
+
+
+def test_truncation_is_logged(caplog):
+    rows = [examples.Example("a"), examples.Example("a" * 9)]
+    with caplog.at_level("WARNING"):
+        _, found = encode(rows, transforms.classification, 6)
+    assert found.num_cut == 1
+    assert (
+        "letters: 1 of 2 examples were truncated to 6 positions, by 5 tokens "
+        "in all; example 2 is the first"
+    ) in caplog.text
+
+
+def test_examples_without_choices_are_no_multiple_choice():
+    with pytest.raises(ValueError):
+        encode([examples.Example("a")], transforms.multiple_choice)

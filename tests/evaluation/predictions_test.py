@@ -23,7 +23,7 @@ def test_classes_by_hand(tmp_path):
         labels=[1, 0, 1],
         predictions=np.array([1, 0, 0]),
         probabilities=[[0.25, 0.75], [0.5, 0.5], [0.9, 0.1]],
-        words=("no", "yes"),
+        names=("no", "yes"),
     )
     assert path.read_text() == (
         "row\tlabel\tprediction\terror\tprediction_probability\t"
@@ -42,74 +42,49 @@ def test_classes_by_hand(tmp_path):
     }
 
 
-def test_choices_are_counted_from_0(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("q", "r", ("é\t", "v", "w"))],
-        labels=[2],
-        predictions=np.array([0]),
-        probabilities=[[0.5, 0.3, 0.2]],
+def write(folder, texts, labels, predicted, probabilities=None, names=()):
+    """Write a table and read it again."""
+    path = folder / "p.tsv"
+    texts = [Text(text) if isinstance(text, str) else text for text in texts]
+    predictions.write(
+        *(path, texts, labels, np.array(predicted), probabilities), names=names
     )
-    (row,) = predictions.read(path)
+    return predictions.read(path)
+
+
+def test_choices_are_counted_from_0(tmp_path):
+    text = Text("q", "r", ("é\t", "v", "w"))
+    (row,) = write(tmp_path, [text], [2], [0], [[0.5, 0.3, 0.2]])
     assert (row["label"], row["prediction"]) == ("2", "0")
     assert row["probabilities"] == {"0": 0.5, "1": 0.3, "2": 0.2}
     assert row["label_probability"] == 0.2
     assert row["choices"] == ("é\t", "v", "w")
-    assert "é" in path.read_text("utf-8")
+    assert "é" in (tmp_path / "p.tsv").read_text("utf-8")
 
 
 def test_scores_by_distance(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("a"), Text("b"), Text("c")],
-        labels=[1.0, 5.0, 2.5],
-        predictions=np.array([1.5, 3.0, 2.5], "float32"),
-    )
-    rows = predictions.read(path)
+    labels = [1.0, 5.0, 2.5]
+    rows = write(tmp_path, "abc", labels, np.float32([1.5, 3.0, 2.5]))
     assert [row["text"] for row in rows] == ["b", "a", "c"]
     assert [row["error"] for row in rows] == [2.0, 0.5, 0.0]
     assert rows[0]["label"] == "5" and rows[0]["prediction"] == "3"
     assert rows[0]["label_probability"] is None
     assert rows[0]["probabilities"] == {}
-
-
-def test_scores_with_weights_on_numbers(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("a")],
-        labels=[1.0],
-        predictions=np.array([0.75]),
-        probabilities=np.array([[0.25, 0.75]]),
-        words=("0", "1"),
-    )
-    (row,) = predictions.read(path)
+    weights = [[0.25, 0.75]]
+    (row,) = write(tmp_path, "a", [1.0], [0.75], weights, ("0", "1"))
     assert row["probabilities"] == {"0": 0.25, "1": 0.75}
     assert row["error"] == 0.25 and row["prediction_probability"] is None
 
 
-def test_tiny_probabilities_are_told_apart(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("bad"), Text("worse")],
-        labels=[1, 1],
-        predictions=np.array([0, 0]),
-        probabilities=[[1.0, 1e-20], [1.0, 1e-30]],
-    )
-    rows = predictions.read(path)
+def test_order(tmp_path):
+    tiny = [[1.0, 1e-20], [1.0, 1e-30]]
+    rows = write(tmp_path, ["bad", "worse"], [1, 1], [0, 0], tiny)
     assert [row["text"] for row in rows] == ["worse", "bad"]
     assert rows[0]["label_probability"] == 1e-30
-
-
-def test_examples_without_labels_come_last_in_order(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("a"), Text("b"), Text("c")],
-        labels=[None, 0, None],
-        predictions=np.array([1, 0, 0]),
-        probabilities=[[0.4, 0.6], [0.9, 0.1], [0.8, 0.2]],
-        words=("x", "y"),
-    )
-    rows = predictions.read(path)
+    # Examples without labels come last, in their order.
+    given = [[0.4, 0.6], [0.9, 0.1], [0.8, 0.2]]
+    labels = [None, 0, None]
+    rows = write(tmp_path, "abc", labels, [1, 0, 0], given, ("x", "y"))
     assert [row["row"] for row in rows] == [1, 0, 2]
     assert [row["label"] for row in rows] == ["x", None, None]
     assert rows[1]["prediction_probability"] == 0.6
@@ -128,32 +103,19 @@ TEXT = st.text(st.characters(codec="utf-8")) | st.sampled_from(
     )
 )
 def test_texts_come_back(tmp_path_factory, texts):
-    path = tmp_path_factory.getbasetemp() / "given.tsv"
     given_texts = [(a, b, tuple(c)) for a, b, c in texts]
     count = len(texts)
-    predictions.write(
-        path,
-        [Text(*fields) for fields in given_texts],
-        labels=[0] * count,
-        predictions=np.zeros(count, int),
-        probabilities=np.full((count, 2), 0.5),
+    rows = write(
+        *(tmp_path_factory.getbasetemp(), [Text(*t) for t in given_texts]),
+        *([0] * count, [0] * count, np.full((count, 2), 0.5)),
     )
-    rows = predictions.read(path)
     assert [(r["text"], r["text_pair"], r["choices"]) for r in rows] == (
         given_texts
     )
 
 
-def test_words_with_tabs(tmp_path):
-    path = predictions.write(
-        tmp_path / "p.tsv",
-        [Text("a")],
-        labels=[0],
-        predictions=np.array([1]),
-        probabilities=[[0.5, 0.5]],
-        words=("a\tb", "c\\t"),
-    )
-    (row,) = predictions.read(path)
+def test_names_with_tabs(tmp_path):
+    (row,) = write(tmp_path, "a", [0], [1], [[0.5, 0.5]], ("a\tb", "c\\t"))
     assert (row["label"], row["prediction"]) == ("a\tb", "c\\t")
     assert row["probabilities"] == {"a\tb": 0.5, "c\\t": 0.5}
 
@@ -167,5 +129,5 @@ def test_files_that_are_no_table(tmp_path):
         predictions.read(path)
     predictions.write(path, [Text("a")], [0], np.array([0]))
     path.write_text(path.read_text() + "1\ta\n")
-    with pytest.raises(errors.InputError, match="line 3 is no prediction"):
+    with pytest.raises(errors.InputError, match="line 3 is not a prediction"):
         predictions.read(path)

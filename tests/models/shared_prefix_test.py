@@ -21,7 +21,7 @@ def items():
         return draws.integers(0, 23, draws.integers(low, high)).tolist()
 
     return [
-        packing.Item(
+        packing.Candidates(
             ids(1, 7),
             tuple(
                 packing.Continuation(ids(1, 5), int(draws.integers(2)))
@@ -70,7 +70,7 @@ def test_scores_of_continuations(
     network = build(num_special_tokens=num_special_tokens)
     assert network.can_share_prefix == (build is small_models.network)
     chosen = items()
-    packed = packing.PackedItems(chosen, share_prefix=share_prefix)
+    packed = packing.PackedCandidates(chosen, share_prefix=share_prefix)
     learner = learner_lib.Learner(
         shared_prefix.shared_prefix_network(network),
         scorer=losses.BranchScores(

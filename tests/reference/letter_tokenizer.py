@@ -7,7 +7,7 @@ class LetterTokenizer:
     """One id per ASCII character that is not a space; newline is 10."""
 
     type = "bpe"
-    newline_id = 10
+    newline_id = opening_id = 10
 
     def __init__(self, vocabulary_size=128):
         self.vocabulary_size = vocabulary_size

@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 
+from gpt1_keras.data.readers import glue
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -31,11 +32,11 @@ class Recorder(zero_shot_lib.Acceptability):
 
 def use(preset, data):
     """Return dict of metrics and scores."""
-    recorder = Recorder()
+    recorder = Recorder("cola", glue.read_cola, 0.0, "dev")
     runner = zero_shot.Probing(
         probes=[recorder],
         data=sources.BenchmarkFiles(
-            data_dir=data, sample_examples=0, sample_seed=0
+            data_dir=data, sample_examples=1, sample_seed=0
         ),
         split=None,
         scoring=zero_shot.Scoring(

@@ -38,11 +38,11 @@ def write(directory, task, preset, *, seed=0):
         transform=task.transform.__name__,
         sequence_length=LENGTH,
         task=task.name,
-        label_words=task.target.words,
-        score_range=task.target.score_range,
+        label_words=task.label_space.class_names,
+        score_range=task.label_space.score_range,
     )
     head = task.build_head(
-        num_outputs=task.target.num_outputs,
+        num_outputs=task.label_space.num_outputs,
         dropout=0.0,
         initializer_range=0.02,
         name="head",

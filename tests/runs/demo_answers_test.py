@@ -38,7 +38,11 @@ def test_task(folder, name):
         assert found == pytest.approx(expected @ np.arange(6), abs=1e-4)
         return
     assert list(found.values()) == pytest.approx(expected.tolist(), abs=1e-5)
-    words = task.target.words or ("0: a tree", "1: near", "2: a tree")
+    words = task.label_space.class_names or (
+        "0: a tree",
+        "1: near",
+        "2: a tree",
+    )
     assert tuple(found) == tuple(words)
 
 

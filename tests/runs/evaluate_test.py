@@ -267,7 +267,7 @@ def test_scores(folder, models, tmp_path):
 @pytest.mark.parametrize(
     "name, settings, expected",
     [
-        ("cola", {"SPLIT": "validation"}, "split 'validation' is none of"),
+        ("cola", {"SPLIT": "validation"}, "split 'validation' is not one of"),
         ("stsb", {"SPLIT": "test"}, "STS-B/test.tsv does not exist"),
         ("pretrained", {}, "has no head: it is pretrained, not fine-tuned"),
         ("nowhere", {}, "nowhere does not exist"),

@@ -237,9 +237,11 @@ def test_families(folder, sample, tmp_path, name):
         }
     )
     predictions = answers["score" if name == "stsb" else "label"].numpy()
-    if task.target.words:
+    if task.label_space.class_names:
         words = [word.decode() for word in predictions]
-        predictions = [task.target.words.index(word) for word in words]
+        predictions = [
+            task.label_space.class_names.index(word) for word in words
+        ]
     expected = task.measure(rows, np.array(predictions))
     for metric, value in expected.items():
         assert found["metrics"][metric] == pytest.approx(
@@ -412,7 +414,7 @@ def test_agreement(changes, expected):
     [
         ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
         ({"WEIGHTS_DTYPE": "int8"}, "WEIGHTS_DTYPE is 'int8'"),
-        ({"SPLIT": "validation"}, "split 'validation' is none of"),
+        ({"SPLIT": "validation"}, "split 'validation' is not one of"),
     ],
 )
 def test_mistakes_end_in_one_line(folder, model, tmp_path, settings, expected):

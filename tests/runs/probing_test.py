@@ -113,7 +113,7 @@ def test_both_groups_of_race(tmp_path):
     made = zero_shot.Probing(
         probes=zero_shot_lib.by_name(["race"]),
         data=sources.BenchmarkFiles(
-            data_dir=tmp_path, sample_examples=0, sample_seed=0
+            data_dir=tmp_path, sample_examples=1, sample_seed=0
         ),
         split=None,
         scoring=scoring(20),
@@ -133,9 +133,8 @@ def test_as_many_as_there_are(count, expected):
 
 @pytest.mark.parametrize("count", [0, -5])
 def test_less_than_one_example(count):
-    made, _ = make("sst2", num_examples=count)
     with pytest.raises(errors.InputError, match=f"is {count}: give a whole"):
-        made.read()
+        make("sst2", num_examples=count)
 
 
 def test_a_split_for_all():
@@ -147,11 +146,11 @@ def test_a_split_for_all():
 def test_what_is_cut_is_said(monkeypatch, caplog):
     made, _ = make("sst2", num_examples=None)
 
-    def item(example, *, tokenizer, max_sequence_length):
+    def candidates(example, *, tokenizer, max_sequence_length):
         num_cut = max(0, int(example.text) - max_sequence_length)
-        return packing.Item([1], (packing.Continuation([2]),), num_cut)
+        return packing.Candidates([1], (packing.Continuation([2]),), num_cut)
 
-    made.probes[0].item = item
+    made.probes[0].candidates = candidates
     monkeypatch.setattr(zero_shot, "_Scorer", lambda *_, **__: None)
     for positions in (2, 4):
         backbone = types.SimpleNamespace(max_sequence_length=positions)

@@ -83,7 +83,7 @@ def test_predictions_of_the_models(folder, written):
     )
     examples = sample().read(task, "test")
     logits = model.logits(model.labelled(task, examples, "test"))
-    labels = [task.target.words[i] for i in logits.argmax(-1)]
+    labels = [task.label_space.class_names[i] for i in logits.argmax(-1)]
     groups = [example.group for example in examples]
     assert groups == ["matched"] * NUM_TEST + ["mismatched"] * NUM_TEST
     assert found["MNLI-m.tsv"] == labels[:NUM_TEST]

@@ -26,7 +26,7 @@ def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
             found["score"], expected @ np.arange(6), atol=1e-4
         )
     else:
-        words = benchmarks.benchmark(name).target.words
+        words = benchmarks.benchmark(name).label_space.class_names
         best = logits.argmax(-1).tolist()
         right = [words[i].encode() for i in best] if words else best
         assert found["label"].tolist() == right

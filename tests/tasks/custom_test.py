@@ -41,7 +41,7 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
 
 
 @pytest.mark.parametrize(
-    "family, train, transform, head, target, metric",
+    "family, train, transform, head, space, metric",
     [
         ("classification", SINGLE, transforms.classification, heads.SumHead, task_lib.Classes, "accuracy"),
         ("pair_classification", PAIRS, transforms.entailment, heads.SumHead, task_lib.Classes, "accuracy"),
@@ -51,35 +51,35 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
 )  # fmt: skip
 @pytest.mark.parametrize("is_given", [True, False])
 def test_families(
-    build, family, train, transform, head, target, metric, is_given, tmp_path
+    build, family, train, transform, head, space, metric, is_given, tmp_path
 ):
     task = build(train, family=family if is_given else None)
     assert task.name == "custom"
     assert task.transform is transform
     assert task.build_head is head
-    assert isinstance(task.target, target)
+    assert isinstance(task.label_space, space)
     examples = [
         example
         for split in ("train", "dev")
         for example in task.read(tmp_path, split)
     ]
     assert sorted(e.text for e in examples) == ["t0", "t1", "t2", "t3"]
-    truth = np.array([task.target.value(e) for e in examples])
+    truth = np.array([task.label_space.value(e) for e in examples])
     assert next(iter(task.measure(examples, truth))) == metric
     assert task.main_metric(task.measure(examples, truth)) == pytest.approx(1)
 
 
 def test_whole_numbers_are_classes_unless_told(build):
     train = rows(0, 2, 2, 0, text_pair="so")
-    assert build(train).target.words == ("0", "2")
-    target = build(train, family="similarity").target
-    assert (target.low, target.high) == (0, 2)
+    assert build(train).label_space.class_names == ("0", "2")
+    space = build(train, family="similarity").label_space
+    assert space.score_range == [0, 2]
 
 
 def test_classes_are_sorted_words_of_the_train_file(build, tmp_path):
     (tmp_path / "dev.jsonl").write_text('{"text": "d", "label": "b"}\n')
     task = build(rows("c", "a", "b", "a"), dev="dev.jsonl")
-    assert task.target.words == ("a", "b", "c")
+    assert task.label_space.class_names == ("a", "b", "c")
     assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
 
 
@@ -93,8 +93,8 @@ def test_classes_are_sorted_words_of_the_train_file(build, tmp_path):
     ],
 )
 def test_range_of_scores(build, arguments, expected):
-    target = build(SCORES, **arguments).target
-    assert (type(target), target.low, target.high) == expected
+    space = build(SCORES, **arguments).label_space
+    assert (type(space), *space.score_range) == expected
 
 
 def test_columns_of_other_names(tmp_path):
@@ -171,9 +171,11 @@ def test_mistakes_in_other_files(build, split, tmp_path):
         build(SINGLE, **{split: "other.jsonl"})
 
 
-@pytest.mark.parametrize("train", [None, 5])
-def test_no_train_file(train):
-    with pytest.raises(errors.InputError, match="TRAIN_FILE"):
+@pytest.mark.parametrize(
+    "train, message", [(None, "TRAIN_FILE"), (5, "^`train` is 5: give")]
+)
+def test_no_train_file(train, message):
+    with pytest.raises(errors.InputError, match=message):
         custom.custom(train=train, dev_fraction=0.1, seed=0)
 
 
@@ -198,22 +200,10 @@ def test_score_of_a_preset(tmp_path, score_range, is_regression, expected):
     )
     columns = dict(text="text", text_pair=None, choices=None, label="label")
     task = custom.of_preset(preprocessor, file=file, **columns)
-    assert type(task.target) is expected
+    assert type(task.label_space) is expected
     assert (task.name, task.is_own) == ("custom", True)
-    assert task.target.score_range == score_range
+    assert task.label_space.score_range == score_range
     assert len(task.read(None, "test")) == 1
     file.write_text(json.dumps(row | {"label": 7}) + "\n")
     with pytest.raises(errors.InputError, match="line 1 has score 7.0, outs"):
         task.read(None, "test")
-
-
-def test_one_column_of_choices(tmp_path):
-    (tmp_path / "my.csv").write_text("text,a,label\nx,y,0\nz,y,0\n")
-    with pytest.raises(errors.InputError, match="at least two columns"):
-        custom.custom(
-            train="my.csv",
-            data_dir=tmp_path,
-            choices=("a",),
-            dev_fraction=0.5,
-            seed=1,
-        )

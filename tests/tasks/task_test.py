@@ -1,81 +1,211 @@
 import dataclasses
+import types
 
+import hypothesis
+import keras
 import numpy as np
 import pytest
+from hypothesis import strategies
+from scipy import special
 
+from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import task
 
+CLASSES = task.Classes(("entailment", "neutral", "contradiction"))
+CHOICE = task.Choice()
+WEIGHTS = task.ScoreDistribution(0, 5)
+SCORE = task.Score(0, 5)
 
-def build(*functions):
+
+def example(label, group=""):
+    return examples.Example("text", label=label, group=group)
+
+
+@pytest.mark.parametrize(
+    "space, num_outputs, label, encoded, value, written",
+    [
+        (CLASSES, 3, "entailment", 0, 0, "entailment"),
+        (CLASSES, 3, "contradiction", 2, 2, "contradiction"),
+        (CHOICE, 1, 3, 3, 3, "3"),
+        (SCORE, 1, 3.25, 3.25, 3.25, "3.250"),
+        # Golden values of the released utils.py, lines 25-36.
+        (WEIGHTS, 6, 3.2, [0, 0, 0, 0.8, 0.2, 0], 3.2, "3.200"),
+        (WEIGHTS, 6, 5, [0, 0, 0, 0, 0, 1], 5, "5.000"),
+        (WEIGHTS, 6, 0, [1, 0, 0, 0, 0, 0], 0, "0.000"),
+        (WEIGHTS, 6, 2.5, [0, 0, 0.5, 0.5, 0, 0], 2.5, "2.500"),
+        (task.ScoreDistribution(1, 3), 3, 1.25, [0.75, 0.25, 0], 1.25, "1.250"),
+    ],
+)
+def test_labels(space, num_outputs, label, encoded, value, written):
+    assert space.num_outputs == num_outputs
+    found = space.encode(example(label))
+    is_class = space in (CLASSES, CHOICE)
+    assert found.dtype == ("int32" if is_class else "float32")
+    np.testing.assert_allclose(found, encoded, atol=1e-6)
+    assert space.value(example(label)) == value
+    assert space.format(np.asarray(value)[()]) == written
+
+
+@pytest.mark.parametrize(
+    "space, label, message",
+    [
+        *(
+            (CLASSES, label, f"label {label!r} is not one of entailment, neutr")
+            for label in ("Neutral", "", None, 1)
+        ),
+        *(
+            (space, score, f"score {score} is not within 0 .. 5")
+            for space in (WEIGHTS, SCORE)
+            for score in (-0.1, 5.1, float("nan"))
+        ),
+    ],
+)
+def test_labels_outside_the_space(space, label, message):
+    with pytest.raises(errors.InputError, match=f"^{message}"):
+        space.encode(example(label))
+
+
+@hypothesis.given(score=strategies.floats(0, 5))
+def test_weights_have_the_score_as_their_expected_value(score):
+    weights = WEIGHTS.encode(example(score)).astype("float64")
+    assert weights.sum() == pytest.approx(1, abs=1e-6) and weights.min() >= 0
+    assert weights @ np.arange(6) == pytest.approx(score, abs=1e-5)
+    # Only the two numbers next to the score have weight.
+    assert np.all(np.abs(np.flatnonzero(weights) - score) < 1)
+
+
+LOGITS = np.random.default_rng(0).normal(size=(4, 6)) * 3
+
+
+# The answers in numpy, and in the backend as exports compute them.
+@pytest.mark.parametrize("ops", [np, keras.ops])
+@pytest.mark.parametrize(
+    "space, logits, expected",
+    [
+        (CLASSES, [[0, 2, 1], [-9, -8, 5.0]], [1, 2]),
+        (CHOICE, [[0, 2, 1, -1], [5, 2, 1, -1.0]], [1, 0]),
+        (SCORE, [[-0.5], [2.25], [7]], [0, 2.25, 5]),
+        # 0.2 + 0.6 + 0.6 + 0.4 + 0.5
+        (WEIGHTS, np.log([[0.1, 0.2, 0.3, 0.2, 0.1, 0.1]]), [2.3]),
+        (WEIGHTS, [[-1e4, -1e4, 0, 0, -1e4, -1e4]], [2.5]),
+        (task.ScoreDistribution(1, 3), [[0, 0, 1e4]], [3]),
+        (WEIGHTS, LOGITS, special.softmax(LOGITS, axis=-1) @ np.arange(6)),
+    ],
+)
+def test_answers(ops, space, logits, expected):
+    logits = np.array(logits, "float32")
+    given = logits if ops is np else ops.convert_to_tensor(logits)
+    found = keras.ops.convert_to_numpy(space.predict(given, ops))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    found = space.probabilities(given, ops)
+    if space is SCORE:
+        assert found is None
+    else:
+        np.testing.assert_allclose(
+            keras.ops.convert_to_numpy(found),
+            special.softmax(logits, axis=-1),
+            atol=1e-6,
+        )
+
+
+@pytest.mark.parametrize(
+    "space, labels, expected",
+    [
+        (CLASSES, ["neutral", "contradiction", "neutral"], 1),
+        # As many of each: the first.
+        (CLASSES, ["contradiction", "entailment"], 0),
+        (CHOICE, [3, 2, 3, 0], 3),
+        (WEIGHTS, [1.0, 2.0, 4.5], 2.5),
+        (SCORE, [1.0, 2.0, 4.5], 2.5),
+    ],
+)
+def test_majority(space, labels, expected):
+    assert space.majority([example(label) for label in labels]) == expected
+
+
+@pytest.mark.parametrize(
+    "space, labels, logits, expected",
+    [
+        # -log softmax of the right one.
+        (CLASSES, ["neutral", "entailment"], [[0, 0, 0], [np.log(2), 0, 0]], [np.log(3), np.log(2)]),
+        (CHOICE, [1], [[0, 0, 0, 0]], [np.log(4)]),
+        # Half of each of two: -(log .2 + log .8) / 2 = -log(.16) / 2.
+        (task.ScoreDistribution(0, 1), [0.5], [np.log([0.2, 0.8])], [-np.log(0.4)]),
+        (SCORE, [3.0, 1.0], [[5.0], [1.0]], [4, 0]),
+    ],
+)  # fmt: skip
+def test_loss_of_labels_and_logits(space, labels, logits, expected):
+    encoded = np.stack([space.encode(example(label)) for label in labels])
+    loss = space.loss(
+        keras.ops.convert_to_tensor(encoded),
+        keras.ops.convert_to_tensor(np.array(logits, "float32")),
+    )
+    found = keras.ops.convert_to_numpy(loss)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("space", [CLASSES, CHOICE, WEIGHTS, SCORE])
+def test_a_preset_says_which_label_space_it_has(space):
+    preprocessor = types.SimpleNamespace(
+        label_words=list(space.class_names),
+        score_range=space.score_range,
+        is_regression=space is SCORE,
+    )
+    found = task.label_space_of(preprocessor)
+    assert type(found) is type(space)
+    for name in ("class_names", "output_names", "score_range", "num_outputs"):
+        assert getattr(found, name) == getattr(space, name)
+
+
+def build(*functions, reader=None):
     return task.Task(
         name="weather",
-        read=lambda data_dir, split: [],
+        reader=reader,
         transform=transforms.classification,
         build_head=heads.SumHead,
-        target=task.Classes(("dry", "wet")),
+        label_space=task.Classes(("dry", "wet")),
         metrics=functions,
+        row_counts=(2, 1, 0),
     )
 
 
-def labelled(labels, groups):
-    return [
-        examples.Example("text", label=label, group=group)
-        for label, group in zip(labels, groups, strict=True)
-    ]
-
-
-def test_measure_without_groups():
-    rows = labelled(["wet", "dry", "wet", "wet"], [""] * 4)
-    found = build(metrics.accuracy).measure(rows, np.array([1, 1, 1, 0]))
-    assert found == {"accuracy": 0.5}
-
-
-def test_measure_of_one_group_names_no_group():
-    rows = labelled(["wet", "dry"], ["matched"] * 2)
-    assert build(metrics.accuracy).measure(rows, [1, 0]) == {"accuracy": 1.0}
-
-
-def test_measure_all_together_and_by_group():
-    rows = labelled(["wet", "dry", "wet", "wet"], ["a", "b", "a", "a"])
-    found = build(metrics.accuracy).measure(rows, np.array([1, 1, 1, 0]))
-    assert found == pytest.approx(
-        {"accuracy": 0.5, "accuracy_a": 2 / 3, "accuracy_b": 0.0}
+def test_reading_warns_of_another_number_of_rows(tmp_path, caplog):
+    rows = [example("wet")]
+    weather = build(reader=lambda data_dir, split: rows)
+    assert weather.read(tmp_path, "dev") == rows and not caplog.records
+    with caplog.at_level("WARNING"):
+        weather.read(tmp_path, "train")
+    assert "1 train examples of weather, the official files have 2" in (
+        caplog.text
     )
+    assert dataclasses.replace(weather, row_counts=None).read("", "x") == rows
 
 
-def test_all_metrics_are_measured_and_the_first_is_the_main_one():
-    weather = build(metrics.f1_and_accuracy, metrics.matthews_and_accuracy)
-    rows = labelled(["wet", "dry", "wet", "dry"], "aabb")
-    found = weather.measure(rows, np.array([1, 1, 1, 0]))
-    assert list(found) == [
-        *("f1", "accuracy", "matthews"),
-        *(
-            "f1_a",
-            "accuracy_a",
-            "matthews_a",
-            "f1_b",
-            "accuracy_b",
-            "matthews_b",
+@pytest.mark.parametrize(
+    "functions, groups, expected",
+    [
+        ([metrics.accuracy], ["", "", "", ""], {"accuracy": 0.5}),
+        ([metrics.accuracy], ["m", "m", "m", "m"], {"accuracy": 0.5}),
+        ([metrics.accuracy], "babb", {"accuracy": 0.5, "accuracy_b": 1 / 3, "accuracy_a": 1.0}),
+        (
+            [metrics.f1_and_accuracy, metrics.matthews_and_accuracy],
+            "aabb",
+            {
+                **{"f1": 0.5, "accuracy": 0.5, "matthews": 0.0},
+                **{"f1_a": 1.0, "accuracy_a": 1.0, "matthews_a": 1.0},
+                **{"f1_b": 0.0, "accuracy_b": 0.0, "matthews_b": -1.0},
+            },
         ),
-    ]
-    assert weather.main_metric(found) == found["f1"] == pytest.approx(0.8)
-    assert found["f1_b"] == 1.0
-
-
-def test_majority_class_is_measured_as_any_prediction():
-    rows = labelled(["wet", "dry", "wet"], [""] * 3)
-    weather = build(metrics.accuracy)
-    guess = np.full(3, weather.target.majority(rows))
-    assert weather.measure(rows, guess)["accuracy"] == pytest.approx(2 / 3)
-
-
-def test_a_task_is_a_value():
-    weather = build(metrics.accuracy)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        weather.name = "climate"
-    other = dataclasses.replace(weather, name="climate")
-    assert other.name == "climate" and other.target is weather.target
+    ],
+)  # fmt: skip
+def test_metrics_of_all_and_of_each_group(functions, groups, expected):
+    labels = ["wet", "dry", "wet", "dry"]
+    rows = [example(label, group) for label, group in zip(labels, groups)]
+    weather = build(*functions)
+    found = weather.measure(rows, np.array([1, 0, 0, 1]))
+    assert found == pytest.approx(expected) and list(found) == list(expected)
+    assert weather.main_metric(found) == next(iter(expected.values()))

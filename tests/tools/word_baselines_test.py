@@ -72,14 +72,14 @@ def test_fewer_examples(data, run):
 def test_one_label_only(data, run):
     status, output, errors = run("--data", data, "--examples", 1, "cola")
     assert (status, output) == (2, "") and "Traceback" not in errors
-    assert "the same label: take more" in errors.splitlines()[-1]
+    assert "the same label: use more" in errors.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
     "arguments, wrong",
     [
         (("--data", ".", "stbs"), "did you mean 'stsb'?"),
-        (("--data", ".", "race"), "race is about choices"),
+        (("--data", ".", "race"), "race is multiple choice"),
         (("--data", ".", "ax"), "ax has no training examples"),
         (("--data", ".", "cola", "--examples", "0"), "--examples 0: give"),
         (("cola",), "--data (see --help)"),

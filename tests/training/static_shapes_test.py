@@ -197,7 +197,7 @@ def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     learner = finetune.build_learner(network, task, settings)
     learner.compile(tiny_learner.adam(), jit_compile=False)
     length = settings.bucket_lengths[0]
-    target = task.target
+    target = task.label_space
     shape, dtype = (BATCH_SIZE,), "int32"
     if target.score_range:
         dtype = "float32"
@@ -213,7 +213,9 @@ def test_fine_tuning_and_its_evaluation(name, candidates, regression):
 @FLOAT32
 def test_zero_shot_scoring():
     network = small_models.network()
-    packed = packing.PackedItems(shared_prefix_test.items(), share_prefix=True)
+    packed = packing.PackedCandidates(
+        shared_prefix_test.items(), share_prefix=True
+    )
     batches = example_batches.ScoredExamples(
         packed, batch_size=BATCH_SIZE, bucket_lengths=(24,)
     )

@@ -74,7 +74,7 @@ def classifier(pipeline, **sizes):
         transform="classification",
         sequence_length=sizes["max_sequence_length"],
         task="sst2",
-        label_words=task.target.words,
+        label_words=task.label_space.class_names,
     )
     network = _backbone(**sizes, num_special_tokens=3)
     return task_model.GPT1TaskModel(network, head, preprocessor=preprocessor)

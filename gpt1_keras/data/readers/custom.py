@@ -1,9 +1,13 @@
-"""The user's own TSV, CSV or JSONL files as a benchmark's three splits."""
+"""The user's own TSV, CSV or JSONL files as the splits of a benchmark.
+
+Columns have names; TSV is not quoted, CSV is. Unlike the official files, these
+are to be repaired by their owner: the first mistake stops the run, naming file
+and line. What is merely suspicious, such as rare classes or repeated texts, is
+a warning.
+"""
 
 import collections
-import csv
 import dataclasses
-import io
 import json
 import math
 import pathlib
@@ -18,248 +22,7 @@ from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import rows as rows_lib
 
-# -----------------------------------------------------------------------------
-# What is suspicious in a file of examples, each as one line of warning.
-
-_RARE = 0.1  # of the largest class
-_FEW = 100  # rows, of which each is a percent
-
-
-def imbalance(path, rows):
-    """Warn of a class with under 10 % of the rows of the largest one.
-
-    Returns:
-        list of str, empty or one line.
-    """
-    counts = collections.Counter(row.example.label for row in rows)
-    ranked = counts.most_common()
-    (_, most), (smallest, fewest) = ranked[0], ranked[-1]
-    if fewest >= _RARE * most:
-        return []
-    line = next(row.line for row in rows if row.example.label == smallest)
-    return [
-        f"{path}: classes are far from equal:"
-        f" {', '.join(f'{word!r} {count}' for word, count in ranked)} rows"
-        f" (line {line} is the first of {smallest!r}); accuracy will say little"
-    ]
-
-
-def few_to_score(path, rows):
-    """Warn of a dev split so small that its scores are mostly chance.
-
-    Returns:
-        list of str, empty or one line.
-    """
-    if len(rows) >= _FEW:
-        return []
-    return [
-        f"{path}: only {len(rows)} rows are for dev, so one row is"
-        f" {100 / len(rows):.1f} % of accuracy: the best epoch is found, and"
-        " models compared, much by chance"
-    ]
-
-
-def repetitions(path, rows):
-    """Warn of rows that repeat an earlier one, with the same label or not.
-
-    Returns:
-        list of str, at most one line for repetitions and one for
-        contradictions.
-    """
-    groups = collections.defaultdict(list)
-    for row in rows:
-        groups[text_key(row.example)].append(row)
-    repeated = [group for group in groups.values() if len(group) > 1]
-    contradicting = [
-        group
-        for group in repeated
-        if len({row.example.label for row in group} - {None}) > 1
-    ]
-    warnings = []
-    if repeated:
-        count = sum(len(group) - 1 for group in repeated)
-        first, second = repeated[0][:2]
-        warnings.append(
-            f"{path}: repeated texts: {len(repeated)}, in {count} of"
-            f" {len(rows)} rows (line {second.line} repeats line {first.line})"
-        )
-    if contradicting:
-        group = [r for r in contradicting[0] if r.example.label is not None]
-        first = group[0]
-        other = next(r for r in group if r.example.label != first.example.label)
-        warnings.append(
-            f"{path}: repeated texts whose labels contradict each other:"
-            f" {len(contradicting)} (line {first.line}"
-            f" {first.example.label!r}, line {other.line}"
-            f" {other.example.label!r})"
-        )
-    return warnings
-
-
-def overlap(train_path, train_rows, path, rows):
-    """Warn of rows of a dev or test file whose text is in the train file.
-
-    Returns:
-        list of str, empty or one line.
-    """
-    lines = {text_key(row.example): row.line for row in reversed(train_rows)}
-    shared = [row for row in rows if text_key(row.example) in lines]
-    if not shared:
-        return []
-    line, first = shared[0].line, lines[text_key(shared[0].example)]
-    return [
-        f"{path}: rows that are in {train_path} too: {len(shared)} of"
-        f" {len(rows)} (line {line} is its line {first}); they flatter scores"
-    ]
-
-
-def text_key(example):
-    """Return what makes two examples the same."""
-    return example.text, example.text_pair, example.choices
-
-
-# -----------------------------------------------------------------------------
-# TSV, CSV and JSONL files whose columns have names.
-
-
-@dataclasses.dataclass(frozen=True)
-class Table:
-    """The rows of a file.
-
-    Attributes:
-        path: path of the file.
-        names: list of str, the columns in order of appearance.
-        rows: list of (line number from 1, dict from name to value). Values
-            are str, or whatever JSON holds; a JSONL row has only its own
-            names.
-    """
-
-    path: pathlib.Path
-    names: list
-    rows: list
-
-
-def read_table(path):
-    """Read a file into a `Table`.
-
-    Raises:
-        InputError: the file is missing, empty, broken, not UTF-8 or of an
-            unknown kind.
-    """
-    path = pathlib.Path(path)
-    if path.suffix.lower() not in _PARSERS:
-        raise errors.InputError(
-            f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file"
-        )
-    text = _read_text(path)
-    names, rows = _PARSERS[path.suffix.lower()](path, text)
-    if not rows:
-        raise errors.InputError(f"{path} has no rows: add examples to it")
-    return Table(path, names, rows)
-
-
-def _read_text(path):
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise errors.InputError(
-            f"{path} does not exist: give a .tsv, .csv or .jsonl file"
-        ) from None
-    except OSError as error:
-        raise errors.InputError(
-            f"{path} cannot be read ({error.strerror}): give a file"
-        ) from None
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise errors.InputError(
-            f"{path} line {line} is not UTF-8: save the file as UTF-8"
-        ) from None
-    if not text.strip():
-        raise errors.InputError(f"{path} is empty: add examples to it")
-    return text
-
-
-def _parse_tsv(path, text):
-    # Not splitlines(): texts may hold other characters it takes for breaks.
-    lines = [line.removesuffix("\r") for line in text.split("\n")]
-    fields = [
-        (i, line.split("\t")) for i, line in enumerate(lines, 1) if line.strip()
-    ]
-    return _with_header(path, fields, "texts with tabs or breaks need a .csv")
-
-
-def _parse_csv(path, text):
-    header = text.lstrip().split("\n", 1)[0]
-    comma = next((c for c in ",;\t" if c in header), ",")
-    reader = csv.reader(
-        io.StringIO(text, newline=""), strict=True, delimiter=comma
-    )
-    fields, line = [], 1
-    csv.field_size_limit(max(len(text), csv.field_size_limit()))
-    try:
-        for values in reader:
-            if any(map(str.strip, values)):
-                fields.append((line, values))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise errors.InputError(
-            f"{path} line {line} is no CSV ({error}): quote texts that hold"
-            ' commas, quotes or line breaks, and write " inside them as ""'
-        ) from None
-    written = {",": "commas", ";": "semicolons", "\t": "tabs"}[comma]
-    return _with_header(path, fields, f"texts with {written} in quotes")
-
-
-def _with_header(path, fields, advice):
-    (line, header), *rest = fields
-    names = [name.strip() for name in header]
-    for name in names:
-        if names.count(name) > 1:
-            raise errors.InputError(
-                f"{path} line {line} names column {name!r} twice: rename one"
-            )
-    for line, values in rest:
-        if len(values) != len(names):
-            raise errors.InputError(
-                f"{path} line {line} has {len(values)} columns, its header"
-                f" {len(names)}: mend the line ({advice})"
-            )
-    return names, [(line, dict(zip(names, values))) for line, values in rest]
-
-
-def _parse_jsonl(path, text):
-    names, rows = {}, []
-    for line, content in enumerate(text.split("\n"), 1):
-        if not content.strip():
-            continue
-        try:
-            row = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", error)
-            raise errors.InputError(
-                f"{path} line {line} is broken JSON ({reason}): write one"
-                " JSON object per line"
-            ) from None
-        if not isinstance(row, dict):
-            raise errors.InputError(
-                f"{path} line {line} is no JSON object: write one like"
-                ' {"text": "...", "label": "..."} per line'
-            )
-        names |= dict.fromkeys(row)
-        rows.append((line, row))
-    return list(names), rows
-
-
-_PARSERS = {".tsv": _parse_tsv, ".csv": _parse_csv, ".jsonl": _parse_jsonl}
-
-
-# -----------------------------------------------------------------------------
-# Rows of a file with named columns as labelled examples.
-
-# The column each field comes from -> what a configuration calls it.
+# Field of `Columns` -> its name in a configuration.
 _MACROS = {
     "text": "TEXT_COLUMN",
     "text_pair": "PAIR_COLUMN",
@@ -267,6 +30,23 @@ _MACROS = {
     "label": "LABEL_COLUMN",
 }
 _INDEX = re.compile(r"[+-]?[0-9]{1,9}")
+_RARE = 0.1  # of the largest class
+_FEW = 100  # rows; each is one percent of them
+
+
+class Table(typing.NamedTuple):
+    """The rows of a file.
+
+    Attributes:
+        path: pathlib.Path.
+        names: list of str, the columns in order of appearance.
+        rows: list of (line number from 1, dict from name to value). Values
+            are str, or any JSON value; a JSONL row has only its own names.
+    """
+
+    path: pathlib.Path
+    names: list
+    rows: list
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -290,14 +70,84 @@ class Columns:
 
 
 class Row(typing.NamedTuple):
-    """An example and the line of the file it begins on."""
+    """An example and the line of the file on which it begins."""
 
     line: int
     example: examples.Example
 
 
+def read_table(path):
+    """Read a `.tsv`, `.csv` or `.jsonl` file into a `Table`.
+
+    Raises:
+        InputError: the file is missing, empty, malformed, not UTF-8 or of
+            another kind.
+    """
+    path = pathlib.Path(path)
+    kind = path.suffix.lower()
+    if kind == ".jsonl":
+        advice = "write one JSON object on each line"
+        rows = _good(path, rows_lib.json_lines(path), advice)
+        names = list(dict.fromkeys(name for _, row in rows for name in row))
+    elif kind in (".tsv", ".csv"):
+        names, rows = _below_header(path, *_separated(path, kind))
+    else:
+        raise errors.InputError(
+            f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file"
+        )
+    if not rows:
+        raise errors.InputError(f"{path} has no rows: add examples to it")
+    return Table(path, names, rows)
+
+
+def _separated(path, kind):
+    """Return the (line, list of str) of a file, and advice for its mistakes."""
+    if kind == ".tsv":
+        advice = "texts with tabs or line breaks need a .csv"
+        return _good(path, rows_lib.tab_separated(path), advice), advice
+    # Spreadsheets write other delimiters in other countries.
+    _, header = next(rows_lib.tab_separated(path), (1, []))
+    header = header if isinstance(header, list) else []
+    delimiter = next((c for c in ",;\t" if c in "\t".join(header)), ",")
+    name = {",": "commas", ";": "semicolons", "\t": "tabs"}[delimiter]
+    advice = f'quote texts with {name}, quotes (as "") or line breaks'
+    rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
+    return _good(path, rows, advice), advice
+
+
+def _good(path, rows, advice):
+    """Return a list of (line, row) without any `BadRow`."""
+    found = []
+    for line, row in rows:
+        if isinstance(row, rows_lib.BadRow):
+            if str(row) == rows_lib.NOT_UTF8:
+                advice = "save the file as UTF-8"
+            raise errors.InputError(f"{path} line {line}: {row}; {advice}")
+        found.append((line, row))
+    return found
+
+
+def _below_header(path, rows, advice):
+    if not rows:
+        return [], []
+    (line, header), *rest = rows
+    names = [name.strip() for name in header]
+    for name in names:
+        if names.count(name) > 1:
+            raise errors.InputError(
+                f"{path} line {line} names column {name!r} twice: rename one"
+            )
+    for line, values in rest:
+        if len(values) != len(names):
+            raise errors.InputError(
+                f"{path} line {line} has {len(values)} columns, its header"
+                f" {len(names)}: correct the line ({advice})"
+            )
+    return names, [(line, dict(zip(names, values))) for line, values in rest]
+
+
 def read_rows(path, columns, *, is_labelled):
-    """Read a `.tsv`, `.csv` or `.jsonl` file.
+    """Read a `.tsv`, `.csv` or `.jsonl` file as examples.
 
     Args:
         path: path of the file.
@@ -309,7 +159,7 @@ def read_rows(path, columns, *, is_labelled):
         list of `Row`.
 
     Raises:
-        InputError: the file or one of its rows is not as it should be.
+        InputError: the file or one of its rows is malformed.
     """
     table = read_table(path)
     _check_names(table, columns, is_labelled)
@@ -331,22 +181,20 @@ def read_rows(path, columns, *, is_labelled):
 
 
 def _check_names(table, columns, is_labelled):
-    if isinstance(columns.choices, str) and (
-        table.path.suffix.lower() != ".jsonl"
-    ):
+    choices = columns.choices
+    if isinstance(choices, str) and table.path.suffix.lower() != ".jsonl":
         raise errors.InputError(
-            f"{table.path} has one column of choices, {columns.choices!r}: give"
-            f" one for each, CHOICES_COLUMNS = ('choice_0', 'choice_1'), or a"
+            f"{table.path} has one column of choices, {choices!r}: give one"
+            " for each, CHOICES_COLUMNS = ('choice_0', 'choice_1'), or a"
             " .jsonl file with a list"
         )
-    if isinstance(columns.choices, tuple) and len(columns.choices) < 2:
+    if isinstance(choices, tuple) and len(choices) < 2:
         raise errors.InputError(
-            f"CHOICES_COLUMNS is {columns.choices}: give at least two columns"
+            f"CHOICES_COLUMNS is {choices}: give at least two columns"
         )
     for field, macro in _MACROS.items():
         wanted = getattr(columns, field)
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
-        for name in wanted:
+        for name in wanted if isinstance(wanted, tuple) else (wanted,):
             is_needed = field != "label" or is_labelled
             if name is None or name in table.names or not is_needed:
                 continue
@@ -361,23 +209,21 @@ def _example(values, columns, is_labelled):
     text = _text(values.get(columns.text), columns.text)
     text_pair = ""
     if columns.text_pair is not None:
-        name = columns.text_pair
-        text_pair = _text(values.get(name), name)
+        text_pair = _text(values.get(columns.text_pair), columns.text_pair)
     choices = _choices(values, columns.choices)
     label = values.get(columns.label)
     if label is None or (isinstance(label, str) and not label.strip()):
         if is_labelled:
             raise rows_lib.BadRow(
-                f"{columns.label!r} is empty: give it a label, or remove the"
-                " line"
+                f"{columns.label!r} is empty: add a label, or remove the line"
             )
-        return examples.Example(text, text_pair, choices)
-    if choices:
-        label = _choice_label(_word_label(label, columns.label), choices)
+        label = None
+    elif choices:
+        label = _choice_label(_class_name(label, columns.label), choices)
     elif columns.is_score:
-        label = _score_label(label)
+        label = _score(label)
     else:
-        label = _word_label(label, columns.label)
+        label = _class_name(label, columns.label)
     return examples.Example(text, text_pair, choices, label)
 
 
@@ -386,7 +232,7 @@ def _text(value, name):
         return rows_lib.text_of(value, repr(name))
     except rows_lib.BadRow as error:
         raise rows_lib.BadRow(
-            f"{error}: give it a text, or remove the line"
+            f"{error}: correct it, or remove the line"
         ) from None
 
 
@@ -423,7 +269,7 @@ def _choice_label(label, choices):
     return choices.index(label)
 
 
-def _score_label(label):
+def _score(label):
     try:
         score = float(label)
     except (TypeError, ValueError):
@@ -435,7 +281,7 @@ def _score_label(label):
     return score
 
 
-def _word_label(label, name):
+def _class_name(label, name):
     if isinstance(label, bool | int | float):
         return json.dumps(label)
     return _text(label, name)
@@ -446,28 +292,22 @@ def _short(value):
     return written if len(written) <= 40 else f"{written[:37]}..."
 
 
-# -----------------------------------------------------------------------------
-# The user's own TSV, CSV or JSONL files as a benchmark's three splits.
-
-
 class CustomFiles:
-    """Up to three files of the user, checked when they are first read.
+    """Up to three files of the user, each checked when it is first read.
 
-    Without a dev file, `dev_fraction` of the train file is held out: each
-    class by this share, rows of the same text all on one side, and the same
-    rows for the same seed. Nothing is dropped from files the user gives: the
-    same text in two of them is only warned of, as are repeated texts,
-    contradicting labels and rare classes.
+    Without a dev file, `dev_fraction` of the train file is held out: this
+    share of each class, all rows of the same text on one side, and the same
+    rows for the same seed. No row is dropped from the user's files.
 
     Args:
         train: path of a file.
         dev: path of a file, or None.
         test: path of a file, or None. Its rows need no labels.
-        columns: `custom.Columns`.
+        columns: `Columns`.
         dev_fraction: float between 0 and 1.
-        seed: int. Chooses the rows held out.
-        low: float, the lowest score there can be; None: that of `train`.
-        high: float, the highest one; None: that of `train`.
+        seed: int. Selects the held-out rows.
+        low: float, the lowest possible score; None takes that of `train`.
+        high: float, the highest possible score; None takes that of `train`.
     """
 
     def __init__(
@@ -510,7 +350,7 @@ class CustomFiles:
             list of Example; those of "test" may have label None.
 
         Raises:
-            InputError: a file is missing or not as it should be.
+            InputError: a file is missing or malformed.
         """
         if split not in self._paths:
             raise errors.InputError(
@@ -521,15 +361,15 @@ class CustomFiles:
         if split == "test" or self._paths["dev"] is not None:
             rows = self._file(data_dir, split)
         else:
-            rows = self._held_out(data_dir)[split == "dev"]
+            rows = self._parts_of_train(data_dir)[split == "dev"]
         return [row.example for row in rows]
 
-    def words(self, data_dir):
-        """Return the names of the train file's classes, sorted."""
-        return _words(self._file(data_dir, "train"))
+    def class_names(self, data_dir):
+        """Return the sorted class names of the train file."""
+        return _class_names(self._file(data_dir, "train"))
 
     def score_range(self, data_dir):
-        """Return the lowest and the highest score there can be."""
+        """Return the lowest and the highest possible score."""
         return self._range(self._file(data_dir, "train"))
 
     @property
@@ -568,18 +408,24 @@ class CustomFiles:
     def _check(self, path, rows, train_rows):
         labelled = [row for row in rows if row.example.label is not None]
         if self._columns.choices:
-            _check_choices(path, rows, train_rows)
+            count = len(rows[0].example.choices)
+            expected = len(train_rows[0].example.choices)
+            if count != expected:
+                raise errors.InputError(
+                    f"{path} has {count} choices a row, the train file"
+                    f" {expected}: give both the same number"
+                )
         elif self._columns.is_score:
             check_scores(path, labelled, *self._range(train_rows))
         else:
-            check_words(path, labelled, _words(train_rows))
+            check_classes(path, labelled, _class_names(train_rows))
 
-    def _held_out(self, data_dir):
-        """Return (rows to train on, rows held out), in the file's order."""
+    def _parts_of_train(self, data_dir):
+        """Return (rows to train on, held-out rows), in the file's order."""
         if data_dir not in self._parts:
             rows = self._file(data_dir, "train")
             path = self._path(data_dir, "train")
-            held_out = _draw(
+            held_out = _draw_held_out(
                 rows,
                 self._dev_fraction,
                 self._seed,
@@ -594,48 +440,29 @@ class CustomFiles:
         return self._parts[data_dir]
 
 
-def _warn(warnings):
-    for warning in warnings:
-        logging.warning("%s", warning)
-
-
-def _words(rows):
-    return tuple(sorted({row.example.label for row in rows}))
-
-
-def _check_choices(path, rows, train_rows):
-    count = len(rows[0].example.choices)
-    expected = len(train_rows[0].example.choices)
-    if count != expected:
-        raise errors.InputError(
-            f"{path} has {count} choices a row, the train file {expected}: give"
-            " both the same number"
-        )
-
-
-def check_words(path, rows, words):
-    """Refuse labels that are none of the classes learnt.
+def check_classes(path, rows, class_names):
+    """Raise InputError if a label is not one of the learned classes.
 
     Args:
         path: path of the file, for messages.
-        rows: list of labelled `custom.Row`.
-        words: tuple of str.
+        rows: list of labelled `Row`.
+        class_names: tuple of str.
     """
-    if len(words) < 2:
+    if len(class_names) < 2:
         raise errors.InputError(
-            f"{path} has only the class {words[0]!r}: add rows of another one,"
-            " or set LABEL_COLUMN"
+            f"{path} has only the class {class_names[0]!r}: add rows of another"
+            " one, or set LABEL_COLUMN"
         )
     for row in rows:
-        if row.example.label not in words:
+        if row.example.label not in class_names:
             raise errors.InputError(
                 f"{path} line {row.line} has label {row.example.label!r}, which"
-                " no training row has: mend it, or train on such rows, too"
+                " no training row has: correct it, or add such training rows"
             )
 
 
 def check_scores(path, rows, low, high):
-    """Refuse scores outside the range learnt; arguments as `check_words`."""
+    """Raise InputError if a score is outside the learned range."""
     if not low < high:
         raise errors.InputError(
             f"{path} has scores from {low} to {high}: set a LOWEST_SCORE below"
@@ -649,13 +476,17 @@ def check_scores(path, rows, low, high):
             )
 
 
-def _draw(rows, fraction, seed, *, path, is_stratified):
+def _class_names(rows):
+    return tuple(sorted({row.example.label for row in rows}))
+
+
+def _draw_held_out(rows, fraction, seed, *, path, is_stratified):
     """Return the set of indices of the rows to hold out."""
     # Label of the first row with a text -> text -> rows with it.
     strata = collections.defaultdict(dict)
     stratum_of = {}
     for i, row in enumerate(rows):
-        name = text_key(row.example)
+        name = _text_key(row.example)
         label = row.example.label if is_stratified else ""
         label = stratum_of.setdefault(name, label)
         strata[label].setdefault(name, []).append(i)
@@ -674,3 +505,88 @@ def _draw(rows, fraction, seed, *, path, is_stratified):
         for i in generator.permutation(len(groups))[:count]:
             held_out.update(groups[i])
     return held_out
+
+
+# Each of the next four returns a list of warnings, one line each.
+
+
+def imbalance(path, rows):
+    """Warn of a class with less than 10 % as many rows as the largest one."""
+    counts = collections.Counter(row.example.label for row in rows)
+    ranked = counts.most_common()
+    (_, most), (smallest, fewest) = ranked[0], ranked[-1]
+    if fewest >= _RARE * most:
+        return []
+    line = next(row.line for row in rows if row.example.label == smallest)
+    return [
+        f"{path}: the classes are imbalanced:"
+        f" {', '.join(f'{name!r} {count}' for name, count in ranked)} rows"
+        f" (line {line} is the first of {smallest!r}); accuracy will say little"
+    ]
+
+
+def few_to_score(path, rows):
+    """Warn of a dev split so small that its scores are mostly chance."""
+    if len(rows) >= _FEW:
+        return []
+    return [
+        f"{path}: the dev split has only {len(rows)} rows, so one row is"
+        f" {100 / len(rows):.1f} % of accuracy: the choice of the best epoch"
+        " and comparisons of models are mostly chance"
+    ]
+
+
+def repetitions(path, rows):
+    """Warn of rows that repeat an earlier one, with the same label or not."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[_text_key(row.example)].append(row)
+    repeated = [group for group in groups.values() if len(group) > 1]
+    contradicting = [
+        group
+        for group in repeated
+        if len({row.example.label for row in group} - {None}) > 1
+    ]
+    warnings = []
+    if repeated:
+        count = sum(len(group) - 1 for group in repeated)
+        first, second = repeated[0][:2]
+        warnings.append(
+            f"{path}: repeated texts: {len(repeated)}, in {count} of"
+            f" {len(rows)} rows (line {second.line} repeats line {first.line})"
+        )
+    if contradicting:
+        group = [r for r in contradicting[0] if r.example.label is not None]
+        first = group[0]
+        other = next(r for r in group if r.example.label != first.example.label)
+        warnings.append(
+            f"{path}: repeated texts with contradictory labels:"
+            f" {len(contradicting)} (line {first.line}"
+            f" {first.example.label!r}, line {other.line}"
+            f" {other.example.label!r})"
+        )
+    return warnings
+
+
+def overlap(train_path, train_rows, path, rows):
+    """Warn of rows of a dev or test file whose text is in the train file."""
+    lines = {_text_key(row.example): row.line for row in reversed(train_rows)}
+    shared = [row for row in rows if _text_key(row.example) in lines]
+    if not shared:
+        return []
+    line, first = shared[0].line, lines[_text_key(shared[0].example)]
+    return [
+        f"{path}: rows that are also in {train_path}: {len(shared)} of"
+        f" {len(rows)} (line {line} is its line {first}); scores will be too"
+        " high"
+    ]
+
+
+def _text_key(example):
+    """Return what makes two examples the same."""
+    return example.text, example.text_pair, example.choices
+
+
+def _warn(warnings):
+    for warning in warnings:
+        logging.warning("%s", warning)

@@ -2,16 +2,15 @@
 
 Wang et al. 2018, https://gluebenchmark.com. Each function reads a split
 (`train`, `dev` or `test`) of one task from `DATA_DIR/glue/<folder>` or
-`DATA_DIR/<folder>`; MNLI's dev and test have the groups `matched` and
-`mismatched`. Columns are found by the names in the header.
+`DATA_DIR/<folder>`. Columns are found by the names in the header.
 
-The test files have no labels (`label=None`), and the server wants a prediction
-for each of their rows: a row of theirs that cannot be read becomes an example
-with an empty text.
+The test files have no labels (`label=None`), and the server expects a
+prediction for each of their rows: a bad row becomes an example with an empty
+text.
 """
 
-import dataclasses
 import math
+import typing
 
 from absl import logging
 
@@ -25,37 +24,33 @@ TWO_WAY = ("entailment", "not_entailment")
 LOWEST_SCORE, HIGHEST_SCORE = 0, 5
 
 
-@dataclasses.dataclass(frozen=True)
-class _Table:
+class _Table(typing.NamedTuple):
     """The files of a task.
 
     Attributes:
-        name: str, the benchmark's key in `rows.OFFICIAL`.
         folder: str.
-        columns: names of the columns with the text or the two texts.
+        texts: names of the columns with the text or the two texts.
         label: name of the column with the label.
-        words: the label words; () for a score.
+        class_names: tuple of str; () for a score.
     """
 
-    name: str
     folder: str
-    columns: tuple
+    texts: tuple
     label: str
-    words: tuple
+    class_names: tuple
 
 
-_COLA = _Table("cola", "CoLA", ("sentence",), "label", BINARY)
-_SST2 = _Table("sst2", "SST-2", ("sentence",), "label", BINARY)
-_MRPC = _Table("mrpc", "MRPC", ("#1 String", "#2 String"), "Quality", BINARY)
-_QQP = _Table("qqp", "QQP", ("question1", "question2"), "is_duplicate", BINARY)
-_STSB = _Table("stsb", "STS-B", ("sentence1", "sentence2"), "score", ())
-_MNLI = _Table(
-    "mnli", "MNLI", ("sentence1", "sentence2"), "gold_label", THREE_WAY
-)
-_QNLI = _Table("qnli", "QNLI", ("question", "sentence"), "label", TWO_WAY)
-_RTE = _Table("rte", "RTE", ("sentence1", "sentence2"), "label", TWO_WAY)
-_WNLI = _Table("wnli", "WNLI", ("sentence1", "sentence2"), "label", BINARY)
-_AX = _Table("ax", "diagnostic", ("sentence1", "sentence2"), "label", THREE_WAY)
+_SENTENCES = ("sentence1", "sentence2")
+_COLA = _Table("CoLA", ("sentence",), "label", BINARY)
+_SST2 = _Table("SST-2", ("sentence",), "label", BINARY)
+_MRPC = _Table("MRPC", ("#1 String", "#2 String"), "Quality", BINARY)
+_QQP = _Table("QQP", ("question1", "question2"), "is_duplicate", BINARY)
+_STSB = _Table("STS-B", _SENTENCES, "score", ())
+_MNLI = _Table("MNLI", _SENTENCES, "gold_label", THREE_WAY)
+_QNLI = _Table("QNLI", ("question", "sentence"), "label", TWO_WAY)
+_RTE = _Table("RTE", _SENTENCES, "label", TWO_WAY)
+_WNLI = _Table("WNLI", _SENTENCES, "label", BINARY)
+_AX = _Table("diagnostic", _SENTENCES, "label", THREE_WAY)
 
 
 def read_cola(data_dir, split):
@@ -71,9 +66,7 @@ def read_cola(data_dir, split):
         _, label, _, sentence = row
         return _parse(_COLA, [sentence, label])
 
-    found = rows.collect(path, rows.tab_separated(path), parse)
-    rows.check_row_count(data_dir, path, "cola", split, len(found))
-    return found
+    return rows.collect(path, rows.tab_separated(path), parse)
 
 
 def read_sst2(data_dir, split):
@@ -82,25 +75,26 @@ def read_sst2(data_dir, split):
 
 
 def read_mrpc(data_dir, split):
-    """MRPC: do two sentences of the news say the same?"""
+    """MRPC: do two sentences from the news say the same?"""
     return _read(_MRPC, data_dir, split)
 
 
 def read_qqp(data_dir, split):
-    """QQP: do two questions of Quora ask the same?"""
+    """QQP: do two questions on Quora ask the same?"""
     return _read(_QQP, data_dir, split)
 
 
 def read_stsb(data_dir, split):
-    """STS-B: how similar are two sentences? Labels are float, 0 to 5."""
+    """STS-B: how similar are two sentences? Labels are floats from 0 to 5."""
     return _read(_STSB, data_dir, split)
 
 
 def read_mnli(data_dir, split):
     """MNLI: does a premise entail a hypothesis?
 
-    dev and test are the matched file and then the mismatched one (genres that
-    are not in train); without the latter, the matched one alone and a warning.
+    dev and test are the matched file followed by the mismatched one (genres
+    that are not in train), each as a group. If the latter is missing, the
+    matched one alone is read, with a warning.
     """
     if split == "train":
         return _read(_MNLI, data_dir, split)
@@ -109,13 +103,13 @@ def read_mnli(data_dir, split):
     try:
         _find(_MNLI, data_dir, f"{split}_mismatched.tsv")
     except errors.InputError as error:
-        logging.warning("%s; taking the matched rows alone", error)
+        logging.warning("%s; reading the matched rows alone", error)
         return found
     return found + _read(_MNLI, data_dir, split, "mismatched")
 
 
 def read_qnli(data_dir, split):
-    """QNLI: does a sentence hold the answer to a question?"""
+    """QNLI: does a sentence contain the answer to a question?"""
     return _read(_QNLI, data_dir, split)
 
 
@@ -125,12 +119,12 @@ def read_rte(data_dir, split):
 
 
 def read_wnli(data_dir, split):
-    """WNLI: does a sentence entail it with its pronoun replaced?"""
+    """WNLI: does a sentence entail itself with its pronoun replaced?"""
     return _read(_WNLI, data_dir, split)
 
 
 def read_ax(data_dir, split):
-    """AX, GLUE's diagnostic set: MNLI's question; it has only `test`."""
+    """AX, the diagnostic set of GLUE: as MNLI, with only a `test` split."""
     rows.check_split(split, ["test"])
     return _read(_AX, data_dir, split, file="diagnostic.tsv")
 
@@ -139,20 +133,18 @@ def _read(table, data_dir, split, group="", *, file=None):
     rows.check_split(split)
     suffix = f"_{group}" if group else ""
     path = _find(table, data_dir, file or f"{split}{suffix}.tsv")
-    columns, optional = (*table.columns, table.label), ()
-    substitute = None
-    if split == "test":
-        columns, optional = table.columns, (table.label,)
-        substitute = examples.Example("", group=group)
-    found = rows.collect(
+    is_test = split == "test"
+    return rows.collect(
         path,
-        rows.select(path, rows.tab_separated(path), columns, optional=optional),
+        rows.select(
+            path,
+            rows.tab_separated(path),
+            table.texts if is_test else (*table.texts, table.label),
+            optional=(table.label,) if is_test else (),
+        ),
         lambda row: _parse(table, row, group),
-        substitute=substitute,
+        substitute=examples.Example("", group=group) if is_test else None,
     )
-    name = f"{table.name} {group}".strip()
-    rows.check_row_count(data_dir, path, name, split, len(found))
-    return found
 
 
 def _find(table, data_dir, file):
@@ -162,15 +154,13 @@ def _find(table, data_dir, file):
 
 def _parse(table, row, group=""):
     *texts, label = row
-    texts = [
-        rows.text_of(text, name) for text, name in zip(texts, table.columns)
-    ]
+    texts = map(rows.text_of, texts, table.texts)
+    text, text_pair = (*texts, "")[:2]
     if label is not None:
-        if table.words:
-            label = rows.label_of(label.strip(), table.words)
+        if table.class_names:
+            label = rows.label_of(label.strip(), table.class_names)
         else:
             label = _score(label)
-    text, text_pair = (*texts, "")[:2]
     return examples.Example(text, text_pair, label=label, group=group)
 
 
@@ -181,7 +171,7 @@ def _score(text):
         score = math.nan
     if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
         raise rows.BadRow(
-            f"score {text!r} is no number from {LOWEST_SCORE} to"
+            f"score {text!r} is not a number from {LOWEST_SCORE} to"
             f" {HIGHEST_SCORE}"
         )
     return score

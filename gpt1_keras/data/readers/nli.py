@@ -1,7 +1,10 @@
-"""SciTail 1.0, from the files of its folder `tsv_format`.
+"""Natural language inference outside GLUE: SNLI 1.0 and SciTail 1.0.
 
-Khot et al. 2018, https://allenai.org/data/scitail. The files have no header
-and no quoting: premise, hypothesis, label.
+- SNLI (Bowman et al. 2015), https://nlp.stanford.edu/projects/snli: one JSON
+  object on each line.
+- SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the files of
+  its folder `tsv_format`, without header or quoting: premise, hypothesis,
+  label.
 """
 
 from absl import logging
@@ -9,25 +12,15 @@ from absl import logging
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import rows
 
-# -----------------------------------------------------------------------------
-# SNLI 1.0, from its `.jsonl` files.
-
 SNLI_LABELS = ("entailment", "neutral", "contradiction")
+SCITAIL_LABELS = ("entails", "neutral")
 _NO_GOLD_LABEL = "-"
 
 
 def read_snli(data_dir, split):
-    """Read a split from `DATA_DIR/snli`.
+    """Read `train`, `dev` or `test` of SNLI from `DATA_DIR/snli`.
 
-    Args:
-        data_dir: path of DATA_DIR.
-        split: `train`, `dev` or `test`.
-
-    Returns:
-        list of Example, labelled.
-
-    Raises:
-        InputError: the file is missing, or too many rows are broken.
+    Pairs without a gold label are dropped.
     """
     rows.check_split(split)
     file = f"snli_1.0_{split}.jsonl"
@@ -51,29 +44,11 @@ def read_snli(data_dir, split):
     found = rows.collect(path, rows.json_lines(path), parse)
     if num_dropped:
         logging.info("%s: %d rows without a gold label", path, num_dropped)
-    rows.check_row_count(data_dir, path, "snli", split, len(found))
     return found
 
 
-# -----------------------------------------------------------------------------
-# SciTail 1.0, from the files of its folder `tsv_format`.
-
-SCITAIL_LABELS = ("entails", "neutral")
-
-
 def read_scitail(data_dir, split):
-    """Read a split from `DATA_DIR/scitail`.
-
-    Args:
-        data_dir: path of DATA_DIR.
-        split: `train`, `dev` or `test`.
-
-    Returns:
-        list of Example, labelled.
-
-    Raises:
-        InputError: the file is missing, or too many rows are broken.
-    """
+    """Read `train`, `dev` or `test` of SciTail from `DATA_DIR/scitail`."""
     rows.check_split(split)
     file = f"scitail_1.0_{split}.tsv"
     path = rows.find_file(
@@ -85,17 +60,15 @@ def read_scitail(data_dir, split):
             f"SciTailV1.1/tsv_format/{file}",
         ],
     )
-    found = rows.collect(path, rows.tab_separated(path), _parse)
-    rows.check_row_count(data_dir, path, "scitail", split, len(found))
-    return found
 
+    def parse(row):
+        if len(row) != 3:
+            raise rows.wrong_width(row, 3)
+        premise, hypothesis, label = row
+        return examples.Example(
+            rows.text_of(premise, "premise"),
+            rows.text_of(hypothesis, "hypothesis"),
+            label=rows.label_of(label.strip(), SCITAIL_LABELS),
+        )
 
-def _parse(row):
-    if len(row) != 3:
-        raise rows.wrong_width(row, 3)
-    premise, hypothesis, label = row
-    return examples.Example(
-        rows.text_of(premise, "premise"),
-        rows.text_of(hypothesis, "hypothesis"),
-        label=rows.label_of(label.strip(), SCITAIL_LABELS),
-    )
+    return rows.collect(path, rows.tab_separated(path), parse)

@@ -1,26 +1,27 @@
 import csv
 import io
 import json
+import re
 
 import hypothesis
 import pytest
-from absl import logging
 from hypothesis import strategies
 
 from gpt1_keras import errors
 from gpt1_keras.data.readers import rows
 
-SETTINGS = hypothesis.settings(max_examples=60)
+SETTINGS = hypothesis.settings(max_examples=40)
 # Everything but the characters that end fields and lines of a GLUE file.
 FIELDS = strategies.text(
     strategies.characters(
         exclude_categories=["Cs"], exclude_characters="\t\n\r\ufeff"
     )
 )
+TABLES = strategies.lists(strategies.tuples(FIELDS, FIELDS), max_size=8)
 
 
-def write(folder, content, name="data.tsv"):
-    path = folder / name
+def write(folder, content):
+    path = folder / "data.tsv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 
@@ -34,192 +35,123 @@ def plain(found):
 
 
 # Traps of real files: quotes, BOM, carriage returns, characters that
-# str.splitlines takes for line breaks, no line break at the end, blank lines.
+# str.splitlines takes for line breaks, no line break at the end, blank lines,
+# bytes that are not UTF-8, broken rows.
 @pytest.mark.parametrize(
-    "content, expected",
+    "form, content, expected",
     [
-        ('a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
-        ("\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
-        ("a\tb\r\nc\td\r\n", [(1, ["a", "b"]), (2, ["c", "d"])]),
-        ("a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
-        ("a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
-        ("a\t\tb\n", [(1, ["a", "", "b"])]),
-        ("", []),
+        ("tab", 'a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
+        ("tab", "\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
+        ("tab", "a\tb\r\nc\rd\te\r\n", [(1, ["a", "b"]), (2, ["c d", "e"])]),
+        ("tab", "a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
+        ("tab", "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
+        ("tab", "a\t\tb\n", [(1, ["a", "", "b"])]),
+        ("tab", "", []),
+        ("tab", b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
+        ("comma", 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
+        ("comma", 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
+        ("comma", "\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
+        ("comma", "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
+        ("comma", b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
+        ("json", '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
+        ("json", "[1]\n", [(1, "not a JSON object")]),
     ],
-)
-def test_tab_separated(tmp_path, content, expected):
-    path = write(tmp_path, content)
-    assert list(rows.tab_separated(path)) == expected
+)  # fmt: skip
+def test_formats(tmp_path, form, content, expected):
+    read = {
+        "tab": rows.tab_separated,
+        "comma": rows.comma_separated,
+        "json": rows.json_lines,
+    }[form]
+    assert plain(read(write(tmp_path, content))) == expected
 
 
-def test_line_that_is_not_utf8_is_one_bad_row(tmp_path):
-    path = write(tmp_path, b"a\tb\nc\xff\td\ne\tf\n")
-    found = plain(rows.tab_separated(path))
-    assert found[0] == (1, ["a", "b"]) and found[2] == (3, ["e", "f"])
-    assert found[1] == (2, "not UTF-8 (invalid start byte)")
+def test_reading_continues_after_a_broken_row(tmp_path):
+    path = write(tmp_path, 'a,b\n"x"y,b\nc,d\n')
+    found = plain(rows.comma_separated(path, strict=True))
+    assert found[::2] == [(1, ["a", "b"]), (3, ["c", "d"])]
+    assert found[1][0] == 2 and found[1][1].startswith("invalid CSV (")
+    path = write(tmp_path, '{"a": \n{"b": 1}\n' + "[" * 99_999)
+    found = plain(rows.json_lines(path))
+    assert found[1] == (2, {"b": 1})
+    for line, reason in found[::2]:
+        assert line in (1, 3) and reason.startswith("invalid JSON (")
 
 
 @SETTINGS
-@hypothesis.given(
-    table=strategies.lists(strategies.tuples(FIELDS, FIELDS), max_size=8)
-)
-def test_tab_separated_returns_what_was_written(tmp_path_factory, table):
+@hypothesis.given(table=TABLES)
+def test_every_format_returns_what_was_written(tmp_path_factory, table):
+    folder = tmp_path_factory.mktemp("rows")
     table = [["x", *row] for row in table]
-    path = write(
-        tmp_path_factory.mktemp("rows"),
-        "".join("\t".join(row) + "\n" for row in table),
-    )
-    assert list(rows.tab_separated(path)) == list(enumerate(table, 1))
-
-
-@pytest.mark.parametrize(
-    "content, expected",
-    [
-        ('a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
-        ('a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
-        ("\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
-        ("a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
-    ],
-)
-def test_comma_separated(tmp_path, content, expected):
-    path = write(tmp_path, content)
-    assert list(rows.comma_separated(path)) == expected
-
-
-def test_comma_separated_goes_on_after_a_broken_row(tmp_path):
-    too_long = "x" * (csv.field_size_limit() + 1)
-    path = write(tmp_path, f"a,b\n{too_long},b\nc,d\n")
-    (_, first), (line, broken), (_, last) = plain(rows.comma_separated(path))
-    assert (first, last) == (["a", "b"], ["c", "d"])
-    assert line == 2 and broken.startswith("no CSV (field larger than")
-
-
-def test_comma_separated_names_the_line_that_is_not_utf8(tmp_path):
-    path = write(tmp_path, b"a,b\nc,\xe9\n")
-    with pytest.raises(errors.InputError, match="line 2 is not UTF-8: save"):
-        list(rows.comma_separated(path))
-
-
-@SETTINGS
-@hypothesis.given(
-    table=strategies.lists(strategies.tuples(FIELDS, FIELDS), max_size=8)
-)
-def test_comma_separated_returns_what_was_written(tmp_path_factory, table):
-    table = [["x", *row] for row in table]
+    numbered = list(enumerate(table, 1))
+    content = "".join("\t".join(row) + "\n" for row in table)
+    assert list(rows.tab_separated(write(folder, content))) == numbered
     buffer = io.StringIO()
     csv.writer(buffer).writerows(table)
-    path = write(tmp_path_factory.mktemp("rows"), buffer.getvalue())
-    assert [row for _, row in rows.comma_separated(path)] == table
+    path = write(folder, buffer.getvalue())
+    assert list(rows.comma_separated(path)) == numbered
+    dicts = [dict(enumerate(row)) for row in table]
+    dicts = [{str(i): text for i, text in row.items()} for row in dicts]
+    content = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in dicts)
+    path = write(folder, content)
+    assert [row for _, row in rows.json_lines(path)] == dicts
 
 
-def test_json_lines(tmp_path):
-    path = write(
-        tmp_path,
-        '\ufeff{"a": "\\u00e9"}\n\n[1]\n{"a": \n{"b": 1}\r\n' + "[" * 99_999,
-    )
-    found = plain(rows.json_lines(path))
-    assert found[0] == (1, {"a": "é"})
-    assert found[1] == (3, "no JSON object")
-    assert found[2][0] == 4 and found[2][1].startswith("no JSON (")
-    assert found[3] == (5, {"b": 1})
-    assert found[4][0] == 6 and found[4][1].startswith("no JSON (")
-
-
-@SETTINGS
-@hypothesis.given(
-    table=strategies.lists(strategies.dictionaries(FIELDS, FIELDS, min_size=1))
-)
-def test_json_lines_returns_what_was_written(tmp_path_factory, table):
-    content = "".join(
-        json.dumps(row, ensure_ascii=False) + "\n" for row in table
-    )
-    path = write(tmp_path_factory.mktemp("rows"), content)
-    assert [row for _, row in rows.json_lines(path)] == table
-
-
-@pytest.mark.parametrize(
-    "form", [rows.tab_separated, rows.comma_separated, rows.json_lines]
-)
-def test_missing_file_and_folder(tmp_path, form):
-    for path in (tmp_path / "none.tsv", tmp_path):
-        with pytest.raises(errors.InputError, match=f"^{path} cannot be read"):
-            list(form(path))
+def test_missing_file_and_folder(tmp_path):
+    for read in (rows.tab_separated, rows.comma_separated, rows.json_lines):
+        for path in (tmp_path / "none.tsv", tmp_path):
+            with pytest.raises(errors.InputError, match=f"^{path} cannot be"):
+                list(read(path))
 
 
 def test_select_keeps_the_named_columns():
-    table = [
-        ["a ", "b", "c"],
-        ["1", "x", "y"],
-        ["2", "x"],
-        ["3"],
-        ["4", "p", "q"],
-    ]
+    table = [["a ", "b", "c"], ["1", "x", "y"], ["2", "x"], ["3"]]
     found = rows.select(
-        "data", enumerate(table, 1), ("c", "a"), optional=("d", "b")
+        "data",
+        [*enumerate(table, 1), (5, rows.BadRow("not UTF-8"))],
+        ("c", "a"),
+        optional=("d", "b"),
     )
     assert plain(found) == [
         (2, ["y", "1", None, "x"]),
         (3, "2 columns, not 3"),
         (4, "1 column, not 3"),
-        (5, ["q", "4", None, "p"]),
+        (5, "not UTF-8"),
     ]
-
-
-def test_select_passes_bad_rows_on():
-    bad = rows.BadRow("not UTF-8")
-    found = rows.select("data", [(1, ["a"]), (2, bad)], ("a",))
-    assert list(found) == [(2, bad)]
 
 
 @pytest.mark.parametrize(
     "table, message",
     [
-        (
-            [(1, ["a", "b"])],
-            "^data.tsv line 1 names no column 'c' but 'a', 'b': take",
-        ),
-        ([], "^data.tsv line 1 names no column 'a' but nothing: take"),
-        (
-            [(1, rows.BadRow("not UTF-8"))],
-            "^data.tsv line 1: not UTF-8; take",
-        ),
+        ([(1, ["a", "b"])], "line 1 names no column 'c' but 'a', 'b': use"),
+        ([], "line 1 names no column 'a' but nothing: use"),
+        ([(1, rows.BadRow("not UTF-8"))], "line 1: not UTF-8; use"),
     ],
 )
 def test_select_refuses_another_header(table, message):
-    with pytest.raises(errors.InputError, match=message):
+    with pytest.raises(errors.InputError, match=f"^data.tsv {message}"):
         list(rows.select("data.tsv", table, ("a", "c")))
 
 
 def parse(row):
-    if row == "drop":
-        return None
-    return rows.text_of(row, "sentence")
+    return None if row == "drop" else rows.text_of(row, "sentence")
 
 
-def test_collect_leaves_bad_rows_out(monkeypatch):
-    shown = []
-    monkeypatch.setattr(
-        logging, "warning", lambda text, *v: shown.append(text % v)
-    )
+def test_collect(logged):
     table = [(1, " x "), (2, ""), (3, "drop"), (4, "y")]
     assert rows.collect("data.tsv", table, parse) == ["x", "y"]
-    assert shown == ["data.tsv line 2: sentence is empty; left out"]
+    assert logged == ["data.tsv line 2: sentence is empty; skipped"]
+    for bad in ("", rows.BadRow("invalid JSON")):
+        table = [(1, "x"), (2, bad), (3, "y")]
+        found = rows.collect("data", table, parse, substitute="-")
+        assert found == ["x", "-", "y"]
+    assert logged[-1] == "data line 2: invalid JSON; read as empty"
 
 
-@pytest.mark.parametrize("bad", ["", rows.BadRow("no JSON")])
-def test_collect_keeps_the_place_of_bad_rows(bad):
-    table = [(1, "x"), (2, bad), (3, "y")]
-    assert rows.collect("data", table, parse, substitute="-") == ["x", "-", "y"]
-
-
-def test_collect_counts_rows_left_out_as_readable():
+def test_rows_that_are_not_wanted_count_as_readable():
     """Two bad rows are 1 % of 200, whether or not the others are wanted."""
-    table = [
-        (1, ""),
-        (2, ""),
-        *((i, "drop") for i in range(3, 200)),
-        (200, "x"),
-    ]
+    dropped = [(i, "drop") for i in range(3, 200)]
+    table = [(1, ""), (2, ""), *dropped, (200, "x")]
     assert rows.collect("data", table, parse) == ["x"]
     with pytest.raises(
         errors.InputError, match="^data line 1: sentence is empty; 2 of 199"
@@ -228,24 +160,88 @@ def test_collect_counts_rows_left_out_as_readable():
 
 
 @pytest.mark.parametrize(
-    "value, reason",
+    "bad, total, is_tolerated",
     [
-        ("", "sentence is empty"),
-        (" \u3000", "sentence is empty"),
-        (None, "sentence is no text"),
-        (3, "sentence is no text"),
-        ("\ud800", "sentence holds half a character"),
+        *((0, 1, True), (1, 2, True), (1, 199, True), (2, 200, True)),
+        *((10, 1000, True), (1, 1, False), (2, 199, False), (2, 2, False)),
+        (11, 1000, False),
     ],
 )
-def test_text_of_refuses(value, reason):
-    with pytest.raises(rows.BadRow, match=f"^{reason}"):
+def test_tolerance(bad, total, is_tolerated):
+    found = rows.BadRows("data.tsv")
+    for line in range(bad):
+        found.add(f"data.tsv line {10 + line}", "2 columns, not 4")
+    if is_tolerated:
+        return found.check(total)
+    with pytest.raises(errors.InputError) as caught:
+        found.check(total)
+    assert str(caught.value) == (
+        f"data.tsv line 10: 2 columns, not 4; {bad} of {total} rows cannot be"
+        " read: use the official file"
+    )
+
+
+def test_reports_of_bad_rows(logged):
+    found = rows.BadRows("data.tsv", remedy="read as empty")
+    with pytest.raises(errors.InputError, match="^data.tsv has no rows: use"):
+        found.check(0)
+    for line in range(7):
+        found.add(f"data.tsv line {line}", "2 columns, not 4")
+        found.check(1000)
+    assert logged == [
+        *(
+            f"data.tsv line {i}: 2 columns, not 4; read as empty"
+            for i in range(5)
+        ),
+        "data.tsv: 6 of 1000 rows cannot be read; read as empty",
+        "data.tsv: 7 of 1000 rows cannot be read; read as empty",
+    ]
+
+
+@pytest.mark.parametrize(
+    "value, reason",
+    [
+        *(("", "is empty"), (" \u3000", "is empty")),
+        *((None, "is not text"), (3, "is not text")),
+        *(("\ud800", "is not valid UTF-8"), ("\udce9", "is not valid UTF-8")),
+    ],
+)
+def test_text_of(value, reason):
+    assert rows.text_of(" a b\n", "sentence") == "a b"
+    with pytest.raises(rows.BadRow, match=f"^sentence {reason}$"):
         rows.text_of(value, "sentence")
 
 
 def test_label_of():
     assert rows.label_of("yes", ("yes", "no")) == "yes"
-    for value in ("Yes", "", None, 1):
-        with pytest.raises(
-            rows.BadRow, match=f"^label {value!r} is none of yes, no$"
-        ):
+    for value in ("Yes", "", None, 1, ["yes"]):
+        message = re.escape(f"label {value!r} is not one of yes, no")
+        with pytest.raises(rows.BadRow, match=f"^{message}$"):
             rows.label_of(value, ("yes", "no"))
+
+
+def test_find_file(tmp_path):
+    for name in ("b", "c"):
+        (tmp_path / name).mkdir()
+    assert rows.find_file(tmp_path, ["a", "b", "c"]) == tmp_path / "b"
+    assert rows.find_file(str(tmp_path), ["c"]) == tmp_path / "c"
+    message = f"{tmp_path}/glue/dev.tsv does not exist: put the official files"
+    with pytest.raises(errors.InputError, match=re.escape(message)):
+        rows.find_file(tmp_path, ["glue/dev.tsv", "dev.tsv"])
+
+
+def test_check_split():
+    for split in ("train", "dev", "test"):
+        rows.check_split(split)
+    with pytest.raises(errors.InputError, match="'dev' is not one of test: "):
+        rows.check_split("dev", ["test"])
+
+
+def test_another_row_count_is_one_warning(tmp_path, logged):
+    for count in (277, 276):
+        rows.check_row_count(tmp_path, "rte", "dev", count, 277)
+    expected = f"{tmp_path}: 276 dev examples of rte, the official files have"
+    assert logged == [f"{expected} 277"]
+    (tmp_path / "sample_benchmarks.json").write_text("{}")
+    rows.check_row_count(str(tmp_path), "rte", "dev", 12, 277)
+    assert len(logged) == 1

@@ -117,7 +117,7 @@ def test_labels_of_scores(model):
 @pytest.mark.parametrize("label", ["2", None, 1])
 def test_label_that_is_none_of_the_task(model, label):
     made = of(model, [examples_lib.Example("a tree", label=label)])
-    with pytest.raises(errors.InputError, match="is none of 0, 1"):
+    with pytest.raises(errors.InputError, match="is not one of 0, 1"):
         made.labels()
 
 

@@ -4,16 +4,16 @@ import pytest
 from gpt1_keras.data import packing
 
 ITEMS = [
-    packing.Item(
+    packing.Candidates(
         [7, 8],
         (packing.Continuation([5]), packing.Continuation([6, 9])),
     ),
-    packing.Item([3], (packing.Continuation([1, 2, 4], 2),)),
+    packing.Candidates([3], (packing.Continuation([1, 2, 4], 2),)),
 ]
 
 
 def test_table():
-    found = packing.PackedItems(ITEMS).batch([0, 1], 6)
+    found = packing.PackedCandidates(ITEMS).batch([0, 1], 6)
     assert {name: array[0].tolist() for name, array in found.items()} == {
         "token_ids": [7, 8, 5, 6, 9, 0],
         "position_ids": [0, 1, 2, 2, 3, 0],
@@ -27,7 +27,7 @@ def test_table():
 
 
 def test_one_continuation_a_row():
-    packed = packing.PackedItems(ITEMS, share_prefix=False)
+    packed = packing.PackedCandidates(ITEMS, share_prefix=False)
     assert (len(packed), packed.num_branches) == (3, 1)
     np.testing.assert_equal(packed.lengths, [3, 4, 4])
     found = packed.batch([1], 4)
@@ -38,7 +38,7 @@ def test_one_continuation_a_row():
 
 @pytest.mark.parametrize("share_prefix", [True, False])
 def test_scores_go_back_to_their_items(share_prefix):
-    packed = packing.PackedItems(ITEMS, share_prefix=share_prefix)
+    packed = packing.PackedCandidates(ITEMS, share_prefix=share_prefix)
     shape = (len(packed), packed.num_branches)
     values = -1.0 - np.arange(shape[0] * shape[1]).reshape(shape)
     found = packed.scores(values, np.full(shape, 2.0), values + 4.0)
@@ -50,7 +50,7 @@ def test_scores_go_back_to_their_items(share_prefix):
 
 
 def test_spec_says_what_comes():
-    packed = packing.PackedItems(ITEMS)
+    packed = packing.PackedCandidates(ITEMS)
     batch = packed.batch([0], 5)
     spec = packed.spec(1)
     assert batch.keys() == spec.keys()

@@ -1,0 +1,15 @@
+"""Log lines of readers, as they would be shown."""
+
+import pytest
+from absl import logging
+
+
+@pytest.fixture
+def logged(monkeypatch):
+    """A list of what is logged as information or warning."""
+    lines = []
+    for level in ("info", "warning"):
+        monkeypatch.setattr(
+            logging, level, lambda text, *values: lines.append(text % values)
+        )
+    return lines

@@ -1,0 +1,123 @@
+import collections
+import json
+import re
+import shutil
+
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import nli
+
+PAIR = {
+    "annotator_labels": ["neutral", "entailment"],
+    "gold_label": "neutral",
+    "sentence1": 'A "man" outdoors. ',
+    "sentence1_parse": "(ROOT ...)",
+    "sentence2": "A man alone.",
+}
+SNLI = examples.Example('A "man" outdoors.', "A man alone.", label="neutral")
+# No header and no quoting.
+ROW = 'A "cell is small.\tCells are small.\tentails\n'
+SCITAIL = examples.Example(
+    'A "cell is small.', "Cells are small.", label="entails"
+)
+
+
+def write(folder, place, *rows):
+    """Write dicts as lines of JSON, and str as they are."""
+    path = folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "".join(r if isinstance(r, str) else json.dumps(r) + "\n" for r in rows)
+    )
+    return path
+
+
+def test_places_and_formats(tmp_path):
+    for i, folder in enumerate(("snli", "snli/snli_1.0", "snli_1.0")):
+        data = tmp_path / f"snli {i}"
+        write(data, f"{folder}/snli_1.0_dev.jsonl", PAIR)
+        assert nli.read_snli(data, "dev") == [SNLI]
+    folders = ["scitail/tsv_format", "scitail"]
+    folders += ["scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"]
+    for i, folder in enumerate(folders):
+        data = tmp_path / f"scitail {i}"
+        neutral = ROW.replace("entails", "neutral")
+        write(data, f"{folder}/scitail_1.0_dev.tsv", ROW, neutral)
+        first, second = nli.read_scitail(data, "dev")
+        assert first == SCITAIL and second.label == "neutral"
+
+
+def test_pairs_without_gold_label_are_dropped_and_counted(tmp_path, logged):
+    undecided = PAIR | {"gold_label": "-"}
+    path = write(
+        *(tmp_path, "snli/snli_1.0_dev.jsonl"),
+        *(undecided, PAIR, undecided, undecided),
+    )
+    assert nli.read_snli(tmp_path, "dev") == [SNLI]
+    assert logged == [f"{path}: 3 rows without a gold label"]
+
+
+@pytest.mark.parametrize(
+    "row, reason",
+    [
+        (PAIR | {"gold_label": "maybe"}, "label 'maybe' is not one of entailment, neutral, contradiction"),
+        (PAIR | {"gold_label": None}, "label None is not one of entailment"),
+        (PAIR | {"gold_label": ["neutral"]}, "label ['neutral'] is not one of"),
+        (PAIR | {"sentence1": " "}, "sentence1 is empty"),
+        (PAIR | {"sentence2": 7}, "sentence2 is not text"),
+        ("A.\tB.\n", "2 columns, not 3"),
+        ("A.\tB.\tentailment\n", "label 'entailment' is not one of entails, neutral"),
+        ("A.\t\tentails\n", "hypothesis is empty"),
+        (" \tB.\tentails\n", "premise is empty"),
+    ],
+)  # fmt: skip
+def test_bad_rows(tmp_path, row, reason):
+    if isinstance(row, dict):
+        read, place = nli.read_snli, "snli/snli_1.0_dev.jsonl"
+        good, expected = PAIR, SNLI
+    else:
+        read, place = nli.read_scitail, "scitail/scitail_1.0_dev.tsv"
+        good, expected = ROW, SCITAIL
+    path = write(tmp_path, place, good, row)
+    assert read(tmp_path, "dev") == [expected]
+    write(tmp_path, place, good, row, row)
+    message = f"^{path} line 2: {re.escape(reason)}.*; 2 of 3 rows"
+    with pytest.raises(errors.InputError, match=message):
+        read(tmp_path, "dev")
+
+
+@pytest.mark.parametrize(
+    "read, usual",
+    [
+        (nli.read_snli, "snli/snli_1.0_test.jsonl"),
+        (nli.read_scitail, "scitail/tsv_format/scitail_1.0_test.tsv"),
+    ],
+)
+def test_missing(tmp_path, read, usual):
+    with pytest.raises(errors.InputError, match=f"{usual} does not exist: put"):
+        read(tmp_path, "test")
+    with pytest.raises(errors.InputError, match="split 'val' is not one of"):
+        read(tmp_path, "val")
+
+
+# Counted with grep -c and with cut -f3 | sort | uniq -c.
+@pytest.mark.needs_data
+def test_real_files(shared_file, tmp_path, logged):
+    folder = shared_file("data/snli/snli_1.0_dev.jsonl").parents[1]
+    found = nli.read_snli(folder, "dev")
+    assert collections.Counter(e.label for e in found) == {
+        **{"entailment": 3329, "contradiction": 3278, "neutral": 3235},
+    }
+    (tmp_path / "scitail").mkdir()
+    for split, labels in (
+        ("dev", {"entails": 657, "neutral": 647}),
+        ("test", {"neutral": 1284, "entails": 842}),
+    ):
+        name = f"scitail_1.0_{split}"
+        source = shared_file(f"data/scitail/{name}_tokenised.tsv")
+        shutil.copy(source, tmp_path / f"scitail/{name}.tsv")
+        found = nli.read_scitail(tmp_path, split)
+        assert collections.Counter(e.label for e in found) == labels
+    assert not logged

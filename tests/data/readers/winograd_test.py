@@ -1,0 +1,186 @@
+import collections
+import re
+
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import winograd
+
+Example = examples.Example
+
+DPRD = """The cup fell off the tray because it was wet.
+it
+The cup,the tray
+the tray
+
+Ann called Sue, but she was out.
+she
+Ann,Sue
+Sue
+
+"""
+PDP = """Tom saw  [MASK]  dog and Bob. He ran.
+[MASK]
+ Tom , Bob ,the dog 
+ tom 
+"""
+SCHEMA = """<schema><text><txt1>
+The cup fell off the tray,
+so</txt1> <pron> It </pron> <txt2>{}</txt2></text>
+<quote><pron>it</pron></quote>
+<answers><answer> The cup </answer><answer>the tray</answer></answers>
+<correctAnswer>{}</correctAnswer><source>us</source></schema>
+"""
+
+
+def write(folder, name, text):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode("latin-1"))
+    return path
+
+
+def collection(*schemas):
+    return (
+        '<?xml version="1.0" encoding="ISO-8859-1"?><collection>'
+        + "".join(schemas)
+        + "</collection>"
+    )
+
+
+@pytest.mark.parametrize("folder", ["dpr/", ""])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_blocks(tmp_path, folder, end, logged):
+    write(tmp_path, f"{folder}test.c.txt", DPRD.replace("\n", end))
+    cup = "The cup fell off the tray because [MASK] was wet."
+    assert winograd.read_dprd(tmp_path, "test") == [
+        Example(cup, "it", ("The cup", "the tray"), 1),
+        Example(
+            "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
+        ),
+    ]
+    write(tmp_path, "winograd/PDP.txt", PDP)
+    hidden = "Tom saw [MASK] dog and Bob. He ran."
+    expected = [Example(hidden, "", ("Tom", "Bob", "the dog"), 0)]
+    assert winograd.read_pdp(tmp_path, "test") == expected
+    write(tmp_path, "winograd/WSC273.txt", PDP)
+    assert winograd.read_wsc(tmp_path, "test") == expected
+    assert not logged
+
+
+# The clause of the definite pronoun, in brackets here, begins with a
+# conjunction after both candidates are named.
+@pytest.mark.parametrize(
+    "candidates, sentence",
+    [
+        ("Ann,Sue", "Ann hit Sue because [she] thought she was late."),
+        ("Ann,Sue", "Before she left, Ann paid Sue as [she] had asked."),
+        ("Ann,Sue", "Ann gave Sue the dress she found, since [she] had two."),
+        ("Ann,Sue", "Ann met Sue. She sang and danced until [she] fell."),
+        ("Ann,Sue", "Ann met Sue. [She] sang while dancing, she fell."),
+        # A candidate that is not in the sentence says nothing.
+        ("Eve,Sue", "She sang but [she] fell."),
+        # Not in "shed"; the contraction stays.
+        ("Ann,Sue", "Ann shed tears with Sue, [she]'s sad."),
+    ],
+)
+def test_which_of_several_pronouns(tmp_path, logged, candidates, sentence):
+    right = candidates.split(",")[0]
+    plain = sentence.replace("[", "").replace("]", "")
+    block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
+    path = write(tmp_path, "train.c.txt", block + DPRD)
+    found = winograd.read_dprd(tmp_path, "train")[0]
+    assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
+    assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
+    is_repeated = "shed" not in sentence
+    line = f"{path}: the pronoun occurs more than once in 1 of 3 sentences"
+    assert (line in logged) == is_repeated
+
+
+@pytest.mark.parametrize(
+    "block, reason",
+    [
+        ("It fell.\nit\nA,B", "a block of 3 lines, not 4"),
+        ("It fell.\nit\nA,B\nA\nB", "a block of 5 lines, not 4"),
+        ("It fell.\nshe\nA,B\nA", "'she' is not in the sentence"),
+        ("It fell.\nit\nA,B\nC", "'C' is not one of the candidates A, B"),
+        ("It fell.\nit\nA,A\nA", "'A' is not one of the candidates A, A"),
+        ("It fell.\nit\nA\nA", "'A' is not one of the candidates A"),
+        ("It fell.\nit\nA,,B\nA", "'A' is not one of the candidates A, , B"),
+    ],
+)
+def test_broken_blocks(tmp_path, block, reason, logged):
+    path = write(tmp_path, "train.c.txt", f"{DPRD}{block}\n")
+    assert len(winograd.read_dprd(tmp_path, "train")) == 2
+    assert f"{path} line 11: {reason}; skipped" in logged
+    write(tmp_path, "train.c.txt", f"{DPRD}{block}\n\n{block}\n")
+    with pytest.raises(errors.InputError, match="line 11: .*; 2 of 4 rows"):
+        winograd.read_dprd(tmp_path, "train")
+
+
+def test_xml(tmp_path, logged):
+    schemas = [SCHEMA.format(" was w\xe9t.\n", " B. ")]
+    schemas += [SCHEMA.format(".", "A")] * 284
+    path = write(tmp_path, "winograd/WSCollection.xml", collection(*schemas))
+    found = winograd.read_wsc(tmp_path, "test")
+    choices = ("The cup", "the tray")
+    text = "The cup fell off the tray, so [MASK]"
+    assert found[:2] == [
+        Example(f"{text} was w\xe9t.", "It", choices, 1),
+        Example(f"{text}.", "It", choices, 0),
+    ]
+    assert len(found) == 273
+    assert logged == [f"{path}: WSC273 is the first 273 of 285 schemas"]
+
+
+def test_broken_xml(tmp_path, logged):
+    good = SCHEMA.format("fell.", "A") * 2
+    for bad, reason in (
+        (SCHEMA.format("fell.", "C"), "correctAnswer 'C' names no answer"),
+        (SCHEMA.format("fell.", "."), "correctAnswer '.' names no answer"),
+        (SCHEMA.format("fell.", ""), "correctAnswer is empty"),
+        ("<schema/>", "pronoun is not text"),
+    ):
+        path = write(tmp_path, "WSCollection.xml", collection(good, bad))
+        assert len(winograd.read_wsc(tmp_path, "test")) == 2
+        assert f"{path} schema 3: {reason}; skipped" in logged
+    for content, reason in (
+        ("<collection>\n<schema>", "line 2 is not XML"),
+        ("<collection/>", "has no rows"),
+        ('<?xml version="1.0" encoding="nope"?><a/>', "line 1 is not XML"),
+    ):
+        path = write(tmp_path, "WSCollection.xml", content)
+        with pytest.raises(errors.InputError, match=reason):
+            winograd.read_wsc(tmp_path, "test")
+
+
+def test_missing(tmp_path):
+    for read in (winograd.read_dprd, winograd.read_pdp, winograd.read_wsc):
+        with pytest.raises(errors.InputError, match="does not exist: put"):
+            read(tmp_path, "test")
+        with pytest.raises(errors.InputError, match="'dev' is not one of"):
+            read(tmp_path, "dev")
+
+
+@pytest.mark.needs_data
+def test_real_files(shared_file, logged):
+    data = shared_file("data/dpr/train.c.txt").parent.parent
+    for read, split, count, right in (
+        (winograd.read_dprd, "train", 1_322, {0: 661, 1: 661}),
+        (winograd.read_dprd, "test", 564, {0: 282, 1: 282}),
+        (winograd.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
+    ):
+        if read is winograd.read_pdp:
+            shared_file("data/winograd/PDP.txt")
+        found = read(data, split)
+        assert len(found) == count
+        assert collections.Counter(e.label for e in found) == right
+        assert {e.text.count("[MASK]") for e in found} == {1}
+    assert [line.partition(": ")[2] for line in logged] == [
+        "the pronoun occurs more than once in 37 of 1322 sentences",
+        "the pronoun occurs more than once in 14 of 564 sentences",
+    ]
+    # By hand: the only two sentences where another pronoun comes first.
+    texts = [e.text for e in winograd.read_dprd(data, "test")]
+    assert sum("they found, since [MASK]" in text for text in texts) == 2

@@ -1,0 +1,433 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data import packing
+from gpt1_keras.tasks import zero_shot
+from gpt1_keras.text import tokenizer as tokenizer_lib
+from tests.reference import letter_tokenizer
+
+COLA, SST2, RACE, DPRD, LAMBADA = map(
+    zero_shot.probe, ("cola", "sst2", "race", "dprd", "lambada")
+)
+LETTERS = letter_tokenizer.LetterTokenizer()
+
+
+def candidates(task, example, limit, tokenizer=LETTERS):
+    """Return prefix, (read, scored) of each continuation as text, num_cut."""
+    found = task.candidates(
+        example, tokenizer=tokenizer, max_sequence_length=limit
+    )
+    longest = max(len(c.ids) for c in found.continuations)
+    assert found.prefix and len(found.prefix) + longest <= limit
+    texts = ["".join(map(chr, c.ids)) for c in found.continuations]
+    return (
+        "".join(map(chr, found.prefix)),
+        [
+            (text[: c.num_context], text[c.num_context :])
+            for text, c in zip(texts, found.continuations)
+        ],
+        found.num_cut,
+    )
+
+
+def labelled(*labels):
+    return [examples.Example("", label=label) for label in labels]
+
+
+def scores(sums, counts=1, is_likeliest=False):
+    shape = len(sums)
+    return packing.Scores(
+        np.array(sums, float),
+        np.broadcast_to(counts, shape),
+        np.broadcast_to(is_likeliest, shape),
+    )
+
+
+# The table of tasks.
+
+
+@pytest.mark.parametrize("name", zero_shot.NAMES)
+def test_every_task(name, tmp_path):
+    found = zero_shot.probe(name)
+    assert isinstance(found, zero_shot.ZeroShotTask) and found.name == name
+    assert found.random == {
+        **{"sst2": 0.5, "race": 0.25, "dprd": 0.5, "wsc": 0.5, "pdp": 0.4525},
+    }.get(name, 0.0)
+    assert found.needs_train == (name == "cola")
+    assert found.split == ("test" if name in ("dprd", "wsc", "pdp") else "dev")
+    with pytest.raises(errors.InputError, match="does not exist"):
+        found.read(tmp_path, found.split)
+
+
+def test_row_counts_are_checked(tmp_path, caplog):
+    (tmp_path / "lambada_test_plain_text.txt").write_text("a b\n")
+    with caplog.at_level("WARNING"):
+        assert len(LAMBADA.read(tmp_path, "test")) == 1
+    assert "1 test examples of lambada, the official files have 5153" in (
+        caplog.text
+    )
+    with pytest.raises(TypeError, match="abstract"):
+        zero_shot.ZeroShotTask("a", None, 0.0, "dev")
+
+
+@pytest.mark.parametrize(
+    "name, remedy",
+    [
+        ("SST-2", "did you mean 'sst2'"),
+        ("dpr", "did you mean 'dprd'"),
+        ("wsc273", "did you mean 'wsc'"),
+        ("mnli-mm-x", "take one of cola, sst2, race, dprd, wsc, pdp, lambada"),
+        (None, "take one of"),
+    ],
+)
+def test_unknown_names(name, remedy):
+    with pytest.raises(errors.InputError, match=remedy):
+        zero_shot.probe(name)
+
+
+def test_lists_of_names():
+    found = zero_shot.by_name(["cola", "race"])
+    assert [each.name for each in found] == ["cola", "race"]
+    assert zero_shot.by_name(()) == []
+    for names, message in (
+        ("cola", r"PROBES is 'cola': give a tuple: \('cola',\)$"),
+        (("cola", "cola"), "PROBES is .*: give different names"),
+        (("kola",), "did you mean 'cola'"),
+        (None, "PROBES is None"),
+    ):
+        with pytest.raises(errors.InputError, match=message):
+            zero_shot.by_name(names)
+
+
+def test_examples_without_labels():
+    for task in (COLA, SST2, RACE):
+        for rows, counts in ((labelled("1", None), "1 of 2"), ([], "0 of 0")):
+            message = f"^{task.name}: {counts} examples have no label: use a"
+            with pytest.raises(errors.InputError, match=message):
+                task.majority(rows)
+
+
+# What fits into the positions.
+
+
+class NoNewline(letter_tokenizer.LetterTokenizer):
+    newline_id = None
+    opening_id = ord(".")
+
+
+def test_fit():
+    for prefix, limit, expected in (
+        ([1, 2, 3, 4], 6, [1, 2, 3, 4]),
+        ([1, 2, 3, 4], 4, [3, 4]),
+        ([], 4, [10]),
+    ):
+        found = zero_shot.fit(prefix, [[5, 6], [7]], LETTERS, limit)
+        num_cut = max(0, len(prefix) - len(expected))
+        assert found == (expected, (([5, 6], 0), ([7], 0)), num_cut)
+    assert zero_shot.fit([], [[5]], NoNewline(), 2).prefix == [ord(".")]
+    with pytest.raises(ValueError, match="of 4 tokens leaves no room"):
+        zero_shot.fit([1], [[5, 6, 7, 8]], LETTERS, 4)
+
+
+def test_an_empty_text_is_encoded_as_the_opening():
+    assert zero_shot.encode(" ", LETTERS) == [10]
+    assert zero_shot.encode("a b", LETTERS) == [ord("a"), ord("b")]
+    with_newline = tokenizer_lib.Tokenizer(["<unk>", ".</w>", "\n</w>"], [])
+    assert with_newline.opening_id == with_newline.newline_id == 2
+    without = tokenizer_lib.Tokenizer(["<unk>", ".</w>", "a</w>"], [])
+    assert without.opening_id == 1
+
+
+@given(
+    st.lists(st.integers(0, 9)),
+    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
+    st.integers(6, 12),
+)
+def test_fit_keeps_what_is_near(prefix, ids, limit):
+    found = zero_shot.fit(prefix, ids, LETTERS, limit)
+    assert [c.ids for c in found.continuations] == ids
+    kept = min(len(prefix), limit - max(map(len, ids)))
+    assert found.num_cut == len(prefix) - kept
+    assert found.prefix == (prefix[found.num_cut :] or [10])
+
+
+@pytest.mark.parametrize(
+    "task, example, limit, prefix, scored, num_cut",
+    [
+        (COLA, ("ab c.",), 8, "a", ["bc."], 0),
+        (COLA, ("abcdefghij",), 8, "a", ["bcdefgh"], 0),
+        (COLA, ("a",), 8, "\n", ["a"], 0),
+        (COLA, ("",), 8, "\n", ["\n"], 0),
+        (SST2, ("fun .",), 50, "fun.very", ["negative", "positive"], 0),
+        (SST2, ("fun .",), 11, "ery", ["negative", "positive"], 5),
+        (SST2, ("fun .",), 3, "y", ["ne", "po"], 7),
+        *(
+            (RACE, ("doc ument", "why?", ("a", "bcd", "ef")), limit, prefix, ["a", longest, "ef"], num_cut)
+            for limit, prefix, longest, num_cut in (
+                (15, "documentwhy?", "bcd", 0),
+                (12, "umentwhy?", "bcd", 3),
+                (5, "y?", "bcd", 10),
+                (3, "?", "bc", 11),
+            )
+        ),
+        (LAMBADA, ("ab c", "", ("tom",)), 9, "abc", ["tom"], 0),
+        (LAMBADA, ("ab c", "", ("tom",)), 5, "bc", ["tom"], 1),
+        (LAMBADA, ("ab c", "", ("tom",)), 3, "c", ["to"], 2),
+        (LAMBADA, ("`` a , '' ` b ' -lrb- c -rrb-", "", ("d",)), 50, "\"a,\"'b'(c)", ["d"], 0),
+        (LAMBADA, ("``a x'' rock'n", "", ("d",)), 50, "``ax''rock'n", ["d"], 0),
+    ],
+)  # fmt: skip
+def test_candidates(task, example, limit, prefix, scored, num_cut):
+    found = candidates(task, examples.Example(*example), limit)
+    assert found == (prefix, [("", text) for text in scored], num_cut)
+
+
+# Metrics of scores.
+
+
+def test_averages_against_the_train_threshold():
+    # Train: best between -4 and -2, that is -3. Sums would not separate.
+    train_scores = [scores([4 * s], 4) for s in (-5, -2, -1, -4)]
+    train = labelled(*"0110"), train_scores
+    test_scores = [
+        *(scores([2 * s], 2) for s in (-3.5, -2.5)),
+        *(scores([10 * s], 10) for s in (-2.9, -3.1)),
+    ]
+    found = COLA.measure(labelled(*"0101"), test_scores, train)
+    assert found == {
+        "matthews": 0.0,
+        "accuracy": 0.5,
+        # Of 4 pairs: -2.5 beats -3.5 and -2.9; -3.1 beats -3.5.
+        "auc": 0.75,
+        "threshold": -3.0,
+        "matthews_train": 1.0,
+    }
+    assert next(iter(found)) == "matthews"
+    with pytest.raises(ValueError, match="train"):
+        COLA.measure(labelled(*"01"), test_scores[:2])
+
+
+def test_probabilities_of_words_are_summed():
+    words = (("bad",), ("good", "fine"))
+    task = zero_shot.probe("sst2", words)
+    assert task.label_words == words
+    found = [
+        (0.3, 0.2, 0.15),  # positive, though bad is the likeliest
+        (0.4, 0.2, 0.15),  # negative
+        (1e-30, 2e-30, 1e-31),  # positive: wrong
+        (0.2, 0.05, 0.3),  # positive
+    ]
+    # Of the four pairs of a positive and a negative review two are in order.
+    for shift in (0.0, -900.0):  # a common factor changes nothing
+        assert task.measure(
+            labelled(*"1001"), [scores(np.log(p) + shift) for p in found]
+        ) == {"accuracy": 0.75, "positive_share": 0.75, "auc": 0.5}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *((("bad",), ()), ("bad", "good"), ("bad", ("good",)), "bad"),
+        *((("bad",),), (("bad",), ("good",), ("dull",)), (("bad",), 5)),
+        *((("bad",), (5,)), (("bad",), (" ",)), (), 5),
+    ],
+)
+def test_wrong_label_words(words):
+    with pytest.raises(errors.InputError, match="are not two lists of words"):
+        zero_shot.probe("sst2", words)
+
+
+def test_label_words_elsewhere():
+    with pytest.raises(errors.InputError, match="'good' more than once"):
+        zero_shot.probe("sst2", (("good",), ("fine", "good")))
+    with pytest.raises(errors.InputError, match="sst2', not 'cola': use gin/"):
+        zero_shot.probe("cola", (("bad",), ("good",)))
+
+
+def test_mean_not_sum_decides():
+    # Means: -2, -1.5, -3; sums would choose 0.
+    one = scores([-2.0, -6.0, -6.0], [1, 4, 2])
+    rows = [
+        examples.Example("", label=label, group=group)
+        for label, group in ((1, "middle"), (1, "high"), (2, "high"))
+    ]
+    assert RACE.measure([rows[0]], [one]) == {"accuracy": 1.0}
+    assert RACE.measure([rows[2]], [one]) == {"accuracy": 0.0}
+    assert RACE.measure([*rows, rows[0]], [one] * 4) == {
+        **{"accuracy": 0.75, "accuracy_middle": 1.0, "accuracy_high": 0.5},
+    }
+    assert RACE.majority(rows) == {
+        **{"accuracy": 2 / 3, "accuracy_middle": 1.0, "accuracy_high": 0.5},
+    }
+
+
+def test_last_word():
+    rows = [
+        examples.Example("a", choices=(word,), label=0)
+        for word in ("tom", "ann", "tom", "door")
+    ]
+    found = LAMBADA.measure(
+        rows,
+        [
+            scores([math.log(1 / 2)], 1, True),
+            scores([math.log(1 / 8)], 3, True),
+            scores([math.log(1 / 4)], 1, False),
+            scores([math.log(1 / 4)], 3, True),
+        ],
+    )
+    # 2^(1 + 3 + 2 + 2) over 4 words and over 8 tokens.
+    assert found == pytest.approx(
+        {"accuracy": 0.75, "perplexity": 4.0, "perplexity_token": 2.0}
+    )
+    assert next(iter(found)) == "accuracy"
+    assert LAMBADA.majority(rows) == {"accuracy": 0.5}
+
+
+def test_majority():
+    assert COLA.majority(labelled(*"0111")) == {
+        **{"matthews": 0.0, "accuracy": 0.75, "auc": 0.5},
+    }
+    assert SST2.majority(labelled(*"101")) == {"accuracy": 2 / 3}
+
+
+# Winograd schemas.
+
+
+def schema(text, pronoun="it", choices=("The cup", "me"), label=0):
+    return examples.Example(text, pronoun, choices, label)
+
+
+@pytest.mark.parametrize(
+    "text, limit, prefix, read, scored",
+    [
+        ("so [MASK] fell.", 100, "so", ["Thecup", "me"], "fell."),
+        ("[MASK] fell.", 100, "\n", ["Thecup", "me"], "fell."),
+        ("I saw [MASK].", 100, "Isaw", ["Thecup", "me"], "."),
+        # Too long: the beginning is truncated, then the end.
+        ("so [MASK] fell.", 12, "o", ["Thecup", "me"], "fell."),
+        ("so [MASK] fell.", 10, "o", ["Thecup", "me"], "fel"),
+        ("so [MASK] fell.", 5, "o", ["cup", "me"], "f"),
+        ("so [MASK] fell.", 3, "o", ["p", "e"], "f"),
+    ],
+)
+def test_the_rest_is_scored(text, limit, prefix, read, scored):
+    found = candidates(DPRD, schema(text), limit)
+    assert found[:2] == (prefix, [(name, scored) for name in read])
+
+
+def test_nothing_after_the_pronoun():
+    found = candidates(DPRD, schema("I saw [MASK]"), 100)
+    assert found[:2] == ("Isaw", [("", "Thecup"), ("", "me")])
+
+
+# "before|pronoun|after": is the pronoun possessive?
+@pytest.mark.parametrize(
+    "is_possessive, texts",
+    [
+        (
+            True,
+            [
+                *("walked |his| dog.", "|Its| colour", "the book is |his|."),
+                *("she waved |her| tail.", "relate to |her| music."),
+                # The pronoun is hidden.
+                *("asleep at || feet.", "rid of || everlasting noise"),
+            ],
+        ),
+        (
+            False,
+            [
+                *("because |he| fell.", "so we saw |them|.", "it|it|'s late"),
+                *("he took |her| to town", "they told |her| .", "saw |her|."),
+                *("because || feared it.", "I see it through ||."),
+                *("a room with || there", "because || was here"),
+            ],
+        ),
+    ],
+)
+def test_possessive_pronouns(is_possessive, texts):
+    choices = ("Ann", "the boys")
+    for text in texts:
+        before, pronoun, after = text.split("|")
+        row = schema(f"{before}[MASK]{after}", pronoun, choices)
+        expected = ["Ann's", "the boys'"] if is_possessive else list(choices)
+        assert zero_shot.substitute(row) == (before, expected, after), text
+
+
+def test_pronoun_metrics():
+    found = DPRD.measure(
+        [
+            schema("It was [MASK] turn.", "his", label=1),
+            schema("so [MASK] fell.", label=0),
+            schema("I saw [MASK] .", label=0),
+            schema("I saw [MASK]", label=1),
+        ],
+        [
+            *(scores([-2.0, -1.0], 2), scores([-1.0, -2.0], 2)),
+            *(scores([-3.0, -2.0], 1), scores([-3.0, -2.0], 1)),
+        ],
+    )
+    assert found == {"accuracy": 0.75, "num_possessive": 1, "num_last": 2}
+    assert next(iter(found)) == "accuracy"
+    assert DPRD.majority([schema("", label=1)] * 2) == {"accuracy": 1.0}
+
+
+@given(
+    st.text("ab .", max_size=30),
+    st.lists(st.text("cd", min_size=1, max_size=30), min_size=2, max_size=4),
+    st.text("ef .", max_size=30),
+    st.integers(3, 20),
+)
+def test_any_schema_fits(before, choices, after, limit):
+    row = schema(f"{before}[MASK]{after}", "he", tuple(choices))
+    _, found, _ = candidates(DPRD, row, limit)
+    scored = {scored for _, scored in found}
+    if after.replace(" ", ""):
+        assert len(scored) == 1
+        assert after.replace(" ", "").startswith(scored.pop())
+    assert all(scored for _, scored in found)
+
+
+# Real files and the released vocabulary.
+
+
+@pytest.mark.needs_data
+def test_released_ids(shared_file):
+    folder = shared_file("data/gpt1_vocab")
+    tokenizer = tokenizer_lib.Tokenizer.from_files(
+        folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
+    )
+    found = SST2.candidates(
+        examples.Example("the president is good ."),
+        tokenizer=tokenizer,
+        max_sequence_length=512,
+    )
+    assert found.prefix == [481, 4735, 544, 870, 239, 963]
+    assert [c.ids for c in found.continuations] == [[9503], [6353]]
+    # The tokens of a schema are those of the text with the candidate in it.
+    data = shared_file("data/dpr/test.c.txt").parent.parent
+    shared_file("data/winograd/PDP.txt")
+    counts = {}
+    for name in ("dprd", "pdp"):
+        task = zero_shot.probe(name)
+        rows = task.read(data, "test")
+        counts[name] = 0
+        for row in rows:
+            before, choices, after = zero_shot.substitute(row)
+            counts[name] += choices != list(row.choices)
+            found = task.candidates(
+                row, tokenizer=tokenizer, max_sequence_length=512
+            )
+            assert [found.prefix + c.ids for c in found.continuations] == [
+                tokenizer.encode(before + text + after) for text in choices
+            ]
+    # By hand 9 and 14: "made [her] gasp" is wrong, and five hidden pronouns
+    # follow no preposition.
+    assert counts == {"dprd": 10, "pdp": 9}
+    expected = sum(1 / len(row.choices) for row in rows) / len(rows)
+    assert task.random == pytest.approx(expected)
