@@ -1,30 +1,34 @@
-"""Tasks by their names, or the nearest ones there are."""
+"""What values a parameter may have, declared once, at its annotation.
+
+A parameter of a run, or a field of a `value_object`, is annotated with one of
+the types below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks
+what gin files bind against it before anything starts, and a value object
+checks its own fields, whoever makes it. `NotRecipe` and `Location` say what
+the parameter means for the identity of a run.
+"""
 
 import dataclasses
 import difflib
-import math
 import os
 import types
 import typing
 
 from gpt1_keras import errors
 
-# -----------------------------------------------------------------------------
-# What values the parameters in gin files may have, declared once.
-
 
 @dataclasses.dataclass(frozen=True)
 class Dial:
-    """What an annotation alone cannot say of a parameter.
+    """What a type alone cannot say of a parameter.
 
     Attributes:
-        low, high: numbers, the range; both ends belong to it.
+        low, high: numbers, the range with both ends.
         above, below: numbers, the range without its ends.
-        choices: tuple of the values there are.
-        min_length: int, the fewest values in brackets.
-        recipe: bool. Whether a run with another value is another run: False
-            for what changes neither data nor model nor what is measured.
+        choices: tuple of the allowed values.
+        min_length: int, the fewest values of a tuple.
+        recipe: bool. False for what changes neither data nor model nor what
+            is measured: a run with another value is the same run.
         is_location: bool. Only whether it is given belongs to the recipe.
+        is_path: bool. Not empty; a leading `~` is expanded.
     """
 
     low: float | None = None
@@ -35,6 +39,7 @@ class Dial:
     min_length: int = 0
     recipe: bool = True
     is_location: bool = False
+    is_path: bool = False
 
 
 _T = typing.TypeVar("_T")
@@ -43,23 +48,27 @@ Location = typing.Annotated[_T, Dial(is_location=True)]
 
 Count = typing.Annotated[int, Dial(low=1)]
 Index = typing.Annotated[int, Dial(low=0)]
+Length = typing.Annotated[int, Dial(low=2)]
+Port = typing.Annotated[int, Dial(low=0, high=65535)]
+Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
+NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
+Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
 Positive = typing.Annotated[float, Dial(above=0)]
 NotNegative = typing.Annotated[float, Dial(low=0)]
 Share = typing.Annotated[float, Dial(low=0, high=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
-Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
-Path = str | os.PathLike
-Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
-Length = typing.Annotated[int, Dial(low=2)]
 Probability = typing.Annotated[float, Dial(above=0, high=1)]
-Port = typing.Annotated[int, Dial(low=0, high=65535)]
-NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
+Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
 Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
+Split = typing.Annotated[str, Dial(choices=("train", "dev", "test"))]
+
+# No sensible number is larger, and everything that computes takes this one.
+_LARGEST = 2**53
 
 
 @typing.dataclass_transform(frozen_default=True, kw_only_default=True)
 def value_object(cls):
-    """Make `cls` a frozen dataclass, made with names, of checked fields."""
+    """Make `cls` a frozen, keyword-only dataclass that checks its fields."""
     own = cls.__dict__.get("__post_init__")
 
     def check_fields(self):
@@ -79,134 +88,34 @@ def check(name, value, annotation):
     Args:
         name: str, the parameter's; it stands in the message.
         value: any value; a person gave it.
-        annotation: a type, perhaps with `Dial` marks. What is no plain type
-            (a class of ours, a function) is not checked.
+        annotation: a type, perhaps with `Dial` marks. A value for another
+            type than those that gin can write is not checked.
 
     Raises:
         InputError: says what to give.
     """
     if not _fits(value, annotation):
         raise errors.InputError(
-            f"`{name}` is {value!r}: give {_describe(annotation)}"
+            f"`{name}` is {_shortened(value)}: give {_describe(annotation)}"
         )
 
 
 def is_recipe(annotation):
-    """Whether a parameter of this annotation belongs to the recipe."""
-    return all(mark.recipe for mark in _marks(annotation))
+    """Return whether a parameter of this annotation belongs to the recipe."""
+    return all(mark.recipe for mark in _split(annotation)[1])
 
 
 def is_location(annotation):
-    """Whether only its being given belongs to the recipe."""
-    return any(mark.is_location for mark in _marks(annotation))
+    """Return whether only its being given belongs to the recipe."""
+    return any(mark.is_location for mark in _split(annotation)[1])
 
 
-def _marks(annotation):
-    if typing.get_origin(annotation) is typing.Annotated:
-        return [m for m in annotation.__metadata__ if isinstance(m, Dial)]
-    return []
-
-
-def _parts(annotation):
-    """Return (plain annotation, its marks)."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        return annotation.__origin__, _marks(annotation)
-    return annotation, []
-
-
-def _is_union(kind):
-    return typing.get_origin(kind) in (typing.Union, types.UnionType)
-
-
-def _fits(value, annotation):
-    kind, marks = _parts(annotation)
-    if _is_union(kind):
-        fits = any(_fits(value, one) for one in typing.get_args(kind))
-    elif typing.get_origin(kind) is tuple:
-        inner = typing.get_args(kind)[0]
-        fits = isinstance(value, tuple | list) and all(
-            _fits(one, inner) for one in value
-        )
-    elif kind in (None, type(None)):
-        fits = value is None
-    elif kind is bool:
-        fits = isinstance(value, bool)
-    elif kind is int:
-        fits = isinstance(value, int) and not isinstance(value, bool)
-    elif kind is float:
-        fits = (
-            isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and math.isfinite(value)
-        )
-    elif kind in (str, os.PathLike):
-        fits = isinstance(value, kind)
-        fits = fits and "\0" not in os.fspath(value)
-    elif kind in (tuple, dict):
-        fits = isinstance(value, kind)
-    else:
-        return True
-    return fits and all(_is_within(value, mark) for mark in marks)
-
-
-def _is_within(value, mark):
-    if isinstance(value, tuple | list):
-        return len(value) >= mark.min_length
-    if value is None:
-        return True
-    return (
-        (mark.low is None or value >= mark.low)
-        and (mark.high is None or value <= mark.high)
-        and (mark.above is None or value > mark.above)
-        and (mark.below is None or value < mark.below)
-        and (not mark.choices or value in mark.choices)
+def is_path(annotation):
+    """Return whether a text for this annotation is a path."""
+    kind, marks = _split(annotation)
+    return any(mark.is_path for mark in marks) or (
+        _is_union(kind) and any(map(is_path, typing.get_args(kind)))
     )
-
-
-def _describe(annotation):
-    kind, marks = _parts(annotation)
-    limits = " and".join(filter(None, map(_limits, marks)))
-    choices = [repr(one) for mark in marks for one in mark.choices]
-    if choices:
-        return " or ".join(choices)
-    if _is_union(kind):
-        texts = [_describe(one) for one in typing.get_args(kind)]
-        return " or ".join(dict.fromkeys(texts))
-    if typing.get_origin(kind) is tuple:
-        inner = typing.get_args(kind)[0]
-        example = {str: "('a', 'b')"}.get(_parts(inner)[0], "(64, 128)")
-        return f"values in brackets, such as {example}"
-    names = {
-        None: "None",
-        type(None): "None",
-        bool: "True or False",
-        int: "a whole number",
-        float: "a number",
-        str: "a text in quotes",
-        os.PathLike: "a path in quotes",
-        tuple: "values in brackets",
-        dict: "a dict",
-    }
-    return names.get(kind, "another value") + limits
-
-
-def _limits(mark):
-    if mark.low is not None and mark.high is not None:
-        return f" from {mark.low:g} to {mark.high:g}"
-    texts = []
-    if mark.low is not None:
-        texts.append(f" from {mark.low:g} on")
-    if mark.above is not None:
-        texts.append(f" above {mark.above:g}")
-    if mark.high is not None:
-        texts.append(f" up to {mark.high:g}")
-    if mark.below is not None:
-        texts.append(f" below {mark.below:g}")
-    return " and".join(texts)
-
-
-# -----------------------------------------------------------------------------
-# Tasks by their names, or the nearest ones there are.
 
 
 def find_name(name, known, kind):
@@ -220,18 +129,28 @@ def find_name(name, known, kind):
     Raises:
         InputError: there is none; says which name is nearest.
     """
-    if name in known:
+    if isinstance(name, str) and name in known:
         return known[name]
-    spellings = {_plain(key): key for key in known}
-    nearest = difflib.get_close_matches(
-        _plain(str(name)), spellings, n=1, cutoff=0.5
+    near = nearest(str(name), known)
+    advice = f"did you mean {near!r}?" if near else None
+    raise errors.InputError(
+        f"there is no {kind} {_shortened(name)}: "
+        f"{advice or 'take one of ' + ', '.join(known)}"
     )
-    advice = (
-        f"did you mean {spellings[nearest[0]]!r}?"
-        if nearest
-        else f"take one of {', '.join(known)}"
-    )
-    raise errors.InputError(f"there is no {kind} {name!r}: {advice}")
+
+
+def nearest(name, known):
+    """Return the one of `known` that `name` is nearest to, or None.
+
+    Case, hyphens and underscores do not count: "SST-2" is near "sst2".
+    """
+
+    def plain(text):
+        return text.lower().replace("-", "").replace("_", "")
+
+    spellings = {plain(one): one for one in known}
+    near = difflib.get_close_matches(plain(name), spellings, n=1, cutoff=0.5)
+    return spellings[near[0]] if near else None
 
 
 def check_names(names, *, dial, example, may_be_empty=False):
@@ -257,10 +176,116 @@ def check_names(names, *, dial, example, may_be_empty=False):
         or not (names or may_be_empty)
     ):
         raise errors.InputError(
-            f"{dial} is {names!r}: give different names, as in {example!r}"
-            f" or {example[:1]!r}"
+            f"{dial} is {_shortened(names)}: give different names, as in"
+            f" {example!r} or {example[:1]!r}"
         )
 
 
-def _plain(name):
-    return name.lower().replace("-", "").replace("_", "")
+def _split(annotation):
+    """Return (plain annotation, its `Dial` marks)."""
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return annotation, []
+    marks = [m for m in annotation.__metadata__ if isinstance(m, Dial)]
+    return annotation.__origin__, marks
+
+
+def _is_union(kind):
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+def _is_number(value):
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= _LARGEST
+    )
+
+
+def _is_text(value):
+    return isinstance(value, str) and "\0" not in value
+
+
+# Type -> (whether a value fits, what to give).
+_KINDS = {
+    type(None): (lambda value: value is None, "None"),
+    bool: (lambda value: isinstance(value, bool), "True or False"),
+    int: (
+        lambda value: isinstance(value, int) and _is_number(value),
+        "a whole number",
+    ),
+    float: (_is_number, "a number"),
+    str: (_is_text, "a text in quotes"),
+    os.PathLike: (lambda value: isinstance(value, os.PathLike), ""),
+    tuple: (lambda value: isinstance(value, tuple | list), "a tuple"),
+    dict: (lambda value: isinstance(value, dict), "a dict"),
+}
+
+
+def _fits(value, annotation):
+    kind, marks = _split(annotation)
+    if _is_union(kind):
+        fits = any(_fits(value, one) for one in typing.get_args(kind))
+    elif typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)[0]
+        fits = isinstance(value, tuple | list) and all(
+            _fits(one, inner) for one in value
+        )
+    elif kind in _KINDS:
+        fits = _KINDS[kind][0](value)
+    else:
+        return True
+    return fits and all(_is_within(value, mark) for mark in marks)
+
+
+def _is_within(value, mark):
+    if value is None:
+        return True
+    if isinstance(value, tuple | list):
+        return len(value) >= mark.min_length
+    return (
+        (mark.low is None or value >= mark.low)
+        and (mark.high is None or value <= mark.high)
+        and (mark.above is None or value > mark.above)
+        and (mark.below is None or value < mark.below)
+        and (not mark.choices or value in mark.choices)
+        and (not mark.is_path or bool(os.fspath(value).strip()))
+    )
+
+
+def _describe(annotation):
+    """Return what to give for an annotation, in words."""
+    kind, marks = _split(annotation)
+    if any(mark.is_path for mark in marks):
+        return "a path in quotes"
+    choices = [repr(one) for mark in marks for one in mark.choices]
+    if choices:
+        return " or ".join(choices)
+    if _is_union(kind):
+        texts = [_describe(one) for one in typing.get_args(kind)]
+        return " or ".join(dict.fromkeys(filter(None, texts)))
+    if typing.get_origin(kind) is tuple:
+        inner = _split(typing.get_args(kind)[0])[0]
+        example = "(64, 128)" if inner in (int, float) else "('a', 'b')"
+        return f"a tuple such as {example}"
+    limits = " and".join(_limits(mark) for mark in marks if _limits(mark))
+    return _KINDS.get(kind, (None, "another value"))[1] + limits
+
+
+def _limits(mark):
+    if mark.low is not None and mark.high is not None:
+        return f" from {mark.low:g} to {mark.high:g}"
+    return " and".join(
+        text.format(limit)
+        for text, limit in (
+            (" from {:g} on", mark.low),
+            (" above {:g}", mark.above),
+            (" up to {:g}", mark.high),
+            (" below {:g}", mark.below),
+        )
+        if limit is not None
+    )
+
+
+def _shortened(value):
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:60]} ..."

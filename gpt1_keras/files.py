@@ -1,4 +1,4 @@
-"""Atomic writes, hashes, and folders that one process at a time works in."""
+"""Paths from users, atomic writes, hashes, and locks of folders."""
 
 import contextlib
 import fcntl
@@ -9,7 +9,34 @@ import pathlib
 
 from absl import logging
 
-from gpt1_keras.errors import InputError
+from gpt1_keras import errors
+
+
+def user_path(label, value):
+    """Return the `pathlib.Path` of a path that a user gave.
+
+    A leading `~` is expanded. The path need not exist.
+
+    Args:
+        label: str, what the value is called in messages, such as "CORPUS".
+        value: str or path.
+
+    Raises:
+        InputError: no file can have this name, or it may not be looked up.
+    """
+    try:
+        path = pathlib.Path(value).expanduser()
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # A run may be about to make it.
+    except (OSError, ValueError, RuntimeError) as error:
+        shown = str(value)
+        shown = shown if len(shown) <= 80 else f"{shown[:60]} ..."
+        raise errors.InputError(
+            f"{label} {shown} cannot be used as a path: "
+            f"{getattr(error, 'strerror', None) or error}; give another"
+        ) from None
+    return path
 
 
 def write_atomic(path, content):
@@ -22,11 +49,15 @@ def write_atomic(path, content):
     if isinstance(content, str):
         content = content.encode("utf-8")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(temporary, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:  # As on a full disk.
+        temporary.unlink(missing_ok=True)
+        raise
     sync(path.parent)
 
 
@@ -65,7 +96,7 @@ def make_folder(path):
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
+        raise errors.InputError(
             f"{path}: cannot create this folder ({error.strerror}); choose "
             "another"
         ) from None
@@ -105,7 +136,7 @@ def _lock(descriptor, directory, wait):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if not wait:
-            raise InputError(
+            raise errors.InputError(
                 f"{directory}: another process is at work there: wait for it "
                 "or choose another folder"
             ) from None

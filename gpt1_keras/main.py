@@ -3,9 +3,11 @@
 python -m gpt1_keras.main --gin FILE [--gin FILE ...]
                           [--set "NAME = VALUE" ...] [--workdir DIR]
 
-  --gin FILE           a gin file; later files override earlier ones
-  --set "NAME = VALUE" a macro or parameter; overrides all files
-  --workdir DIR        folder of everything that the run writes
+  --gin FILE            a gin file; later files override earlier ones
+  --set "NAME = VALUE"  a macro or parameter; overrides all files
+  --workdir DIR         folder of everything that the run writes
+  --allow_module NAME   let the gin files use a Python module besides the
+                        public names of gpt1_keras; its code is executed
 
 Files are looked for in the repository, then in the current directory.
 Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
@@ -16,7 +18,6 @@ import importlib.util
 import inspect
 import logging as std_logging
 import os
-import pathlib
 import shlex
 import sys
 
@@ -29,22 +30,31 @@ def main(arguments):
         _check_environment()
         flags = _parse_flags(arguments)
         if flags["help"].value:
-            print(__doc__)
+            print(__doc__ + _runs())
             return 0
         _run(flags, arguments)
         return 0
     except errors.InputError as error:
-        return _complain(error, 2)
+        return _complain(f"error: {error}", 2)
+    except errors.RunError as error:
+        return _complain(f"error: {error}", 1)
     except errors.Stopped as stopped:
         return _complain(stopped, 3)
+    except OSError as error:
+        while error.errno is None and isinstance(error.__context__, OSError):
+            error = error.__context__  # Gin's proxy has no errno.
+        if error.errno is None:
+            raise  # Raised by a library, not by the system.
+        described = errors.describe_os_error(error)
+        advice = "mend this and repeat the same command"
+        return _complain(f"error: {described}; {advice}", 2)
     except KeyboardInterrupt:
-        return _complain("interrupted", 1)
+        return _complain("error: interrupted", 1)
 
 
 def _complain(message, status):
     # Gin appends lines about the calls in between; ours is the first.
-    line = str(message).split("\n")[0]
-    print(line if status == 3 else f"error: {line}", file=sys.stderr)
+    print(str(message).split("\n")[0], file=sys.stderr)
     return status
 
 
@@ -73,7 +83,7 @@ def _parse_flags(arguments):
     from absl import flags
 
     values = flags.FlagValues()
-    for name in ("gin", "set"):
+    for name in ("gin", "set", "allow_module"):
         flags.DEFINE_multi_string(name, [], "see above", flag_values=values)
     flags.DEFINE_string("workdir", None, "see above", flag_values=values)
     flags.DEFINE_boolean(
@@ -91,42 +101,55 @@ def _parse_flags(arguments):
     return values
 
 
+def _runs():
+    """Return a line for each gin file that names a run."""
+    from gpt1_keras import config
+
+    lines = ["", "Runs:"]
+    for path in sorted((config.ROOT / "gin").glob("*.gin")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(config.ROOT).as_posix()
+        if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
+            lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
+    for folder in ("finetune", "zero_shot"):
+        found = sorted((config.ROOT / "gin" / folder).iterdir())
+        names = ", ".join(path.stem for path in found)
+        lines.append(f"  gin/{folder}/NAME.gin with NAME one of {names}")
+    return "\n".join(lines)
+
+
 def _run(flags, arguments):
     from gpt1_keras import config
     from gpt1_keras import console
 
     with console.without_noise():
         configuration = config.resolve(
-            flags["gin"].value, flags["set"].value, flags["workdir"].value
+            flags["gin"].value,
+            flags["set"].value,
+            flags["workdir"].value,
+            flags["allow_module"].value,
         )
     try:
         _start(configuration, arguments)
-    except errors.InputError as error:
+    except (errors.InputError, errors.RunError) as error:
         # Code names parameters; a person knows them by their dials.
-        message = configuration.name_dials(str(error))
-        raise errors.InputError(message) from None
+        kind = errors.InputError
+        if isinstance(error, errors.RunError):
+            kind = errors.RunError
+        first = str(error).split("\n")[0]
+        raise kind(configuration.name_dials(first)) from None
 
 
 def _start(configuration, arguments):
     """Claim the workdir and call the run."""
-    from absl import flags as absl_flags
-    from absl import logging
-
     from gpt1_keras import config
-    from gpt1_keras import console
     from gpt1_keras import workdir as workdirs
 
     run = configuration.function()
     parameters = inspect.signature(run).parameters
     values = _values_from_main(configuration, parameters)
     config.check_arguments(configuration, values)
-    absl_flags.FLAGS(["gpt1_keras.main"])  # Its logging waits for them.
-    logging.use_absl_handler()
-    logging.get_absl_handler().setFormatter(
-        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
-    )
-    logging.set_verbosity(logging.INFO)
-    console.without_retracing_notes()
+    _set_up_logging()
     if "workdir" not in values or not workdirs.is_written_by(
         configuration, os.environ.get("TF_CONFIG")
     ):
@@ -138,10 +161,27 @@ def _start(configuration, arguments):
         is_new = workdirs.claim(directory, configuration, command)
         try:
             _call(run, values)
-        except BaseException:  # Then the mended command may have the workdir.
+        except (
+            BaseException
+        ):  # Then the corrected command can have the workdir.
             if is_new:
                 workdirs.release(directory)
             raise
+
+
+def _set_up_logging():
+    from absl import flags
+    from absl import logging
+
+    from gpt1_keras import console
+
+    flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
+    logging.use_absl_handler()
+    logging.get_absl_handler().setFormatter(
+        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+    )
+    logging.set_verbosity(logging.INFO)
+    console.without_retracing_notes()
 
 
 def _call(run, values):
@@ -158,13 +198,14 @@ def _call(run, values):
 
 def _values_from_main(configuration, parameters):
     """Return the arguments that main itself passes to the run."""
-    values = {}
+    from gpt1_keras import files
     from gpt1_keras import workdir as workdirs
 
+    values = {}
     directory = configuration.bindings.macros.get("WORKDIR")
     if "workdir" in parameters:
         if isinstance(directory, str) and directory:
-            values["workdir"] = pathlib.Path(directory)
+            values["workdir"] = files.user_path("--workdir", directory)
         elif parameters["workdir"].default is inspect.Parameter.empty:
             raise errors.InputError(
                 "this run writes files: say where with --workdir DIR"

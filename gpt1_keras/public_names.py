@@ -27,55 +27,71 @@ PUBLIC = {
     "view.view": "gpt1_keras.runs.view.view",
     "zero_shot.zero_shot": "gpt1_keras.runs.zero_shot.zero_shot",
     # Data.
-    "benchmark_files.BenchmarkFiles": (
-        "gpt1_keras.runs.sources.BenchmarkFiles"
-    ),
-    "corpora.Corpus": "gpt1_keras.runs.sources.Corpus",
-    "corpora.RawText": "gpt1_keras.runs.sources.RawText",
-    "training_batches.encoded": "gpt1_keras.runs.finetune.encoded_batches",
-    "training_batches.raw": "gpt1_keras.runs.finetune.raw_batches",
+    "sources.BenchmarkFiles": "gpt1_keras.runs.sources.BenchmarkFiles",
+    "sources.Corpus": "gpt1_keras.runs.sources.Corpus",
+    "sources.RawText": "gpt1_keras.runs.sources.RawText",
+    "finetune.encoded_batches": "gpt1_keras.runs.finetune.encoded_batches",
+    "finetune.raw_batches": "gpt1_keras.runs.finetune.raw_batches",
     # Models.
     "builders.gpt1_backbone": "gpt1_keras.models.builders.gpt1_backbone",
     "builders.lstm_backbone": "gpt1_keras.models.builders.lstm_backbone",
-    "pretrained.Pretrained": "gpt1_keras.runs.presets.Pretrained",
+    "presets.Pretrained": "gpt1_keras.runs.presets.Pretrained",
     # Training.
-    "fitting.Intervals": "gpt1_keras.training.fit.Intervals",
+    "fit.Intervals": "gpt1_keras.training.fit.Intervals",
     "optimizers.adam_with_decay": (
         "gpt1_keras.training.optimizers.adam_with_decay"
     ),
     "pretrain.Sampling": "gpt1_keras.runs.pretrain.Sampling",
     "pretrain.Training": "gpt1_keras.runs.pretrain.Training",
-    "recipe.FineTuning": "gpt1_keras.runs.finetune.FineTuning",
-    "schedules.WarmupCosine": "gpt1_keras.training.optimizers.WarmupCosine",
-    "schedules.WarmupLinear": "gpt1_keras.training.optimizers.WarmupLinear",
+    "finetune.FineTuning": "gpt1_keras.runs.finetune.FineTuning",
+    "optimizers.WarmupCosine": "gpt1_keras.training.optimizers.WarmupCosine",
+    "optimizers.WarmupLinear": "gpt1_keras.training.optimizers.WarmupLinear",
     "strategy.Devices": "gpt1_keras.training.strategy.Devices",
     # Tasks.
     "benchmarks.benchmark": "gpt1_keras.tasks.benchmarks.benchmark",
     "benchmarks.of_preset": "gpt1_keras.tasks.benchmarks.of_preset",
     "custom.custom": "gpt1_keras.tasks.custom.custom",
     "custom.of_preset": "gpt1_keras.tasks.custom.of_preset",
-    "probes.by_name": "gpt1_keras.tasks.zero_shot.by_name",
-    "probes.probe": "gpt1_keras.tasks.zero_shot.probe",
+    "zero_shot.task": "gpt1_keras.tasks.zero_shot.probe",
+    "zero_shot.tasks": "gpt1_keras.tasks.zero_shot.by_name",
     # Scoring and serving.
     "export.Agreement": "gpt1_keras.runs.export.Agreement",
-    "fine_tuned.Scoring": "gpt1_keras.runs.presets.Scoring",
+    "presets.Scoring": "gpt1_keras.runs.presets.Scoring",
     "held_out.Evaluation": "gpt1_keras.evaluation.held_out.Evaluation",
     "perplexity.Scoring": "gpt1_keras.runs.perplexity.Scoring",
-    "probing.Probing": "gpt1_keras.runs.zero_shot.Probing",
-    "probing.Scoring": "gpt1_keras.runs.zero_shot.Scoring",
-    "serving_options.Options": "gpt1_keras.runs.export.Options",
+    "zero_shot.ZeroShotTasks": "gpt1_keras.runs.zero_shot.Probing",
+    "zero_shot.Scoring": "gpt1_keras.runs.zero_shot.Scoring",
+    "export.Options": "gpt1_keras.runs.export.Options",
 }
 
 # Former public name -> public name; likewise "name.parameter".
 RENAMED = {
+    "benchmark_files.BenchmarkFiles": "sources.BenchmarkFiles",
+    "corpora.Corpus": "sources.Corpus",
+    "corpora.RawText": "sources.RawText",
+    "fine_tuned.Scoring": "presets.Scoring",
+    "fitting.Intervals": "fit.Intervals",
     "pretrain.Evaluation": "held_out.Evaluation",
-    "finetune.FineTuning": "recipe.FineTuning",
+    "pretrained.Pretrained": "presets.Pretrained",
+    "probes.by_name": "zero_shot.tasks",
+    "probes.probe": "zero_shot.task",
+    "probing.Probing": "zero_shot.ZeroShotTasks",
+    "probing.Scoring": "zero_shot.Scoring",
+    "recipe.FineTuning": "finetune.FineTuning",
+    "schedules.WarmupCosine": "optimizers.WarmupCosine",
+    "schedules.WarmupLinear": "optimizers.WarmupLinear",
+    "serving_options.Options": "export.Options",
     "suite.suite": "grid.grid",
+    "training_batches.encoded": "finetune.encoded_batches",
+    "training_batches.raw": "finetune.raw_batches",
     "export.export.tolerance": "export.Agreement.tolerance",
-    "pretrain.pretrain.jit_compile": "strategy.Devices.jit_compile",
-    "pretrain.Training.jit_compile": "strategy.Devices.jit_compile",
-    "recipe.FineTuning.jit_compile": "strategy.Devices.jit_compile",
-    "finetune.FineTuning.jit_compile": "strategy.Devices.jit_compile",
+    **{
+        f"{name}.jit_compile": "strategy.Devices.jit_compile"
+        for name in (
+            *("pretrain.pretrain", "pretrain.Training"),
+            *("finetune.FineTuning", "recipe.FineTuning"),
+        )
+    },
     **{
         f"pretrain.pretrain.{name}": f"pretrain.Training.{name}"
         for name in (
@@ -97,78 +113,86 @@ ADDED = {
     "grid.grid.pretrained": "pretrained.Pretrained",
 }
 
-# Former dial -> parameters, in the order in which they are tried. The dials
-# of older files still work in those files; given with --set they are refused
-# with the name of the parameter, or with the gin file that has the dial now.
+# Former dial -> the parameters that it stood for. Commands and files that
+# give one still work: it is bound to those that the run uses.
 FORMER_DIALS = {
     "BUCKET_LENGTHS": (
-        "recipe.FineTuning.bucket_lengths",
-        "fine_tuned.Scoring.bucket_lengths",
-        "probing.Scoring.bucket_lengths",
+        "finetune.FineTuning.bucket_lengths",
+        "presets.Scoring.bucket_lengths",
+        "zero_shot.Scoring.bucket_lengths",
     ),
     "BUILD_BACKBONE": ("pretrain.pretrain.build_backbone",),
-    "CHECKPOINT_STEPS": ("fitting.Intervals.checkpoint_steps",),
-    "CLASSIFIER_DROPOUT": ("recipe.FineTuning.classifier_dropout",),
-    "CLIP_NORM": ("pretrain.Training.clip_norm", "recipe.FineTuning.clip_norm"),
+    "CHECKPOINT_STEPS": ("fit.Intervals.checkpoint_steps",),
+    "CLASSIFIER_DROPOUT": ("finetune.FineTuning.classifier_dropout",),
+    "CLIP_NORM": (
+        "pretrain.Training.clip_norm",
+        "finetune.FineTuning.clip_norm",
+    ),
     "DEV_FRACTION": ("custom.custom.dev_fraction",),
-    "EARLY_EVALUATION_STEPS": ("recipe.FineTuning.early_evaluation_steps",),
+    "EARLY_EVALUATION_STEPS": ("finetune.FineTuning.early_evaluation_steps",),
     "EMBEDDING_DROPOUT_ON": (
         "builders.gpt1_backbone.embedding_dropout_on",
         "builders.lstm_backbone.embedding_dropout_on",
     ),
     "EVALUATION_BATCH_SIZE": (
         "held_out.Evaluation.batch_size",
-        "recipe.FineTuning.evaluation_batch_size",
-        "fine_tuned.Scoring.batch_size",
+        "finetune.FineTuning.evaluation_batch_size",
+        "presets.Scoring.batch_size",
         "perplexity.Scoring.batch_size",
-        "probing.Scoring.batch_size",
+        "zero_shot.Scoring.batch_size",
     ),
-    "EVALUATION_STEPS": ("fitting.Intervals.evaluation_steps",),
+    "EVALUATION_STEPS": ("fit.Intervals.evaluation_steps",),
     "EVALUATION_STRIDE": ("held_out.Evaluation.stride",),
     "EVALUATION_TOKENS": ("held_out.Evaluation.tokens",),
     "FINAL_EVALUATION_TOKENS": ("held_out.Evaluation.final_tokens",),
-    "FIRST_PROBE_STEP": ("probing.Probing.first_step",),
-    "HELD_OUT_FRACTION": ("corpora.Corpus.held_out_fraction",),
+    "FIRST_PROBE_STEP": ("zero_shot.ZeroShotTasks.first_step",),
+    "HELD_OUT_FRACTION": ("sources.Corpus.held_out_fraction",),
     "HIGHEST_SCORE": ("custom.custom.high",),
     "JIT_COMPILE": ("strategy.Devices.jit_compile",),
-    "LOG_STEPS": ("fitting.Intervals.log_steps",),
+    "LOG_STEPS": ("fit.Intervals.log_steps",),
     "LOWEST_SCORE": ("custom.custom.low",),
     "MIN_IDENTICAL_TOKENS": ("export.Agreement.min_identical_tokens",),
-    "NUM_CHECKPOINTS": ("fitting.Intervals.num_checkpoints",),
-    "NUM_PROBE_EXAMPLES": ("probing.Scoring.num_examples",),
+    "NUM_CHECKPOINTS": ("fit.Intervals.num_checkpoints",),
+    "NUM_PROBE_EXAMPLES": ("zero_shot.Scoring.num_examples",),
     "NUM_REPLICAS": ("strategy.Devices.num_replicas",),
     "NUM_SCORED_TRAIN_EXAMPLES": (
-        "recipe.FineTuning.num_scored_train_examples",
+        "finetune.FineTuning.num_scored_train_examples",
     ),
-    "NUM_TABLE_PIECES": ("serving_options.Options.num_table_pieces",),
+    "NUM_TABLE_PIECES": ("export.Options.num_table_pieces",),
     "NUM_UNITS": ("builders.lstm_backbone.num_units",),
     "NUM_VIEWED": ("evaluate.evaluate.num_viewed",),
     "NUM_WARM_UP": ("export.export.num_warm_up",),
-    "POOL_BATCHES": ("recipe.FineTuning.pool_batches",),
-    "POOL_BOOKS": ("corpora.RawText.pool_books",),
-    "PROBE": ("probes.probe.name",),
-    "PROBES": "gin/zero_shot/while_pretraining.gin",
+    "POOL_BATCHES": ("finetune.FineTuning.pool_batches",),
+    "POOL_BOOKS": ("sources.RawText.pool_books",),
+    "PROBE": ("zero_shot.task.name",),
+    "PROBES": ("zero_shot.tasks.names",),
     "REGRESSION": ("benchmarks.benchmark.regression",),
     "SAMPLE_PROMPT": ("pretrain.Sampling.prompt",),
     "SAMPLE_SEED": (
-        "corpora.Corpus.sample_seed",
-        "benchmark_files.BenchmarkFiles.sample_seed",
+        "sources.Corpus.sample_seed",
+        "sources.BenchmarkFiles.sample_seed",
     ),
-    "SAMPLE_STEPS": ("fitting.Intervals.sample_steps",),
-    "SAMPLE_WORDS": ("corpora.Corpus.sample_words",),
+    "SAMPLE_STEPS": ("fit.Intervals.sample_steps",),
+    "SAMPLE_WORDS": ("sources.Corpus.sample_words",),
     "SOFTMAX_CHUNK": (
         "pretrain.Training.softmax_chunk",
-        "recipe.FineTuning.softmax_chunk",
+        "finetune.FineTuning.softmax_chunk",
         "perplexity.Scoring.softmax_chunk",
-        "probing.Scoring.softmax_chunk",
+        "zero_shot.Scoring.softmax_chunk",
     ),
-    "SOFTMAX_OVER": ("recipe.FineTuning.softmax_over",),
-    "SPLIT_SEED": ("corpora.Corpus.split_seed", "custom.custom.seed"),
-    "TABLE_SPLIT": ("serving_options.Options.table_split",),
+    "SOFTMAX_OVER": ("finetune.FineTuning.softmax_over",),
+    "SPLIT_SEED": ("sources.Corpus.split_seed", "custom.custom.seed"),
+    "TABLE_SPLIT": ("export.Options.table_split",),
     "TASK": ("benchmarks.benchmark.name",),
-    "TOKENIZER_TYPE": ("corpora.Corpus.tokenizer_type",),
+    "TOKENIZER_TYPE": ("sources.Corpus.tokenizer_type",),
     "TOLERANCE": ("export.Agreement.tolerance",),
     "TPU": ("strategy.Devices.tpu",),
+}
+
+# Dial -> the overlay that it needs.
+OVERLAYS = {
+    "PROBES": "gin/zero_shot/while_pretraining.gin",
+    "ZERO_SHOT_TASKS": "gin/zero_shot/while_pretraining.gin",
 }
 
 

@@ -1,10 +1,12 @@
-"""A workdir belongs to one configuration, kept in its `config.gin`."""
+"""The workdir of a run: locked by one process, owned by one configuration.
+
+`config.gin` in it holds the configuration it belongs to.
+"""
 
 import contextlib
 import json
 import pathlib
 import re
-import tokenize
 
 from gpt1_keras import config
 from gpt1_keras import errors
@@ -14,11 +16,11 @@ CONFIG = "config.gin"
 
 
 def is_written_by(configuration, tf_config):
-    """Return whether this process writes: the first of several workers does.
+    """Return whether this process writes: of several workers the first does.
 
     Args:
         configuration: `config.Configuration`.
-        tf_config: str, what the environment says of the workers, or None.
+        tf_config: str, the environment variable TF_CONFIG, or None.
     """
     if not tf_config or "multi_worker" not in (
         configuration.bindings.values_of("strategy.Devices.strategy_name")
@@ -36,16 +38,16 @@ def is_written_by(configuration, tf_config):
 def sha256(directory, configuration):
     """Return the hash that results of a configuration carry in a workdir.
 
-    It is the one noted in the `config.gin` there if that is of the same run:
+    It is the one noted in the `config.gin` there if the recipes are equal:
     a workdir keeps its hash when parameters are renamed or added.
     """
+    new = configuration.bindings
     try:
         text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
-        old = config.read_bindings(text)
-    except (OSError, SyntaxError, ValueError, tokenize.TokenError):
+        old = config.read_bindings(text, new.allowed)
+    except (OSError, ValueError):
         return configuration.sha256
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
-    new = configuration.bindings
     if not noted or old.recipe() != new.recipe():
         return configuration.sha256
     return noted[1]
@@ -75,10 +77,9 @@ def held(directory):
 def claim(directory, configuration, command):
     """Make `directory` the workdir of `configuration`.
 
-    Writes `config.gin` where there is none. Where there is one, it must have
-    the same hash; with EXTEND it may differ in a larger NUM_STEPS or
-    NUM_EPOCHS, and is then replaced. A run that makes versions may differ in
-    anything.
+    Writes `config.gin` where there is none. An existing one must be of the
+    same recipe; with EXTEND, NUM_STEPS or NUM_EPOCHS may be larger, and the
+    file is replaced. A run that keeps versions may differ in anything.
 
     Args:
         directory: path, created if missing.
@@ -93,7 +94,7 @@ def claim(directory, configuration, command):
             written.
     """
     path = pathlib.Path(directory) / CONFIG
-    # Each extension is asked for anew, also where the file is run again.
+    # Every extension must be asked for, also where this file is run again.
     bound = re.sub(
         "^EXTEND = True$", "EXTEND = False", configuration.text, flags=re.M
     )
@@ -115,10 +116,10 @@ def claim(directory, configuration, command):
 
 
 def release(directory):
-    """Undo a first claim after which the run wrote no file.
+    """Undo a first claim if the run has written no file since.
 
-    So a run that refuses its input does not keep the workdir from the
-    corrected command.
+    So the corrected command can have the workdir of a run that refused its
+    input.
     """
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("*") if path.is_file()]
@@ -134,12 +135,12 @@ def _unusable(directory, error):
 
 
 def _check(path, text, new):
-    """Compare with the text found; return whether it is to be replaced."""
+    """Compare with the `config.gin` found; return whether to replace it."""
     try:
-        old = config.read_bindings(text)
-    except (SyntaxError, tokenize.TokenError):
+        old = config.read_bindings(text, new.allowed)
+    except errors.InputError as error:
         raise errors.InputError(
-            f"{path}: is not gin any more; give another --workdir"
+            f"{path}: is damaged ({error}); give another --workdir"
         ) from None
     if new.is_version_of(old):
         return True
@@ -159,7 +160,7 @@ def _check(path, text, new):
     )
     remedy = "give another --workdir"
     if [name for name, _, _ in differing] == ["DTYPE"]:
-        # The files of gin/device/ set it.
+        # An overlay of gin/device/ set it.
         kept = f"DTYPE = {differing[0][1]!r}"
         remedy = f'continue it with --set "{kept}" or {remedy}'
     if grown:
@@ -170,12 +171,8 @@ def _check(path, text, new):
 
 
 def _is_larger(before, after):
-    numbers = int | float
-    return (
-        isinstance(before, numbers)
-        and isinstance(after, numbers)
-        and after > before
-    )
+    numbers = (before, after)
+    return all(isinstance(n, int | float) for n in numbers) and after > before
 
 
 def _shown(value):

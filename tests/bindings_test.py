@@ -21,13 +21,13 @@ pretrain.pretrain.rates = %RATES
 pretrain.pretrain.workdir = %WORKDIR
 pretrain.pretrain.build_backbone = @models.build()
 pretrain.pretrain.training = @pretrain.Training()
-pretrain.pretrain.probing = @probing.Probing()
-pretrain.pretrain.corpus = @benchmark_files.BenchmarkFiles()
+pretrain.pretrain.probing = @zero_shot.ZeroShotTasks()
+pretrain.pretrain.corpus = @sources.BenchmarkFiles()
 pretrain.Training.seed = %SEED
 pretrain.Training.softmax_chunk = 512
-probing.Probing.split = 'dev'
+zero_shot.ZeroShotTasks.split = 'dev'
 held_out.Evaluation.stride = 256
-benchmark_files.BenchmarkFiles.data_dir = %DATA
+sources.BenchmarkFiles.data_dir = %DATA
 train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
 """
 
@@ -66,7 +66,7 @@ def test_used_macros_follow_macros():
 def test_what_the_run_does_not_refer_to_is_dropped():
     found = config.read_bindings(TEXT).without_unused("RUN")
     assert "held_out.Evaluation.stride" not in found.parameters
-    assert "probing.Probing.split" in found.parameters
+    assert "zero_shot.ZeroShotTasks.split" in found.parameters
     assert "UNUSED" not in found.macros
 
 
@@ -89,7 +89,7 @@ def test_hash_and_differences_cover_the_recipe():
         ("(1, True), 'b': None", "(1, True), 'b': None", False),
         ("softmax_chunk = 512", "softmax_chunk = 9", False),
         ("split = 'dev'", "split = 'test'", False),
-        ("@probing.Probing()", "None", False),
+        ("@zero_shot.ZeroShotTasks()", "None", False),
         ("stride = 256", "stride = 9", False),
     ):
         after = changed(old, new)

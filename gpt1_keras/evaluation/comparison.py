@@ -10,7 +10,6 @@ import os
 import pathlib
 import re
 import statistics
-import tokenize
 
 from gpt1_keras import config as config_lib
 from gpt1_keras import errors
@@ -262,7 +261,7 @@ def _read_config(path, sha256):
             noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
             if sha256 is None or (noted and noted[1] == sha256):
                 return config_lib.read_bindings(text), config
-        except (SyntaxError, ValueError, OSError, tokenize.TokenError):
+        except (ValueError, OSError):
             raise errors.InputError(
                 f"{config}: damaged, not gin; remove it or its folder"
             ) from None

@@ -15,7 +15,7 @@ from gpt1_keras import results
 _LONG_SECONDS = 3600.0
 
 
-class NonFiniteLoss(ArithmeticError):
+class NonFiniteLoss(errors.RunError):
     """The loss or the gradient is NaN or infinite.
 
     Attributes:

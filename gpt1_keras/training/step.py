@@ -50,7 +50,7 @@ def finish(sums, gradients, num_micro_batches, clip_norm):
         sums: dict of float32 scalars, losses summed over micro-batches.
         gradients: list of tensors, summed likewise.
         num_micro_batches: int.
-        clip_norm: float.
+        clip_norm: float, 0 for no clipping.
 
     Returns:
         dict of the mean losses and `gradient_norm` (before clipping), and
@@ -60,7 +60,9 @@ def finish(sums, gradients, num_micro_batches, clip_norm):
     norm = scale * ops.sqrt(
         sum(ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)
     )
-    factor = scale * clip_norm / ops.maximum(norm, clip_norm)
+    factor = scale
+    if clip_norm:
+        factor = scale * clip_norm / ops.maximum(norm, clip_norm)
     gradients = [g * ops.cast(factor, g.dtype) for g in gradients]
     logs = {key: value * scale for key, value in sums.items()}
     return {**logs, "gradient_norm": norm}, gradients

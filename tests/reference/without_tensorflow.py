@@ -24,7 +24,7 @@ HIDING = pathlib.Path(__file__).resolve().parent / "no_tensorflow"
 TIME_LIMIT = 600.0  # seconds for one process
 PRETRAIN_STEPS = 30
 
-SAMPLE = {"corpora.Corpus.sample_words": 20000}
+SAMPLE = {"sources.Corpus.sample_words": 20000}
 SMALL = {
     "VOCABULARY_SIZE": 400,
     "NUM_LAYERS": 1,
@@ -39,9 +39,9 @@ SMALL = {
     "held_out.Evaluation.stride": 16,
     "held_out.Evaluation.tokens": 300,
     "held_out.Evaluation.final_tokens": 300,
-    "fitting.Intervals.sample_steps": 20,
+    "fit.Intervals.sample_steps": 20,
     "PROBES": ("sst2",),
-    "probing.Scoring.num_examples": 8,
+    "zero_shot.Scoring.num_examples": 8,
     "pretrain.Sampling.num_tokens": 12,
 }
 # What README.md does with presets in Python.
@@ -68,7 +68,7 @@ model.fit(texts, np.array(labels), epochs=3, batch_size=2, verbose=0)
 changed = model.predict(texts, verbose=0)
 assert np.abs(changed - found).max() > 1e-3
 """
-EXAMPLES = {"SAMPLE_EXAMPLES": 64, "fine_tuned.Scoring.batch_size": 16}
+EXAMPLES = {"SAMPLE_EXAMPLES": 64, "presets.Scoring.batch_size": 16}
 
 
 def environment(backend, *, hide=True):
@@ -141,7 +141,7 @@ class Chain:
                 *("pretrain", "pretrain", "model/tiny", "data/sample"),
                 "zero_shot/while_pretraining",
                 **SAMPLE | SMALL,
-                **{"benchmark_files.BenchmarkFiles.sample_examples": 64},
+                **{"sources.BenchmarkFiles.sample_examples": 64},
             ),
             "sst2": lambda: self.run(
                 *("sst2", "finetune/sst2", "finetune/tiny"),

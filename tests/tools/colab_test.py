@@ -16,15 +16,15 @@ SMALL = {
     "NUM_STEPS": 20,
     "NUM_EPOCHS": 1,
     "PRETRAINING_DIALS": {
-        "corpora.Corpus.sample_words": 20000,
+        "sources.Corpus.sample_words": 20000,
         "VOCABULARY_SIZE": 400,
         "NUM_LAYERS": 1,
-        "fitting.Intervals.evaluation_steps": 10,
+        "fit.Intervals.evaluation_steps": 10,
         "held_out.Evaluation.tokens": 300,
         "held_out.Evaluation.final_tokens": 300,
         "WARMUP_STEPS": 3,
         "BATCH_SIZE": 8,
-        "fitting.Intervals.sample_steps": 0,
+        "fit.Intervals.sample_steps": 0,
     },
     "FINE_TUNING_DIALS": {"NUM_TRAIN_EXAMPLES": 64},
 }
