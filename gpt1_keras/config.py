@@ -522,7 +522,8 @@ def read(names, settings, allowed=()):
     for name in names:
         reader.read_file(name, "--gin ")
     for setting in settings:
-        label = f'--set "{setting}"'
+        shown = setting if len(setting) <= 80 else f"{setting[:60]} ..."
+        label = f'--set "{shown}"'
         if not re.match(r"\s*[\w./]+\s*=", setting):
             raise errors.InputError(f'{label}: write --set "NAME = VALUE"')
         reader.read_text(setting, label, is_setting=True)
@@ -597,7 +598,9 @@ class _Reader:
             reason, (line, _) = error.args
             raise _syntax_error(label, reason, line) from None
         except (RecursionError, MemoryError):
-            raise errors.InputError(f"{place}: is nested too deeply") from None
+            raise errors.InputError(
+                f"{label}: a value is nested too deeply"
+            ) from None
 
     def _take(self, statement, place):
         if isinstance(statement, config_parser.IncludeStatement):

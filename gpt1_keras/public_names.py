@@ -109,8 +109,8 @@ ADDED = {
     "pretrain.pretrain.devices": "strategy.Devices",
     "finetune.finetune.devices": "strategy.Devices",
     "export.export.agreement": "export.Agreement",
-    "grid.grid.training": "recipe.FineTuning",
-    "grid.grid.pretrained": "pretrained.Pretrained",
+    "grid.grid.training": "finetune.FineTuning",
+    "grid.grid.pretrained": "presets.Pretrained",
 }
 
 # Former dial -> the parameters that it stood for. Commands and files that

@@ -1,14 +1,21 @@
-import pytest
-
 from gpt1_keras import errors
 
 
-def test_input_error_is_a_value_error_with_its_message():
-    with pytest.raises(ValueError, match="^a.txt is empty; give another$"):
-        raise errors.InputError("a.txt is empty; give another")
+def test_messages_are_one_printable_line():
+    message = str(errors.InputError("a\nb\0\u2028c\x85 grün é 日本"))
+    assert message == "a\\nb\\x00\\u2028c\\x85 grün é 日本"
 
 
-def test_stopped_is_no_input_error():
-    """main tells the two apart by class: exit status 3 against 2."""
-    assert not issubclass(errors.Stopped, errors.InputError)
-    assert not issubclass(errors.InputError, errors.Stopped)
+def test_main_tells_the_exceptions_apart_by_class():
+    kinds = (errors.InputError, errors.RunError, errors.Stopped)
+    for kind in kinds:
+        assert [issubclass(kind, other) for other in kinds].count(True) == 1
+    assert issubclass(errors.InputError, ValueError)
+
+
+def test_describe_os_error():
+    error = OSError(28, "No space left on device", "out/a\nb")
+    assert errors.describe_os_error(error) == (
+        "out/a\\nb: No space left on device"
+    )
+    assert errors.describe_os_error(OSError(28, "No space")) == "No space"

@@ -1,5 +1,6 @@
 import hashlib
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -27,7 +28,7 @@ def test_write_atomic_writes_and_replaces(tmp_path, content):
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_write_that_dies_leaves_the_old_file(tmp_path):
+def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "a"
     path.write_text("old")
     program = (
@@ -38,6 +39,26 @@ def test_write_that_dies_leaves_the_old_file(tmp_path):
     result = subprocess.run([sys.executable, "-c", program], timeout=60)
     assert result.returncode == -9
     assert path.read_text() == "old"
+
+    def fail(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        files.write_atomic(path, "new")
+    assert path.read_text() == "old"
+    assert not list(tmp_path.glob(f".a.{os.getpid()}.tmp"))
+
+
+def test_user_path_expands_and_refuses_in_one_line():
+    assert files.user_path("A", "~/x") == pathlib.Path.home() / "x"
+    assert files.user_path("A", "no/such") == pathlib.Path("no/such")
+    for value in ("~nosuchuser/x", "a\0b", "x" * 300, "\udcff\0"):
+        with pytest.raises(InputError) as caught:
+            files.user_path("CORPUS", value)
+        message = str(caught.value)
+        assert message.startswith("CORPUS ") and message.isprintable()
+        assert len(message) < 200
 
 
 def test_hashes(tmp_path):

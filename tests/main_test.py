@@ -1,4 +1,4 @@
-"""The command line, in processes of its own."""
+"""The command line: mostly called in this process, thrice as a process."""
 
 import json
 import os
@@ -6,15 +6,15 @@ import pathlib
 import subprocess
 import sys
 
+import gin
 import pytest
 
+from gpt1_keras import main
 from gpt1_keras import workdir as workdir_lib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADER = """\
-from __gin__ import dynamic_registration
-from tests.reference import recorded_run
-"""
+MODULE = "tests.reference.recorded_run"
+HEADER = "from tests.reference import recorded_run\n"
 RECORD = (
     HEADER
     + """
@@ -34,44 +34,63 @@ recorded_run.product.factor = %SEED
 
 
 @pytest.fixture
-def call(tmp_path):
-    """Return a function that runs main in tmp_path: arguments -> result."""
+def call(tmp_path, monkeypatch, capfd):
+    """Return a function that calls main in tmp_path.
 
-    def run(*arguments, **environment):
-        return subprocess.run(
-            [sys.executable, "-m", "gpt1_keras.main", *map(str, arguments)],
-            cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+    It returns exit status, stdout and stderr.
+    """
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "record.gin").write_text(RECORD)
+
+    def run(*arguments):
+        capfd.readouterr()
+        status = main.main(["--allow_module", MODULE, *map(str, arguments)])
+        gin.clear_config()
+        return status, *capfd.readouterr()
 
     return run
 
 
 @pytest.fixture
-def record(tmp_path):
-    path = tmp_path / "record.gin"
-    path.write_text(RECORD)
-    return path
+def call_run(call, tmp_path):
+    """Return a function that calls one of the recorded runs."""
+
+    def run(function, *arguments, more=""):
+        text = f"{HEADER}RUN = @recorded_run.{function}\n{more}"
+        (tmp_path / "run.gin").write_text(text)
+        return call("--gin", "run.gin", *arguments)
+
+    return run
 
 
-def assert_refused(result, *expected):
-    """Exit status 2 and one line on stderr that holds all of `expected`."""
-    assert result.returncode == 2, result.stderr
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
+def process(*arguments, cwd=ROOT, options=(), **environment):
+    return subprocess.run(
+        [sys.executable, *options, "-m", "gpt1_keras.main", *arguments],
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def assert_refused(result, *expected, status=2):
+    """One line on stderr that holds all of `expected`."""
+    assert result[0] == status, result
+    (line,) = result[2].splitlines()
+    assert line.startswith("error: ") and line.isprintable()
     for text in expected:
-        assert text in lines[0]
+        assert text in line, (text, line)
 
 
-def test_run_gets_files_settings_workdir_and_hash(call, record, tmp_path):
-    overlay = tmp_path / "overlay.gin"
-    overlay.write_text("STEPS = 20\nSEED = 1\n")
-    result = call(
+def test_process_gets_files_settings_workdir_and_hash(tmp_path):
+    (tmp_path / "record.gin").write_text(RECORD)
+    (tmp_path / "overlay.gin").write_text("STEPS = 20\nSEED = 1\n")
+    result = process(
         *("--gin", "record.gin", "--gin", "overlay.gin"),
+        *("--allow_module", MODULE),
         *("--set", "SEED = 7", "--workdir", "out/x"),
+        cwd=tmp_path,
     )
     assert (result.returncode, result.stderr) == (0, "")
     workdir = tmp_path / "out" / "x"
@@ -88,162 +107,26 @@ def test_run_gets_files_settings_workdir_and_hash(call, record, tmp_path):
     assert "--set 'SEED = 7'" in config.splitlines()[0]
 
 
-def test_written_config_runs_again_with_the_same_hash(call, record, tmp_path):
-    assert call("--gin", record, "--workdir", "a").returncode == 0
-    again = call("--gin", "a/config.gin", "--workdir", "b")
-    assert again.returncode == 0, again.stderr
-    first, second = (
-        json.loads((tmp_path / name / "arguments.json").read_text())
-        for name in "ab"
-    )
-    assert first["config_sha256"] == second["config_sha256"]
-
-
-def test_workdir_belongs_to_one_config(call, record):
-    assert call("--gin", record, "--workdir", "w").returncode == 0
-    command = ("--gin", record, "--workdir", "w", "--set")
-    assert_refused(call(*command, "SEED = 3"), "SEED 0 -> 3", "--workdir")
-    assert call(*command, "LOG_STEPS = 5").returncode == 0
-    assert call(*command, "SEED = 0").returncode == 0
-
-
-def test_a_second_process_is_kept_out(call, record, tmp_path):
-    with workdir_lib.held(tmp_path / "w"):
-        result = call("--gin", record, "--workdir", "w")
-        assert_refused(result, "w: another process is at work there")
-        assert not list((tmp_path / "w").iterdir())
-    assert call("--gin", record, "--workdir", "w").returncode == 0
-
-
-def test_macro_workdir_serves_without_flag(call, record, tmp_path):
-    result = call("--gin", record, "--set", 'WORKDIR = "inside"')
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / "inside" / "arguments.json").exists()
-
-
-def test_workdir_is_asked_for_where_the_run_needs_it(call, record, tmp_path):
-    assert_refused(call("--gin", record), "--workdir DIR")
-    (tmp_path / "say.gin").write_text(
-        HEADER + 'RUN = @recorded_run.say\nrecorded_run.say.text = "hello"\n'
-    )
-    result = call("--gin", "say.gin")
-    assert (result.returncode, result.stdout) == (0, "hello\n")
-
-
-@pytest.mark.parametrize(
-    "arguments, expected",
-    [
-        ([], ["--gin"]),
-        (["--gni", "x"], ["'gni'", "gin"]),
-        (["--gin"], ["--gin"]),
-        (["record.gin"], ["record.gin", "--gin"]),
-        (["--gin", "recrod.gin"], ["recrod.gin", "no such file"]),
-        (["--gin", "."], ["no such file"]),
-    ],
-)
-def test_wrong_arguments(call, record, arguments, expected):
-    assert_refused(call(*arguments), *expected)
-
-
-@pytest.mark.parametrize(
-    "setting, expected",
-    [
-        ("STEPZ = 3", ["STEPZ", "did you mean STEPS?"]),
-        ("STEPS", ["NAME = VALUE"]),
-        ("STEPS = 2 * 3", ["STEPS = 2 * 3", "arithmetic"]),
-        ("STEPS = [1, 2", ["STEPS = [1, 2"]),
-        ("SEED = some_text", ["SEED = some_text", "quotes"]),
-        ("recorded_run.record.stepz = 3", ["stepz"]),
-        ("recorded_run.recrod.steps = 3", ["recorded_run.recrod"]),
-    ],
-)
-def test_wrong_settings(call, record, setting, expected):
-    result = call("--gin", record, "--workdir", "w", "--set", setting)
-    assert_refused(result, *expected)
-
-
-def test_backend_that_does_not_exist(call, record):
-    result = call("--gin", record, "--workdir", "w", KERAS_BACKEND="theano")
-    assert_refused(result, "theano", "tensorflow, jax or torch")
-
-
-def test_gin_config_not_installed(tmp_path):
+def test_process_without_gin_config():
     """Only the folder gin/ of the repository is found then."""
-    result = subprocess.run(
-        [sys.executable, "-S", "-m", "gpt1_keras.main", "--gin", "x.gin"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert_refused(result, "gin-config", "pip install -r requirements.txt")
+    result = process("--gin", "x.gin", options=["-S"], PYTHONPATH="")
+    found = result.returncode, result.stdout, result.stderr
+    assert_refused(found, "gin-config", "pip install -r requirements.txt")
 
 
-def run_gin(tmp_path, function, more=""):
-    path = tmp_path / "run.gin"
-    path.write_text(f"{HEADER}RUN = @recorded_run.{function}\n{more}")
-    return "--gin", path
-
-
-def test_input_error_of_the_run_leaves_the_workdir_free(call, tmp_path):
-    binding = "recorded_run.refuse.vocabulary = "
-    command = run_gin(tmp_path, "refuse", f'{binding}"bad"')
-    result = call(*command, "--workdir", "w")
-    assert_refused(result, "bad: does not fit; take good")
-    result = call(*command, "--workdir", "w", "--set", f'{binding}"good"')
-    assert result.returncode == 0, result.stderr
-    assert (tmp_path / "w" / "done").exists()
-
-
-def test_input_error_of_a_started_run_keeps_its_config(call, tmp_path):
-    binding = "recorded_run.refuse.vocabulary = "
-    command = run_gin(tmp_path, "refuse", f'{binding}"good"')
-    assert call(*command, "--workdir", "w").returncode == 0
-    result = call(*command, "--workdir", "w", "--set", f'{binding}"bad"')
-    assert_refused(result, "'good' -> 'bad'")
-    assert (tmp_path / "w" / "config.gin").exists()
-
-
-def test_stopped_run_exits_3(call, tmp_path):
-    result = call(*run_gin(tmp_path, "stop"), "--workdir", "w")
-    assert result.returncode == 3
-    assert result.stderr == "checkpoint in w; the same command goes on\n"
-
-
-def test_interrupted_run_exits_1(call, tmp_path):
-    result = call(*run_gin(tmp_path, "interrupt"))
-    assert (result.returncode, result.stderr) == (1, "error: interrupted\n")
-
-
-def test_defect_shows_its_traceback(call, tmp_path):
-    result = call(*run_gin(tmp_path, "fail"))
-    assert result.returncode == 1
-    assert "Traceback" in result.stderr and "a defect" in result.stderr
-
-
-def test_a_defect_before_anything_is_written_frees_the_workdir(call, tmp_path):
-    result = call(*run_gin(tmp_path, "fail"), "--workdir", "w")
-    assert result.returncode == 1
-    assert not list((tmp_path / "w").iterdir())
-
-
-def test_missing_module_of_somebody_else(call, tmp_path):
-    result = call(*run_gin(tmp_path, "need_module"))
-    assert_refused(result, "module_that_is_nowhere", "pip install")
-
-
-def test_main_alone_imports_no_framework(record, tmp_path):
+def test_process_of_main_alone_imports_no_framework(tmp_path):
     """Runs import the framework, so that wrong input is refused at once."""
+    (tmp_path / "record.gin").write_text(RECORD)
     program = (
         "import sys; from gpt1_keras import main;"
-        f"status = main.main(['--gin', {str(record)!r},"
-        f" '--workdir', {str(tmp_path / 'w')!r}]);"
+        f"status = main.main(['--gin', 'record.gin', '--workdir', 'w',"
+        f" '--allow_module', {MODULE!r}]);"
         "print(status, sorted({'keras', 'tensorflow', 'torch', 'jax'}"
         " & sys.modules.keys()))"
     )
     result = subprocess.run(
         [sys.executable, "-c", program],
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
@@ -252,8 +135,113 @@ def test_main_alone_imports_no_framework(record, tmp_path):
     assert result.stdout == "0 []\n", result.stderr
 
 
-def test_help_names_the_flags(call):
-    result = call("--help")
-    assert result.returncode == 0
-    for flag in ("--gin", "--set", "--workdir"):
-        assert flag in result.stdout
+def test_written_config_runs_again_with_the_same_hash(call, tmp_path):
+    assert call("--gin", "record.gin", "--workdir", "a")[0] == 0
+    assert call("--gin", "a/config.gin", "--workdir", "b")[0] == 0
+    first, second = (
+        json.loads((tmp_path / name / "arguments.json").read_text())
+        for name in "ab"
+    )
+    assert first["config_sha256"] == second["config_sha256"]
+
+
+def test_workdir_belongs_to_one_config(call, tmp_path):
+    command = ("--gin", "record.gin", "--workdir", "w", "--set")
+    with workdir_lib.held(tmp_path / "w"):
+        result = call(*command, "SEED = 0")
+        assert_refused(result, "w: another process is at work there")
+        assert not list((tmp_path / "w").iterdir())
+    assert call(*command, "SEED = 0")[0] == 0
+    assert_refused(call(*command, "SEED = 3"), "SEED 0 -> 3", "--workdir")
+    assert call(*command, "LOG_STEPS = 5")[0] == 0
+
+
+def test_workdir_may_be_a_macro_or_below_home(call, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for arguments in (
+        ("--set", 'WORKDIR = "x/macro"'),
+        ("--workdir", "~/x/home"),
+        ("--set", 'WORKDIR = "~/x/both"'),
+    ):
+        assert call("--gin", "record.gin", *arguments)[0] == 0
+    found = sorted(path.parent.name for path in tmp_path.glob("x/*/arg*.json"))
+    assert found == ["both", "home", "macro"]
+
+
+def test_workdirs_that_cannot_be(call, call_run, tmp_path):
+    (tmp_path / "file").write_text("")
+    for workdir in ("file", "file/x", "x" * 300, "a\0b", "~nosuchuser/x"):
+        result = call("--gin", "record.gin", "--workdir", workdir)
+        assert_refused(result, workdir[:60].replace("\0", "\\x00"))
+    assert_refused(call("--gin", "record.gin"), "--workdir DIR")
+    text = 'recorded_run.say.text = "hello"\n'
+    assert call_run("say", more=text) == (0, "hello\n", "")
+
+
+def test_wrong_arguments(call, monkeypatch):
+    run = ("--gin", "record.gin", "--workdir", "w")
+    for arguments, expected in (
+        ([], ["--gin"]),
+        (["--gni", "x"], ["'gni'", "gin"]),
+        (["--gin"], ["--gin"]),
+        (["record.gin"], ["record.gin", "--gin"]),
+        (["--gin", "recrod.gin"], ["recrod.gin", "no such file"]),
+        (["--gin", "."], ["no such file"]),
+        (["--gin", "a\0\n"], ["a\\x00\\n"]),
+        ([*run, "--set", "STEPZ = 3"], ["STEPZ", "did you mean STEPS?"]),
+        ([*run, "--set", "STEPS"], ["NAME = VALUE"]),
+        ([*run, "--set", "STEPS = 2 * 3"], ["STEPS = 2 * 3", "arithmetic"]),
+        ([*run, "--set", "STEPS =\n\0"], ["STEPS =\\n\\x00"]),
+        ([*run, "--set", "recorded_run.record.stepz = 3"], ["stepz"]),
+    ):
+        assert_refused(call(*arguments), *expected)
+    monkeypatch.setenv("KERAS_BACKEND", "theano")
+    assert_refused(call(*run), "theano", "tensorflow, jax or torch")
+
+
+def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):
+    def refuse(vocabulary, workdir="w"):
+        more = f"recorded_run.refuse.vocabulary = {vocabulary!r}\n"
+        return call_run("refuse", "--workdir", workdir, more=more)
+
+    assert_refused(refuse("bad\0"), "bad\\x00: does not fit; take good")
+    assert refuse("good")[0] == 0
+    assert (tmp_path / "w" / "done").exists()
+    # A run that has written something keeps its config.
+    assert_refused(refuse("bad"), "'good' -> 'bad'")
+    assert (tmp_path / "w" / "config.gin").exists()
+
+
+def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
+    status, _, stderr = call_run("stop", "--workdir", "w")
+    assert status == 3
+    assert stderr == "checkpoint in w; the same command continues\n"
+    assert_refused(call_run("interrupt"), "interrupted", status=1)
+    assert_refused(call_run("diverge"), "loss is nan", status=1)
+    for error, expected in (
+        ("full disk", "out/x: No space left on device; mend this"),
+        ("no permission", "out/x: Permission denied"),
+        ("no path", "Input/output error"),
+    ):
+        more = f"recorded_run.fail_to_write.error = {error!r}\n"
+        assert_refused(call_run("fail_to_write", more=more), expected)
+    assert_refused(
+        call_run("need_module"), "module_that_is_nowhere", "pip install"
+    )
+
+
+def test_a_defect_shows_its_traceback_and_frees_the_workdir(call_run, tmp_path):
+    with pytest.raises(ZeroDivisionError, match="a defect"):
+        call_run("fail", "--workdir", "w")
+    assert not list((tmp_path / "w").iterdir())
+
+
+def test_help_names_flags_and_runs(call):
+    status, stdout, _ = call("--help")
+    assert status == 0
+    for text in (
+        *("--gin", "--set", "--workdir", "--allow_module"),
+        "gin/pretrain.gin          Pretrain a language model",
+        "gin/zero_shot/NAME.gin",
+    ):
+        assert text in stdout

@@ -1,3 +1,4 @@
+import itertools
 import pathlib
 
 import gin
@@ -15,8 +16,9 @@ OLD_CONFIGS = [
 ]
 # What the first versions bound under other names.
 OLD_LINES = {
-    "finetune.FineTuning.clip_norm": "recipe.FineTuning.clip_norm",
-    "train/finetune.FineTuning.seed": "train/recipe.FineTuning.seed",
+    "recipe.FineTuning.clip_norm": "finetune.FineTuning.clip_norm",
+    "train/recipe.FineTuning.seed": "train/finetune.FineTuning.seed",
+    "recipe.FineTuning.jit_compile": "strategy.Devices.jit_compile",
     "pretrain.Evaluation.stride": "held_out.Evaluation.stride",
     "pretrain.pretrain.num_steps": "pretrain.Training.num_steps",
     "export.export.tolerance": "export.Agreement.tolerance",
@@ -45,17 +47,17 @@ def test_older_names_become_todays():
 
 
 def test_tables_name_parameters_that_there_are():
-    former = public_names.FORMER_DIALS.values()
     names = [
         *(new for new in public_names.RENAMED.values() if new.count(".") > 1),
         *public_names.ADDED,
-        *(
-            name
-            for names in former
-            if isinstance(names, tuple)
-            for name in names
-        ),
+        *itertools.chain(*public_names.FORMER_DIALS.values()),
     ]
+    functions = {
+        *(new for new in public_names.RENAMED.values() if new.count(".") < 2),
+        *public_names.ADDED.values(),
+    }
+    assert functions <= public_names.PUBLIC.keys()
+    assert not public_names.RENAMED.keys() & public_names.PUBLIC.keys()
     for name in names:
         function, _, parameter = name.rpartition(".")
         found = public_names.parameters(public_names.find(function))
@@ -85,9 +87,22 @@ def test_config_of_an_earlier_version_may_be_continued():
     assert value(parameters["pretrain.Training.softmax_chunk"]) == 64
 
 
-def test_former_dials_say_what_is_bound_now():
+def test_former_dials_still_work_with_set():
+    """The same command resumes a run that an earlier version started."""
+    former = config.resolve(
+        ["gin/pretrain.gin"], ["LOG_STEPS = 3", "EVALUATION_BATCH_SIZE = 5"]
+    )
+    now = config.resolve(
+        ["gin/pretrain.gin"],
+        ["fit.Intervals.log_steps = 3", "held_out.Evaluation.batch_size = 5"],
+    )
+    assert former.sha256 == now.sha256
+    for name in ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size"):
+        parameters = [c.bindings.values_of(name) for c in (former, now)]
+        assert parameters[0] == parameters[1]
     for setting, expected in {
-        "SOFTMAX_CHUNK = 128": '--set "pretrain.Training.softmax_chunk = 128"',
+        "LOG_STEPS = 0": "LOG_STEPS is 0: give a whole number",
+        "TASK = 'cola'": "nothing uses a macro TASK",
         "PROBES = ('cola',)": "gin/zero_shot/while_pretraining.gin",
     }.items():
         with pytest.raises(errors.InputError) as caught:

@@ -72,9 +72,11 @@ class SharedStopRequest(StopRequest):
 
 @contextlib.contextmanager
 def catch_signals():
-    """Yield a `StopRequest` that SIGTERM and SIGINT set inside the block.
+    """Yield a `StopRequest` that a signal sets inside the block.
 
-    A second signal is handled as outside the block.
+    SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but SIGHUP
+    stays ignored where nohup has it ignored. A second signal is handled as
+    outside the block.
     """
     request = StopRequest()
     previous = {}
@@ -87,7 +89,10 @@ def catch_signals():
         for number, handler in previous.items():
             signal.signal(number, handler)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
         previous[number] = signal.signal(number, handle)
     try:
         yield request
@@ -136,7 +141,7 @@ def fit(
         `results.History`, still open for what the run measures at its end.
 
     Raises:
-        Stopped: SIGTERM or Ctrl-C, after a checkpoint was saved.
+        Stopped: SIGTERM, SIGHUP or Ctrl-C, after a checkpoint was saved.
         NonFiniteLoss: the last good checkpoint is kept.
     """
     workdir = pathlib.Path(workdir)

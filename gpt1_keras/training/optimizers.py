@@ -6,6 +6,7 @@ From finetune-transformer-lm opt.py, lines 5-49.
 import math
 
 import keras
+from absl import logging
 from keras import ops
 
 from gpt1_keras import checks
@@ -185,6 +186,12 @@ def adam_with_decay(
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)
         warmup_steps = warmup_fraction * num_steps
+    if warmup_steps >= num_steps:
+        logging.warning(
+            "the warm-up of %s steps is not shorter than the training of %s: "
+            "the learning rate never falls; shorten the warm-up",
+            *(f"{warmup_steps:,.0f}", f"{num_steps:,}"),
+        )
     return AdamWithDecay(
         learning_rate=schedule(
             peak_learning_rate=peak_learning_rate,

@@ -1,5 +1,6 @@
 """Run functions that only record what main gave them."""
 
+import errno
 import json
 import os
 import signal
@@ -47,7 +48,7 @@ def refuse(*, workdir, vocabulary):
 
 def stop(*, workdir):
     """End as a run does that a signal stopped."""
-    raise errors.Stopped(f"checkpoint in {workdir}; the same command goes on")
+    raise errors.Stopped(f"checkpoint in {workdir}; the same command continues")
 
 
 def interrupt():
@@ -55,6 +56,21 @@ def interrupt():
     # A shell's background job begins with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.SIGINT)
+
+
+def diverge():
+    """End as a run does whose loss is not finite."""
+    raise errors.RunError("loss is nan")
+
+
+def fail_to_write(*, error):
+    """Meet an error of the file system."""
+    number, path = {
+        "full disk": (errno.ENOSPC, "out/x"),
+        "no permission": (errno.EACCES, "out/x"),
+        "no path": (errno.EIO, None),
+    }[error]
+    raise OSError(number, os.strerror(number), path)
 
 
 def fail(*, workdir=None):

@@ -15,7 +15,7 @@ from tests.reference import kill_run
 from tests.reference import tiny_learner
 
 NUM_STEPS = 8
-SIGNALS = ["SIGTERM", "SIGINT"]
+SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"]
 
 
 class Crash(Exception):
@@ -211,6 +211,15 @@ def test_handlers_are_restored_after_the_block_and_after_an_error(handlers):
     with pytest.raises(ArithmeticError):  # The fixture looks at the handlers.
         with fit_lib.catch_signals():
             raise ArithmeticError
+
+
+def test_nohup_stays_in_force(handlers):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with fit_lib.catch_signals() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop
+    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def test_workers_stop_together():

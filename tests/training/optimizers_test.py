@@ -173,3 +173,10 @@ def test_builder_takes_steps_or_a_fraction(warmup, expected):
 def test_builder_needs_steps_or_a_fraction(fraction):
     with pytest.raises(errors.InputError, match="`warmup_fraction` is"):
         build(warmup_fraction=fraction)
+
+
+def test_a_warm_up_longer_than_the_training_warns(caplog):
+    for steps, expected in ((39, 0), (40, 1), (2000, 1)):
+        caplog.clear()
+        build(warmup_steps=steps)
+        assert caplog.text.count("is not shorter than the training") == expected

@@ -46,6 +46,7 @@ def test_split_keeps_the_order():
         (7.0, 1, 1.0),
         (1.0, 2, 0.2),  # a mean before it is clipped
         (7.0, 2, 0.5),
+        (0.0, 2, 0.5),  # off
     ],
 )
 def test_gradients_are_averaged_and_clipped_by_their_global_norm(

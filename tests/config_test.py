@@ -1,0 +1,421 @@
+import pathlib
+
+import gin
+import hypothesis
+import pytest
+from hypothesis import strategies
+
+from gpt1_keras import config
+from gpt1_keras import errors
+
+ALLOWED = ("tests.reference.recorded_run",)
+RECORD = """\
+from __gin__ import dynamic_registration
+from tests.reference import recorded_run
+
+RUN = @recorded_run.record
+STEPS = 10
+SEED = 0
+SPARE = 1
+
+recorded_run.record.steps = %STEPS
+recorded_run.record.build = @recorded_run.product
+recorded_run.product.factor = %SEED
+"""
+# Public names with parameters of every mark; the run refers to most.
+TEXT = """\
+from __gin__ import dynamic_registration
+from somewhere import models
+
+RUN = @pretrain.pretrain
+SEED = 0
+PEAK = 2.5e-4
+RATES = [%PEAK, 1e-5]
+WORKDIR = 'out/x'
+UNUSED = 5
+DATA = None
+
+pretrain.pretrain.rates = %RATES
+pretrain.pretrain.workdir = %WORKDIR
+pretrain.pretrain.build_backbone = @models.build()
+pretrain.pretrain.training = @pretrain.Training()
+pretrain.pretrain.sampling = @pretrain.Sampling()
+pretrain.pretrain.corpus = @sources.BenchmarkFiles()
+pretrain.Training.seed = %SEED
+pretrain.Training.softmax_chunk = 512
+pretrain.Sampling.top_k = 40
+held_out.Evaluation.stride = 256
+sources.BenchmarkFiles.data_dir = %DATA
+train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean_gin():
+    yield
+    gin.clear_config()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_text(text, name="run.gin"):
+        (tmp_path / name).write_text(text)
+        return str(tmp_path / name)
+
+    return write_text
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """An empty repository; the current directory is another one."""
+    root, current = tmp_path / "repository", tmp_path / "current"
+    (root / "gin").mkdir(parents=True)
+    (current / "gin").mkdir(parents=True)
+    monkeypatch.setattr(config, "ROOT", root)
+    monkeypatch.chdir(current)
+    return root
+
+
+def resolve(path, *settings, workdir=None, allowed=ALLOWED):
+    return config.resolve([str(path)], list(settings), workdir, allowed)
+
+
+def refusal(path, *settings, **keywords):
+    with pytest.raises(errors.InputError) as caught:
+        resolve(path, *settings, **keywords)
+    message = str(caught.value)
+    assert message.isprintable()
+    return message
+
+
+def changed(old, new):
+    assert old in TEXT
+    return config.read_bindings(TEXT.replace(old, new))
+
+
+# Bindings as data.
+
+
+def test_read_keeps_macros_and_references_as_symbols():
+    found = config.read_bindings(TEXT)
+    assert found.macros["RATES"] == [config.Macro("PEAK"), 1e-5]
+    assert found.run == config.Reference("pretrain.pretrain", False)
+    build = config.Reference("models.build", True)
+    assert found.parameters["pretrain.pretrain.build_backbone"] == build
+    names = found.parameters["train/pretrain.pretrain.names"]
+    assert names == {"a": (1, True), "b": None}
+    assert found.imports == {"models": "somewhere.models"}
+    assert config.read_bindings(found.text()) == found
+    assert "import somewhere.models as models" in found.text()
+
+
+def test_used_macros_follow_macros():
+    found = config.read_bindings(TEXT)
+    assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR", "DATA"}
+    assert "RUN" in found.used_macros("RUN")
+    found = config.read_bindings("A = [%B]\nB = %A\npretrain.x = %A\n")
+    with pytest.raises(errors.InputError, match="defined by itself"):
+        found.used_macros()
+
+
+def test_what_the_run_does_not_refer_to_is_dropped():
+    found = config.read_bindings(TEXT).without_unused("RUN")
+    assert "held_out.Evaluation.stride" not in found.parameters
+    assert "pretrain.Sampling.top_k" in found.parameters
+    assert "UNUSED" not in found.macros
+
+
+def test_hash_and_differences_cover_the_recipe():
+    before = config.read_bindings(TEXT)
+    for old, new, is_covered in (
+        ("SEED = 0", "SEED = 1", True),
+        ("PEAK = 2.5e-4", "PEAK = 2.6e-4", True),
+        ("@models.build()", "@models.build", True),
+        ("@models.build()", "'models.build()'", True),
+        ("'b': None", "'b': 0", True),
+        ("(1, True)", "(1, 1)", True),
+        ("RUN = @pretrain.pretrain", "RUN = @prepare.prepare", True),
+        ("train/pretrain", "pretrain", True),
+        ("DATA = None", "DATA = 'data'", True),
+        ("'out/x'", "'out/y'", False),
+        ("UNUSED = 5", "UNUSED = 6", False),
+        ("= %SEED", "= 0", False),
+        ("SEED = 0", "SEED = 0.0", False),
+        ("softmax_chunk = 512", "softmax_chunk = 9", False),
+        ("top_k = 40", "top_k = 4", False),
+        ("@pretrain.Sampling()", "None", False),
+        ("stride = 256", "stride = 9", False),
+    ):
+        after = changed(old, new)
+        found = config.differences(before, after)
+        assert bool(found) == is_covered, new
+        assert (after.sha256() != before.sha256()) == is_covered, new
+
+
+def test_locations_and_defaults_are_not_recipe():
+    here, there = (changed("DATA = None", f"DATA = {d!r}") for d in "ab")
+    assert here.sha256() == there.sha256()
+    assert config.differences(here, config.read_bindings(TEXT)) == [
+        ("DATA", "a", None)
+    ]
+    text = "RUN = @f.f\nf.f.e = @held_out.Evaluation()\n"
+    given = text + "held_out.Evaluation.final_tokens = None\n"
+    first, second = map(config.read_bindings, (text, given))
+    assert first.sha256() == second.sha256()
+
+
+def test_differences_name_the_macro_or_the_parameter():
+    before = config.read_bindings(TEXT)
+    for after, expected in (
+        (changed("PEAK = 2.5e-4", "PEAK = 1e-3"), ("PEAK", 2.5e-4, 1e-3)),
+        (changed("= %SEED", "= 7"), ("pretrain.Training.seed", 0, 7)),
+        (
+            config.read_bindings(TEXT + "pretrain.pretrain.more = 3\n"),
+            ("pretrain.pretrain.more", None, 3),
+        ),
+    ):
+        assert config.differences(before, after) == [expected]
+
+
+def test_versions_of_one_run():
+    for old, new, expected in (
+        ("RUN = @export.export", "RUN = @export.export", True),
+        ("RUN = @export.export", "RUN = @evaluate.evaluate", False),
+        ("RUN = @finetune.finetune", "RUN = @finetune.finetune", False),
+        ("SEED = 1", "SEED = 1", False),
+    ):
+        old, new = map(config.read_bindings, (old, new))
+        assert new.is_version_of(old) == expected
+
+
+def test_dial_is_the_macro_or_what_it_stood_for():
+    found = config.read_bindings(
+        "pretrain.Training.softmax_chunk = %A\nA = 3\n"
+    )
+    assert found.dial("A") == found.dial("SOFTMAX_CHUNK") == 3
+    assert found.dial("NUM_UNITS") is None
+
+
+VALUES = strategies.recursive(
+    strategies.none()
+    | strategies.booleans()
+    | strategies.integers()
+    | strategies.floats(allow_nan=False, allow_infinity=False)
+    | strategies.text(),
+    lambda inner: (
+        strategies.lists(inner, max_size=3)
+        | strategies.dictionaries(strategies.text(), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@hypothesis.given(VALUES, VALUES)
+def test_hash_differences_and_text_agree(first, second):
+    """One value, written as gin writes it, against another."""
+    old, new = (
+        config.read_bindings(f"A = {value!r}\nf.x = %A\n")
+        for value in (first, second)
+    )
+    assert old.macros["A"] == first
+    assert config.read_bindings(old.text()) == old
+    assert (old.sha256() == new.sha256()) == (not config.differences(old, new))
+    if old.sha256() == new.sha256():
+        assert first == second
+
+
+# Files and settings.
+
+
+def test_repository_is_first_and_the_current_directory_second(repository):
+    (repository / "gin" / "base.gin").write_text("A = 'ours'\n")
+    pathlib.Path("gin/base.gin").write_text("A = 'foreign'\n")
+    (repository / "gin" / "run.gin").write_text("include 'gin/base.gin'\n")
+    pathlib.Path("own.gin").write_text("include 'gin/base.gin'\nB = 2\n")
+    for name in ("gin/run.gin", "gin/base.gin", "own.gin"):
+        assert config.read([name], []).macros["A"] == "ours"
+    assert config.read(["own.gin"], []).macros["B"] == 2
+
+
+def test_later_files_and_settings_override(write):
+    first = write("A = 1\nB = 1\nC = 1\n", "first.gin")
+    second = write("B = 2\nC = 2\n", "second.gin")
+    found = config.read([first, second], ["C = 3", "D = 'x'"])
+    assert found.macros == {"A": 1, "B": 2, "C": 3, "D": "x"}
+    assert found.places["B"] == f"{second}, line 1"
+
+
+def test_mistakes_name_file_and_line(write):
+    header = "from tests.reference import recorded_run\n"
+    run = "RUN = @recorded_run.record\n"
+    for text, expected in (
+        ("A = 2 * 3", "arithmetic"),
+        ("A = [1, 2", "line"),
+        ("A =", "line 3"),
+        ("A = text", "quotes"),
+        ("A 3", "line 3"),
+        ("A = 1e999", "too large"),
+        ("  A = 3\n B = 4", "indent"),
+        ("recorded_run.record.stepz = 3", "no parameter stepz; did you mean"),
+        ("recorded_run.nothing.steps = 3", "no recorded_run.nothing"),
+        ("nowhere.record.steps = 3", "no nowhere.record"),
+        ("pretrain.Trainign.seed = 3", "did you mean pretrain.Training?"),
+        ("RUN = @recorded_run.recrod", "no recorded_run.recrod"),
+        ("include 'gin/missing.gin'", "gin/missing.gin"),
+        ("include 'gin/\0.gin'", "line 3"),
+        ("RUN = 'record'", "is not a function"),
+        ("RUN = @recorded_run.record()", "is not a function"),
+    ):
+        path = write(f"{header}{run}{text}\n")
+        message = refusal(path)
+        assert message.startswith(f"{path}, line "), text
+        assert expected in message, text
+    assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
+    assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
+    assert "name no RUN" in refusal(write("A = 1\n"))
+    with pytest.raises(errors.InputError, match="--gin"):
+        config.resolve([], [])
+
+
+def test_mistakes_of_files(repository, tmp_path):
+    base = repository / "gin" / "base.gin"
+    (repository / "gin" / "pretrain.gin").write_text("include 'gin/base.gin'\n")
+    base.write_text("A = 1\nB = 2 * 3\n")
+    assert refusal("gin/pretrain.gin").startswith("gin/base.gin, line 2: ")
+    base.write_text("include 'gin/../gin/pretrain.gin'\n")
+    assert "includes itself" in refusal("gin/pretrain.gin")
+    assert "did you mean gin/pretrain.gin?" in refusal("gin/pretrian.gin")
+    (tmp_path / "binary.gin").write_bytes(b"\xff\xfe\x00")
+    assert "cannot be read as text" in refusal(tmp_path / "binary.gin")
+
+
+def test_gin_files_run_no_other_code(write):
+    """As in the `config.gin` of a stranger's preset."""
+    for text, name in (
+        ("import os\nRUN = @os.system\nos.system.command = 'true'", "os"),
+        ("import os as pretrain\nRUN = @pretrain.system", "os"),
+        ("from gpt1_keras import main\nRUN = @main.os.system", "main"),
+        ("from gpt1_keras import files\nRUN = @files.write_atomic", "files"),
+        ("import gpt1_keras.files\nRUN = @gpt1_keras.files.sync", "files"),
+        ("import subprocess\ninclude 'gin/pretrain.gin'", "subprocess"),
+        ("include 'gin/pretrain.gin'\nSEED = @os.getpid()", "os.getpid"),
+    ):
+        for workdir in (None, "out/x"):
+            message = refusal(write(text), workdir=workdir, allowed=())
+            assert name in message
+        # Reading it for a comparison runs nothing either.
+        assert "posix" not in str(config.read_bindings(text).recipe())
+    message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
+    assert "--allow_module tests.reference.recorded_run" in message
+    assert resolve(write(RECORD), allowed=("tests",))
+
+
+def test_missing_module():
+    for message, expected in (
+        ("No module named 'tensorflow'", "KERAS_BACKEND"),
+        ("No module named 'jax'\n  In file", "KERAS_BACKEND"),
+        ("No module named 'ftfy'", "pip install -r requirements.txt"),
+        ("No module named 'gpt1_keras.missing'", None),
+        ("cannot import name 'x' from 'gpt1_keras'", None),
+    ):
+        found = config.missing_module(ImportError(message))
+        if expected is None:
+            assert found is None
+        else:
+            assert found.startswith(message.split("\n")[0])
+            assert expected in found and "\n" not in found
+
+
+def test_a_missing_or_broken_module_of_the_user(write, tmp_path, monkeypatch):
+    path = write("import nobody\nRUN = @nobody.f\n")
+    message = refusal(path, allowed=("nobody",))
+    assert "pip install -r requirements.txt" in message
+    (tmp_path / "broken_module.py").write_text("1 / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    path = write("import broken_module\nRUN = @broken_module.f\n")
+    with pytest.raises(ZeroDivisionError):
+        resolve(path, allowed=("broken_module",))
+
+
+# Resolved configurations.
+
+
+def test_resolved_text_gives_the_same_configuration(write):
+    first = resolve(write(RECORD), "SEED = 5", workdir="out/x")
+    second = resolve(write(first.text, "config.gin"))
+    assert first.bindings == second.bindings
+    assert first.bindings.macros["SEED"] == 5
+    assert first.bindings.macros["WORKDIR"] == "out/x"
+    assert first.sha256 == second.sha256
+    assert gin.config_is_locked()
+
+
+def test_function_is_the_run_with_its_bindings(write, tmp_path):
+    found = resolve(write(RECORD), "SEED = 5")
+    found.function()(workdir=tmp_path, config_sha256=found.sha256)
+    assert '"built": 15' in (tmp_path / "arguments.json").read_text()
+
+
+def test_settings_must_be_used(write):
+    path = write(RECORD)
+    for name in ("SPARE", "STEPZ"):
+        message = refusal(path, f"{name} = 3")
+        assert f"nothing uses a macro {name}" in message
+    for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):
+        found = resolve(path, setting)
+        assert setting.split()[0] in found.bindings.macros
+
+
+def test_values_that_must_be_given(write):
+    path = write(RECORD.replace("STEPS = 10\n", ""))
+    message = refusal(path)
+    assert message.startswith(f"{path}, line 8: macro STEPS is not defined")
+    assert '--set "STEPS = VALUE"' in message
+    path = write(RECORD + "recorded_run.record.workdir = %WORKDIR\n")
+    assert "--workdir DIR" in refusal(path)
+    assert resolve(path, workdir="out/x")
+    for line, name in (
+        ("STEPS = %gin.REQUIRED", "STEPS"),
+        ("recorded_run.record.log_steps = %gin.REQUIRED", "log_steps"),
+    ):
+        path = write(RECORD + line + "\n")
+        message = refusal(path)
+        assert message.startswith(f"{path}, line ")
+        assert f"{name} must be given" in message
+    assert resolve(write(RECORD + "STEPS = %gin.REQUIRED\n"), "STEPS = 3")
+
+
+def test_required_argument_of_the_run_that_nothing_binds(write):
+    found = resolve(
+        write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
+    )
+    given = ("workdir", "config_sha256")
+    with pytest.raises(errors.InputError, match="needs steps"):
+        config.check_arguments(found, given)
+    found = resolve(write(RECORD))
+    config.check_arguments(found, given)
+    with pytest.raises(errors.InputError, match="needs config_sha256"):
+        config.check_arguments(found, ("workdir",))
+
+
+def test_paths_are_expanded():
+    found = resolve("gin/pretrain.gin", "CORPUS = '~/books'")
+    home = str(pathlib.Path.home())
+    assert found.bindings.macros["CORPUS"] == f"{home}/books"
+    name = "sources.Corpus.corpus"
+    found = resolve("gin/pretrain.gin", f"{name} = '~/books'")
+    assert found.bindings.parameters[name] == f"{home}/books"
+    message = refusal("gin/pretrain.gin", "CORPUS = '~nosuchuser/books'")
+    assert message.startswith('--set "CORPUS') and "nosuchuser" in message
+
+
+def test_messages_name_dials():
+    found = resolve("gin/pretrain.gin")
+    for message, expected in (
+        ("`batch_size` is", "BATCH_SIZE is"),
+        ("`Training.clip_norm` is", "pretrain.Training.clip_norm is"),
+        ("`final_tokens`", "held_out.Evaluation.final_tokens"),
+        ("`Corpus.sample_words`", "sources.Corpus.sample_words"),
+        ("`nothing`", "nothing"),
+    ):
+        assert found.name_dials(message) == expected
