@@ -214,12 +214,11 @@ def test_handlers_are_restored_after_the_block_and_after_an_error(handlers):
 
 
 def test_nohup_stays_in_force(handlers):
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    outer = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with fit_lib.catch_signals() as stop:
         os.kill(os.getpid(), signal.SIGHUP)
         assert not stop
-    assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    assert signal.signal(signal.SIGHUP, outer) == signal.SIG_IGN
 
 
 def test_workers_stop_together():
