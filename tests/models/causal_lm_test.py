@@ -103,27 +103,6 @@ def test_cache_equals_the_whole_text(model, lengths):
     )
 
 
-def test_greedy_generation_is_the_argmax_of_the_whole_at_each_step():
-    model = make()
-    # Prompts of unequal length.
-    starts = [2, 4, 1, 1, 5, 3]
-    mask = (np.arange(7) < np.array(starts)[:, None]).astype("int32")
-    model.compile(
-        sampler="greedy", optimizer=None, loss=None, jit_compile=False
-    )
-    got = model.generate(
-        {"token_ids": IDS * mask, "padding_mask": mask}, stop_token_ids=None
-    )
-    expected = IDS * mask
-    for t in range(1, 7):
-        likeliest = logits(model, expected)[:, t - 1].argmax(-1)
-        expected[:, t] = np.where(mask[:, t], expected[:, t], likeliest)
-    np.testing.assert_array_equal(
-        ops.convert_to_numpy(got["token_ids"]), expected
-    )
-    assert len(np.unique(expected[mask == 0])) > 2
-
-
 def test_generates_text():
     model = with_tokenizer()
     model.compile(
@@ -218,27 +197,6 @@ def test_score_is_the_logits_and_their_cross_entropy(model):
             IDS, padding_mask=mask, scoring_mode="loss", target_ids=targets
         )
         np.testing.assert_allclose(small_models.read(found), loss, atol=1e-5)
-
-
-def test_score_by_hand():
-    """Without blocks: one token of the table against its two rows."""
-    model = make(
-        vocabulary_size=2, num_layers=0, num_special_tokens=0, hidden_dim=2
-    )
-    embedding = model.backbone.token_and_position_embedding
-    embedding.token_embeddings.assign([[1.0, 0.0], [0.0, 2.0]])
-    embedding.position_embeddings.assign(np.zeros((12, 2)))
-    np.testing.assert_allclose(
-        small_models.read(model.score(np.array([[0, 1]]))),
-        [[[1.0, 0.0], [0.0, 4.0]]],
-    )
-    found = model.score(
-        np.array([[0, 1]]), scoring_mode="loss", target_ids=np.array([[1, 1]])
-    )
-    # ln(e + 1) - 0 and ln(1 + e^4) - 4
-    np.testing.assert_allclose(
-        small_models.read(found), [[1.3132617, 0.0181499]], atol=1e-6
-    )
 
 
 def test_score_hands_every_activation_to_the_function(model):

@@ -307,28 +307,6 @@ def language_model():
     )
 
 
-@pytest.mark.parametrize(
-    "make, expected",
-    [
-        (lambda: fine_tuned("classification"), "GPT1TaskPreprocessor"),
-        (language_model, "GPT1CausalLMPreprocessor"),
-    ],
-)
-def test_summary_shows_the_preprocessor(make, expected, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")  # of a terminal, which there is not
-    printed = []
-    model = make()
-    model.summary(
-        line_length=200, print_fn=lambda text, **_: printed.append(text)
-    )
-    text = "\n".join(printed)
-    assert f'Preprocessor: "{model.preprocessor.name}"' in text
-    assert type(model.preprocessor).__name__ == expected
-    assert "GPT1Tokenizer" in text and "Vocab size: 60" in text
-    assert "decoder_block_1 (DecoderBlock)" in text
-    assert f"Total params: {model.count_params():,}" in text
-
-
 def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):
     language_model().save_to_preset(str(tmp_path))
     model = task_model.GPT1TaskModel.from_preset(str(tmp_path))
