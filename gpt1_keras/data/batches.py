@@ -44,7 +44,6 @@ class TrainingBatches(_Batches):
 
     Attributes:
         num_windows: int, windows of an epoch.
-        steps_per_epoch: int, about `num_windows / batch_size`, at least 1.
     """
 
     def __init__(self, split, *, batch_size, sequence_length, seed):
@@ -53,7 +52,6 @@ class TrainingBatches(_Batches):
             split.lengths, sequence_length=sequence_length, seed=seed
         )
         self.num_windows = self._windows.num_windows
-        self.steps_per_epoch = max(1, self.num_windows // batch_size)
 
     def __call__(self, step):
         """Return the batch of `step`."""

@@ -340,9 +340,6 @@ class GraphTokenizer(tf.Module):
 
     Returns:
         ragged int32 `[N, (ids)]`.
-
-    Attributes:
-        num_known: int, number of pieces in the table.
     """
 
     def __init__(self, tokenizer, pieces=()):
@@ -376,7 +373,6 @@ class GraphTokenizer(tf.Module):
         self._splits = tf.constant(
             [0, *itertools.accumulate(map(len, ids))], tf.int64
         )
-        self.num_known = len(known)
         self._longest = max(map(len, tokenizer.vocabulary))
 
     def __call__(self, texts, limit=None):

@@ -178,48 +178,43 @@ class Tokenizer:
         )
 
     @classmethod
-    def from_files(
-        cls, vocabulary, merges=None, *, dictionary_limit=DICTIONARY_LIMIT
-    ):
+    def from_files(cls, vocabulary, merges=None):
         """Read a tokenizer from its vocabulary files.
 
         Args:
             vocabulary: path of a `.json` file in the released format, or of
                 a WordPiece `.txt` file with one piece a line.
             merges: path of the merges file of a `.json` vocabulary.
-            dictionary_limit: see the class.
 
         Raises:
             InputError: a file is missing or malformed.
         """
         if merges is not None:
             pieces = vocabulary_files.read_byte_pairs(vocabulary)
-            pairs = vocabulary_files.read_merges(merges)
-            return cls(pieces, pairs, dictionary_limit=dictionary_limit)
+            return cls(pieces, vocabulary_files.read_merges(merges))
         if pathlib.Path(vocabulary).suffix == ".json":
             raise errors.InputError(
                 f"{vocabulary}: a .json vocabulary needs its merges file; set "
                 "MERGES (WordPiece vocabularies are .txt files)"
             )
-        pieces = vocabulary_files.read_word_pieces(vocabulary)
-        return cls(pieces, dictionary_limit=dictionary_limit)
+        return cls(vocabulary_files.read_word_pieces(vocabulary))
 
     @classmethod
-    def from_directory(cls, directory, *, dictionary_limit=DICTIONARY_LIMIT):
+    def from_directory(cls, directory):
         """Read a tokenizer that `save` wrote."""
         directory = pathlib.Path(directory)
         byte_pairs = directory / vocabulary_files.BYTE_PAIR_VOCABULARY
         pieces = directory / vocabulary_files.WORD_PIECE_VOCABULARY
         if byte_pairs.exists():
-            paths = (byte_pairs, directory / vocabulary_files.MERGES)
-        elif pieces.exists():
-            paths = (pieces,)
-        else:
-            raise errors.InputError(
-                f"{directory}: no {byte_pairs.name} or {pieces.name} found; "
-                "pass a folder written by tools/train_tokenizer.py"
+            return cls.from_files(
+                byte_pairs, directory / vocabulary_files.MERGES
             )
-        return cls.from_files(*paths, dictionary_limit=dictionary_limit)
+        if pieces.exists():
+            return cls.from_files(pieces)
+        raise errors.InputError(
+            f"{directory}: no {byte_pairs.name} or {pieces.name} found; pass a "
+            "folder written by tools/train_tokenizer.py"
+        )
 
     def save(self, directory):
         """Write the tokenizer's files into `directory`.
