@@ -191,6 +191,19 @@ def test_one_paragraph_per_line_passes_unharmed(text):
                 "Then a new day began, and with it the same long road"
             ],
         ),
+        # Nor does one that is a little shorter.
+        (
+            [
+                "and even the most contented of all men would doubt it,",
+                "and so the long walk came to its end.",
+                "Then a new day began, and with it the same long road",
+            ],
+            [
+                "and even the most contented of all men would doubt it, "
+                "and so the long walk came to its end. "
+                "Then a new day began, and with it the same long road"
+            ],
+        ),
         # Verse.
         (
             [

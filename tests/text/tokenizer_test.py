@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -49,6 +50,7 @@ def alone(word):
         max_size=4,
     )
 )
+@example(["boys' 'em...foo\nhe said", "he boys' 'em...foo"])
 def test_same_words_with_and_without_cache(texts):
     caching = tokenizer.ChunkDictionary(alone, 1000)
     tight = tokenizer.ChunkDictionary(alone, 3)

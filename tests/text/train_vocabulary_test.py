@@ -78,6 +78,7 @@ def test_read_again_encodes_as_hugging_face(tmp_path, kind):
 
 
 def test_limits_of_the_vocabulary():
+    assert small_bpe(80).vocabulary_size == 80
     large = small_bpe(5000)
     assert len(set(large.vocabulary)) == large.vocabulary_size < 5000
     few = small_bpe(max_characters=10)
