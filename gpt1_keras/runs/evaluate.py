@@ -22,7 +22,7 @@ def evaluate(
     preset: checks.Path,
     build_task,
     data,
-    split,
+    split: checks.Split,
     scoring,
     num_viewed: checks.Index,
     paper: checks.NotRecipe[dict],

@@ -51,8 +51,8 @@ class Options:
 
     data: sources.BenchmarkFiles
     build_task: collections.abc.Callable
-    split: str
-    table_split: str | None
+    split: checks.Split
+    table_split: checks.Split | None
     num_table_pieces: checks.Index
     scoring: presets.Scoring
     weights_dtype: typing.Annotated[
@@ -511,7 +511,7 @@ def export(
     *,
     workdir,
     config_sha256,
-    preset,
+    preset: checks.Path,
     options,
     agreement,
     num_warm_up: checks.Index,

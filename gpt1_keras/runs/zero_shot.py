@@ -61,7 +61,7 @@ class Probing:
     probes: collections.abc.Sequence
     data: sources.BenchmarkFiles
     scoring: Scoring
-    split: str | None = None
+    split: checks.Split | None = None
     first_step: checks.NotRecipe[checks.Count] = 1
     _examples: dict = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False

@@ -34,12 +34,12 @@ def custom(
     text_pair: str | None = None,
     choices: str | tuple[str, ...] | None = None,
     label: str = "label",
-    dev_fraction: float = 0.1,
+    dev_fraction: checks.Fraction = 0.1,
     seed: checks.Seed = 0,
     low: float | None = None,
     high: float | None = None,
     metrics=None,
-    data_dir=None,
+    data_dir: checks.Path | None = None,
 ):
     """Return the task of a train file, and optionally a dev and a test file.
 
@@ -90,7 +90,15 @@ def custom(
     return _task(files.read, family, label_space, metrics)
 
 
-def of_preset(preprocessor, *, file, text, text_pair, choices, label):
+def of_preset(
+    preprocessor,
+    *,
+    file: checks.Path,
+    text: str,
+    text_pair: str | None,
+    choices: str | tuple[str, ...] | None,
+    label: str,
+):
     """Return the task of a fine-tuned preset on a file of the same form.
 
     Family, classes and score range are the preset's. The file stands for

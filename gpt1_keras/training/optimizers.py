@@ -161,7 +161,7 @@ def adam_with_decay(
     *,
     num_steps,
     schedule,
-    peak_learning_rate: checks.NotNegative,
+    peak_learning_rate: checks.Positive,
     warmup_steps: checks.NotNegative | None,
     warmup_fraction: checks.Share | None,
     beta_1: checks.Rate,

@@ -1,0 +1,109 @@
+"""Every dial of every run with wrong values: resolved, or refused in a line.
+
+Nothing is trained: this is what is checked before a run starts.
+"""
+
+import gin
+import pytest
+
+from gpt1_keras import config
+from gpt1_keras import errors
+
+RUNS = (
+    "pretrain finetune/cola finetune/custom grid evaluate evaluate_custom "
+    "export zero_shot/sst2 perplexity generate view demo report submission"
+).split()
+OVERLAYS = [
+    "gin/ablation/lstm.gin",
+    "gin/data/raw_text.gin",
+    "gin/zero_shot/while_pretraining.gin",
+]
+REQUIRED = "PRESET TRAIN_FILE TEST_FILE RUNS RESULTS".split()
+# No parameter takes these, but those that the run itself checks.
+NEVER = ("1e999", "'a\\0b'", "[[]]", "1" + "0" * 400)
+ANY = ("'wrong'", "-1", "0", "2", "-1.5", "''", "'/'", "True", "None", "()")
+ANY += ("('a', 3)", "{}", "'~nosuchuser'", "'%s'" % ("x" * 300), "@f.f()")
+UNTYPED = {
+    *("TASKS", "ROWS", "ZERO_SHOT_TASKS", "LABEL_WORDS", "WORKDIR"),
+    *("zero_shot.task.name", "benchmarks.benchmark.name"),
+    *("finetune.finetune.task", "finetune.finetune.data"),
+}
+REFUSED = {
+    "CORPUS": ("''", "3", "'~nosuchuser'"),
+    "DROPOUT": ("2", "1", "-0.1", "'x'"),
+    "DTYPE": ("'bfloat16'", "'mixed_float16'", "'float16'", "32"),
+    "HIDDEN_DIM": ("'x'", "0"),
+    "NUM_EPOCHS": ("'x'", "0", "-1"),
+    "NUM_HEADS": ("0", "True"),
+    "NUM_LAYERS": ("0", "1.5"),
+    "NUM_STEPS": ("0", "-5", "'x'"),
+    "SEED": ("'x'", "-1", "0.5", "None"),
+    "SEQUENCE_LENGTH": ("1", "0"),
+    "VOCABULARY_SIZE": ("'x'", "0"),
+    "WARMUP_FRACTION": ("2", "-1"),
+    "pretrain.Training.softmax_chunk": ("0",),
+    "pretrain.Training.clip_norm": ("-1",),
+    "held_out.Evaluation.tokens": ("-1", "0"),
+    "sources.Corpus.split_seed": ("'x'",),
+    "strategy.Devices.num_replicas": ("0",),
+}
+
+
+@pytest.fixture(autouse=True)
+def clean_gin():
+    yield
+    gin.clear_config()
+
+
+@pytest.fixture(scope="module")
+def resolved(tmp_path_factory):
+    """Return {name of a run: (its config.gin, its `Bindings`)}."""
+    found = {}
+    for name in RUNS:
+        given = config.read([f"gin/{name}.gin"], []).macros
+        settings = [f"{m} = 'x'" for m in REQUIRED if m in given]
+        names = [f"gin/{name}.gin"] + (OVERLAYS if name == "pretrain" else [])
+        resolved = config.resolve(names, settings, "out/x")
+        path = tmp_path_factory.mktemp("config") / "config.gin"
+        path.write_text(resolved.text)
+        found[name] = str(path), resolved.bindings
+    return found
+
+
+def refusal(path, setting):
+    """Return the message that refuses a setting, None if nothing does."""
+    try:
+        config.resolve([path], [setting])
+    except errors.InputError as error:
+        message = str(error)
+        assert message.isprintable() and len(message) < 400
+        return message
+    return None
+
+
+def test_any_value_of_any_dial_resolves_or_is_refused_in_a_line(resolved):
+    seen = set()
+    for path, bindings in resolved.values():
+        dials = [name for name in bindings.macros if name != "RUN"] + [
+            name
+            for name, value in bindings.parameters.items()
+            if not isinstance(value, config.Macro)
+            and not config.references(value)
+        ]
+        for dial in dials:
+            if dial in seen:
+                continue
+            seen.add(dial)
+            for value in NEVER + ANY:
+                message = refusal(path, f"{dial} = {value}")
+                if value in NEVER and dial not in UNTYPED:
+                    assert message, (path, dial, value)
+    assert len(seen) > 100
+
+
+def test_wrong_values_are_refused_with_the_dial(resolved):
+    path, bindings = resolved["pretrain"]
+    for dial, values in REFUSED.items():
+        for value in values:
+            message = refusal(path, f"{dial} = {value}")
+            assert message and f"{dial} " in message, (dial, value, message)
