@@ -294,7 +294,9 @@ _IS = {
     "a number": _is_number,
     "a text": _is_text,
     "metrics": _is_metrics,
-    "metrics of seeds": lambda value: _is_dict(value, _is_metrics),
+    "metrics of seeds": lambda value: (
+        isinstance(value, dict) and all(map(_is_metrics, value.values()))
+    ),
     "numbers": lambda value: _is_dict(
         value, lambda each: _is_number(each) or _is_metrics(each)
     ),

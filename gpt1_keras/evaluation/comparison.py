@@ -27,7 +27,8 @@ class Run:
 
     Attributes:
         path: pathlib.Path, as it was found.
-        result: dict of `result.json`; empty while the run is not finished.
+        result: dict of what `result.json` says; empty while the run is not
+            finished.
         bindings: `config.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
@@ -46,9 +47,8 @@ class Run:
     @property
     def kind(self):
         """The verb, such as "finetune"; None if no file says it."""
-        return self.result.get("run") or (
-            self._function.rpartition(".")[2] or None
-        )
+        function = self._function.rpartition(".")[2]
+        return self.result.get("run") or function or None
 
     @property
     def task(self):
@@ -182,7 +182,11 @@ def read(path):
     Raises:
         InputError: a file in it is damaged.
     """
-    result = results_lib.read(path) or {}
+    result = {
+        name: value
+        for name, value in (results_lib.read(path) or {}).items()
+        if value is not None
+    }
     bindings, config = _read_config(path, result.get("config_sha256"))
     run = Run(
         path,
@@ -307,7 +311,7 @@ class Result:
     @property
     def metrics(self):
         """Names of the metrics; the first is the paper's."""
-        names = [name for found in self.seeds.values() for name in found or ()]
+        names = [name for found in self.seeds.values() for name in found]
         return list(dict.fromkeys(names))
 
     @property
@@ -317,7 +321,7 @@ class Result:
 
     def values(self, metric):
         """Return the values of a metric that are there, a seed each."""
-        found = [(metrics or {}).get(metric) for metrics in self.seeds.values()]
+        found = [metrics.get(metric) for metrics in self.seeds.values()]
         return [value for value in found if value is not None]
 
     def median(self, metric):

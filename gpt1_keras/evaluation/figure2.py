@@ -159,7 +159,7 @@ def _training_accuracies(result, evaluations):
     found = []
     for seed, run in result.run_of_seed.items():
         own = run.of_seed(seed)
-        value = (own.result.get("train_metrics") or {}).get("accuracy")
+        value = own.result.get("train_metrics", {}).get("accuracy")
         if value is None:
             value = _evaluated(own.path, evaluations)
         if value is not None:
@@ -174,7 +174,7 @@ def _evaluated(folder, evaluations):
         source = run.result.get("preset")
         is_train = run.result.get("split") == "train"
         if is_train and source and os.path.realpath(source) in presets:
-            return (run.result.get("metrics") or {}).get("accuracy")
+            return run.result.get("metrics", {}).get("accuracy")
     return None
 
 

@@ -120,7 +120,7 @@ def benchmarks(results, paper, *, is_sample):
     rows = []
     for result in results:
         task, found = result.run.task, result.run.result
-        majority = found.get("majority") or {}
+        majority = found.get("majority", {})
         for i, metric in enumerate(result.metrics):
             row = [
                 tables.task_name(task),
@@ -130,7 +130,7 @@ def benchmarks(results, paper, *, is_sample):
                 tables.percent(majority.get(metric)),
                 tables.percent(paper.get(task, {}).get(metric)),
                 tables.count(found.get("num_examples")),
-                f"{(found.get('seconds') or 0) / 60:.1f}",
+                f"{found.get('seconds', 0) / 60:.1f}",
             ]
             rows.append(row if i == 0 else ["", *row[1:6], "", ""])
     first = {task: next(iter(each.values())) for task, each in paper.items()}
@@ -209,7 +209,7 @@ def _ours(result, metric, theirs):
     return [
         tables.over_seeds(result, metric),
         theirs,
-        tables.percent((found.get("majority") or {}).get(metric)),
+        tables.percent(found.get("majority", {}).get(metric)),
         tables.data(result.run),
         tables.count(found.get("num_train_examples")),
         tables.count(found.get("num_examples")),

@@ -268,7 +268,7 @@ def evaluations(runs):
         found += [
             Picture(
                 f"{tables.task_name(run.task or '')},"
-                f" {run.result.get('split') or ''}: {run.path}",
+                f" {run.result.get('split', '')}: {run.path}",
                 path,
                 f"Predicted against true {_SHOWN.get(path.stem, path.stem)}.",
                 notes=notes if page.is_file() else [],
@@ -282,12 +282,12 @@ def evaluations(runs):
 def viewed_text(run):
     """Return the coloured tokens and the attention map of a `view` run."""
     tokens = text_view.surprise(
-        run.result.get("pieces") or [],
-        run.result.get("log_probabilities") or [],
+        run.result.get("pieces", []),
+        run.result.get("log_probabilities", []),
     )
     title = f"Log-probability of each token: {run.path}"
     found = [text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])]
-    picture = run.path / (run.result.get("attention") or "")
+    picture = run.path / (run.result.get("attention", ""))
     if os.path.isfile(picture):
         found.append(
             Picture(

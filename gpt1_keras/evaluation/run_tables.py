@@ -19,7 +19,7 @@ def pretraining(runs):
         lines = run.lines
         held_out = [line for line in lines if line.get("split") == "held_out"]
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
-        paper = run.result.get("paper") or {}
+        paper = run.result.get("paper", {})
         rows.append(
             [
                 tables.path(run.path, "" if run.result else "not finished"),
@@ -46,7 +46,7 @@ def perplexity(runs):
     header += ["unknown", "preset", "workdir"]
     rows = []
     for run in runs:
-        found, metrics = run.result, run.result.get("metrics") or {}
+        found, metrics = run.result, run.result.get("metrics", {})
         rows.append(
             [
                 tables.path(found.get("corpus", ""), found.get("split", "")),
@@ -73,33 +73,22 @@ def zero_shot(runs):
     header += ["examples", "data", "network", "workdir"]
     rows = []
     for run in runs:
-        result = run.result
-        majority = result.get("majority") or {}
-        for i, (name, value) in enumerate(
-            (result.get("metrics") or {}).items()
-        ):
-            measured = [
+        found, majority = run.result, run.result.get("majority", {})
+        random = found.get("random")
+        for i, (name, value) in enumerate(found.get("metrics", {}).items()):
+            row = [
+                _task_with_labels(run),
+                found.get("split", ""),
                 tables.metric_name(name),
                 tables.metric_value(name, value),
-                tables.metric_value(
-                    name, result.get("random") if i == 0 else None
-                ),
+                tables.metric_value(name, random if i == 0 else None),
                 tables.metric_value(name, majority.get(name)),
+                tables.count(found.get("num_examples")),
+                tables.data(run),
+                run.backbone or "",
+                tables.path(run.path),
             ]
-            if i > 0:
-                rows.append(["", "", *measured, "", "", "", ""])
-                continue
-            rows.append(
-                [
-                    _task_with_labels(run),
-                    result.get("split") or "",
-                    *measured,
-                    tables.count(result.get("num_examples")),
-                    tables.data(run),
-                    run.backbone or "",
-                    tables.path(run.path),
-                ]
-            )
+            rows.append(row if i == 0 else ["", "", *row[2:6], *[""] * 4])
     return tables.Table("Zero-shot tasks", header, rows)
 
 
@@ -195,7 +184,7 @@ def all_results(results):
         [
             result.run.kind or "",
             tables.task_name(result.run.task or ""),
-            result.run.result.get("split") or "",
+            result.run.result.get("split", ""),
             (result.run.row or "") if result.run.kind == "finetune" else "",
             "; ".join(_metrics(result)),
             tables.count(len(result.seeds)),
