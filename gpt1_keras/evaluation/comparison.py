@@ -438,4 +438,4 @@ def _setting(run):
         if name.rpartition(".")[2] not in _SEED_PARAMETERS
     ]
     facts = (run.kind, run.task, run.result.get("split"), run.row)
-    return (*facts, run.backbone, *recipe)
+    return (*facts, run.backbone, run.num_layers, *recipe)
