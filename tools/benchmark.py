@@ -1,16 +1,16 @@
-"""Measure speed against peers that are installed beside us.
+"""Compare speed with other libraries that are installed.
 
 python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
                           [--json FILE]
 
-  --section NAME  generate, serve, tokenize, reading; default: all
+  --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
-  --rounds N      how often everything is timed; default: 3
-  --json FILE     write the figures there too
+  --rounds N      how often each contender is timed; default: 3
+  --json FILE     write the figures to this file, too
 
-Weights are random. Contenders are timed in turns: read the ratios, the
-figures are those of a machine that may do other work. Exit status: 0 done; 2
-wrong arguments, in one line.
+Weights are random. Contenders are timed in turns: compare the ratios, since
+the machine may be doing other work. Exit status: 0 done; 2 wrong arguments
+(one line says which).
 """
 
 import argparse
@@ -114,7 +114,7 @@ def _parse(arguments):
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=pathlib.Path)
     if {"-h", "--help"} & set(arguments):
-        print(__doc__)
+        print(__doc__.format(sections=", ".join(SECTIONS)))
         sys.exit(0)
     values = parser.parse_args(arguments)
     if values.rounds < 1:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # From a fresh clone with nothing but Python 3.11 to 3.13 to a green test run:
-# sets up .venv, then checks the format, lints and tests.
+# sets up .venv, then checks format and lints (changes no file) and tests.
 #
 #   tools/check.sh                  everything but the slow tests
 #   tools/check.sh --slow           the slow tests too

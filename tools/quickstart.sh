@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # From a fresh clone with nothing but Python 3.11 to 3.13 to a small trained
 # model: sets up .venv, writes and prepares the sample corpus, pretrains on it,
-# measures the perplexity of books held out, samples a paragraph, draws the
-# learning curve, asks it zero-shot which sentences are acceptable, fine-tunes
-# it to tell praise from blame, exports that for TensorFlow Serving, and puts
-# all on one page.
+# measures perplexity on held-out books, samples a paragraph, plots the learning
+# curve, judges zero-shot which sentences are acceptable, fine-tunes a sentiment
+# classifier, exports it for TensorFlow Serving, and writes a report.
 #
 #   tools/quickstart.sh [FOLDER]     results go to FOLDER, out/quickstart if none
 #
-# Started again after it was stopped, it goes on where it was.
+# After a stop, the same command resumes.
 set -euo pipefail
 
 case "${1:-}" in
@@ -20,7 +19,7 @@ esac
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools/setup_venv.sh
-SECONDS=0 # The minutes below are those of computing, without installing.
+SECONDS=0 # The time below excludes installation.
 workdir=$folder/pretrain
 run() {
   local command=(python -m gpt1_keras.main "$@")
@@ -48,34 +47,31 @@ import sys
 import textwrap
 
 folder = pathlib.Path(sys.argv[1])
-result, probe, sst2, served = (
+result, task, sst2, served = (
     json.loads((folder / name / "result.json").read_text())
     for name in ("pretrain", "zero_shot_cola", "sst2", "served")
 )
 lines = (folder / "pretrain/metrics.jsonl").read_text().splitlines()
 samples = [line for line in map(json.loads, lines) if "sample" in line]
 
-print("\nHeld-out books, which the model never saw:")
+print("\nOn held-out books:")
 for name, value in result["metrics"].items():
     shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
     print(f"  {name:<28} {shown}")
 if samples:
-    print(f"\nA paragraph it wrote after {samples[-1]['step']} updates:\n")
+    print(f"\nA paragraph sampled after {samples[-1]['step']} steps:\n")
     for line in samples[-1]["sample"].splitlines():
         print(textwrap.indent(textwrap.fill(line, 76), "  "))
 
 print(
-    "\nWithout having learnt to, it gives an acceptable sentence a higher"
-    f" probability than\nanother in {probe['metrics']['auc']:.1%} of all pairs"
-    " (50 % by guessing)."
+    "\nZero-shot, an acceptable sentence is more probable than an unacceptable"
+    f" one in\n{task['metrics']['auc']:.1%} of all pairs (random: 50 %)."
 )
 print(
     f"\nFine-tuned on {sst2['num_train_examples']:,} sentences of the sample"
-    f" world, it tells praise\nfrom blame with accuracy"
-    f" {sst2['metrics']['accuracy']:.3f} ({sst2['majority']['accuracy']:.3f}"
-    " by always saying the same)."
-    " Exported, it answers\nthe same to"
-    f" {served['metrics']['same_predictions']:.1%} of"
+    f" world, its sentiment accuracy is\n{sst2['metrics']['accuracy']:.3f}"
+    f" (majority class: {sst2['majority']['accuracy']:.3f}). The exported model"
+    f" gives the same answer to\n{served['metrics']['same_predictions']:.1%} of"
     f" {served['metrics']['compared_rows']} sentences."
 )
 PY
@@ -85,10 +81,10 @@ cat <<TXT
 What lies where (computed in $((SECONDS / 60)) min $((SECONDS % 60)) s):
   $workdir/result.json                the numbers above, with seed and hash
   $workdir/metrics.jsonl              loss, perplexity, speed, samples by step
-  $workdir/plots/learning_curve.png   perplexity against updates
+  $workdir/plots/learning_curve.png   perplexity against steps
   $workdir/tensorboard/               the same for TensorBoard
   $workdir/preset/                    the model: keras_hub's from_preset loads it
-  $workdir/checkpoints/               what a stopped run goes on from
+  $workdir/checkpoints/               what a stopped run resumes from
   $workdir/config.gin                 every setting; also a --gin file itself
   $folder/corpus/                             the books as token shards, with the tokenizer
   $folder/sst2/                               the same for the fine-tuned model

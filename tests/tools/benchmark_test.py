@@ -79,6 +79,12 @@ def test_mistakes_are_told_in_one_line(tool, capsys, arguments, expected):
     assert expected in told.err
 
 
+def test_help_names_every_section(tool, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        tool.main(["--help"])
+    assert "--section NAME  one, two; default" in capsys.readouterr().out
+
+
 def test_every_section_is_there():
     spec = importlib.util.spec_from_file_location("benchmark", TOOL)
     module = importlib.util.module_from_spec(spec)
