@@ -1,10 +1,10 @@
 """Batches of a prepared corpus as numpy arrays, a pure function of the step.
 
-A batch is a dict (B sequences of C = 1 candidate of T tokens):
+A batch is a dict (B examples of C candidates of T tokens; of a corpus C = 1):
 
-    token_ids         int32   [B, 1, T]
-    token_weights     float32 [B, 1, T]   weight of predicting each token
-    extract_position  int32   [B, 1]      the last token of each sequence
+    token_ids         int32   [B, C, T]
+    token_weights     float32 [B, C, T]   weight of predicting each token
+    extract_position  int32   [B, C]      the last token of each sequence
 """
 
 import numpy as np
@@ -25,12 +25,7 @@ class _Batches:
         self._split = split
         self.batch_size = batch_size
         self.sequence_length = sequence_length
-        shape = (batch_size, 1, sequence_length)
-        self.spec = {
-            "token_ids": (shape, "int32"),
-            "token_weights": (shape, "float32"),
-            "extract_position": (shape[:2], "int32"),
-        }
+        self.spec = spec_of(batch_size, 1, sequence_length)
 
 
 class TrainingBatches(_Batches):
@@ -60,7 +55,8 @@ class TrainingBatches(_Batches):
         weights = np.ones(ids.shape, np.float32)
         weights[:, 0] = 0.0  # nothing precedes the first token
         last = np.full(len(ids), self.sequence_length - 1, np.int32)
-        return as_batch(ids, weights, last)
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
+        return as_batch(ids[:, None], weights[:, None], last[:, None])
 
 
 class HeldOutBatches(_Batches):
@@ -114,18 +110,20 @@ class HeldOutBatches(_Batches):
             )
             weights[row, scored:count] = 1.0
             last[row] = count - 1
-        return as_batch(ids, weights, last)
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
+        return as_batch(ids[:, None], weights[:, None], last[:, None])
 
 
-def as_batch(ids, weights, last):
-    """Return the batch of one candidate per sequence.
-
-    Args:
-        ids, weights: arrays or tensors `[B, T]`.
-        last: array or tensor `[B]`.
-    """
+def as_batch(token_ids, token_weights, extract_position):
+    """Return the dict of a batch, of arrays or tensors."""
     return {
-        "token_ids": ids[:, None, :],  # [B, T] -> [B, C=1, T]
-        "token_weights": weights[:, None, :],
-        "extract_position": last[:, None],  # [B] -> [B, C=1]
+        "token_ids": token_ids,
+        "token_weights": token_weights,
+        "extract_position": extract_position,
     }
+
+
+def spec_of(batch_size, num_candidates, length):
+    """Return name -> (shape, dtype) of a batch; None in a shape: it varies."""
+    shape = (batch_size, num_candidates, length)
+    return as_batch((shape, "int32"), (shape, "float32"), (shape[:2], "int32"))

@@ -9,6 +9,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import console
+from gpt1_keras.data import batches
 from gpt1_keras.data import transforms
 
 
@@ -126,12 +127,7 @@ class EncodedExamples:
 
     def spec(self, batch_size):
         """Name -> (shape, dtype) of the arrays of a batch."""
-        shape = (batch_size, self.num_candidates)
-        return {
-            "token_ids": ((*shape, None), "int32"),
-            "token_weights": ((*shape, None), "float32"),
-            "extract_position": (shape, "int32"),
-        }
+        return batches.spec_of(batch_size, self.num_candidates, None)
 
     def batch(self, rows, length):
         """Return the arrays of some examples, padded to `length`."""

@@ -3,6 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
+from gpt1_keras.data import batches
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import tf_transforms
@@ -106,7 +107,7 @@ class RawTrainingExamples:
             num_steps: int; None: unbounded.
         """
         end = _NO_END if num_steps is None else first_step + num_steps
-        batches = (
+        dataset = (
             tf.data.Dataset.range(first_step, end)
             .batch(_STEPS_AT_ONCE)
             .map(self._read, _PARALLEL_CALLS, deterministic=True)
@@ -116,10 +117,10 @@ class RawTrainingExamples:
             .map(self._batch, _PARALLEL_CALLS, deterministic=True)
         )
         if num_steps is not None:
-            batches = batches.apply(
+            dataset = dataset.apply(
                 tf.data.experimental.assert_cardinality(num_steps)
             )
-        return batches.prefetch(_PREFETCHED_BATCHES)
+        return dataset.prefetch(_PREFETCHED_BATCHES)
 
     def _read(self, steps):
         """`G` steps -> texts and text_pairs `[G * B]`, choices, labels."""
@@ -185,14 +186,13 @@ class RawTrainingExamples:
         position = tf.ensure_shape(candidates.extract_position, shape)
         place = tf.range(length)
         weights = (place > 0) & (place <= position[..., None])
-        return {
-            "token_ids": tf.ensure_shape(token_ids, [*shape, None]),
-            "token_weights": tf.cast(weights, tf.float32),
-            "extract_position": position,
-            "labels": tf.ensure_shape(
-                labels, [self.batch_size, *self._labels.shape[1:]]
-            ),
-        }
+        batch = batches.as_batch(
+            tf.ensure_shape(token_ids, [*shape, None]),
+            tf.cast(weights, tf.float32),
+            position,
+        )
+        labels_shape = [self.batch_size, *self._labels.shape[1:]]
+        return batch | {"labels": tf.ensure_shape(labels, labels_shape)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):

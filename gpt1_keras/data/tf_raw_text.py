@@ -239,8 +239,11 @@ class RawTextBatches:
         # Nothing precedes the first token.
         weights *= tf.cast(tf.range(shape[1]) > 0, tf.float32)
         last = tf.reduce_sum(tf.cast(is_token, tf.int32), axis=1) - 1
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return batches.as_batch(
-            tf.maximum(windows, 0), weights, tf.maximum(last, 0)
+            tf.maximum(windows, 0)[:, None],
+            weights[:, None],
+            tf.maximum(last, 0)[:, None],
         )
 
 

@@ -17,6 +17,8 @@ import typing
 
 import numpy as np
 
+from gpt1_keras.data import batches
+
 # Positions beside the two texts: s, $ and e.
 _NUM_SPECIAL = 3
 
@@ -151,8 +153,7 @@ def pad(examples, *, length):
         length: int, `T`, at least the length of the longest.
 
     Returns:
-        dict of int32 `token_ids` and float32 `token_weights` `[B, C, T]` (the
-        weight of predicting the token) and int32 `extract_position` `[B, C]`.
+        dict, see `data.batches`.
     """
     shape = (len(examples), len(examples[0]), length)
     token_ids = np.zeros(shape, "int32")
@@ -163,11 +164,7 @@ def pad(examples, *, length):
             token_ids[i, j, : len(ids)] = ids
             token_weights[i, j, 1 : len(ids)] = 1.0
             extract_position[i, j] = len(ids) - 1
-    return {
-        "token_ids": token_ids,
-        "token_weights": token_weights,
-        "extract_position": extract_position,
-    }
+    return batches.as_batch(token_ids, token_weights, extract_position)
 
 
 def _join(text, text_pair, tokenizer):

@@ -1,4 +1,4 @@
-"""Tasks answered by the language model alone (paper, section 5)."""
+"""Zero-shot tasks: answered by the language model alone (section 5)."""
 
 import collections.abc
 import dataclasses
@@ -20,20 +20,17 @@ from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
-# -----------------------------------------------------------------------------
-# A language model's scores of items, and a probe's metrics of them.
-
 
 @checks.value_object
 class Scoring:
-    """How items are scored; their scores do not depend on it.
+    """How zero-shot examples are scored; only `num_examples` affects scores.
 
     Attributes:
-        batch_size: int. Items per forward pass.
+        batch_size: int. Examples per forward pass.
         bucket_lengths: ints. Lengths that batches are padded to.
         softmax_chunk: int. Tokens whose logits exist at one time.
-        num_examples: int or None. So many of each split, drawn at random and
-            always the same; None: all.
+        num_examples: int or None. A fixed random subset of this size of each
+            split; None: all.
     """
 
     batch_size: checks.NotRecipe[checks.Count] = 16
@@ -47,15 +44,15 @@ class Scoring:
 
 @checks.value_object
 class Probing:
-    """Probes on files, ready for any model.
+    """Zero-shot tasks with their files, ready for any model.
 
     Attributes:
         probes: list of `tasks.zero_shot.ZeroShotTask`.
         data: `sources.BenchmarkFiles`.
-        split: str, or None for each probe's own.
+        split: str, or None for each task's own.
         scoring: `Scoring`.
-        first_step: int. While a model is pretrained, it is probed after
-            this many updates, twice as many, four times ...
+        first_step: int. During pretraining, the tasks are measured after this
+            many steps, twice as many, four times ...
     """
 
     probes: collections.abc.Sequence
@@ -67,15 +64,15 @@ class Probing:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def split_of(self, probe):
-        """Return the split that a probe is measured on."""
-        return self.split or probe.split
+    def split_of(self, task):
+        """Return the split that a task is measured on."""
+        return self.split or task.split
 
-    def examples(self, probe, split):
+    def examples(self, task, split):
         """Return the examples of a split, read the first time."""
-        key = (probe.name, split)
+        key = (task.name, split)
         if key not in self._examples:
-            examples = self.data.read(probe, split)
+            examples = self.data.read(task, split)
             rows = examples_lib.draw_subset(
                 len(examples),
                 self.scoring.num_examples,
@@ -85,60 +82,60 @@ class Probing:
         return self._examples[key]
 
     def read(self):
-        """Read all files now, so that what is wrong is found early."""
-        for probe in self.probes:
-            for split in self._splits(probe):
-                self.examples(probe, split)
+        """Read all files now, so that mistakes are found early."""
+        for task in self.probes:
+            for split in self._splits(task):
+                self.examples(task, split)
 
-    def _splits(self, probe):
-        return [self.split_of(probe), *(["train"] if probe.needs_train else [])]
+    def _splits(self, task):
+        return [self.split_of(task), *(["train"] if task.needs_train else [])]
 
-    def measurer(self, probe, backbone, tokenizer):
-        """Return a function `(stop=None) -> metrics` of a model as it is."""
-        splits = self._splits(probe)
+    def measurer(self, task, backbone, tokenizer):
+        """Return a function `(stop=None) -> metrics` of a model's state."""
+        splits = self._splits(task)
         scorers = {
             split: _Scorer(
                 backbone,
-                self._items(probe, split, backbone, tokenizer),
+                self._candidates(task, split, backbone, tokenizer),
                 self.scoring,
-                name=f"{probe.name} {split}",
+                name=f"{task.name} {split}",
             )
             for split in splits
         }
 
         def measure(stop=None):
             scored = [
-                (self.examples(probe, split), scorers[split](stop))
+                (self.examples(task, split), scorers[split](stop))
                 for split in splits
             ]
-            train = scored[1] if probe.needs_train else None
-            return probe.measure(*scored[0], train=train)
+            train = scored[1] if task.needs_train else None
+            return task.measure(*scored[0], train=train)
 
         return measure
 
-    def _items(self, probe, split, backbone, tokenizer):
-        """Return the items of a split; say where something was cut."""
-        items = [
-            probe.candidates(
+    def _candidates(self, task, split, backbone, tokenizer):
+        """Return the candidates of a split; log how many are truncated."""
+        candidates = [
+            task.candidates(
                 example,
                 tokenizer=tokenizer,
                 max_sequence_length=backbone.max_sequence_length,
             )
-            for example in self.examples(probe, split)
+            for example in self.examples(task, split)
         ]
-        num_cut = sum(item.num_cut > 0 for item in items)
+        num_cut = sum(each.num_cut > 0 for each in candidates)
         if num_cut:
             logging.warning(
-                "%s %s: of %s of %s texts the beginning was cut to fit into "
-                "%d positions, %s tokens in all",
-                *(probe.name, split, f"{num_cut:,}", f"{len(items):,}"),
+                "%s %s: the beginnings of %s of %s texts were truncated to %d "
+                "positions, by %s tokens in all",
+                *(task.name, split, f"{num_cut:,}", f"{len(candidates):,}"),
                 backbone.max_sequence_length,
-                f"{sum(item.num_cut for item in items):,}",
+                f"{sum(each.num_cut for each in candidates):,}",
             )
-        return items
+        return candidates
 
     def steps(self, num_steps):
-        """Return the set of updates after which a pretraining is probed."""
+        """Return the set of pretraining steps to measure after."""
         steps, step = {num_steps}, self.first_step
         while step < num_steps:
             steps.add(step)
@@ -146,22 +143,22 @@ class Probing:
         return steps if self.probes else set()
 
     def recorder(self, backbone, tokenizer):
-        """Return `function(step, history)` that measures and records all."""
+        """Return `function(step, history)` that records all metrics."""
         measurers = {}
 
         def record(step, history):
             values = {}
-            for probe in self.probes:
-                if probe.name not in measurers:
-                    measurers[probe.name] = self.measurer(
-                        probe, backbone, tokenizer
+            for task in self.probes:
+                if task.name not in measurers:
+                    measurers[task.name] = self.measurer(
+                        task, backbone, tokenizer
                     )
-                metrics = measurers[probe.name]()
-                values |= {f"{probe.name}_{k}": v for k, v in metrics.items()}
+                metrics = measurers[task.name]()
+                values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
                 main, value = next(iter(metrics.items()))
                 logging.info(
-                    "%s after %d updates, zero-shot: %s %.4f",
-                    probe.name,
+                    "%s after %d steps, zero-shot: %s %.4f",
+                    task.name,
                     step,
                     main,
                     value,
@@ -172,11 +169,11 @@ class Probing:
 
 
 class _Scorer:
-    """A language model's scores of items; the graph is built once."""
+    """A language model's scores of candidates; the graph is built once."""
 
-    def __init__(self, backbone, items, scoring, *, name):
+    def __init__(self, backbone, candidates, scoring, *, name):
         self._packed = packing.PackedCandidates(
-            items, share_prefix=backbone.can_share_prefix
+            candidates, share_prefix=backbone.can_share_prefix
         )
         self._name = name
         self._learner = learner_lib.Learner(
@@ -193,7 +190,7 @@ class _Scorer:
         )
 
     def __call__(self, stop=None):
-        """Return the `data.packing.Scores` of each item."""
+        """Return the `data.packing.Scores` of each example."""
         found = scoring_lib.predict(
             self._learner, self._batches, name=self._name, stop=stop
         )
@@ -204,10 +201,6 @@ class _Scorer:
         )
 
 
-# -----------------------------------------------------------------------------
-# Tasks answered by the language model alone (paper, section 5).
-
-
 def zero_shot(
     *,
     workdir,
@@ -216,13 +209,13 @@ def zero_shot(
     probing,
     dtype: checks.Dtype,
 ):
-    """Measure one probe on a pretrained model; write `result.json`.
+    """Measure one zero-shot task on a pretrained model; write `result.json`.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
         preset: path of a preset, or None for the one shipped.
-        probing: `zero_shot.Probing` of one probe.
+        probing: `Probing` of one task.
         dtype: str, Keras dtype policy.
 
     Returns:
@@ -235,16 +228,16 @@ def zero_shot(
             return found
     started = time.monotonic()
     fit.set_dtype(dtype)
-    (probe,) = probing.probes
-    split = probing.split_of(probe)
-    examples = probing.examples(probe, split)
+    (task,) = probing.probes
+    split = probing.split_of(task)
+    examples = probing.examples(task, split)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     with fit.catch_signals() as stop:
-        metrics = probing.measurer(probe, backbone, tokenizer)(stop)
+        metrics = probing.measurer(task, backbone, tokenizer)(stop)
     logging.info(
         "%s %s, zero-shot: %s",
-        probe.name,
+        task.name,
         split,
         ", ".join(
             f"{name} {value:,}"
@@ -256,11 +249,11 @@ def zero_shot(
     return results.write(
         workdir,
         run="zero_shot",
-        task=probe.name,
+        task=task.name,
         split=split,
         metrics=metrics,
-        majority=probe.majority(examples),
-        random=probe.random,
+        majority=task.majority(examples),
+        random=task.random,
         paper={},
         num_examples=len(examples),
         seed=None,

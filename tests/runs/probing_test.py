@@ -156,7 +156,7 @@ def test_what_is_cut_is_said(monkeypatch, caplog):
         backbone = types.SimpleNamespace(max_sequence_length=positions)
         made.measurer(made.probes[0], backbone, tokenizer=None)
     assert [record.getMessage() for record in caplog.records] == [
-        "sst2 dev: of 2 of 5 texts the beginning was cut to fit into 2 "
+        "sst2 dev: the beginnings of 2 of 5 texts were truncated to 2 "
         "positions, 3 tokens in all"
     ]
 

@@ -1,6 +1,4 @@
 import collections
-import csv
-import io
 import json
 
 import pytest
@@ -11,9 +9,6 @@ from hypothesis import strategies as st
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import custom
-
-# What UTF-8 can hold; a carriage return alone ends a line for some writers.
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
 
 
 @pytest.fixture
@@ -82,28 +77,6 @@ def test_jsonl_keeps_types(write):
         (2, {"text": "a\tb", "n": 1}),
         (3, {"c": ["x", None]}),
     ]
-
-
-@settings(max_examples=50)
-@given(st.lists(st.tuples(TEXT, TEXT), min_size=1))
-def test_what_was_written_comes_back(tmp_path_factory, rows):
-    folder = tmp_path_factory.getbasetemp()
-    file = io.StringIO(newline="")
-    csv.writer(file).writerows([("one", "two"), *rows])
-    path = folder / "given.csv"
-    path.write_bytes(file.getvalue().encode("utf-8"))
-    expected = [row for row in rows if any(map(str.strip, row))]
-    if expected:
-        found = [tuple(row.values()) for _, row in custom.read_table(path).rows]
-        assert found == expected
-    else:
-        with pytest.raises(errors.InputError, match="has no rows"):
-            custom.read_table(path)
-    path = folder / "given.jsonl"
-    dicts = [dict(zip(("one", "two"), row)) for row in rows]
-    lines = [json.dumps(row, ensure_ascii=False) for row in dicts]
-    path.write_bytes("\n".join(lines).encode("utf-8"))
-    assert custom.read_table(path).rows == list(enumerate(dicts, 1))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +262,7 @@ def labelled(*pairs):
     return [{"text": text, "label": label} for text, label in pairs]
 
 
-def test_splits_of_three_files(write, tmp_path, logged):
+def test_splits_of_three_files(write, tmp_path, logged, monkeypatch):
     write("train.jsonl", labelled(*MANY))
     others = [(f"other {text}", label) for text, label in MANY]
     write("dev.jsonl", labelled(("u", "b"), *others))
@@ -301,14 +274,11 @@ def test_splits_of_three_files(write, tmp_path, logged):
     assert mine.read(tmp_path, "test") == [examples.Example("w")]
     assert mine.class_names(tmp_path) == ("a", "b")
     assert logged == []
-    absolute = files(train=str(tmp_path / "train.jsonl"))
-    assert absolute.class_names("elsewhere") == ("a", "b")
-
-
-def test_relative_to_the_current_folder(write, tmp_path, monkeypatch):
-    write("train.jsonl", labelled(*MANY))
+    # Relative to the current folder, and absolute.
     monkeypatch.chdir(tmp_path)
     assert files(train="train.jsonl").class_names(None) == ("a", "b")
+    absolute = files(train=str(tmp_path / "train.jsonl"))
+    assert absolute.class_names("elsewhere") == ("a", "b")
 
 
 def test_held_out_rows(write, tmp_path):
