@@ -52,14 +52,14 @@ PUBLIC = {
     "benchmarks.of_preset": "gpt1_keras.tasks.benchmarks.of_preset",
     "custom.custom": "gpt1_keras.tasks.custom.custom",
     "custom.of_preset": "gpt1_keras.tasks.custom.of_preset",
-    "zero_shot.task": "gpt1_keras.tasks.zero_shot.probe",
-    "zero_shot.tasks": "gpt1_keras.tasks.zero_shot.by_name",
+    "zero_shot.task": "gpt1_keras.tasks.zero_shot.task",
+    "zero_shot.tasks": "gpt1_keras.tasks.zero_shot.tasks",
     # Scoring and serving.
     "export.Agreement": "gpt1_keras.runs.export.Agreement",
     "presets.Scoring": "gpt1_keras.runs.presets.Scoring",
     "held_out.Evaluation": "gpt1_keras.evaluation.held_out.Evaluation",
     "perplexity.Scoring": "gpt1_keras.runs.perplexity.Scoring",
-    "zero_shot.ZeroShotTasks": "gpt1_keras.runs.zero_shot.Probing",
+    "zero_shot.ZeroShotTasks": "gpt1_keras.runs.zero_shot.ZeroShotTasks",
     "zero_shot.Scoring": "gpt1_keras.runs.zero_shot.Scoring",
     "export.Options": "gpt1_keras.runs.export.Options",
 }

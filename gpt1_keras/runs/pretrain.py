@@ -105,7 +105,7 @@ def pretrain(
             `num_steps`.
         training, evaluation: `Training`, `held_out.Evaluation`.
         sampling, intervals: `Sampling`, `fit.Intervals`.
-        probing: `zero_shot.Probing`, zero-shot tasks on the way, or None.
+        probing: `zero_shot.ZeroShotTasks`, zero-shot tasks on the way, or None.
         devices: `strategy.Devices`.
     """
     if results.is_finished(workdir, config_sha256, _EXTEND):

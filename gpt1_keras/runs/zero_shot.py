@@ -43,7 +43,7 @@ class Scoring:
 
 
 @checks.value_object
-class Probing:
+class ZeroShotTasks:
     """Zero-shot tasks with their files, ready for any model.
 
     Attributes:
@@ -215,7 +215,7 @@ def zero_shot(
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
         preset: path of a preset, or None for the one shipped.
-        probing: `Probing` of one task.
+        probing: `ZeroShotTasks` with one task.
         dtype: str, Keras dtype policy.
 
     Returns:

@@ -498,7 +498,7 @@ _TASKS = {
 NAMES = tuple(_TASKS)
 
 
-def probe(name, label_words=None):
+def task(name, label_words=None):
     """Return the `ZeroShotTask` of that name, one of `NAMES`.
 
     Args:
@@ -520,7 +520,7 @@ def probe(name, label_words=None):
     return cls(name, *arguments, label_words=label_words)
 
 
-def by_name(names):
+def tasks(names):
     """Return a list of `ZeroShotTask` of some names, which may be empty.
 
     Raises:
@@ -529,4 +529,4 @@ def by_name(names):
     checks.check_names(
         names, dial="PROBES", example=("cola", "sst2"), may_be_empty=True
     )
-    return [probe(name) for name in names]
+    return [task(name) for name in names]

@@ -33,7 +33,7 @@ class Recorder(zero_shot_lib.Acceptability):
 def use(preset, data):
     """Return dict of metrics and scores."""
     recorder = Recorder("cola", glue.read_cola, 0.0, "dev")
-    runner = zero_shot.Probing(
+    runner = zero_shot.ZeroShotTasks(
         probes=[recorder],
         data=sources.BenchmarkFiles(
             data_dir=data, sample_examples=1, sample_seed=0

@@ -91,7 +91,7 @@ def test_task_with_other_labels(folder, models):
     mine = dataclasses.replace(
         benchmarks.benchmark("cola"),
         name="mine",
-        target=task_lib.Classes(("1", "0")),
+        label_space=task_lib.Classes(("1", "0")),
     )
     expected = (
         r"fine-tuned on cola \(classification with labels 0, 1\), but mine is "

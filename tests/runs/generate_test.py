@@ -177,7 +177,7 @@ def test_words_are_shown_as_they_come(preset, monkeypatch):
             shown.append((tokenizer.decode(ids), sys.stdout.getvalue()))
             yield token
 
-    monkeypatch.setattr(generate.streaming, "stream", watched)
+    monkeypatch.setattr(generation, "stream", watched)
     status, text, messages = run(preset, NUM_TOKENS=20)
     assert status == 0, messages
     assert len(shown) == 20

@@ -43,7 +43,7 @@ def make(*names, first_step=1, split=None, num_examples=2, num_rows=5):
         types.SimpleNamespace(name=n, split="dev", needs_train=n == "cola")
         for n in names
     ]
-    made = zero_shot.Probing(
+    made = zero_shot.ZeroShotTasks(
         probes=probes,
         data=types.SimpleNamespace(read=data),
         split=split,
@@ -110,8 +110,8 @@ def test_both_groups_of_race(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    made = zero_shot.Probing(
-        probes=zero_shot_lib.by_name(["race"]),
+    made = zero_shot.ZeroShotTasks(
+        probes=zero_shot_lib.tasks(["race"]),
         data=sources.BenchmarkFiles(
             data_dir=tmp_path, sample_examples=1, sample_seed=0
         ),
@@ -157,7 +157,7 @@ def test_what_is_cut_is_said(monkeypatch, caplog):
         made.measurer(made.probes[0], backbone, tokenizer=None)
     assert [record.getMessage() for record in caplog.records] == [
         "sst2 dev: the beginnings of 2 of 5 texts were truncated to 2 "
-        "positions, 3 tokens in all"
+        "positions, by 3 tokens in all"
     ]
 
 

@@ -13,7 +13,7 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import letter_tokenizer
 
 COLA, SST2, RACE, DPRD, LAMBADA = map(
-    zero_shot.probe, ("cola", "sst2", "race", "dprd", "lambada")
+    zero_shot.task, ("cola", "sst2", "race", "dprd", "lambada")
 )
 LETTERS = letter_tokenizer.LetterTokenizer()
 
@@ -54,7 +54,7 @@ def scores(sums, counts=1, is_likeliest=False):
 
 @pytest.mark.parametrize("name", zero_shot.NAMES)
 def test_every_task(name, tmp_path):
-    found = zero_shot.probe(name)
+    found = zero_shot.task(name)
     assert isinstance(found, zero_shot.ZeroShotTask) and found.name == name
     assert found.random == {
         **{"sst2": 0.5, "race": 0.25, "dprd": 0.5, "wsc": 0.5, "pdp": 0.4525},
@@ -88,13 +88,13 @@ def test_row_counts_are_checked(tmp_path, caplog):
 )
 def test_unknown_names(name, remedy):
     with pytest.raises(errors.InputError, match=remedy):
-        zero_shot.probe(name)
+        zero_shot.task(name)
 
 
 def test_lists_of_names():
-    found = zero_shot.by_name(["cola", "race"])
+    found = zero_shot.tasks(["cola", "race"])
     assert [each.name for each in found] == ["cola", "race"]
-    assert zero_shot.by_name(()) == []
+    assert zero_shot.tasks(()) == []
     for names, message in (
         ("cola", r"PROBES is 'cola': give a tuple: \('cola',\)$"),
         (("cola", "cola"), "PROBES is .*: give different names"),
@@ -102,7 +102,7 @@ def test_lists_of_names():
         (None, "PROBES is None"),
     ):
         with pytest.raises(errors.InputError, match=message):
-            zero_shot.by_name(names)
+            zero_shot.tasks(names)
 
 
 def test_examples_without_labels():
@@ -215,7 +215,7 @@ def test_averages_against_the_train_threshold():
 
 def test_probabilities_of_words_are_summed():
     words = (("bad",), ("good", "fine"))
-    task = zero_shot.probe("sst2", words)
+    task = zero_shot.task("sst2", words)
     assert task.label_words == words
     found = [
         (0.3, 0.2, 0.15),  # positive, though bad is the likeliest
@@ -240,14 +240,14 @@ def test_probabilities_of_words_are_summed():
 )
 def test_wrong_label_words(words):
     with pytest.raises(errors.InputError, match="are not two lists of words"):
-        zero_shot.probe("sst2", words)
+        zero_shot.task("sst2", words)
 
 
 def test_label_words_elsewhere():
     with pytest.raises(errors.InputError, match="'good' more than once"):
-        zero_shot.probe("sst2", (("good",), ("fine", "good")))
+        zero_shot.task("sst2", (("good",), ("fine", "good")))
     with pytest.raises(errors.InputError, match="sst2', not 'cola': use gin/"):
-        zero_shot.probe("cola", (("bad",), ("good",)))
+        zero_shot.task("cola", (("bad",), ("good",)))
 
 
 def test_mean_not_sum_decides():
@@ -414,7 +414,7 @@ def test_released_ids(shared_file):
     shared_file("data/winograd/PDP.txt")
     counts = {}
     for name in ("dprd", "pdp"):
-        task = zero_shot.probe(name)
+        task = zero_shot.task(name)
         rows = task.read(data, "test")
         counts[name] = 0
         for row in rows:
