@@ -12,7 +12,6 @@ import pytest
 from gpt1_keras import main
 from gpt1_keras.models import builders
 from gpt1_keras.models import generation
-from gpt1_keras.runs import generate
 from gpt1_keras.runs import presets
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
