@@ -57,22 +57,19 @@ class Recipe:
             )
 
     @property
-    def split(self):
-        """Everything that decides on the split, as a list for JSON."""
+    def named(self):
+        """The named held-out books in a list of their own, if there are any."""
         named = self.held_out_books
-        return [
-            self.held_out_fraction,
-            self.split_seed,
-            *([] if named is None else [sorted(named)]),
-        ]
+        return [] if named is None else [sorted(named)]
 
     @property
     def identity(self):
-        """Everything that decides on the corpus, as a list for JSON."""
+        """Everything that determines the corpus, as a list for JSON."""
         vocabulary = [self.tokenizer_type, self.vocabulary_size]
         if self.tokenizer is not None:
             vocabulary = [self.tokenizer.sha256]
-        return [vocabulary, *self.split]
+        split = [self.held_out_fraction, self.split_seed]
+        return [vocabulary, *split, *self.named]
 
     def held_out(self, names):
         """Return those of the names of books that are held out."""
@@ -127,10 +124,11 @@ def prepare(
             found, directory, recipe
         )
         identity = [
-            *(shards.FORMAT, tokenizer.sha256, *recipe.split[:2]),
+            *(shards.FORMAT, tokenizer.sha256),
+            *(recipe.held_out_fraction, recipe.split_seed),
             *(shard_tokens, piece_bytes),
             [(book.name, book.sha256) for book in found],
-            *recipe.split[2:],
+            *recipe.named,
         ]
         request = files_lib.sha256_of_json(identity)
         if shards.is_prepared(directory):
