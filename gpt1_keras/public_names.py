@@ -55,7 +55,7 @@ PUBLIC = {
     "zero_shot.task": "gpt1_keras.tasks.zero_shot.task",
     "zero_shot.tasks": "gpt1_keras.tasks.zero_shot.tasks",
     # Scoring and serving.
-    "export.Agreement": "gpt1_keras.runs.export.Agreement",
+    "export.Agreement": "gpt1_keras.serving.verify.Agreement",
     "presets.Scoring": "gpt1_keras.runs.presets.Scoring",
     "held_out.Evaluation": "gpt1_keras.evaluation.held_out.Evaluation",
     "perplexity.Scoring": "gpt1_keras.runs.perplexity.Scoring",
@@ -75,7 +75,9 @@ RENAMED = {
     "pretrained.Pretrained": "presets.Pretrained",
     "probes.by_name": "zero_shot.tasks",
     "probes.probe": "zero_shot.task",
+    "pretrain.pretrain.probing": "pretrain.pretrain.zero_shot",
     "probing.Probing": "zero_shot.ZeroShotTasks",
+    "probing.Probing.probes": "zero_shot.ZeroShotTasks.tasks",
     "probing.Scoring": "zero_shot.Scoring",
     "recipe.FineTuning": "finetune.FineTuning",
     "schedules.WarmupCosine": "optimizers.WarmupCosine",
@@ -84,6 +86,7 @@ RENAMED = {
     "suite.suite": "grid.grid",
     "training_batches.encoded": "finetune.encoded_batches",
     "training_batches.raw": "finetune.raw_batches",
+    "zero_shot.zero_shot.probing": "zero_shot.zero_shot.tasks",
     "export.export.tolerance": "export.Agreement.tolerance",
     **{
         f"{name}.jit_compile": "strategy.Devices.jit_compile"

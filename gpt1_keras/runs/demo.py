@@ -1,4 +1,4 @@
-"""A page on this machine to try a model on."""
+"""A page in the browser to try a model, served to this machine only."""
 
 import importlib.util
 import math
@@ -20,122 +20,24 @@ from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import task as task_lib
 
-# -----------------------------------------------------------------------------
-# What the demonstration page shows of a model.
-
-
-class TaskAnswers:
-    """A fine-tuned model that is asked about one example at a time.
-
-    Args:
-        preset: pathlib.Path of the preset.
-
-    Attributes:
-        task: str.
-        inputs: names of what it reads: "text", "text_pair", "choices".
-        is_score: bool, whether it answers with a number.
-    """
-
-    def __init__(self, preset):
-        self._network = presets.load(task_model.GPT1TaskModel, preset)
-        ours = self._preprocessor = self._network.preprocessor
-        self.task = ours.task
-        self._label_space = task_lib.label_space_of(ours)
-        self.is_score = ours.score_range is not None
-        self.inputs = transforms.SIGNATURES[ours.transform].fields
-
-    def __call__(self, text, text_pair="", choices=()):
-        """Return dict from a label to its probability; of a score a float.
-
-        Args:
-            text, text_pair: str.
-            choices: list of str, at least one where it reads choices.
-        """
-        given = {"text": [text], "text_pair": [text_pair]}
-        if "choices" in self.inputs:
-            given["choices"] = [list(choices)]
-        logits = ops.convert_to_numpy(
-            self._network(self._preprocessor(given))["logits"]
-        ).astype("float64")
-        if self.is_score:
-            return float(self._label_space.predict(logits)[0])
-        names = self._label_space.class_names or [
-            f"{i}: {choice}" for i, choice in enumerate(choices)
-        ]
-        (probabilities,) = self._label_space.probabilities(logits).tolist()
-        return dict(zip(names, probabilities, strict=True))
-
-
-class LanguageModelAnswers:
-    """A language model that reads a text and goes on with it.
-
-    Args:
-        preset: pathlib.Path of the preset.
-        seed: int, of what it writes.
-    """
-
-    def __init__(self, preset, seed):
-        self._network = presets.load(causal_lm.GPT1CausalLM, preset)
-        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
-        self._length = self._network.backbone.max_sequence_length
-        self._opening = self._tokenizer.opening_id
-        self._seed = seed
-
-    def tokens(self, text):
-        """Return the tokens of a text, each with its log-probability.
-
-        Args:
-            text: str; what is beyond the positions of the model is left out.
-
-        Returns:
-            list of (str, float).
-        """
-        ids = self._tokenizer.encode(text)[: self._length]
-        if not ids:
-            return []
-        found = inspection.log_probabilities(
-            self._network, ids, before=self._opening
-        )
-        pieces = [self._tokenizer.piece(index) for index in ids]
-        return list(zip(pieces, found.tolist(), strict=True))
-
-    def continued(self, text, num_tokens, temperature):
-        """Yield a text that grows by one token at a time.
-
-        Args:
-            text: str.
-            num_tokens: int.
-            temperature: float, above 0.
-        """
-        ids = self._tokenizer.encode(text) or [self._opening]
-        sampler = keras_hub.samplers.TopKSampler(
-            k=min(40, self._tokenizer.vocabulary_size),
-            temperature=temperature,
-            seed=self._seed,
-        )
-        keras.utils.set_random_seed(self._seed)
-        for token in generation.stream(
-            self._network, list(ids), sampler, num_tokens=num_tokens
-        ):
-            ids.append(token)
-            yield self._tokenizer.decode(ids)
-
-
-# -----------------------------------------------------------------------------
-# A page on this machine to try a model on.
-
 _HOST = "127.0.0.1"
-_FONT = ["system-ui", "sans-serif"]  # of the browser: nothing is fetched
+_FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
+# Label of a probability, the least one that has it, and its color.
+_PROBABILITIES = (
+    ("over 50 %", 0.5, "#1a9850"),
+    ("over 10 %", 0.1, "#91cf60"),
+    ("over 1 %", 0.01, "#fee08b"),
+    ("less", 0.0, "#d73027"),
+)
 
 
 def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
     Args:
-        preset: path of a fine-tuning or pretraining run, or of its preset;
-            None for the one shipped.
+        preset: see `presets.find`; of several seeds, the best on dev.
         port: int; 0 takes a free one.
-        seed: int, of what a language model writes.
+        seed: int, of the texts that a language model generates.
 
     Raises:
         InputError: gradio is not installed, the port cannot be used, or
@@ -148,6 +50,22 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     app.block_thread()
 
 
+def _check_port(port):
+    """Raise an error that tells the reason, unlike that of gradio."""
+    try:
+        with socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((_HOST, port))
+    except OSError as error:
+        raise _unusable(port, error.strerror or error) from None
+
+
+def _unusable(port, reason):
+    return errors.InputError(
+        f"`port` {port} cannot be used ({reason}): give another, or 0 for any"
+    )
+
+
 def page(preset, seed=0):
     """Return the `gradio.Blocks` of a model.
 
@@ -156,24 +74,38 @@ def page(preset, seed=0):
     """
     if importlib.util.find_spec("gradio") is None:
         raise errors.InputError(
-            "the page is made with gradio, which is not installed: "
-            "pip install -r requirements-demo.txt"
+            "the page needs gradio, which is not installed:"
+            " pip install -r requirements-demo.txt"
         )
     _stay_on_this_machine()
     import gradio
 
-    directory = presets.find(None) if preset is None else None
-    directory = directory or presets.find_best(preset)
-    build = _language_model_page
-    if presets.has_head(directory):
-        build = _task_page
+    find = presets.find if preset is None else presets.find_best
+    directory = find(preset)
     with gradio.Blocks(title="gpt1_keras", analytics_enabled=False) as app:
-        build(gradio, directory, seed)
+        if presets.has_head(directory):
+            _task_page(gradio, directory)
+        else:
+            _language_model_page(gradio, directory, seed)
     return app
 
 
+def _stay_on_this_machine():
+    """Set the environment variables that gradio reads.
+
+    It must not report anything, and must not use a proxy to reach its own
+    page, which it does once before it returns the address.
+    """
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
+    hosts = [host.strip() for host in ",".join(given).split(",")]
+    if "*" not in hosts:
+        hosts = filter(None, dict.fromkeys([*hosts, _HOST, "localhost"]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
 def launch(app, port):
-    """Start serving in a thread; return the address.
+    """Serve in a thread and return the address.
 
     Raises:
         InputError: the port cannot be used.
@@ -195,40 +127,49 @@ def launch(app, port):
     return address
 
 
-def _check_port(port):
-    """Find out early, and why: gradio does not tell."""
-    if not isinstance(port, int) or not 0 <= port <= 65535:
-        raise _unusable(port, "it is no number from 0 to 65535")
-    try:
-        with socket.socket() as found:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind((_HOST, port))
-    except OSError as error:
-        raise _unusable(port, error.strerror or error) from None
+class TaskAnswers:
+    """Predictions of a fine-tuned model, one example at a time.
 
+    Args:
+        preset: pathlib.Path of the preset folder.
 
-def _unusable(port, reason):
-    return errors.InputError(
-        f"PORT {port} cannot be used ({reason}): give another, or 0 for any"
-    )
-
-
-def _stay_on_this_machine():
-    """Set what gradio reads of the environment, whatever it says.
-
-    Nothing is reported to anybody, and gradio asks its own page, which it
-    does before it says that the page is there, without a proxy.
+    Attributes:
+        task: str.
+        inputs: names of its inputs: "text", "text_pair", "choices".
+        is_score: bool, whether it predicts a number.
     """
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
-    hosts = [host.strip() for host in ",".join(given).split(",")]
-    if "*" not in hosts:
-        hosts = filter(None, dict.fromkeys([*hosts, _HOST, "localhost"]))
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+    def __init__(self, preset):
+        self._network = presets.load(task_model.GPT1TaskModel, preset)
+        ours = self._preprocessor = self._network.preprocessor
+        self._label_space = task_lib.label_space_of(ours)
+        self.task = ours.task
+        self.is_score = ours.score_range is not None
+        self.inputs = transforms.SIGNATURES[ours.transform].fields
+
+    def __call__(self, text, text_pair="", choices=()):
+        """Return dict from a label to its probability, or a float score.
+
+        Args:
+            text, text_pair: str.
+            choices: list of str, at least one if it is among the inputs.
+        """
+        given = {"text": [text], "text_pair": [text_pair]}
+        if "choices" in self.inputs:
+            given["choices"] = [list(choices)]
+        logits = ops.convert_to_numpy(
+            self._network(self._preprocessor(given))["logits"]
+        ).astype("float64")
+        if self.is_score:
+            return float(self._label_space.predict(logits)[0])
+        names = self._label_space.class_names or [
+            f"{i}: {choice}" for i, choice in enumerate(choices)
+        ]
+        (probabilities,) = self._label_space.probabilities(logits).tolist()
+        return dict(zip(names, probabilities, strict=True))
 
 
-def _task_page(gradio, preset, seed):
-    del seed
+def _task_page(gradio, preset):
     answers = TaskAnswers(preset)
     gradio.Markdown(f"## {answers.task}\n`{preset}`")
     names = {
@@ -239,7 +180,7 @@ def _task_page(gradio, preset, seed):
     boxes = [
         gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
     ]
-    button = gradio.Button("ask", variant="primary")
+    button = gradio.Button("predict", variant="primary")
     output = gradio.Label(label="score" if answers.is_score else "label")
 
     def answer(*values):
@@ -255,6 +196,60 @@ def _task_page(gradio, preset, seed):
     button.click(answer, boxes, output, api_name="ask")
 
 
+class LanguageModelAnswers:
+    """Log-probabilities and continuations of a language model.
+
+    Args:
+        preset: pathlib.Path of the preset folder.
+        seed: int, of the continuations.
+    """
+
+    def __init__(self, preset, seed):
+        self._network = presets.load(causal_lm.GPT1CausalLM, preset)
+        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
+        self._length = self._network.backbone.max_sequence_length
+        self._seed = seed
+
+    def tokens(self, text):
+        """Return the tokens of a text, each with its log-probability.
+
+        Args:
+            text: str; truncated to the positions of the model.
+
+        Returns:
+            list of (str, float).
+        """
+        ids = self._tokenizer.encode(text)[: self._length]
+        if not ids:
+            return []
+        found = inspection.log_probabilities(
+            self._network, ids, before=self._tokenizer.opening_id
+        )
+        pieces = [self._tokenizer.piece(index) for index in ids]
+        return list(zip(pieces, found.tolist(), strict=True))
+
+    def continued(self, text, num_tokens, temperature):
+        """Yield the text and its continuation, one token longer each time.
+
+        Args:
+            text: str.
+            num_tokens: int.
+            temperature: float, above 0.
+        """
+        ids = self._tokenizer.encode(text) or [self._tokenizer.opening_id]
+        sampler = keras_hub.samplers.TopKSampler(
+            k=min(40, self._tokenizer.vocabulary_size),
+            temperature=temperature,
+            seed=self._seed,
+        )
+        keras.utils.set_random_seed(self._seed)
+        for token in generation.stream(
+            self._network, list(ids), sampler, num_tokens=num_tokens
+        ):
+            ids.append(token)
+            yield self._tokenizer.decode(ids)
+
+
 def _language_model_page(gradio, preset, seed):
     answers = LanguageModelAnswers(preset, seed)
     gradio.Markdown(f"## language model\n`{preset}`")
@@ -265,22 +260,22 @@ def _language_model_page(gradio, preset, seed):
         number = gradio.Slider(8, 256, 64, step=8, label="new tokens")
         temperature = gradio.Slider(0.1, 2.0, 0.8, label="temperature")
     with gradio.Row():
-        go_on = gradio.Button("go on with it", variant="primary")
-        read = gradio.Button("how likely is it?")
+        continue_it = gradio.Button("continue", variant="primary")
+        score = gradio.Button("show probabilities")
     written = gradio.Textbox(label="continuation", lines=6)
     summary = gradio.Markdown()
     tokens = gradio.HighlightedText(
         label="log-probability of each token, given those before it",
-        color_map={label: color for label, _, color in _SHARES},
+        color_map={label: color for label, _, color in _PROBABILITIES},
         show_legend=True,
     )
-    go_on.click(
+    continue_it.click(
         answers.continued,
         [text, number, temperature],
         written,
         api_name="continue",
     )
-    read.click(
+    score.click(
         lambda text: _colored(answers.tokens(text)),
         text,
         [summary, tokens],
@@ -288,17 +283,8 @@ def _language_model_page(gradio, preset, seed):
     )
 
 
-# Label of a share, the least share that has it, and its color.
-_SHARES = (
-    ("over 50 %", 0.5, "#1a9850"),
-    ("over 10 %", 0.1, "#91cf60"),
-    ("over 1 %", 0.01, "#fee08b"),
-    ("less", 0.0, "#d73027"),
-)
-
-
 def _colored(tokens):
-    """Return a sentence on the whole text, and each token with its value.
+    """Return a summary of a text, and its tokens as gradio highlights them.
 
     A token is (piece and log-probability, label of its probability).
     """
@@ -306,15 +292,16 @@ def _colored(tokens):
         return "no text", []
     total = sum(value for _, value in tokens)
     perplexity = math.exp(-total / len(tokens))
+    highlighted = []
+    for piece, value in tokens:
+        label = next(
+            label
+            for label, least, _ in _PROBABILITIES
+            if math.exp(value) >= least
+        )
+        highlighted.append((f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label))
     return (
-        f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity "
-        f"{perplexity:.1f} per token",
-        [
-            (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", _label(math.exp(value)))
-            for piece, value in tokens
-        ],
+        f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
+        f" {perplexity:.1f} per token",
+        highlighted,
     )
-
-
-def _label(share):
-    return next(label for label, least, _ in _SHARES if share >= least)

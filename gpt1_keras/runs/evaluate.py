@@ -1,4 +1,4 @@
-"""A fine-tuned model on a split of its task, row by row."""
+"""Evaluation of a fine-tuned model on a split, row by row."""
 
 import time
 
@@ -27,17 +27,19 @@ def evaluate(
     num_viewed: checks.Index,
     paper: checks.NotRecipe[dict],
 ):
-    """Score a split; write metrics, pictures and every prediction.
+    """Score a split; write metrics, plots and every prediction.
 
-    `predictions.tsv` has the worst errors first, `tokens.html` what the model
-    attends to in these, `plots/` the confusion or the scores. Without labels
-    there are no plots and no metrics, and the order is that of the file.
+    `predictions.tsv` lists the worst errors first, `tokens.html` shows the
+    model's attention in these, and `plots/` the confusion matrix or the
+    scores. Without labels there are no metrics and plots, and predictions are
+    in the order of the file.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
-        preset: path of a fine-tuning run.
-        build_task: function from its preprocessor to a `tasks.task.Task`.
+        preset: see `presets.find_best`.
+        build_task: function from the `GPT1TaskPreprocessor` of the preset to
+            a `tasks.task.Task`.
         data: `sources.BenchmarkFiles`.
         split: str: "train", "dev" or "test".
         scoring: `presets.Scoring`.
@@ -47,22 +49,44 @@ def evaluate(
     Returns:
         path of `result.json`.
     """
-    directory = presets.find_best(preset)
     started = time.monotonic()
-    model = presets.FineTuned(directory, scoring)
+    model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
     digest = examples_lib.sha256(examples.examples)
-    if _is_done(workdir, directory, digest, config_sha256):
-        return results.path(workdir)
+    path = results.path(workdir)
+    if (
+        path.exists()
+        and not presets.is_newer(model.directory, path)
+        and results.read(workdir).get("examples_sha256") == digest
+        and results.is_finished(workdir, config_sha256)
+    ):
+        return path
     logits = model.logits(examples)
-    has_labels = all(e.label is not None for e in examples.examples)
-    _write_predictions(workdir, examples, logits, has_labels)
-    if num_viewed and inspection.has_attention(model.network.backbone):
-        _view(workdir, model, examples, num_viewed)
+    space = task.label_space
+    labels = [None] * len(examples)
     metrics, majority = {}, {}
-    if has_labels:
-        metrics, majority = _measure(workdir, examples, logits)
+    if all(example.label is not None for example in examples.examples):
+        labels = [space.value(example) for example in examples.examples]
+        metrics, majority = examples.measure(logits), examples.majority()
+        _plot(workdir, examples.name, space, labels, logits, metrics)
+        logging.info(
+            "%s: %s",
+            examples.name,
+            ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
+        )
+    table = predictions_lib.write(
+        workdir / "predictions.tsv",
+        examples.examples,
+        labels,
+        space.predict(logits),
+        space.probabilities(logits),
+        names=space.output_names,
+    )
+    logging.info("predictions: %s", table)
+    if num_viewed and inspection.has_attention(model.network.backbone):
+        rows = predictions_lib.read(table)[:num_viewed]
+        _view(workdir, model, examples, rows)
     return results.write(
         workdir,
         run="evaluate",
@@ -81,52 +105,12 @@ def evaluate(
     )
 
 
-def _is_done(workdir, preset, digest, config_sha256):
-    """Whether this model was scored on these rows; mended ones are new."""
-    path = results.path(workdir)
-    return (
-        path.exists()
-        and not presets.is_newer(preset, path)
-        and results.read(workdir).get("examples_sha256") == digest
-        and results.is_finished(workdir, config_sha256)
-    )
-
-
-def _measure(workdir, examples, logits):
-    """Draw and return the metrics, and those of the best constant guess."""
-    metrics = examples.measure(logits)
-    _plot(workdir, examples, logits, metrics)
-    logging.info(
-        "%s: %s",
-        examples.name,
-        ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
-    )
-    return metrics, examples.majority()
-
-
-def _write_predictions(workdir, examples, logits, has_labels):
-    space = examples.task.label_space
-    labels = [None] * len(examples)
-    if has_labels:
-        labels = [space.value(example) for example in examples.examples]
-    predictions_lib.write(
-        workdir / "predictions.tsv",
-        examples.examples,
-        labels,
-        space.predict(logits),
-        space.probabilities(logits),
-        names=space.output_names,
-    )
-    logging.info("predictions: %s", workdir / "predictions.tsv")
-
-
-def _view(workdir, model, examples, num_viewed):
-    """Show what the answer attends to in the first rows of the table."""
+def _view(workdir, model, examples, rows):
+    """Show what the extract token attends to in rows of the table."""
     tokenizer = model.preprocessor.tokenizer.pipeline
-    rows = predictions_lib.read(workdir / "predictions.tsv")[:num_viewed]
     texts = []
     for row in rows:
-        # Of several choices the one that was taken.
+        # Of several choices, the predicted one.
         candidate = int(row["prediction"]) if row["choices"] else 0
         ids = examples.encoded.candidates(row["row"])[candidate]
         attention = inspection.attention(model.network.backbone, ids)
@@ -147,24 +131,22 @@ def _view(workdir, model, examples, num_viewed):
         title=f"What the model attends to: {examples.name}",
         legend=text_view.ATTENTION_LEGEND,
     )
-    logging.info("attention in the worst of them: %s", page)
+    logging.info("attention in the worst errors: %s", page)
 
 
-def _plot(workdir, examples, logits, metrics):
-    """Draw predicted against true; choices are named by their place."""
-    space = examples.task.label_space
-    truth = [space.value(example) for example in examples.examples]
+def _plot(workdir, name, space, labels, logits, metrics):
+    """Plot predictions against labels; choices are named by their index."""
     predictions = space.predict(logits)
-    name, value = next(iter(metrics.items()))
-    title = f"{examples.name}: {name} {value:.3f}"
+    metric, value = next(iter(metrics.items()))
+    title = f"{name}: {metric} {value:.3f}"
     plots = workdir / "plots"
     plots.mkdir(parents=True, exist_ok=True)
     if space.score_range:
-        confusion.scatter(truth, predictions, plots / "scores.png", title=title)
+        path = plots / "scores.png"
+        confusion.scatter(labels, predictions, path, title=title)
         return
     names = space.class_names or [
-        str(i) for i in range(int(np.max([truth, predictions])) + 1)
+        str(i) for i in range(int(np.max([labels, predictions])) + 1)
     ]
-    confusion.plot(
-        truth, predictions, names, plots / "confusion.png", title=title
-    )
+    path = plots / "confusion.png"
+    confusion.plot(labels, predictions, names, path, title=title)

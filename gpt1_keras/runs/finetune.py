@@ -26,85 +26,28 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
-# -----------------------------------------------------------------------------
-# One run for each of several seeds, and what they have in common.
-
-
-def run_each(workdir, config_sha256, seed, seeds, run):
-    """Call `run(directory, seed)` for each seed that is not finished.
-
-    Args:
-        workdir: pathlib.Path. A single seed runs in it; of several each runs
-            in its own `seed_N/`, and the aggregate is written above.
-        config_sha256: str.
-        seed: int, used where `seeds` is None.
-        seeds: tuple of different ints, or None.
-        run: function `(directory, seed)` that writes a `result.json`.
-
-    Returns:
-        path of the `result.json` in `workdir`.
-    """
-    if seeds is None:
-        return run(workdir, seed)
-    is_list = isinstance(seeds, list | tuple)
-    if not is_list or not seeds or len(set(seeds)) != len(seeds):
-        raise errors.InputError(
-            f"SEEDS is {seeds}: give different whole numbers, as in (1, 2, 3)"
-        )
-    found = []
-    for number in seeds:
-        directory = workdir / f"seed_{number}"
-        if not results.is_finished(directory, config_sha256):
-            logging.info("seed %s: %s", number, directory)
-            run(directory, number)
-        found.append(results.read(directory))
-    return _aggregate(workdir, found)
-
-
-def _aggregate(workdir, found):
-    """Write the median and range of several results."""
-    first = found[0]
-    values = {
-        name: [each["metrics"][name] for each in found]
-        for name in first["metrics"]
-    }
-    own = ("metrics", "train_metrics", "best_step", "seed", "seconds")
-    own += ("git_commit", "backend")
-    common = {key: first[key] for key in first if key not in own}
-    return results.write(
-        workdir,
-        **common,
-        metrics={name: statistics.median(v) for name, v in values.items()},
-        range={name: [min(v), max(v)] for name, v in values.items()},
-        seeds={str(each["seed"]): each["metrics"] for each in found},
-        seed=[each["seed"] for each in found],
-        seconds=sum(each["seconds"] for each in found),
-    )
-
-
-# -----------------------------------------------------------------------------
-# How labelled texts become training batches; gin chooses one.
+# Digests of the examples that a run started with.
+_EXAMPLES = "examples.json"
 
 
 def encoded_batches(train, **settings):
-    """All texts become ids before the first update, exactly."""
+    """Return batches of `scoring.Labelled` examples, encoded beforehand."""
     return example_batches.TrainingExamples(
         train.encoded, train.labels(), **settings
     )
 
 
 def raw_batches(train, **settings):
-    """Texts become ids in tf.data, while the model learns.
+    """Return batches of `scoring.Labelled` examples, encoded in tf.data.
 
     Raises:
-        InputError: the backend is not TensorFlow, whose graph the tokenizer
-            is.
+        InputError: the backend is not TensorFlow.
     """
     backend = keras.config.backend()
     if backend != "tensorflow":
         raise errors.InputError(
-            "gin/data/raw_examples.gin needs KERAS_BACKEND=tensorflow, not "
-            f"{backend}; the default encodes all texts beforehand"
+            "gin/data/raw_examples.gin needs KERAS_BACKEND=tensorflow, not"
+            f" {backend}; without this file, all texts are encoded beforehand"
         )
     from gpt1_keras.data import tf_raw_rows
 
@@ -118,39 +61,35 @@ def raw_batches(train, **settings):
     )
 
 
-# -----------------------------------------------------------------------------
-# How a task is learnt: the settings, and what they make of a backbone.
-
-
 @checks.value_object
 class FineTuning:
-    """How a task is learnt.
+    """Recipe of fine-tuning.
 
     Attributes:
-        batch_size: int. Examples per update.
+        batch_size: int. Examples per step.
         microbatch_size: int or None. Examples per forward pass on each
             replica; None: all.
         num_epochs: int. Passes over the training examples.
-        num_train_examples: int or None. So many of them, drawn at random;
-            None: all.
+        num_train_examples: int or None. Size of a random subset of the
+            training examples; None: all.
         sequence_length: int or None. Longest sequence in tokens; None: the
-            positions of the preset.
+            preset's number of positions.
         clip_norm: float. Largest norm of the gradient.
         lm_loss_weight: float. Lambda of equation 5.
         softmax_over: str, see `losses.LanguageModelLoss`.
-        softmax_chunk: int. Tokens whose logits exist at one time.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
         classifier_dropout: float. Rate before the head's linear layer.
         initializer_range: float. Standard deviation of the head's weights.
         bucket_lengths: ints. Lengths that batches are padded to.
-        pool_batches: int. Batches among which examples are put in order of
-            length; 1 is a plain random order.
-        evaluation_batch_size: int. Development examples per forward pass.
-        num_scored_train_examples: int. Training examples, drawn at random,
-            that are scored with the development examples to compare.
-        early_evaluation_steps: ints. Updates of the first epoch after which
-            the development examples are scored too.
+        pool_batches: int. Size of the length-bucketing pool in batches; 1 is
+            a plain random order.
+        evaluation_batch_size: int. Dev examples per forward pass.
+        num_scored_train_examples: int or None. Size of a random subset of the
+            training examples that is scored along with dev; None: all.
+        early_evaluation_steps: ints. Steps of the first epoch after which dev
+            is scored as well.
         dtype: str, Keras dtype policy.
-        batches: function of `training_batches`: how text becomes batches.
+        batches: `encoded_batches` or `raw_batches`.
     """
 
     batch_size: checks.Count
@@ -177,30 +116,26 @@ class FineTuning:
     batches: collections.abc.Callable
 
     def check(self, strategy):
-        """Complain of what cannot work, before anything heavy starts.
-
-        Args:
-            strategy: `strategy.Strategy` that it is learnt on.
-        """
+        """Refuse batch sizes that do not fit a `strategy.Strategy`."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
             "evaluation_batch_size", self.evaluation_batch_size
         )
 
     def evaluation_steps(self, steps_per_epoch):
-        """Return the set of updates after which is evaluated."""
+        """Return the set of steps after which dev is scored."""
         ends = {n * steps_per_epoch for n in range(1, self.num_epochs + 1)}
         return ends | {
             step for step in self.early_evaluation_steps if step < min(ends)
         }
 
     def max_sequence_length(self, num_positions):
-        """Return the longest sequence, given the positions of the preset."""
+        """Return the longest sequence, given the preset's positions."""
         length = self.sequence_length or num_positions
         if length > num_positions:
             raise errors.InputError(
-                f"`sequence_length` {length} is more than the preset's "
-                f"{num_positions} positions: lower it"
+                f"`sequence_length` {length} is more than the preset's"
+                f" {num_positions} positions: lower it"
             )
         return length
 
@@ -217,7 +152,7 @@ class FineTuning:
         )
 
     def training_batches(self, train, seed):
-        """Return the batches of `train`, a `scoring.Labelled`."""
+        """Return the batches of `scoring.Labelled` examples."""
         return self.batches(
             train,
             batch_size=self.batch_size,
@@ -226,55 +161,48 @@ class FineTuning:
             pool_batches=self.pool_batches,
         )
 
+    def build_network(self, task, backbone, tokenizer):
+        """Return the `GPT1TaskModel` of a task with its preprocessor."""
+        space = task.label_space
+        preprocessor = preprocessors.GPT1TaskPreprocessor(
+            tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
+            transform=task.transform.__name__,
+            sequence_length=self.max_sequence_length(
+                backbone.max_sequence_length
+            ),
+            task=task.name,
+            label_words=space.class_names,
+            score_range=space.score_range,
+            is_regression=type(space) is task_lib.Score,
+        )
+        head = task.build_head(
+            num_outputs=space.num_outputs,
+            dropout=self.classifier_dropout,
+            initializer_range=self.initializer_range,
+            dtype="float32",
+            name="head",
+        )
+        return task_model.GPT1TaskModel(
+            backbone, head, preprocessor=preprocessor
+        )
 
-def build_network(task, backbone, tokenizer, training):
-    """Return the `GPT1TaskModel` of a task, its preprocessor inside."""
-    space = task.label_space
-    preprocessor = preprocessors.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
-        transform=task.transform.__name__,
-        sequence_length=training.max_sequence_length(
-            backbone.max_sequence_length
-        ),
-        task=task.name,
-        label_words=space.class_names,
-        score_range=space.score_range,
-        is_regression=type(space) is task_lib.Score,
-    )
-    head = task.build_head(
-        num_outputs=space.num_outputs,
-        dropout=training.classifier_dropout,
-        initializer_range=training.initializer_range,
-        dtype="float32",
-        name="head",
-    )
-    return task_model.GPT1TaskModel(backbone, head, preprocessor=preprocessor)
-
-
-def build_learner(network, task, training):
-    """Return the `Learner` of a task, not compiled yet."""
-    loss = losses.TaskLoss(
-        task_loss=task.label_space.loss,
-        language_model_loss=losses.LanguageModelLoss(
-            chunk_size=training.softmax_chunk,
-            softmax_over=training.softmax_over,
-        ),
-        lm_weight=training.lm_loss_weight,
-    )
-    return learner_lib.Learner(
-        network,
-        loss=loss,
-        loss_names=loss.names,
-        clip_norm=training.clip_norm,
-        micro_batch_size=training.microbatch_size,
-    )
-
-
-# -----------------------------------------------------------------------------
-# Fine-tuning on one labelled task (paper, sections 3.2 and 4.2).
-
-# Digests of the examples a run began with.
-_EXAMPLES = "examples.json"
+    def build_learner(self, network, task):
+        """Return the `Learner` of a task, not yet compiled."""
+        loss = losses.TaskLoss(
+            task_loss=task.label_space.loss,
+            language_model_loss=losses.LanguageModelLoss(
+                chunk_size=self.softmax_chunk,
+                softmax_over=self.softmax_over,
+            ),
+            lm_weight=self.lm_loss_weight,
+        )
+        return learner_lib.Learner(
+            network,
+            loss=loss,
+            loss_names=loss.names,
+            clip_norm=self.clip_norm,
+            micro_batch_size=self.microbatch_size,
+        )
 
 
 def finetune(
@@ -292,27 +220,28 @@ def finetune(
     paper: checks.NotRecipe[dict],
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
-    """Fine-tune on `task`; keep the weights that are best on dev.
+    """Fine-tune on `task`, and save the weights that are best on dev.
 
-    Writes `preset/` (backbone, head, tokenizer, what the labels mean),
-    `metrics.jsonl`, `checkpoints/`, `examples.json` (digests of what is learnt
-    and scored: it does not go on with others) and `result.json`; of several
-    seeds each into its own `seed_N/`, and the median and range above them.
-    Of the user's own files also `dev.jsonl`, the examples scored.
+    Writes `preset/` (backbone, head, tokenizer, label space),
+    `metrics.jsonl`, `checkpoints/`, `examples.json` (digests of the training
+    and dev examples, which must not change before a run resumes) and
+    `result.json`. Several seeds each have a `seed_N/`, with the median and
+    range above them. Of the user's own rows, those held out are written to
+    `dev.jsonl`.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
         task: `tasks.task.Task`.
         data: `sources.BenchmarkFiles`.
-        pretrained: `presets.Pretrained`: where fine-tuning begins.
+        pretrained: `presets.Pretrained`, from which fine-tuning starts.
         build_optimizer: function of `num_steps`.
-        training: `finetune.FineTuning`.
+        training: `FineTuning`.
         intervals: `fit.Intervals`.
         devices: `strategy.Devices`.
-        seed: int. New weights, dropout and the order of the data.
+        seed: int. Of new weights, dropout and the order of the data.
         seeds: tuple of ints for several runs, or None for `seed` alone.
-        paper: dict from the task's name to the paper's metrics.
+        paper: dict from a task's name to the paper's metrics.
 
     Returns:
         path of `result.json`.
@@ -328,30 +257,69 @@ def finetune(
     workdir = strategy.workdir(workdir)
     fit.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
-    length = training.max_sequence_length(pretrained.num_positions())
-    train, scored = _labelled(task, data, training, tokenizer, length)
+    train, scored = _labelled(task, data, training, pretrained, tokenizer)
     digests = _digests(task, data)
 
     def run(directory, seed):
-        return _FineTuned(
-            directory,
-            seed,
-            train=train,
-            scored=scored,
-            digests=digests,
-            tokenizer=tokenizer,
-            pretrained=pretrained,
-            build_optimizer=build_optimizer,
-            training=training,
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(seed)
+        batches = training.training_batches(train, seed)
+        num_steps = batches.steps_per_epoch * training.num_epochs
+        with strategy.scope():
+            backbone = pretrained.backbone()
+            network = training.build_network(task, backbone, tokenizer)
+            learner = training.build_learner(network, task)
+            learner.compile(
+                build_optimizer(num_steps=num_steps),
+                jit_compile=devices.jit_compile,
+            )
+        _log_sizes(batches, scored["dev"], num_steps)
+        _check_or_write_examples(directory, digests, scored["dev"])
+        history = fit.fit(
+            learner,
+            batches,
+            workdir=directory,
+            num_steps=num_steps,
+            tokens_per_step=batches.tokens_per_step,
+            intervals=intervals,
+            periodic=[
+                (
+                    training.evaluation_steps(batches.steps_per_epoch),
+                    _evaluator(learner, network, scored, directory, num_steps),
+                )
+            ],
             strategy=strategy,
-            jit_compile=devices.jit_compile,
-        ).train(intervals, config_sha256, paper.get(task.name, {}))
+        )
+        history.close()
+        layers = pretrained.num_transferred_layers
+        return results.write(
+            directory,
+            run="finetune",
+            task=task.name,
+            split="dev",
+            **_metrics(history.path, scored["dev"]),
+            paper=paper.get(task.name, {}),
+            num_examples=len(scored["dev"]),
+            num_cut=scored["dev"].encoded.num_cut,
+            num_train_examples=batches.num_examples,
+            num_train_cut=batches.num_cut,
+            num_steps=num_steps,
+            backbone=type(backbone).__name__,
+            num_transferred_layers=(
+                backbone.num_layers if layers is None else layers
+            ),
+            lm_loss_weight=training.lm_loss_weight,
+            seed=seed,
+            config_sha256=config_sha256,
+            seconds=history.seconds,
+        )
 
     return run_each(workdir, config_sha256, seed, seeds, run)
 
 
-def _labelled(task, data, training, tokenizer, length):
-    """Return the rows to learn from, and dict of those that are scored."""
+def _labelled(task, data, training, pretrained, tokenizer):
+    """Return training examples, and dict of those that are scored."""
+    length = training.max_sequence_length(pretrained.num_positions())
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
         len(examples), training.num_train_examples, name="num_train_examples"
@@ -382,14 +350,27 @@ def _digests(task, data):
 
 
 def _check_unchanged(path, digests):
-    """Refuse other examples than those whose digests `path` holds."""
-    begun = results.read_json(path)
+    """Refuse examples other than those whose digests `path` holds."""
+    started = results.read_json(path)
     for split, digest in digests.items():
-        if begun.get(split) != digest:
+        if started.get(split) != digest:
             raise errors.InputError(
-                f"the {split} examples have changed since {path.parent} was "
-                "begun: put the old files back, or give another --workdir"
+                f"the {split} examples have changed since {path.parent} was"
+                " started: restore the old files, or give another --workdir"
             )
+
+
+def _check_or_write_examples(directory, digests, dev):
+    """Record the examples of a new run; refuse others when it resumes."""
+    path = directory / _EXAMPLES
+    if path.exists():
+        _check_unchanged(path, digests)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomic(path, json.dumps(digests, indent=2) + "\n")
+    if dev.task.is_own:
+        lines = map(_as_json, dev.examples)
+        files.write_atomic(directory / "dev.jsonl", "".join(lines))
 
 
 def _as_json(example):
@@ -402,131 +383,31 @@ def _as_json(example):
     return json.dumps(kept, ensure_ascii=False) + "\n"
 
 
-class _FineTuned:
-    """One model: one task and one seed."""
+def _evaluator(learner, network, scored, directory, num_steps):
+    """Return `function(step, history)` that scores and saves the best."""
 
-    def __init__(
-        self,
-        workdir,
-        seed,
-        *,
-        train,
-        scored,
-        digests,
-        tokenizer,
-        pretrained,
-        build_optimizer,
-        training,
-        strategy,
-        jit_compile,
-    ):
-        self._workdir = workdir
-        self._seed = seed
-        self._scored = scored
-        self._digests = digests
-        self._task = train.task
-        keras.utils.clear_session()
-        keras.utils.set_random_seed(seed)
-        self._training = training
-        self._strategy = strategy
-        self._batches = training.training_batches(train, seed)
-        self._num_steps = self._batches.steps_per_epoch * training.num_epochs
-        with strategy.scope():
-            backbone = pretrained.backbone()
-            self._network = build_network(
-                self._task, backbone, tokenizer, training
-            )
-            self._learner = build_learner(self._network, self._task, training)
-            self._learner.compile(
-                build_optimizer(num_steps=self._num_steps),
-                jit_compile=jit_compile,
-            )
-        self._num_transferred_layers = pretrained.num_transferred_layers
-        if self._num_transferred_layers is None:
-            self._num_transferred_layers = backbone.num_layers
-
-    def train(self, intervals, config_sha256, paper):
-        """Train to the end and write the result; return its path."""
-        due = self._training.evaluation_steps(self._batches.steps_per_epoch)
-        dev = self._scored["dev"]
-        _log_sizes(self._task, self._batches, dev, self._num_steps)
-        self._keep_examples()
-        history = fit.fit(
-            self._learner,
-            self._batches,
-            workdir=self._workdir,
-            num_steps=self._num_steps,
-            tokens_per_step=self._batches.tokens_per_step,
-            intervals=intervals,
-            periodic=[(due, self._evaluate)],
-            strategy=self._strategy,
-        )
-        history.close()
-        best = _best(history.path)
-        trained = _line(history.path, best["step"], "train_sample")
-        names = dev.majority()
-        return results.write(
-            self._workdir,
-            run="finetune",
-            task=self._task.name,
-            split="dev",
-            metrics={name: best[name] for name in names},
-            train_metrics={k: v for k, v in trained.items() if k in names},
-            majority=names,
-            paper=paper,
-            num_examples=len(dev),
-            num_cut=dev.encoded.num_cut,
-            num_train_examples=self._batches.num_examples,
-            num_train_cut=self._batches.num_cut,
-            num_steps=self._num_steps,
-            best_step=best["step"],
-            backbone=type(self._network.backbone).__name__,
-            num_transferred_layers=self._num_transferred_layers,
-            lm_loss_weight=self._training.lm_loss_weight,
-            seed=self._seed,
-            config_sha256=config_sha256,
-            seconds=history.seconds,
-        )
-
-    def _keep_examples(self):
-        """Note what is learnt and scored; go on with nothing else."""
-        path = self._workdir / _EXAMPLES
-        if path.exists():
-            _check_unchanged(path, self._digests)
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomic(path, json.dumps(self._digests, indent=2) + "\n")
-        if self._task.is_own:
-            lines = map(_as_json, self._scored["dev"].examples)
-            files.write_atomic(self._workdir / "dev.jsonl", "".join(lines))
-
-    def _evaluate(self, step, history):
-        """Score dev, record it, and keep the weights if they are best."""
-        best = _best(history.path)
-        for split, examples in self._scored.items():
-            metrics = examples.measure(examples.logits(self._learner))
+    def evaluate(step, history):
+        best = _best(results.read_metrics(history.path))
+        for split, examples in scored.items():
+            metrics = examples.measure(examples.logits(learner))
             history.write(step, split=split, **metrics)
             logging.info(
-                "%s after %d of %d updates: %s",
+                "%s after step %d of %d: %s",
                 examples.name,
                 step,
-                self._num_steps,
+                num_steps,
                 ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
             )
-            if split == "dev" and (
-                best is None
-                or self._task.main_metric(metrics) > best[next(iter(metrics))]
-            ):
-                presets.save(self._network, self._workdir / "preset")
+            main = next(iter(metrics))
+            if split == "dev" and (best is None or metrics[main] > best[main]):
+                presets.save(network, directory / "preset")
+
+    return evaluate
 
 
-def _best(path):
-    """Return the first line of the best dev metric in a `metrics.jsonl`."""
-    lines = [
-        line
-        for line in results.read_metrics(path)
-        if line.get("split") == "dev"
-    ]
+def _best(lines):
+    """Return the first line with the best dev metric, None without any."""
+    lines = [line for line in lines if line.get("split") == "dev"]
     if not lines:
         return None
     # step, split, then the paper's metric.
@@ -534,22 +415,89 @@ def _best(path):
     return max(lines, key=lambda line: line[name])
 
 
-def _line(path, step, split):
-    """Return the line of a step and split in a `metrics.jsonl`, or {}."""
-    for line in results.read_metrics(path):
-        if (line["step"], line.get("split")) == (step, split):
-            return line
-    return {}
+def _metrics(path, dev):
+    """Return what the result says of the best step in `metrics.jsonl`."""
+    lines = results.read_metrics(path)
+    best, majority = _best(lines), dev.majority()
+    trained = next(
+        (
+            line
+            for line in lines
+            if line["step"] == best["step"]
+            and line.get("split") == "train_sample"
+        ),
+        {},
+    )
+    return {
+        "metrics": {name: best[name] for name in majority},
+        "train_metrics": {k: v for k, v in trained.items() if k in majority},
+        "majority": majority,
+        "best_step": best["step"],
+    }
 
 
-def _log_sizes(task, batches, dev, num_steps):
+def _log_sizes(batches, dev, num_steps):
     logging.info(
-        "%s: %s training examples of %.0f tokens on average, %s dev examples, "
-        "%s updates of %d",
-        task.name,
+        "%s: %s training examples of %.0f tokens on average, %s dev examples,"
+        " %s steps of %d",
+        dev.task.name,
         f"{batches.num_examples:,}",
         batches.tokens_per_step / batches.batch_size,
         f"{len(dev):,}",
         f"{num_steps:,}",
         batches.batch_size,
+    )
+
+
+def run_each(workdir, config_sha256, seed, seeds, run):
+    """Call `run(directory, seed)` for each seed that is not finished.
+
+    Args:
+        workdir: pathlib.Path. A single seed runs in it; each of several runs
+            in its own `seed_N/`, and the aggregate is written to `workdir`.
+        config_sha256: str.
+        seed: int, used if `seeds` is None.
+        seeds: tuple of different ints, or None.
+        run: function `(directory, seed)` that writes a `result.json`.
+
+    Returns:
+        path of the `result.json` in `workdir`.
+    """
+    if seeds is None:
+        return run(workdir, seed)
+    is_list = isinstance(seeds, list | tuple)
+    if not is_list or not seeds or len(set(seeds)) != len(seeds):
+        raise errors.InputError(
+            f"`seeds` is {seeds}: give different whole numbers, as in (1, 2, 3)"
+        )
+    found = []
+    for number in seeds:
+        directory = workdir / f"seed_{number}"
+        if not results.is_finished(directory, config_sha256):
+            logging.info("seed %s: %s", number, directory)
+            run(directory, number)
+        found.append(results.read(directory))
+    return _aggregate(workdir, found)
+
+
+def _aggregate(workdir, found):
+    """Write the median and range of the results of several seeds."""
+    first = found[0]
+    values = {
+        name: [each["metrics"][name] for each in found]
+        for name in first["metrics"]
+    }
+    of_seed = {
+        *("metrics", "train_metrics", "best_step", "seed", "seconds"),
+        *("git_commit", "backend"),
+    }
+    common = {key: first[key] for key in first if key not in of_seed}
+    return results.write(
+        workdir,
+        **common,
+        metrics={name: statistics.median(v) for name, v in values.items()},
+        range={name: [min(v), max(v)] for name, v in values.items()},
+        seeds={str(each["seed"]): each["metrics"] for each in found},
+        seed=[each["seed"] for each in found],
+        seconds=sum(each["seconds"] for each in found),
     )

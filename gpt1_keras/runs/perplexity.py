@@ -1,6 +1,7 @@
-"""The perplexity of any text under any preset."""
+"""Perplexity of any text under any preset."""
 
 import time
+import typing
 
 from absl import logging
 
@@ -17,13 +18,6 @@ from gpt1_keras.runs import presets
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
-_RUN = {
-    "run": "perplexity",
-    "task": "language_model",
-    "paper": {},
-    "seed": None,
-}
-_SPLITS = ("all", "train", "held_out")
 _UNKNOWN_ID = 0  # of every vocabulary
 _MANY_UNKNOWN = 0.01
 
@@ -33,11 +27,13 @@ class Scoring:
     """How text is scored.
 
     Attributes:
-        num_tokens: int, scored from the beginnings of the files; None: all.
-        sequence_length: int, tokens of the window; None: all positions.
-        stride: int, tokens by which it moves.
-        batch_size: int, windows per forward pass.
-        softmax_chunk: int, tokens whose logits exist at one time.
+        num_tokens: int or None. Tokens to score, from the beginning of each
+            file; None: all.
+        sequence_length: int or None. Tokens of the sliding window; None: the
+            model's positions.
+        stride: int. Tokens by which the window moves.
+        batch_size: int. Windows per forward pass.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
     """
 
     num_tokens: checks.Count | None
@@ -51,38 +47,46 @@ def perplexity(
     *,
     preset: checks.Path | None,
     corpus: checks.Path | None,
-    split: str,
+    split: typing.Annotated[
+        str, checks.Dial(choices=("all", "train", "held_out"))
+    ],
     scoring,
     config_sha256,
     workdir=None,
 ):
     """Score text; with a workdir, write `result.json` there.
 
-    Every token but the first of each file counts once, given what stands
-    before it in file and window. The softmax is over the vocabulary.
+    Every token except the first of each file counts once, given the tokens
+    before it in file and window. The softmax covers the vocabulary only.
 
     Args:
-        preset: path of a preset, or None for the one shipped.
+        preset: see `presets.find`.
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all", and of prepared shards "train" or "held_out".
         scoring: `Scoring`.
         config_sha256: str, goes into the result.
-        workdir: pathlib.Path, or None to show the figures only.
+        workdir: pathlib.Path, or None to only log the figures.
 
     Returns:
-        dict, as `evaluation.perplexity`.
+        dict, as `held_out.score` returns.
 
     Raises:
         InputError: no such preset or text, or nothing in it to score.
     """
     started = time.monotonic()
     directory = presets.find(preset)
-    tokenizer = presets.load_tokenizer(directory)
-    texts = _texts(corpus, tokenizer, split)
+    texts = _texts(corpus, presets.load_tokenizer(directory), split)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory)
     window = _window(scoring.sequence_length, backbone, texts)
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(backbone),
+        scorer=_VocabularyLoss(
+            vocabulary_size=backbone.vocabulary_size,
+            chunk_size=scoring.softmax_chunk,
+        ),
+    )
     metrics = held_out.score(
-        _scorer(backbone, scoring.softmax_chunk),
+        learner,
         texts,
         sequence_length=window,
         stride=scoring.stride,
@@ -90,15 +94,30 @@ def perplexity(
         tokens=scoring.num_tokens,
         description="perplexity",
     )
+    logging.info(
+        "perplexity %.2f per token (%s), %.2f per word (%s)",
+        metrics["perplexity"],
+        f"{metrics['tokens']:,}",
+        metrics["word_perplexity"],
+        f"{metrics['words']:,}",
+    )
     unknown = _unknown_share(texts)
-    _report(metrics, unknown)
+    if unknown > _MANY_UNKNOWN:
+        logging.warning(
+            "%.1f %% of the tokens are unknown to the vocabulary; they are easy"
+            " to predict, so both perplexities are too low",
+            100 * unknown,
+        )
     if workdir is not None:
         results.write(
             workdir,
-            **_RUN,
+            run="perplexity",
+            task="language_model",
             split=split,
             metrics=metrics,
+            paper={},
             num_examples=metrics["tokens"],
+            seed=None,
             config_sha256=config_sha256,
             seconds=time.monotonic() - started,
             preset=str(directory),
@@ -109,41 +128,11 @@ def perplexity(
     return metrics
 
 
-def _report(metrics, unknown):
-    logging.info(
-        "perplexity %.2f per token (%s), %.2f per word (%s)",
-        metrics["perplexity"],
-        f"{metrics['tokens']:,}",
-        metrics["word_perplexity"],
-        f"{metrics['words']:,}",
-    )
-    if unknown > _MANY_UNKNOWN:
-        logging.warning(
-            "%.1f %% of the tokens are not in the vocabulary: easy to predict, "
-            "so both perplexities are too good",
-            100 * unknown,
-        )
-
-
-def _unknown_share(texts):
-    """Return the share of the tokens that stand for unknown text."""
-    unknown = sum(
-        int((texts.read(book, 0, length) == _UNKNOWN_ID).sum())
-        for book, length in enumerate(texts.lengths)
-    )
-    return unknown / int(texts.lengths.sum())
-
-
 def _texts(corpus, tokenizer, split):
-    """Return the `data.shards.Split` to score, prepared now if need be."""
-    if split not in _SPLITS:
-        raise errors.InputError(
-            f"SPLIT is {split!r}: give one of {', '.join(_SPLITS)}"
-        )
+    """Return the `data.shards.Split` to score; text is prepared if needed."""
     if corpus is None:
         raise errors.InputError(
-            "no CORPUS is given: add --set \"CORPUS = 'FILE_OR_FOLDER'\" with "
-            ".txt files"
+            "`corpus` is not given: give a .txt file or a folder of them"
         )
     shards, _ = corpus_lib.open_corpus(corpus, prepare.Recipe(tokenizer))
     if split == "all":
@@ -153,13 +142,13 @@ def _texts(corpus, tokenizer, split):
         texts = shards.split(split)
     if not len(texts.lengths):
         raise errors.InputError(
-            f"CORPUS {corpus} has no {split} files: give SPLIT 'all', or a "
-            "corpus that gin/prepare.gin has prepared"
+            f"`corpus`: {corpus} has no {split} files; set `split` to 'all',"
+            " or give a corpus prepared with gin/prepare.gin"
         )
     if texts.lengths.max() < 2:
         raise errors.InputError(
-            f"CORPUS {corpus} has no two tokens in a file, and the first has "
-            "nothing before it to be predicted from: give more text"
+            f"`corpus`: {corpus} has no file of two tokens, and the first has"
+            " nothing before it to be predicted from; give more text"
         )
     logging.info(
         "%s files, %s tokens",
@@ -170,20 +159,29 @@ def _texts(corpus, tokenizer, split):
 
 
 def _window(sequence_length, backbone, texts):
-    """Return the tokens of a window, no more than a file has."""
+    """Return the tokens of a window, at most those of the longest file."""
     positions = backbone.max_sequence_length
     if sequence_length is None:
         sequence_length = positions
-    if not 2 <= sequence_length <= positions:
+    if sequence_length > positions:
         raise errors.InputError(
-            f"SEQUENCE_LENGTH is {sequence_length}: give 2 to {positions}, "
-            "the model's positions"
+            f"`sequence_length` {sequence_length} is more than the model's"
+            f" {positions} positions: lower it"
         )
     return min(sequence_length, int(texts.lengths.max()))
 
 
-class _OverWords(losses.LanguageModelLoss):
-    """Scores by a softmax without the rows of special tokens."""
+def _unknown_share(texts):
+    """Return the share of tokens that stand for unknown text."""
+    unknown = sum(
+        int((texts.read(book, 0, length) == _UNKNOWN_ID).sum())
+        for book, length in enumerate(texts.lengths)
+    )
+    return unknown / int(texts.lengths.sum())
+
+
+class _VocabularyLoss(losses.LanguageModelLoss):
+    """Language-model loss whose softmax leaves out the special rows."""
 
     def __init__(self, *, vocabulary_size, chunk_size):
         super().__init__(chunk_size=chunk_size)
@@ -191,13 +189,3 @@ class _OverWords(losses.LanguageModelLoss):
 
     def table(self, outputs):
         return outputs["table"][: self.vocabulary_size]
-
-
-def _scorer(backbone, softmax_chunk):
-    return learner_lib.Learner(
-        task_model.GPT1TaskModel(backbone),
-        scorer=_OverWords(
-            vocabulary_size=backbone.vocabulary_size,
-            chunk_size=softmax_chunk,
-        ),
-    )

@@ -1,4 +1,4 @@
-"""The run `prepare`: `.txt` books to token shards."""
+"""Preparing a corpus: `.txt` books to token shards."""
 
 import time
 
@@ -8,11 +8,11 @@ from gpt1_keras import results
 
 
 def prepare(*, corpus, workdir, config_sha256):
-    """Makes `workdir` a prepared corpus, to be named by CORPUS.
+    """Fill `workdir` with a prepared corpus, to be given as `corpus` later.
 
-    In it appear `index.json`, `shard_*.bin` and `tokenizer/`. A run that was
-    killed goes on where it stopped; broken files are skipped, named in the
-    log and listed in the index.
+    Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
+    where it stopped. Unreadable files are skipped, logged and listed in the
+    index.
 
     Args:
         corpus: `sources.Corpus` of `.txt` books.

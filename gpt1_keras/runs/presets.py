@@ -1,4 +1,4 @@
-"""KerasHub presets in folders: found, read, and replaced as a whole."""
+"""Presets: finding, loading and saving them, and the models inside."""
 
 import dataclasses
 import errno
@@ -24,73 +24,75 @@ from gpt1_keras.models import transfer
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 
-# -----------------------------------------------------------------------------
-# KerasHub presets in folders: found, read, and replaced as a whole.
-
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
-_ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, what h5py adds
+_ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 
 
 def find(preset):
-    """Return the path of a local preset; None names the one shipped.
+    """Return the path of a preset folder.
+
+    Args:
+        preset: path of a finished run's workdir or of the `preset/` folder in
+            it; None for the language model shipped with the program. This is
+            what every run takes as `preset`.
 
     Raises:
-        InputError: there is no preset of this program.
+        InputError: there is no such preset.
     """
     if preset is None:
         places = (_PACKAGE.parent / _SHIPPED, _PACKAGE / _SHIPPED)
-        directory = next((p for p in places if p.exists()), places[0])
-        logging.info("no PRESET is given: using %s", directory)
-    else:
-        checks.check("preset", preset, checks.Path)
-        directory = pathlib.Path(preset)
-        if (directory / "preset" / "config.json").exists():
-            directory = directory / "preset"
-    if preset is None and not directory.exists():
-        raise errors.InputError(
-            f"no PRESET is given and {_SHIPPED} is not there: add --set "
-            "\"PRESET = 'out/mini'\", the workdir of a pretraining run"
-        )
+        directory = next((p for p in places if p.exists()), None)
+        if directory is None:
+            raise errors.InputError(
+                f"`preset` is not given and {_SHIPPED} does not exist: give"
+                " the workdir of a pretraining run"
+            )
+        logging.info("`preset` is not given: using %s", directory)
+        return directory
+    checks.check("preset", preset, checks.Path)
+    directory = pathlib.Path(preset)
+    if (directory / "preset" / "config.json").exists():
+        directory = directory / "preset"
     if not directory.exists():
         raise errors.InputError(
-            f"PRESET {directory} does not exist: give the workdir of a "
-            "finished run"
+            f"`preset`: {directory} does not exist; give the workdir of a"
+            " finished run"
         )
     if not (directory / "config.json").exists():
         raise errors.InputError(
-            f"PRESET {directory} has no config.json: give the preset/ folder "
-            "of a finished run"
+            f"`preset`: {directory} has no preset/ folder and no config.json;"
+            " give the workdir of a finished run or its preset/ folder"
         )
     return directory
 
 
-def find_best(workdir):
-    """Return the preset of a run; of several seeds the best on dev.
+def find_best(preset):
+    """Return the path of a preset folder; of several seeds the best on dev.
 
     Args:
-        workdir: path of a run's workdir, or of a preset.
+        preset: as `find` takes it, but not None.
     """
-    if workdir is None:
+    if preset is None:
         raise errors.InputError(
-            "no PRESET is given: name the workdir of a fine-tuning run"
+            "`preset` is not given: give the workdir of a fine-tuning run"
         )
-    checks.check("preset", workdir, checks.Path)
-    seeds = (results.read(workdir) or {}).get("seeds")
+    checks.check("preset", preset, checks.Path)
+    seeds = (results.read(preset) or {}).get("seeds")
     if not seeds:
-        return find(workdir)
+        return find(preset)
     best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
     logging.info(
-        "%s: of %d seeds the best on dev is %s", workdir, *(len(seeds), best)
+        "%s: the best of %d seeds on dev is %s", preset, len(seeds), best
     )
-    return find(pathlib.Path(workdir) / f"seed_{best}")
+    return find(pathlib.Path(preset) / f"seed_{best}")
 
 
 def load(cls, directory, *, dtype="float32"):
     """Return `cls.from_preset(directory)` under a dtype policy.
 
     Raises:
-        InputError: it is not such a preset, or damaged.
+        InputError: it is not a preset of that class, or damaged.
     """
     try:
         policy = keras.config.dtype_policy()
@@ -102,8 +104,8 @@ def load(cls, directory, *, dtype="float32"):
     except (ValueError, TypeError, KeyError, OSError) as error:
         reason = str(error).strip().split("\n")[0]
         raise errors.InputError(
-            f"PRESET {directory} cannot be read ({reason}): give the "
-            "workdir of a finished run, or make it again"
+            f"`preset`: {directory} cannot be read ({reason}); give the"
+            " workdir of a finished run, or run it again"
         ) from None
 
 
@@ -114,8 +116,8 @@ def backbone_config(directory):
         return json.loads(path.read_text(encoding="utf-8"))["config"]
     except (ValueError, KeyError, TypeError):
         raise errors.InputError(
-            f"PRESET {directory}: {path.name} is no backbone's; give the "
-            "preset/ folder of a finished run"
+            f"`preset`: {path} does not describe a backbone; give the preset/"
+            " folder of a finished run"
         ) from None
 
 
@@ -132,15 +134,15 @@ def load_tokenizer(directory):
     """Return the `text.tokenizer.Tokenizer` of a preset.
 
     Raises:
-        InputError: there is none, or it is not that of the network.
+        InputError: there is none, or it does not match the network.
     """
     tokenizer = load(tokenizer_lib.GPT1Tokenizer, directory).pipeline
-    num_words = backbone_config(directory).get("vocabulary_size")
-    if tokenizer.vocabulary_size != num_words:
+    expected = backbone_config(directory).get("vocabulary_size")
+    if tokenizer.vocabulary_size != expected:
         raise errors.InputError(
-            f"{directory}: its tokenizer has {tokenizer.vocabulary_size} "
-            f"words, its network {num_words}: give a preset whose files "
-            "belong together"
+            f"`preset`: {directory} has a tokenizer of"
+            f" {tokenizer.vocabulary_size} tokens and a network of {expected};"
+            " give a preset whose files belong together"
         )
     return tokenizer
 
@@ -154,18 +156,26 @@ def is_newer(directory, path):
 
 
 def save(model, directory):
-    """Write `model` as a preset, in place of what was there.
+    """Replace the preset in `directory` by that of `model`, as a whole.
 
-    Its weights are float32, and so it says, whatever it computed in.
+    Weights are float32, and so are the dtype policies in the files, whatever
+    dtype the model computed in.
 
     Raises:
-        OSError: it cannot be written, as on a full disk; what was there
-            stays, and nothing else.
+        OSError: it cannot be written, as on a full disk; `directory` is
+            unchanged.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
+    old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(temporary, ignore_errors=True)
-    _check_space(model, directory.parent)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # On a full disk h5py may crash.
+    needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
+    if shutil.disk_usage(directory.parent).free < needed:
+        raise OSError(
+            errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory.parent)
+        )
     try:
         model.save_to_preset(str(temporary))
         for path in temporary.glob("*.json"):
@@ -174,7 +184,6 @@ def save(model, directory):
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if directory.exists():
         directory.rename(old)
@@ -182,16 +191,8 @@ def save(model, directory):
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _check_space(model, parent):
-    """Raise OSError on a full disk: h5py may crash when it finds out."""
-    parent.mkdir(parents=True, exist_ok=True)
-    needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
-    if shutil.disk_usage(parent).free < needed:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(parent))
-
-
 def _as_float32(config):
-    """KerasHub cannot read presets that name a mixed policy."""
+    """Replace dtype policies: KerasHub cannot load a mixed one."""
     if isinstance(config, list):
         return [_as_float32(each) for each in config]
     if not isinstance(config, dict):
@@ -201,20 +202,15 @@ def _as_float32(config):
     return {name: _as_float32(each) for name, each in config.items()}
 
 
-# -----------------------------------------------------------------------------
-# The preset that fine-tuning, probing and generation begin with.
-
-
 @checks.value_object
 class Pretrained:
-    """A KerasHub preset of a backbone and its tokenizer.
+    """A preset from which fine-tuning starts.
 
     Attributes:
-        preset: path of the preset, as a pretraining run leaves it in
-            `preset/`, or None for the model that comes with the program.
+        preset: see `find`.
         num_transferred_layers: see `models.transfer`.
-        dropout: float. Rate of embedding, attention and residual dropout, in
-            place of the one in pretraining.
+        dropout: float. Rate of embedding, attention and residual dropout,
+            instead of that of pretraining.
     """
 
     preset: checks.Path | None
@@ -222,12 +218,12 @@ class Pretrained:
     dropout: checks.Rate
 
     def changed(self, **values):
-        """Return the same with other `values` of the arguments."""
+        """Return a copy with other attributes."""
         return dataclasses.replace(self, **values)
 
     @functools.cached_property
     def directory(self):
-        """The path of the preset; there is one."""
+        """The path of the preset folder."""
         return find(self.preset)
 
     def tokenizer(self):
@@ -235,13 +231,13 @@ class Pretrained:
         return load_tokenizer(self.directory)
 
     def num_positions(self):
-        """Return the longest sequence that the preset reads."""
+        """Return the preset's `max_sequence_length`."""
         return backbone_config(self.directory)["max_sequence_length"]
 
     def backbone(self):
-        """Return a new backbone with special rows and the weights asked for.
+        """Return a new backbone with special rows and transferred weights.
 
-        Built under the global dtype policy; what the preset does not give is
+        It has the global dtype policy; weights that are not transferred are
         drawn from the global seed.
         """
         source = load(backbone_lib.GPT1Backbone, self.directory)
@@ -250,23 +246,17 @@ class Pretrained:
             for name in source.get_config()
             if name.endswith("_dropout")
         }
-        backbone = transfer.transferred_backbone(
+        return transfer.transferred_backbone(
             source,
             num_transferred_layers=self.num_transferred_layers,
             num_special_tokens=3,
             **rates,
         )
-        del source
-        return backbone
-
-
-# -----------------------------------------------------------------------------
-# A fine-tuned model from its preset, to score examples with.
 
 
 @checks.value_object
 class Scoring:
-    """How examples are scored.
+    """How a fine-tuned model scores examples.
 
     Attributes:
         batch_size: int. Examples per forward pass.
@@ -282,56 +272,55 @@ class Scoring:
 
 
 class FineTuned:
-    """The network of a fine-tuning run and what it knows of its task.
+    """A fine-tuned model that scores examples.
 
     Args:
-        preset: path of the run's workdir or of its `preset/`.
+        preset: see `find_best`.
         scoring: `Scoring`.
 
     Attributes:
         network: the `GPT1TaskModel`.
-        preprocessor: its `GPT1TaskPreprocessor`: task, words, tokenizer.
-        directory: path of the preset.
+        preprocessor: its `GPT1TaskPreprocessor`: task, labels, tokenizer.
+        directory: path of the preset folder.
     """
 
     def __init__(self, preset, scoring):
         fit.set_dtype(scoring.dtype)
         self.directory = find_best(preset)
         self._scoring = scoring
-        network = load(
+        self.network = load(
             task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
         )
-        if network.head is None:
+        if self.network.head is None:
             raise errors.InputError(
-                f"PRESET {self.directory} has no head: it is pretrained, not "
-                "fine-tuned; give the workdir of a fine-tuning run"
+                f"`preset`: {self.directory} has no head, it is pretrained and"
+                " not fine-tuned; give the workdir of a fine-tuning run"
             )
-        self.network = network
-        self.preprocessor = network.preprocessor
-        self._learner = learner_lib.Learner(network)
+        self.preprocessor = self.network.preprocessor
+        self._learner = learner_lib.Learner(self.network)
 
     def labelled(self, task, examples, split):
-        """Return `scoring.Labelled` examples, labels known or not.
+        """Return `scoring.Labelled` examples, whether labelled or not.
 
         Raises:
             InputError: the model is of another kind of task.
         """
-        ours = self.preprocessor
-        was = _kind(ours.transform, ours.label_words, ours.score_range)
-        space = task.label_space
-        wanted = _kind(
+        ours, space = self.preprocessor, task.label_space
+        expected = _kind(ours.transform, ours.label_words, ours.score_range)
+        found = _kind(
             task.transform.__name__, space.class_names, space.score_range
         )
-        if was != wanted:
+        if found != expected:
             raise errors.InputError(
-                f"PRESET {self.directory} was fine-tuned on {ours.task} "
-                f"({was}), but {task.name} is {wanted}: give a model of it"
+                f"`preset`: {self.directory} was fine-tuned on {ours.task}"
+                f" ({expected}), but {task.name} is {found}; give a model of"
+                f" {task.name}"
             )
         return scoring_lib.Labelled(
             task,
             examples,
-            tokenizer=self.preprocessor.tokenizer.pipeline,
-            max_sequence_length=self.preprocessor.sequence_length,
+            tokenizer=ours.tokenizer.pipeline,
+            max_sequence_length=ours.sequence_length,
             batch_size=self._scoring.batch_size,
             bucket_lengths=self._scoring.bucket_lengths,
             name=f"{task.name} {split}",
@@ -347,9 +336,11 @@ class FineTuned:
             return np.asarray(examples.logits(self._learner, stop))
 
 
-def _kind(transform, words, score_range):
-    """Return in words what a model must have in common with its task."""
+def _kind(transform, class_names, score_range):
+    """Describe what a model and its task must have in common."""
     kind = transform.replace("_", " ")
     if score_range is not None:
         return f"{kind} with a score"
-    return f"{kind} with labels {', '.join(words)}" if words else kind
+    return (
+        f"{kind} with labels {', '.join(class_names)}" if class_names else kind
+    )

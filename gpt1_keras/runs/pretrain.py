@@ -20,27 +20,26 @@ from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
 _ADVICE = (
-    "--gin gin/model/mini.gin or --gin gin/model/tiny.gin as last file, or a "
-    "smaller NUM_STEPS"
+    "add --gin gin/model/mini.gin or --gin gin/model/tiny.gin as the last"
+    " file, or lower `num_steps`"
 )
-_EXTEND = 'for more updates give a larger NUM_STEPS and "EXTEND = True", or'
-_TASK = {"run": "pretrain", "task": "language_model", "split": "held_out"}
+_EXTEND = 'to train it longer, raise `num_steps` and set "EXTEND = True", or'
 
 
 @checks.value_object
 class Training:
-    """How much is trained, on what at a time.
+    """Batch sizes, duration and precision of pretraining.
 
     Attributes:
-        batch_size: int. Sequences per update.
+        batch_size: int. Sequences per step.
         microbatch_size: int or None. Sequences per forward pass on each
             replica; None: all.
         sequence_length: int. Tokens per sequence.
-        num_steps: int or None. Updates; None takes `num_epochs`.
+        num_steps: int or None. Duration; None: `num_epochs`.
         num_epochs: float. Passes over the training books.
         clip_norm: float. Largest norm of the gradient.
-        softmax_chunk: int. Tokens whose logits exist at one time.
-        seed: int. Weights, dropout and the order of the data.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+        seed: int. Of weights, dropout and the order of the data.
         dtype: str, Keras dtype policy.
     """
 
@@ -56,17 +55,17 @@ class Training:
 
     @property
     def tokens_per_step(self):
-        """Tokens that one update reads."""
+        """Number of tokens that one step reads."""
         return self.batch_size * self.sequence_length
 
     def begin(self, strategy):
-        """Check the sizes; set dtype and seed for all that is built now."""
+        """Check the batch sizes; set dtype policy and random seed."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         fit.set_dtype(self.dtype)
         keras.utils.set_random_seed(self.seed)
 
     def batches(self, shards):
-        """Return the training batches of a corpus that is open."""
+        """Return the training batches of an open corpus."""
         return shards.training_batches(
             batch_size=self.batch_size,
             sequence_length=self.sequence_length,
@@ -74,10 +73,63 @@ class Training:
         )
 
     def count_steps(self, num_windows):
-        """Return the number of updates, given the windows of an epoch."""
+        """Return the number of steps, given the windows of an epoch."""
         if self.num_steps is not None:
             return self.num_steps
         return max(1, round(self.num_epochs * num_windows / self.batch_size))
+
+    def build_learner(self, network, build_optimizer, num_steps, jit_compile):
+        """Return a compiled `Learner` of a backbone."""
+        if self.sequence_length > network.max_sequence_length:
+            raise errors.InputError(
+                f"`sequence_length` {self.sequence_length} is more than the"
+                f" model's {network.max_sequence_length} positions: lower it"
+            )
+        loss = losses.LanguageModelLoss(chunk_size=self.softmax_chunk)
+        learner = learner_lib.Learner(
+            task_model.GPT1TaskModel(network),
+            loss=loss,
+            scorer=loss,
+            clip_norm=self.clip_norm,
+            micro_batch_size=self.microbatch_size,
+        )
+        learner.compile(
+            build_optimizer(num_steps=num_steps), jit_compile=jit_compile
+        )
+        return learner
+
+
+@checks.value_object
+class Sampling:
+    """How sample texts are generated during pretraining.
+
+    Attributes:
+        prompt: str.
+        num_tokens: int, at most the model's positions count.
+        top_k: int.
+        temperature: float.
+    """
+
+    prompt: str
+    num_tokens: checks.Count
+    top_k: checks.Count
+    temperature: checks.Positive
+
+    def recorder(self, causal_lm, tokenizer, strategy):
+        """Return `function(step, history)` that samples and records a text."""
+        length = causal_lm.backbone.max_sequence_length
+        options = dataclasses.asdict(self)
+        options["num_tokens"] = min(self.num_tokens, length)
+
+        def record(step, history):
+            with strategy.single_device():
+                text = generation.sample_text(
+                    causal_lm, tokenizer, **options, seed=step
+                )
+            history.write(step, sample=text)
+            logging.info("sample after step %d: %s", step, text)
+
+        return record
 
 
 def pretrain(
@@ -92,20 +144,23 @@ def pretrain(
     sampling: checks.NotRecipe[object],
     intervals: checks.NotRecipe[object],
     paper: checks.NotRecipe[dict],
-    probing: checks.NotRecipe[object] = None,
+    zero_shot: checks.NotRecipe[object] = None,
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
     """Train a language model and return the path of its `result.json`.
 
     Args:
-        workdir: pathlib.Path. Where everything is written.
-        config_sha256, paper: for the result.
+        workdir: pathlib.Path of everything the run writes.
+        config_sha256: str, goes into the result.
         corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
-        build_backbone, build_optimizer: functions of `vocabulary_size` and of
-            `num_steps`.
-        training, evaluation: `Training`, `held_out.Evaluation`.
-        sampling, intervals: `Sampling`, `fit.Intervals`.
-        probing: `zero_shot.ZeroShotTasks`, zero-shot tasks on the way, or None.
+        build_backbone: function of `vocabulary_size`.
+        build_optimizer: function of `num_steps`.
+        training: `Training`.
+        evaluation: `held_out.Evaluation`.
+        sampling: `Sampling`.
+        intervals: `fit.Intervals`.
+        paper: dict of the paper's metrics.
+        zero_shot: `zero_shot.ZeroShotTasks` measured on the way, or None.
         devices: `strategy.Devices`.
     """
     if results.is_finished(workdir, config_sha256, _EXTEND):
@@ -114,32 +169,43 @@ def pretrain(
     training.begin(strategy)
     strategy.check_share("Evaluation.batch_size", evaluation.batch_size)
     workdir = strategy.workdir(workdir)
-    if probing is not None:
-        probing.read()
+    if zero_shot is not None:
+        zero_shot.read()
     shards, tokenizer = corpus.open()
-    train = training.batches(shards)
-    num_steps = training.count_steps(train.num_windows)
+    batches = training.batches(shards)
+    num_steps = training.count_steps(batches.num_windows)
     with strategy.scope():
         network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
-        learner = _build_learner(
-            network, build_optimizer, training, devices, num_steps
+        learner = training.build_learner(
+            network, build_optimizer, num_steps, devices.jit_compile
         )
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
         evaluation, shards, learner, training.sequence_length
     )
-    sample = sampling.recorder(causal_lm, tokenizer, strategy)
-    _log_sizes(network, shards, training, num_steps)
+    logging.info(
+        "%s parameters, vocabulary of %s, %s training tokens, %s steps of"
+        " %s x %s tokens",
+        f"{network.count_params():,}",
+        f"{network.vocabulary_size:,}",
+        f"{int(shards.split('train').lengths.sum()):,}",
+        f"{num_steps:,}",
+        training.batch_size,
+        training.sequence_length,
+    )
     periodic = [
         (intervals.evaluation_steps, held_out.record_until(num_steps)),
-        (intervals.sample_steps, sample),
+        (
+            intervals.sample_steps,
+            sampling.recorder(causal_lm, tokenizer, strategy),
+        ),
     ]
-    if probing is not None:
-        recorder = probing.recorder(network, tokenizer)
-        periodic.append((probing.steps(num_steps), recorder))
+    if zero_shot is not None:
+        recorder = zero_shot.recorder(network, tokenizer)
+        periodic.append((zero_shot.steps(num_steps), recorder))
     history = fit.fit(
         learner,
-        train,
+        batches,
         workdir=workdir,
         num_steps=num_steps,
         tokens_per_step=training.tokens_per_step,
@@ -148,19 +214,7 @@ def pretrain(
         strategy=strategy,
         advice=_ADVICE,
     )
-    return _finish(
-        workdir,
-        causal_lm,
-        history,
-        metrics=held_out.final(history, num_steps),
-        amounts=(network, training, num_steps),
-        paper=paper,
-        config_sha256=config_sha256,
-    )
-
-
-def _finish(workdir, causal_lm, history, *, metrics, amounts, **facts):
-    """Write preset, learning curve and result."""
+    metrics = held_out.final(history, num_steps)
     presets.save(causal_lm, workdir / "preset")
     curves.plot_perplexities(
         [(str(workdir), "-", results.read_metrics(history.path))],
@@ -168,86 +222,16 @@ def _finish(workdir, causal_lm, history, *, metrics, amounts, **facts):
     )
     return results.write(
         workdir,
-        **_TASK,
+        run="pretrain",
+        task="language_model",
+        split="held_out",
         metrics=metrics,
+        paper=paper,
+        num_examples=metrics.get("tokens", 0),
+        seed=training.seed,
+        config_sha256=config_sha256,
         seconds=history.seconds,
-        **_amounts(*amounts, metrics),
-        **facts,
+        num_steps=num_steps,
+        tokens_seen=num_steps * training.tokens_per_step,
+        parameters=network.count_params(),
     )
-
-
-def _amounts(network, training, num_steps, metrics):
-    """Return what the result says of how much was learnt and measured."""
-    return {
-        "num_examples": metrics.get("tokens", 0),
-        "seed": training.seed,
-        "num_steps": num_steps,
-        "tokens_seen": num_steps * training.tokens_per_step,
-        "parameters": network.count_params(),
-    }
-
-
-def _build_learner(network, build_optimizer, training, devices, num_steps):
-    if training.sequence_length > network.max_sequence_length:
-        raise errors.InputError(
-            f"`sequence_length` {training.sequence_length} is more than the "
-            f"model's {network.max_sequence_length} positions: lower it"
-        )
-    language_model = losses.LanguageModelLoss(chunk_size=training.softmax_chunk)
-    learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(network),
-        loss=language_model,
-        scorer=language_model,
-        clip_norm=training.clip_norm,
-        micro_batch_size=training.microbatch_size,
-    )
-    learner.compile(
-        build_optimizer(num_steps=num_steps), jit_compile=devices.jit_compile
-    )
-    return learner
-
-
-def _log_sizes(network, shards, training, num_steps):
-    logging.info(
-        "%s parameters, %s tokens of vocabulary, %s training tokens, %s "
-        "updates of %s x %s",
-        f"{network.count_params():,}",
-        f"{network.vocabulary_size:,}",
-        f"{int(shards.split('train').lengths.sum()):,}",
-        f"{num_steps:,}",
-        training.batch_size,
-        training.sequence_length,
-    )
-
-
-@checks.value_object
-class Sampling:
-    """How a paragraph is written now and then.
-
-    Attributes:
-        prompt: str.
-        num_tokens: int, cut to the model's positions.
-        top_k: int.
-        temperature: float.
-    """
-
-    prompt: str
-    num_tokens: checks.Count
-    top_k: checks.Count
-    temperature: checks.Positive
-
-    def recorder(self, causal_lm, tokenizer, strategy):
-        """Return `function(step, history)` that writes and records one."""
-        length = causal_lm.backbone.max_sequence_length
-        options = dataclasses.asdict(self)
-        options["num_tokens"] = min(self.num_tokens, length)
-
-        def record(step, history):
-            with strategy.single_device():
-                text = generation.sample_text(
-                    causal_lm, tokenizer, **options, seed=step
-                )
-            history.write(step, sample=text)
-            logging.info("sample after step %d: %s", step, text)
-
-        return record

@@ -1,4 +1,4 @@
-"""Where a run's labelled data come from."""
+"""Data sources of the runs: books with their tokenizer, benchmark files."""
 
 import dataclasses
 import functools
@@ -15,9 +15,6 @@ from gpt1_keras.data import split
 from gpt1_keras.sample_world import benchmarks
 from gpt1_keras.sample_world import corpus as sample_world
 from gpt1_keras.text import tokenizer as tokenizer_lib
-
-# -----------------------------------------------------------------------------
-# Where a run's text and vocabulary come from.
 
 
 @checks.value_object
@@ -39,7 +36,7 @@ class Corpus:
             name a line. They are held out instead of a share; names are
             paths below the corpus folder.
         sample_words: int. Words of the sample corpus.
-        sample_seed: int. Which sample world it tells of.
+        sample_seed: int. Of the sample world that it tells of.
     """
 
     corpus: checks.Path | None
@@ -63,12 +60,13 @@ class Corpus:
             )
         if self.merges is not None:
             raise errors.InputError(
-                f"MERGES {self.merges} is given without its VOCABULARY"
+                f"`merges` is {self.merges}, but `vocabulary` is not given:"
+                " give both files or none"
             )
         return None
 
     def open(self):
-        """Return (`Shards`, `Tokenizer`), prepared now if never before."""
+        """Return (`Shards`, `Tokenizer`); books are prepared on first use."""
         recipe = self._recipe()
         return corpus.open_corpus(self._folder(recipe), recipe)
 
@@ -78,7 +76,7 @@ class Corpus:
         return prepare.prepare([self._folder(recipe)], directory, recipe)
 
     def open_raw(self, pool_books):
-        """Return (`RawCorpus`, `Tokenizer`), the books as they are."""
+        """Return (`RawCorpus`, `Tokenizer`), the books as raw text."""
         # Imports TensorFlow, so only where its backend is in use.
         from gpt1_keras.data import tf_raw_text
 
@@ -99,16 +97,17 @@ class Corpus:
         )
 
     def _folder(self, recipe):
-        return self.corpus or self._sample(recipe.tokenizer)
-
-    def _sample(self, tokenizer):
-        version = sample_world.source_sha256()[:8]
-        name = f"sample_{self.sample_words}_{self.sample_seed}_{version}"
-        folder = corpus.cache_root() / name
-        own = "" if tokenizer else f" and a {self.tokenizer_type} trained on it"
+        if self.corpus:
+            return self.corpus
+        own = ""
+        if recipe.tokenizer is None:
+            own = f" and a {self.tokenizer_type} vocabulary trained on it"
+        folder = _sample_folder(
+            "sample", self.sample_words, self.sample_seed, sample_world
+        )
         logging.warning(
-            "no CORPUS is given: using the generated sample corpus %s%s; "
-            "--set \"CORPUS = 'FOLDER'\" takes your own .txt books",
+            "`corpus` is not given: using the generated sample corpus %s%s;"
+            " give a folder of .txt books to train on them",
             folder,
             own,
         )
@@ -120,10 +119,10 @@ class Corpus:
 
 @checks.value_object
 class RawText:
-    """Books that are tokenised while a model learns from them.
+    """Books that are tokenised in tf.data during training.
 
     Attributes:
-        corpus: `Corpus`, in whose place it stands.
+        corpus: `Corpus`.
         pool_books: int. Books whose windows are shuffled together.
     """
 
@@ -134,20 +133,15 @@ class RawText:
         """Return (`RawCorpus`, `Tokenizer`).
 
         Raises:
-            InputError: the backend is not TensorFlow, whose graph the
-                tokenizer is.
+            InputError: the backend is not TensorFlow.
         """
         backend = keras.config.backend()
         if backend != "tensorflow":
             raise errors.InputError(
-                "gin/data/raw_text.gin needs KERAS_BACKEND=tensorflow, not "
-                f"{backend}; the default reads prepared shards"
+                "gin/data/raw_text.gin needs KERAS_BACKEND=tensorflow, not"
+                f" {backend}; without this file, prepared shards are read"
             )
         return self.corpus.open_raw(self.pool_books)
-
-
-# -----------------------------------------------------------------------------
-# Where a run's labelled data come from.
 
 
 @checks.value_object
@@ -157,9 +151,9 @@ class BenchmarkFiles:
     Attributes:
         data_dir: path; None takes the generated sample benchmarks, written
             on first use.
-        sample_examples: int. Training examples of each sample benchmark;
-            development and test parts have a quarter of it.
-        sample_seed: int. Which sample world they are about.
+        sample_examples: int. Training examples of each sample benchmark; its
+            dev and test splits have a quarter of it.
+        sample_seed: int. Of the sample world that they are about.
     """
 
     data_dir: checks.Location[checks.Path | None]
@@ -176,9 +170,9 @@ class BenchmarkFiles:
         return self.data_dir is None
 
     def read(self, task, split):
-        """Return the examples of one split of a `Task`, not empty.
+        """Return the examples of a split of a task, at least one.
 
-        Those of the last task are kept, for several runs of it.
+        The examples of the last task are kept, for further runs of it.
         """
         key = (task.name, split)
         if key not in self._read:
@@ -193,18 +187,18 @@ class BenchmarkFiles:
 
     @functools.cached_property
     def folder(self):
-        """The folder of the files, made now if it is that of the sample."""
-        return self._sample() if self.is_sample else self.data_dir
-
-    def _sample(self):
-        version = benchmarks.source_sha256()[:8]
-        folder = corpus.cache_root() / (
-            f"sample_benchmarks_{self.sample_examples}_{self.sample_seed}_"
-            f"{version}"
+        """The folder of the files; sample files are written now."""
+        if not self.is_sample:
+            return self.data_dir
+        folder = _sample_folder(
+            "sample_benchmarks",
+            self.sample_examples,
+            self.sample_seed,
+            benchmarks,
         )
         logging.warning(
-            "no DATA_DIR is given: using the generated sample benchmarks %s; "
-            "--set \"DATA_DIR = 'FOLDER'\" takes the official files",
+            "`data_dir` is not given: using the generated sample benchmarks"
+            " %s; give the folder of the official files to use them",
             folder,
         )
         benchmarks.write_benchmarks(
@@ -215,3 +209,9 @@ class BenchmarkFiles:
             seed=self.sample_seed,
         )
         return folder
+
+
+def _sample_folder(name, size, seed, generator):
+    """Return a folder of the cache for what this version generates."""
+    version = generator.source_sha256()[:8]
+    return corpus.cache_root() / f"{name}_{size}_{seed}_{version}"

@@ -1,4 +1,4 @@
-"""Zero-shot tasks: answered by the language model alone (section 5)."""
+"""Zero-shot tasks of a pretrained language model (paper, section 5)."""
 
 import collections.abc
 import dataclasses
@@ -23,14 +23,14 @@ from gpt1_keras.training import losses
 
 @checks.value_object
 class Scoring:
-    """How zero-shot examples are scored; only `num_examples` affects scores.
+    """How examples are scored; only `num_examples` affects the metrics.
 
     Attributes:
-        batch_size: int. Examples per forward pass.
+        batch_size: int. Packed examples per forward pass.
         bucket_lengths: ints. Lengths that batches are padded to.
-        softmax_chunk: int. Tokens whose logits exist at one time.
-        num_examples: int or None. A fixed random subset of this size of each
-            split; None: all.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+        num_examples: int or None. Size of a random subset of each split,
+            always the same; None: all.
     """
 
     batch_size: checks.NotRecipe[checks.Count] = 16
@@ -44,18 +44,18 @@ class Scoring:
 
 @checks.value_object
 class ZeroShotTasks:
-    """Zero-shot tasks with their files, ready for any model.
+    """Zero-shot tasks and their files, to measure language models on.
 
     Attributes:
-        probes: list of `tasks.zero_shot.ZeroShotTask`.
+        tasks: list of `tasks.zero_shot.ZeroShotTask`.
         data: `sources.BenchmarkFiles`.
         split: str, or None for each task's own.
         scoring: `Scoring`.
         first_step: int. During pretraining, the tasks are measured after this
-            many steps, twice as many, four times ...
+            step, twice as many, four times as many and so on.
     """
 
-    probes: collections.abc.Sequence
+    tasks: collections.abc.Sequence
     data: sources.BenchmarkFiles
     scoring: Scoring
     split: checks.Split | None = None
@@ -69,7 +69,7 @@ class ZeroShotTasks:
         return self.split or task.split
 
     def examples(self, task, split):
-        """Return the examples of a split, read the first time."""
+        """Return the examples of a split; they are read once."""
         key = (task.name, split)
         if key not in self._examples:
             examples = self.data.read(task, split)
@@ -82,8 +82,8 @@ class ZeroShotTasks:
         return self._examples[key]
 
     def read(self):
-        """Read all files now, so that mistakes are found early."""
-        for task in self.probes:
+        """Read all files, so that mistakes in them are found early."""
+        for task in self.tasks:
             for split in self._splits(task):
                 self.examples(task, split)
 
@@ -91,8 +91,7 @@ class ZeroShotTasks:
         return [self.split_of(task), *(["train"] if task.needs_train else [])]
 
     def measurer(self, task, backbone, tokenizer):
-        """Return a function `(stop=None) -> metrics` of a model's state."""
-        splits = self._splits(task)
+        """Return `function(stop=None)` -> metrics with the current weights."""
         scorers = {
             split: _Scorer(
                 backbone,
@@ -100,22 +99,23 @@ class ZeroShotTasks:
                 self.scoring,
                 name=f"{task.name} {split}",
             )
-            for split in splits
+            for split in self._splits(task)
         }
 
         def measure(stop=None):
             scored = [
-                (self.examples(task, split), scorers[split](stop))
-                for split in splits
+                (self.examples(task, split), scorer(stop))
+                for split, scorer in scorers.items()
             ]
-            train = scored[1] if task.needs_train else None
+            # Where train is measured itself, it stands there once.
+            train = scored[-1] if task.needs_train else None
             return task.measure(*scored[0], train=train)
 
         return measure
 
     def _candidates(self, task, split, backbone, tokenizer):
-        """Return the candidates of a split; log how many are truncated."""
-        candidates = [
+        """Return the candidates of a split; warn if any are truncated."""
+        found = [
             task.candidates(
                 example,
                 tokenizer=tokenizer,
@@ -123,32 +123,32 @@ class ZeroShotTasks:
             )
             for example in self.examples(task, split)
         ]
-        num_cut = sum(each.num_cut > 0 for each in candidates)
+        num_cut = sum(each.num_cut > 0 for each in found)
         if num_cut:
             logging.warning(
-                "%s %s: the beginnings of %s of %s texts were truncated to %d "
-                "positions, by %s tokens in all",
-                *(task.name, split, f"{num_cut:,}", f"{len(candidates):,}"),
+                "%s %s: the beginnings of %s of %s texts were truncated to fit"
+                " into %d positions, %s tokens in all",
+                *(task.name, split, f"{num_cut:,}", f"{len(found):,}"),
                 backbone.max_sequence_length,
-                f"{sum(each.num_cut for each in candidates):,}",
+                f"{sum(each.num_cut for each in found):,}",
             )
-        return candidates
+        return found
 
     def steps(self, num_steps):
-        """Return the set of pretraining steps to measure after."""
+        """Return the set of steps after which pretraining is measured."""
         steps, step = {num_steps}, self.first_step
         while step < num_steps:
             steps.add(step)
             step *= 2
-        return steps if self.probes else set()
+        return steps if self.tasks else set()
 
     def recorder(self, backbone, tokenizer):
-        """Return `function(step, history)` that records all metrics."""
+        """Return `function(step, history)` that measures and records all."""
         measurers = {}
 
         def record(step, history):
             values = {}
-            for task in self.probes:
+            for task in self.tasks:
                 if task.name not in measurers:
                     measurers[task.name] = self.measurer(
                         task, backbone, tokenizer
@@ -157,11 +157,8 @@ class ZeroShotTasks:
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
                 main, value = next(iter(metrics.items()))
                 logging.info(
-                    "%s after %d steps, zero-shot: %s %.4f",
-                    task.name,
-                    step,
-                    main,
-                    value,
+                    "%s zero-shot after step %d: %s %.4f",
+                    *(task.name, step, main, value),
                 )
             history.write(step, split="probes", **values)
 
@@ -169,7 +166,7 @@ class ZeroShotTasks:
 
 
 class _Scorer:
-    """A language model's scores of candidates; the graph is built once."""
+    """A language model's scores of candidates; its graph is built once."""
 
     def __init__(self, backbone, candidates, scoring, *, name):
         self._packed = packing.PackedCandidates(
@@ -206,16 +203,16 @@ def zero_shot(
     workdir,
     config_sha256,
     preset: checks.Path | None,
-    probing,
+    tasks,
     dtype: checks.Dtype,
 ):
-    """Measure one zero-shot task on a pretrained model; write `result.json`.
+    """Measure a zero-shot task on a pretrained model; write `result.json`.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the result.
-        preset: path of a preset, or None for the one shipped.
-        probing: `ZeroShotTasks` with one task.
+        preset: see `presets.find`.
+        tasks: `ZeroShotTasks` with one task.
         dtype: str, Keras dtype policy.
 
     Returns:
@@ -228,13 +225,13 @@ def zero_shot(
             return found
     started = time.monotonic()
     fit.set_dtype(dtype)
-    (task,) = probing.probes
-    split = probing.split_of(task)
-    examples = probing.examples(task, split)
+    (task,) = tasks.tasks
+    split = tasks.split_of(task)
+    examples = tasks.examples(task, split)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     with fit.catch_signals() as stop:
-        metrics = probing.measurer(task, backbone, tokenizer)(stop)
+        metrics = tasks.measurer(task, backbone, tokenizer)(stop)
     logging.info(
         "%s %s, zero-shot: %s",
         task.name,

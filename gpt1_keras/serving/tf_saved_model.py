@@ -1,4 +1,4 @@
-"""A SavedModel as TensorFlow Serving wants it: versions, assets, warm-up."""
+"""SavedModels in TensorFlow Serving's layout: versions, assets, warm-up."""
 
 import contextlib
 import pathlib
@@ -12,13 +12,13 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
-_NAME = "gpt1_keras"  # TensorFlow Serving puts its own in
+_NAME = "gpt1_keras"  # TensorFlow Serving replaces it
 
 
 def next_version(folder):
-    """Return the path of the version after the last in `folder`.
+    """Return the path of the next version in `folder`.
 
-    TensorFlow Serving takes the folder with the largest number.
+    TensorFlow Serving serves the largest number.
     """
     folder = pathlib.Path(folder)
     found = [
@@ -28,17 +28,18 @@ def next_version(folder):
 
 
 def write(server, directory, *, labels, requests):
-    """Write `server` with labels and warm-up requests into `directory`.
+    """Write `server` with labels and warm-up requests to `directory`.
 
-    The default signature is also there as `serve`, a function of a dict.
+    The default signature is also callable as `serve`, a function of a dict,
+    which `keras.layers.TFSMLayer` needs.
 
     Args:
         server: tf.Module with `signatures()`.
         directory: pathlib.Path.
-        labels: list of str by class, goes to `assets/labels.txt`; may be
+        labels: list of str by class, written to `assets/labels.txt`; may be
             empty.
-        requests: list of dicts from an input's name to strings, each of which
-            is answered when the model is loaded, before the first user asks.
+        requests: list of dicts from an input's name to strings, answered
+            while the model loads, before its first user asks.
     """
     with tempfile.TemporaryDirectory() as folder:
         if labels:
@@ -47,7 +48,12 @@ def write(server, directory, *, labels, requests):
             server.labels = tf.saved_model.Asset(str(path))
         with _quiet():
             signatures = server.signatures()
-            server.serve = _of_a_dictionary(signatures["serving_default"])
+            default = signatures["serving_default"]
+            specs = tf.nest.flatten(default.structured_input_signature)
+            server.serve = tf.function(
+                lambda inputs: default(**inputs),
+                input_signature=[{s.name: s for s in specs if s is not None}],
+            )
             tf.saved_model.save(server, str(directory), signatures=signatures)
     extra = directory / EXTRA
     extra.mkdir()
@@ -61,22 +67,9 @@ def write(server, directory, *, labels, requests):
             writer.write(log.SerializeToString())
 
 
-def _of_a_dictionary(signature):
-    """Return a function of all inputs in one, as keras.layers.TFSMLayer asks.
-
-    Args:
-        signature: concrete function of named inputs.
-    """
-    specs = tf.nest.flatten(signature.structured_input_signature)
-    return tf.function(
-        lambda inputs: signature(**inputs),
-        input_signature=[{s.name: s for s in specs if s is not None}],
-    )
-
-
 @contextlib.contextmanager
 def _quiet():
-    """Leave out what TensorFlow says of names while it saves."""
+    """Suppress TensorFlow's warnings about names while it saves."""
     loggers = [logging.get_absl_logger(), tf.get_logger()]
     levels = [logger.level for logger in loggers]
     try:
@@ -89,7 +82,7 @@ def _quiet():
 
 
 def predict_request(inputs, *, name=_NAME, signature="serving_default"):
-    """Return the protocol buffer of a request, for gRPC and warm-up.
+    """Return a request as a protocol buffer, for gRPC and warm-up.
 
     Args:
         inputs: dict from an input's name to nested lists of str or numbers.
@@ -105,11 +98,7 @@ def predict_request(inputs, *, name=_NAME, signature="serving_default"):
 
 
 def publish(directory, folder):
-    """Move a finished SavedModel to the next version of `folder`.
-
-    Returns:
-        its path.
-    """
+    """Move a SavedModel to the next version in `folder`; return its path."""
     target = next_version(folder)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(directory, target)

@@ -1,4 +1,7 @@
-"""What a language model answers in TensorFlow Serving."""
+"""What fine-tuned and language models answer in TensorFlow Serving.
+
+Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
+"""
 
 import keras
 import tensorflow as tf
@@ -7,157 +10,24 @@ from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 from gpt1_keras.tasks import task as task_lib
 
-# -----------------------------------------------------------------------------
-# Ids that users send, checked before a network looks them up.
-
-
-def check_ids(token_ids, network):
-    """Refuse ids and lengths that a network has no rows for.
-
-    Some devices answer such ids with zeros, and negative ones count from the
-    end: nobody would notice.
-
-    Args:
-        token_ids: int32 `[..., T]`.
-        network: a Keras model with a `backbone`.
-
-    Returns:
-        `token_ids`; whoever uses them raises `InvalidArgumentError`.
-    """
-    backbone = network.backbone
-    num_ids = backbone.vocabulary_size + backbone.num_special_tokens
-    longest = backbone.max_sequence_length
-    checks = [
-        tf.debugging.assert_non_negative(
-            token_ids, f"token_ids must be 0 to {num_ids - 1}"
-        ),
-        tf.debugging.assert_less(
-            token_ids, num_ids, f"token_ids must be 0 to {num_ids - 1}"
-        ),
-        tf.debugging.assert_less_equal(
-            tf.shape(token_ids)[-1],
-            longest,
-            f"token_ids must have at most {longest} positions",
-        ),
-    ]
-    with tf.control_dependencies([check for check in checks if check]):
-        return tf.identity(token_ids)
-
-
-def check_positions(extract_position, token_ids):
-    """Refuse positions outside the sequences.
-
-    Args:
-        extract_position: int32 `[B, C]`.
-        token_ids: int32 `[B, C, T]`.
-
-    Returns:
-        `extract_position`, as `check_ids` does.
-    """
-    shape = tf.shape(token_ids)
-    checks = [
-        tf.debugging.assert_equal(
-            tf.shape(extract_position),
-            shape[:-1],
-            "extract_position must be [B, C] for token_ids [B, C, T]",
-        ),
-        tf.debugging.assert_non_negative(
-            extract_position, "extract_position must not be negative"
-        ),
-        tf.debugging.assert_less(
-            extract_position,
-            shape[-1],
-            "extract_position must be less than T of token_ids [B, C, T]",
-        ),
-    ]
-    with tf.control_dependencies([check for check in checks if check]):
-        return tf.identity(extract_position)
-
-
-# -----------------------------------------------------------------------------
-# A network with its weights, as TensorFlow alone can run it.
-
-
-class FrozenNetwork(tf.Module):
-    """A Keras network whose weights are kept in a dtype of choice.
-
-    Args:
-        network: a Keras model, built.
-        dtype: str, "float32" or "float16": how the weights are stored. They
-            are computed with in the network's own dtype.
-
-    Call arguments:
-        inputs: as the network takes them.
-
-    Returns:
-        what the network returns, without dropout.
-    """
-
-    def __init__(self, network, dtype="float32"):
-        super().__init__()
-        self._network = _Untracked(network)
-        self._weights = [
-            [tf.Variable(_stored(value, dtype)) for value in values]
-            for values in (
-                network.trainable_variables,
-                network.non_trainable_variables,
-            )
-        ]
-
-    def __call__(self, inputs):
-        network = self._network.value
-        trainable, others = (
-            [
-                tf.cast(stored, variable.dtype)
-                for stored, variable in zip(values, variables, strict=True)
-            ]
-            for values, variables in zip(
-                self._weights,
-                (network.trainable_variables, network.non_trainable_variables),
-                strict=True,
-            )
-        )
-        outputs, _ = network.stateless_call(
-            trainable, others, inputs, training=False
-        )
-        return outputs
-
-
-class _Untracked:
-    """Keeps a SavedModel from taking the Keras object in."""
-
-    def __init__(self, value):
-        self.value = value
-
-
-def _stored(variable, dtype):
-    value = tf.convert_to_tensor(variable.value)
-    return tf.cast(value, dtype) if value.dtype.is_floating else value
-
-
-# -----------------------------------------------------------------------------
-# What a fine-tuned model answers in TensorFlow Serving.
-
 
 class TaskServer(tf.Module):
-    """A fine-tuned network with its tokenizer, to be saved as SavedModel.
-
-    Letters: `B` batch, `C` candidates, `T` positions, `Y` logits.
+    """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
 
     Args:
         network: `GPT1TaskModel` with a head.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
-        dtype: str, dtype the weights are stored in.
+        dtype: str, dtype in which the weights are stored.
 
     Signatures:
-        serving_default: strings `text` `[B]`, for tasks of two texts
-            `text_pair` `[B]`, for choices `choices` `[B, C]` too ->
-            `probabilities` float32 `[B, Y]`, `label` `[B]` (the word of the
-            class, the index of the choice), or for scores `score` float32
-            `[B]`; and `is_cut` bool `[B]`, whether a text was too long.
+        serving_default: strings `text` `[B]`, for tasks of two texts also
+            `text_pair` `[B]`, for choices also `choices` `[B, C]` ->
+            `probabilities` float32 `[B, Y]` and `label` `[B]` (class name or
+            index of the choice), or for scores `score` float32 `[B]`; and
+            `is_cut` bool `[B]`, whether a text was truncated.
         tokens: `token_ids` int32 `[B, C, T]`, `extract_position` int32
-            `[B, C]` -> `logits` float32 `[B, Y]`. Ids and positions that
-            there are not are an `InvalidArgumentError`.
+            `[B, C]` -> `logits` float32 `[B, Y]`. Out-of-range ids and
+            positions raise `InvalidArgumentError`.
     """
 
     def __init__(self, network, tokenizer, dtype="float32"):
@@ -185,19 +55,18 @@ class TaskServer(tf.Module):
             )
             for name in self.texts
         }
-        ids = {
-            "token_ids": tf.TensorSpec(
-                [None, None, None], tf.int32, name="token_ids"
-            ),
-            "extract_position": tf.TensorSpec(
-                [None, None], tf.int32, name="extract_position"
-            ),
-        }
         return {
             "serving_default": tf.function(self.answer).get_concrete_function(
                 **strings
             ),
-            "tokens": tf.function(self.tokens).get_concrete_function(**ids),
+            "tokens": tf.function(self.tokens).get_concrete_function(
+                token_ids=tf.TensorSpec(
+                    [None, None, None], tf.int32, name="token_ids"
+                ),
+                extract_position=tf.TensorSpec(
+                    [None, None], tf.int32, name="extract_position"
+                ),
+            ),
         }
 
     def answer(self, text, text_pair=None, choices=None):
@@ -206,7 +75,17 @@ class TaskServer(tf.Module):
         logits = self.tokens(candidates.token_ids, candidates.extract_position)[
             "logits"
         ]
-        return self._meaning(logits) | {"is_cut": candidates.is_cut}
+        logits = tf.cast(logits, tf.float32)
+        space = self._label_space
+        prediction = space.predict(logits, keras.ops)
+        if space.class_names:
+            prediction = tf.gather(tf.constant(space.class_names), prediction)
+        name = "label" if space.score_range is None else "score"
+        answers = {name: prediction, "is_cut": candidates.is_cut}
+        probabilities = space.probabilities(logits, keras.ops)
+        if probabilities is not None:
+            answers["probabilities"] = probabilities
+        return answers
 
     def tokens(self, token_ids, extract_position):
         """`tokens`."""
@@ -248,46 +127,27 @@ class TaskServer(tf.Module):
         )
 
     def _encode(self, texts):
-        # One more than fits says that something was cut.
+        # One more token than fits shows that a text was truncated.
         return self._tokenizer(texts, limit=self._max_sequence_length + 1)
-
-    def _meaning(self, logits):
-        space = self._label_space
-        logits = tf.cast(logits, tf.float32)
-        prediction = space.predict(logits, keras.ops)
-        name = "label" if space.score_range is None else "score"
-        if space.class_names:
-            prediction = tf.gather(tf.constant(space.class_names), prediction)
-        probabilities = space.probabilities(logits, keras.ops)
-        if probabilities is None:
-            return {name: prediction}
-        return {name: prediction, "probabilities": probabilities}
-
-
-# -----------------------------------------------------------------------------
-# What a language model answers in TensorFlow Serving.
 
 
 class LanguageModelServer(tf.Module):
-    """A language model with its tokenizer, to be saved as SavedModel.
-
-    Letters: `B` batch, `T` positions, `V` words of the vocabulary.
+    """A language model with its tokenizer, to be saved as a SavedModel.
 
     Args:
         network: `GPT1CausalLM`.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
-        opening_id: int. What stands before the first token of a text.
+        opening_id: int. Id that precedes the first token of a text.
         max_sequence_length: int.
-        dtype: str, dtype the weights are stored in.
+        dtype: str, dtype in which the weights are stored.
 
     Signatures:
         score: string `text` `[B]` -> `log_probability` float32 `[B]` (natural
             logarithm, summed over the tokens), `num_tokens` int32 `[B]` and
-            `is_cut` bool `[B]`, whether the end of the text was left out.
-            Also the default.
+            `is_cut` bool `[B]`, whether the text was truncated. Also the
+            default.
         tokens: `token_ids` int32 `[B, T]` -> `logits` float32 `[B, T, V]`.
-            Ids and positions that there are not are an
-            `InvalidArgumentError`.
+            Out-of-range ids and positions raise `InvalidArgumentError`.
     """
 
     texts = ("text",)
@@ -321,13 +181,13 @@ class LanguageModelServer(tf.Module):
     def answer(self, text):
         """`score`."""
         ids, lengths, is_cut = self.ids(text)
-        # [B, T - 1] are read, each predicts the next one.
+        # [B, T - 1]: each token predicts the next one.
         logits = self.tokens(ids[:, :-1])["logits"]
         losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
             ids[:, 1:], tf.cast(logits, tf.float32)
         )
-        is_there = tf.sequence_mask(lengths, tf.shape(losses)[1])
-        log_probability = -tf.reduce_sum(tf.where(is_there, losses, 0.0), 1)
+        is_token = tf.sequence_mask(lengths, tf.shape(losses)[1])
+        log_probability = -tf.reduce_sum(tf.where(is_token, losses, 0.0), 1)
         return {
             "log_probability": log_probability,
             "num_tokens": lengths,
@@ -337,16 +197,14 @@ class LanguageModelServer(tf.Module):
     def tokens(self, token_ids):
         """`tokens`."""
         token_ids = self._check_ids(token_ids)
-        found = self._network(
-            {
-                "token_ids": token_ids,
-                "padding_mask": tf.ones_like(token_ids),
-            }
-        )
-        return {"logits": found}
+        inputs = {
+            "token_ids": token_ids,
+            "padding_mask": tf.ones_like(token_ids),
+        }
+        return {"logits": self._network(inputs)}
 
     def ids(self, text):
-        """Return ids `[B, T]` after the opening, lengths, what is cut."""
+        """Return padded ids `[B, T]` with the opening, lengths, `is_cut`."""
         limit = self._max_sequence_length
         ids = self._tokenizer(text, limit=limit + 1)
         is_cut = ids.row_lengths() > limit
@@ -354,3 +212,120 @@ class LanguageModelServer(tf.Module):
         opening = tf.fill([ids.nrows(), 1], self._opening_id)
         padded = tf.concat([opening, ids], axis=1).to_tensor(0)
         return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
+
+
+class FrozenNetwork(tf.Module):
+    """A Keras network with its weights, run by TensorFlow alone.
+
+    Args:
+        network: a built Keras model.
+        dtype: str, "float32" or "float16", in which the weights are stored.
+            The network computes in its own dtype.
+
+    Call arguments:
+        inputs: as the network takes them.
+
+    Returns:
+        what the network returns, without dropout.
+    """
+
+    def __init__(self, network, dtype="float32"):
+        super().__init__()
+        # In a function, so that the SavedModel does not include Keras objects.
+        self._keras = lambda: network
+        self._weights = [
+            [tf.Variable(_stored(value, dtype)) for value in values]
+            for values in _variables(network)
+        ]
+
+    def __call__(self, inputs):
+        network = self._keras()
+        trainable, others = (
+            [
+                tf.cast(stored, variable.dtype)
+                for stored, variable in zip(values, variables, strict=True)
+            ]
+            for values, variables in zip(
+                self._weights, _variables(network), strict=True
+            )
+        )
+        outputs, _ = network.stateless_call(
+            trainable, others, inputs, training=False
+        )
+        return outputs
+
+
+def _variables(network):
+    return network.trainable_variables, network.non_trainable_variables
+
+
+def _stored(variable, dtype):
+    value = tf.convert_to_tensor(variable.value)
+    return tf.cast(value, dtype) if value.dtype.is_floating else value
+
+
+def check_ids(token_ids, network):
+    """Refuse ids and lengths that a network has no embeddings for.
+
+    Some devices embed such ids as zeros, and negative ones count from the
+    end: the answer would be wrong without notice.
+
+    Args:
+        token_ids: int32 `[..., T]`.
+        network: a Keras model with a `backbone`.
+
+    Returns:
+        `token_ids`; using them raises `InvalidArgumentError`.
+    """
+    backbone = network.backbone
+    num_ids = backbone.vocabulary_size + backbone.num_special_tokens
+    longest = backbone.max_sequence_length
+    return _checked(
+        token_ids,
+        tf.debugging.assert_non_negative(
+            token_ids, f"token_ids must be 0 to {num_ids - 1}"
+        ),
+        tf.debugging.assert_less(
+            token_ids, num_ids, f"token_ids must be 0 to {num_ids - 1}"
+        ),
+        tf.debugging.assert_less_equal(
+            tf.shape(token_ids)[-1],
+            longest,
+            f"token_ids must have at most {longest} positions",
+        ),
+    )
+
+
+def check_positions(extract_position, token_ids):
+    """Refuse positions outside the sequences.
+
+    Args:
+        extract_position: int32 `[B, C]`.
+        token_ids: int32 `[B, C, T]`.
+
+    Returns:
+        `extract_position`; using it raises `InvalidArgumentError`.
+    """
+    shape = tf.shape(token_ids)
+    return _checked(
+        extract_position,
+        tf.debugging.assert_equal(
+            tf.shape(extract_position),
+            shape[:-1],
+            "extract_position must be [B, C] for token_ids [B, C, T]",
+        ),
+        tf.debugging.assert_non_negative(
+            extract_position, "extract_position must not be negative"
+        ),
+        tf.debugging.assert_less(
+            extract_position,
+            shape[-1],
+            "extract_position must be less than T of token_ids [B, C, T]",
+        ),
+    )
+
+
+def _checked(tensor, *assertions):
+    # Outside a graph they have already raised, and are None.
+    with tf.control_dependencies([each for each in assertions if each]):
+        return tf.identity(tensor)

@@ -11,7 +11,6 @@ import sys
 
 import numpy as np
 
-from gpt1_keras.data.readers import glue
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -21,38 +20,30 @@ from gpt1_keras.tasks import zero_shot as zero_shot_lib
 NAMES = ("log_probability", "num_tokens")
 
 
-class Recorder(zero_shot_lib.Acceptability):
-    """Keeps the scores that it measures."""
-
-    def measure(self, examples, scores, train=None):
-        """See `Acceptability`."""
-        self.scores = {"dev": scores, "train": train[1]}
-        return super().measure(examples, scores, train)
-
-
 def use(preset, data):
     """Return dict of metrics and scores."""
-    recorder = Recorder("cola", glue.read_cola, 0.0, "dev")
-    runner = zero_shot.ZeroShotTasks(
-        probes=[recorder],
-        data=sources.BenchmarkFiles(
-            data_dir=data, sample_examples=1, sample_seed=0
-        ),
-        split=None,
+    task, scored = zero_shot_lib.task("cola"), {}
+    measure = task.measure
+
+    def recorded(examples, scores, train=None):
+        scored.update(dev=scores, train=train[1])
+        return measure(examples, scores, train)
+
+    task.measure = recorded
+    tasks = zero_shot.ZeroShotTasks(
+        tasks=[task],
+        data=sources.BenchmarkFiles(data_dir=data),
         scoring=zero_shot.Scoring(
-            batch_size=8,
-            bucket_lengths=(8, 16, 32),
-            softmax_chunk=16,
-            num_examples=None,
+            batch_size=8, bucket_lengths=(8, 16, 32), softmax_chunk=16
         ),
     )
-    measure = runner.measurer(
-        recorder,
+    measurer = tasks.measurer(
+        task,
         presets.load(backbone_lib.GPT1Backbone, preset),
         presets.load_tokenizer(preset),
     )
-    found = {name: np.array(value) for name, value in measure().items()}
-    for split, scores in recorder.scores.items():
+    found = {name: np.array(value) for name, value in measurer().items()}
+    for split, scores in scored.items():
         for name in NAMES:
             found[f"{split}_{name}"] = np.array(
                 [getattr(each, name)[0] for each in scores]

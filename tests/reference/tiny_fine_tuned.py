@@ -7,7 +7,6 @@ import pathlib
 import gin
 import keras
 import numpy as np
-from keras import ops
 
 from gpt1_keras import main
 from gpt1_keras.data import transforms
@@ -57,11 +56,11 @@ def write(directory, task, preset, *, seed=0):
 
 
 def logits_one_by_one(model, examples):
-    """Logits `[N, Y]`, each example alone and without padding."""
+    """Logits `[N, Y]` without padding: only equal lengths share a batch."""
     tokenizer = model.preprocessor.tokenizer.pipeline
     transform = getattr(transforms, model.preprocessor.transform)
-    found = []
-    for example in examples:
+    batches = {}
+    for i, example in enumerate(examples):
         ids = transforms.ExampleIds(
             tokenizer.encode(example.text),
             tokenizer.encode(example.text_pair),
@@ -70,21 +69,24 @@ def logits_one_by_one(model, examples):
         candidates = transform(
             ids, tokenizer=tokenizer, max_sequence_length=LENGTH
         ).candidates
-        longest = max(map(len, candidates))
-        batch = transforms.pad([candidates], length=longest)
+        lengths = tuple(map(len, candidates))
+        batches.setdefault(lengths, []).append((i, candidates))
+    found = {}
+    for lengths, rows in batches.items():
+        batch = transforms.pad(
+            [candidates for _, candidates in rows], length=max(lengths)
+        )
         del batch["token_weights"]
-        found.append(small_models.read(model(batch)["logits"])[0])
-    return np.array(found)
+        logits = small_models.read(model(batch)["logits"])
+        found |= {i: row for (i, _), row in zip(rows, logits, strict=True)}
+    return np.array([found[i] for i in range(len(examples))])
 
 
-def as_array(tensor):
-    """A tensor of any backend as a numpy array of its own memory."""
-    return np.array(ops.convert_to_numpy(tensor))
-
-
-def call_main(gin_file, workdir, **settings):
+def call_main(gin_files, workdir, **settings):
     """Call main in this process; return exit status and stderr."""
-    arguments = ["--gin", gin_file, "--workdir", str(workdir)]
+    arguments = ["--workdir", str(workdir)] if workdir else []
+    for name in [gin_files] if isinstance(gin_files, str) else gin_files:
+        arguments += ["--gin", name]
     for name, value in settings.items():
         arguments += ["--set", f"{name} = {value!r}"]
     errors = io.StringIO()

@@ -87,16 +87,22 @@ def graph_tokenizer(sha256):
 
 
 @functools.cache
-def language_model_server():
-    """A `LanguageModelServer` of the pretrained network."""
+def language_model():
+    """The pretrained `GPT1CausalLM`."""
     with tempfile.TemporaryDirectory() as folder:
-        network = causal_lm.GPT1CausalLM.from_preset(
+        return causal_lm.GPT1CausalLM.from_preset(
             str(tiny_task.write_preset(pathlib.Path(folder) / "preset"))
         )
+
+
+@functools.cache
+def language_model_server():
+    """A `LanguageModelServer` of the pretrained network."""
+    network = language_model()
     tokenizer = network.preprocessor.tokenizer.pipeline
     return tf_signatures.LanguageModelServer(
         network,
-        tf_tokenizer.GraphTokenizer(tokenizer),
+        graph_tokenizer(tokenizer.sha256),
         opening_id=OPENING,
         max_sequence_length=LANGUAGE_MODEL_LENGTH,
     )

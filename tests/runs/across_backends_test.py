@@ -1,7 +1,7 @@
-"""What one backend began, all of them go on with: the same data, the same sums.
+"""Every backend resumes what another one started, with the same losses.
 
-A run is stopped on TensorFlow and continued on each backend. Without dropout
-the losses of the updates that follow agree, and each is of another batch, so
+A run is stopped on TensorFlow and resumed on each backend. Without dropout
+the losses of the steps that follow agree, and each is of another batch, so
 the order of data is the same on all.
 """
 
@@ -18,8 +18,8 @@ from tests.reference import kill_run
 from tests.reference import tiny_task
 
 BACKENDS = ("tensorflow", "jax", "torch")
-PRETRAINING = {"DROPOUT": 0.0, "fitting.Intervals.sample_steps": 0}
-FINE_TUNING = {"DROPOUT": 0.0, "recipe.FineTuning.classifier_dropout": 0.0}
+PRETRAINING = {"DROPOUT": 0.0, "fit.Intervals.sample_steps": 0}
+FINE_TUNING = {"DROPOUT": 0.0, "finetune.FineTuning.classifier_dropout": 0.0}
 
 pytestmark = [pytest.mark.slow, pytest.mark.backends]
 
@@ -33,7 +33,7 @@ def every_backend():
 
 
 def continued(make, directory, *, stop, **settings):
-    """Stop a run on TensorFlow after `stop` updates, finish it on all.
+    """Stop a run on TensorFlow after `stop` steps, finish it on all.
 
     Returns:
         the step of its checkpoint, `{backend: its workdir}`.
@@ -54,8 +54,8 @@ def continued(make, directory, *, stop, **settings):
     return step, workdirs
 
 
-def updates(workdir, *, after):
-    """Return `[N, 2]`: loss and norm of the gradient of each later update."""
+def steps_of(workdir, *, after):
+    """Return `[N, 2]`: loss and norm of the gradient of each later step."""
     rows = [
         [line["loss"], line["gradient_norm"]]
         for line in kill_run.lines(workdir)
@@ -65,13 +65,13 @@ def updates(workdir, *, after):
 
 
 def assert_same(step, workdirs, num_steps):
-    expected = updates(workdirs["tensorflow"], after=step)
+    expected = steps_of(workdirs["tensorflow"], after=step)
     assert len(expected) == num_steps - step > 5
     # Another order of the batches would be seen.
     differences = np.abs(np.diff(np.sort(expected[:, 0])))
     assert np.median(differences) > 1e-3
     for backend in ("jax", "torch"):
-        found = updates(workdirs[backend], after=step)
+        found = steps_of(workdirs[backend], after=step)
         np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
@@ -110,8 +110,8 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
     fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", **settings)
     status, output = fine_tuning.finish(tmp_path / "cola")
     assert status == 0, output
-    learnt = results.read(tmp_path / "cola")
-    assert learnt["backend"] == "jax"
+    learned = results.read(tmp_path / "cola")
+    assert learned["backend"] == "jax"
     tables = []
     for backend in ("tensorflow", "jax"):
         workdir = tmp_path / f"dev_{backend}"
@@ -125,10 +125,10 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
         assert status == 0, output
         found = results.read(workdir)
         assert found["backend"] == backend
-        assert found["metrics"] == learnt["metrics"]
+        assert found["metrics"] == learned["metrics"]
         tables.append(probabilities(workdir / "predictions.tsv"))
     assert tables[0].shape == (40, 2)
-    # Little was learnt; what differs between examples is far above what may
+    # Little was learned; what differs between examples is far above what may
     # differ between backends.
     assert tables[0][:, 1].std() > 2e-4
     np.testing.assert_allclose(tables[1], tables[0], rtol=0, atol=1e-5)

@@ -15,12 +15,14 @@ import urllib.request
 import matplotlib.image
 import numpy as np
 import pytest
+from scipy import special
 
 from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import demo
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
-from tests.reference import tiny_task
 
 needs_gradio = pytest.mark.skipif(
     demo.importlib.util.find_spec("gradio") is None,
@@ -28,34 +30,75 @@ needs_gradio = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo")
-    tiny_task.write_preset(folder / "pretrained")
-    tiny_fine_tuned.write(
-        folder / "race", benchmarks.benchmark("race"), folder / "pretrained"
+@pytest.mark.parametrize("name", ["sst2", "rte", "stsb", "race"])
+def test_task_answers(tiny, tmp_path, name):
+    task = benchmarks.benchmark(name)
+    model = tiny_fine_tuned.write(tmp_path, task, tiny.folder / "pretrained")
+    answers = demo.TaskAnswers(tmp_path / "preset")
+    given = {
+        "text": "the old captain",
+        "text_pair": "our gate",
+        "choices": ("a tree", "near", "a tree"),
+    }
+    given = {key: given[key] for key in answers.inputs}
+    logits = tiny_fine_tuned.logits_one_by_one(
+        model, [examples.Example(**given)]
     )
-    return folder
+    expected = special.softmax(logits[0])
+    found = answers(**given)
+    assert answers.task == name and answers.is_score == (name == "stsb")
+    if answers.is_score:
+        assert found == pytest.approx(expected @ np.arange(6), abs=1e-4)
+        return
+    names = task.label_space.class_names
+    names = names or ("0: a tree", "1: near", "2: a tree")
+    assert tuple(found) == tuple(names)
+    assert list(found.values()) == pytest.approx(expected.tolist(), abs=1e-5)
 
 
-def command(preset, port=0):
-    arguments = [
-        "--set",
-        f"PRESET = {str(preset)!r}",
-        "--set",
-        f"PORT = {port}",
-    ]
-    return [
-        *(sys.executable, "-m", "gpt1_keras.main", "--gin", "gin/demo.gin"),
-        *arguments,
-    ]
+@pytest.fixture(scope="module")
+def language_model(tiny):
+    return demo.LanguageModelAnswers(tiny.folder / "pretrained", seed=1)
+
+
+def test_tokens(tiny, language_model):
+    model = causal_lm.GPT1CausalLM.from_preset(str(tiny.folder / "pretrained"))
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    for text in ("the old captain\nnear", "x", "the " * 50):
+        ids = tokenizer.encode(text)[:32]
+        found = language_model.tokens(text)
+        assert len(found) == len(ids)
+        assert ("\u23ce" in [piece for piece, _ in found]) == ("\n" in text)
+        for i in {0, len(ids) // 2, len(ids) - 1}:
+            before = [tokenizer.newline_id, *ids[:i], 0][: max(2, i + 1)]
+            before = np.array([before])
+            logits = model(
+                {"token_ids": before, "padding_mask": np.ones_like(before)}
+            )
+            row = np.asarray(logits[0, i], "float64")
+            assert found[i][1] == pytest.approx(
+                special.log_softmax(row)[ids[i]], abs=1e-4
+            )
+    assert language_model.tokens(" \n ") == []
+
+
+def test_continuation_grows_and_repeats(language_model):
+    first, second = (
+        list(language_model.continued("the old", 12, 1.0)) for _ in range(2)
+    )
+    assert first == second and len(first) == 12
+    assert first[-1].startswith("the old") and len(first[-1]) > 10
+    assert list(language_model.continued("", 3, 1.0))
 
 
 @contextlib.contextmanager
 def serving(preset, **environment):
-    """Serve a page in a process of its own; give its address."""
+    """Serve a page in a process of its own; yield its address."""
     process = subprocess.Popen(
-        command(preset),
+        [
+            *(sys.executable, "-m", "gpt1_keras.main", "--gin", "gin/demo.gin"),
+            *("--set", f"PRESET = {str(preset)!r}", "--set", "PORT = 0"),
+        ],
         cwd=tiny_fine_tuned.ROOT,
         env=os.environ | environment,
         stdout=subprocess.DEVNULL,
@@ -81,15 +124,8 @@ def serving(preset, **environment):
         process.communicate()
 
 
-@contextlib.contextmanager
-def page(preset, **environment):
-    """A function that asks the page and returns what it answers."""
-    with serving(preset, **environment) as address:
-        yield lambda name, *values: ask(address, name, values)
-
-
-def ask(address, name, values):
-    """The last event that the page sends, and its data."""
+def ask(address, name, *values):
+    """Return the last event that the page sends, and its data."""
     url = f"{address}/gradio_api/call/{name}"
     request = urllib.request.Request(
         url,
@@ -105,16 +141,16 @@ def ask(address, name, values):
 
 
 @needs_gradio
-def test_choices(folder):
-    with page(folder / "race") as ask_page:
-        kind, (found,) = ask_page(
-            "ask", "a tall tree", "near?", "gate\n\nour tree"
+def test_choices(tiny):
+    with serving(tiny.folder / "race") as address:
+        kind, (found,) = ask(
+            address, "ask", "a tall tree", "near?", "gate\n\nour tree"
         )
         assert kind == "complete"
         shares = {e["label"]: e["confidence"] for e in found["confidences"]}
         assert set(shares) == {"0: gate", "1: our tree"}
         assert sum(shares.values()) == pytest.approx(1)
-        kind, _ = ask_page("ask", "a", "b", " \n")
+        kind, _ = ask(address, "ask", "a", "b", " \n")
         assert kind == "error"
 
 
@@ -130,16 +166,16 @@ HOSTILE = {
 
 
 @needs_gradio
-def test_language_model_whatever_the_environment(folder):
-    with page(folder / "pretrained", **HOSTILE) as ask_page:
-        _, (summary, tokens) = ask_page("tokens", "the old gate")
+def test_language_model_whatever_the_environment(tiny):
+    with serving(tiny.folder / "pretrained", **HOSTILE) as address:
+        _, (summary, tokens) = ask(address, "tokens", "the old gate")
         assert len(tokens) == int(summary.split()[0])
         values = [float(each["token"].split()[-1]) for each in tokens]
         total = float(re.search("log-probability (-[0-9.]+)", summary)[1])
         assert sum(values) == pytest.approx(
             total, abs=0.05 * len(values) + 0.01
         )
-        _, (text,) = ask_page("continue", "the old gate", 8, 0.8)
+        _, (text,) = ask(address, "continue", "the old gate", 8, 0.8)
     assert text.startswith("the old gate ")
 
 
@@ -151,14 +187,9 @@ def test_nothing_leaves_this_machine(monkeypatch):
     assert os.environ["GRADIO_ANALYTICS_ENABLED"] == "False"
     for name in ("no_proxy", "NO_PROXY"):
         assert os.environ[name] == "intranet,127.0.0.1,localhost"
-    monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setenv("no_proxy", "*")
+        monkeypatch.setenv(name, "*")
     demo._stay_on_this_machine()
     assert os.environ["NO_PROXY"] == "*"
-
-
-@needs_gradio
-def test_no_tunnel(monkeypatch):
     given = {}
 
     class App:
@@ -166,41 +197,36 @@ def test_no_tunnel(monkeypatch):
             given.update(settings)
             return None, "address", None
 
-    assert demo.launch(App(), 0) == "address"
-    assert given["share"] is False
-    assert given["server_name"] == "127.0.0.1"
+    if demo.importlib.util.find_spec("gradio") is not None:
+        assert demo.launch(App(), 0) == "address"
+        assert given["share"] is False
+        assert given["server_name"] == "127.0.0.1"
 
 
-def test_port_in_use(folder):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        done = subprocess.run(
-            command(folder / "pretrained", port),
-            cwd=tiny_fine_tuned.ROOT,
-            capture_output=True,
-            text=True,
-            check=False,
+def test_mistakes(tiny, monkeypatch):
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
+        expected = rf"^`port` {port} .*\(Address already in use\)"
+        with pytest.raises(errors.InputError, match=expected):
+            demo.demo(preset=None, port=port, seed=0)
+    for port in (-1, 65536, "http", None):
+        status, messages = tiny_fine_tuned.call_main(
+            "gin/demo.gin", None, PORT=port
         )
-    assert done.returncode == 2
-    last = done.stderr.strip().splitlines()[-1]
-    assert f"PORT {port} cannot be used (Address already in use)" in last
+        assert status == 2
+        assert f"PORT is {port!r}: give a whole number from 0" in messages
 
-
-@pytest.mark.parametrize("port", [-1, 65536, "http", None])
-def test_no_port(port):
-    with pytest.raises(errors.InputError, match=f"^PORT {port} .* 0 to 65535"):
-        demo.demo(preset="nowhere", port=port, seed=0)
-
-
-def test_port_that_is_not_allowed(monkeypatch):
     def bind(self, address):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(demo.socket.socket, "bind", bind)
-    with pytest.raises(errors.InputError, match=r"^PORT 80 .*\(Permission "):
-        demo.demo(preset="nowhere", port=80, seed=0)
+    with pytest.raises(errors.InputError, match=r"^`port` 80 .*\(Permission "):
+        demo.demo(preset=None, port=80, seed=0)
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(errors.InputError, match="requirements-demo.txt"):
+        demo.page(tiny.folder / "race")
 
 
 CHROMIUM = next(
@@ -209,7 +235,7 @@ CHROMIUM = next(
 
 
 def browse(folder, address, *options):
-    """What headless Chromium, which finds no other host, writes of a page."""
+    """Return what headless Chromium, which finds no other host, prints."""
     done = subprocess.run(
         [
             CHROMIUM,
@@ -231,43 +257,26 @@ def browse(folder, address, *options):
     return done.stdout.decode()
 
 
-def hosts_asked(log, address):
-    """Hosts the page has asked; the browser's own errands are not its."""
-    events = json.loads(log.read_text())["events"]
-    given = [event.get("params", {}) for event in events]
-    return {
-        urllib.parse.urlsplit(each["url"]).hostname
-        for each in given
-        if "url" in each and each.get("initiator") == address.rstrip("/")
-    }
-
-
 @needs_gradio
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")
-@pytest.mark.parametrize(
-    "name, expected",
-    [
-        ("pretrained", ["language model", "how likely is it?", "temperature"]),
-        ("race", ["race", "choices, one a line"]),
-    ],
-)
-def test_in_a_browser_without_the_internet(folder, tmp_path, name, expected):
+def test_in_a_browser_without_the_internet(tiny, tmp_path):
     picture, log = tmp_path / "page.png", tmp_path / "net.json"
-    with serving(folder / name) as address:
+    preset = tiny.folder / "pretrained"
+    with serving(preset) as address:
         dom = browse(tmp_path, address, "--dump-dom", f"--log-net-log={log}")
         browse(tmp_path, address, f"--screenshot={picture}")
-    assert re.search(rf"<h2[^>]*>{expected[0]}</h2>", dom)
-    for text in (*expected, str(folder / name)):
+    for text in ("language model</h2>", "show probabilities", str(preset)):
         assert text in dom
-    assert hosts_asked(log, address) == {"127.0.0.1"}
+    # The browser's own errands are not the page's.
+    events = json.loads(log.read_text())["events"]
+    given = [event.get("params", {}) for event in events]
+    assert {
+        urllib.parse.urlsplit(each["url"]).hostname
+        for each in given
+        if "url" in each and each.get("initiator") == address.rstrip("/")
+    } == {"127.0.0.1"}
     pixels = matplotlib.image.imread(picture)
     assert pixels.shape[:2] == (1000, 1000)
     colors = np.unique(pixels.reshape(-1, pixels.shape[-1]), axis=0)
     assert len(colors) > 50
-
-
-def test_without_gradio(folder, monkeypatch):
-    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(errors.InputError, match="requirements-demo.txt"):
-        demo.page(folder / "race")

@@ -1,8 +1,4 @@
-"""Evaluation through `gpt1_keras.main`, in this process."""
-
-import json
 import os
-import pathlib
 import re
 import shutil
 
@@ -12,130 +8,76 @@ import sklearn.metrics
 from scipy import special
 from scipy import stats
 
+from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.evaluation import predictions
+from gpt1_keras.runs import evaluate
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
+from tests.runs import conftest
 
 PNG = b"\x89PNG"
-SCORES = (0.0, 4.75, 2.5, 3.0, 1.2)
 
 
-def write_stsb(folder):
-    """STS-B's dev file, only the columns that are read."""
-    path = folder / "glue" / "STS-B" / "dev.tsv"
-    path.parent.mkdir(parents=True)
-    lines = ["index\tsentence1\tsentence2\tscore"]
-    for i, score in enumerate(SCORES):
-        words = " ".join(tiny_task.WORDS[i : i + 3])
-        lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
-    path.write_text("\n".join(lines) + "\n")
-
-
-def write_race(folder):
-    """RACE's dev folders with one document and two questions each."""
-    for level in ("middle", "high"):
-        path = folder / "RACE" / "dev" / level / "1.txt"
-        path.parent.mkdir(parents=True)
-        record = {
-            **{"id": path.name, "article": "the old captain walked"},
-            **{"questions": ["who walked", "near"], "answers": ["A", "C"]},
-            "options": [["captain", "gate", "tree", "our"]] * 2,
-        }
-        path.write_text(json.dumps(record))
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("evaluate")
-    tiny_task.write_cola(folder / "data")
-    write_stsb(folder / "data")
-    tiny_task.write_preset(folder / "pretrained")
-    return folder
-
-
-@pytest.fixture(scope="module")
-def models(folder):
-    found = {
-        name: tiny_fine_tuned.write(
-            folder / name, benchmarks.benchmark(name), folder / "pretrained"
-        )
-        for name in ("cola", "stsb")
+def run(tiny, workdir, name, **changes):
+    """Evaluate a model on dev; return the result."""
+    settings = {
+        "preset": str(tiny.folder / name),
+        "build_task": benchmarks.of_preset,
+        "data": sources.BenchmarkFiles(data_dir=str(tiny.data)),
+        "split": "dev",
+        "scoring": presets.Scoring(batch_size=8, bucket_lengths=(16, 32)),
+        "num_viewed": 10,
+        "paper": {"cola": {"matthews": 0.454}},
     }
-    # Random weights see one class everywhere; now each in half of the rows.
-    model, examples = found["cola"], glue.read_cola(folder / "data", "dev")
-    logits = tiny_fine_tuned.logits_one_by_one(model, examples)
-    bias = model.head.dense.bias
-    bias.assign(bias - np.median(logits, axis=0).astype("float32"))
-    presets.save(model, folder / "cola" / "preset")
-    return found
-
-
-def run(folder, workdir, name, **settings):
-    return tiny_fine_tuned.call_main(
-        "gin/evaluate.gin",
-        workdir,
-        **{"PRESET": str(folder / name), "DATA_DIR": str(folder / "data")}
-        | settings,
+    evaluate.evaluate(
+        workdir=workdir, config_sha256="a" * 64, **settings | changes
     )
+    return results.read(workdir)
 
 
 @pytest.fixture(scope="module")
-def cola(folder, models):
+def cola(tiny, tmp_path_factory):
     """The workdir of CoLA's dev split; tests do not change it."""
-    workdir = folder / "cola_dev"
-    status, errors = run(folder, workdir, "cola")
-    assert status == 0, errors
+    workdir = tmp_path_factory.mktemp("cola_dev")
+    run(tiny, workdir, "cola")
     return workdir
 
 
-def result_of(workdir):
-    return json.loads((workdir / "result.json").read_text())
-
-
-def test_metrics_are_those_of_examples_scored_one_by_one(folder, models, cola):
-    examples = glue.read_cola(folder / "data", "dev")
+def test_metrics_are_those_of_examples_scored_one_by_one(tiny, cola):
+    examples = glue.read_cola(tiny.data, "dev")
     truth = [int(example.label) for example in examples]
-    guesses = tiny_fine_tuned.logits_one_by_one(
-        models["cola"], examples
-    ).argmax(-1)
-    assert len(set(guesses)) == 2
-    found = result_of(cola)
+    logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
+    predicted = logits.argmax(-1)
+    assert len(set(predicted)) == 2
+    found = results.read(cola)
     assert found["metrics"] == {
         "matthews": pytest.approx(
-            sklearn.metrics.matthews_corrcoef(truth, guesses)
+            sklearn.metrics.matthews_corrcoef(truth, predicted)
         ),
-        "accuracy": pytest.approx(np.mean(guesses == truth)),
+        "accuracy": pytest.approx(np.mean(predicted == truth)),
     }
     share = np.mean(truth)
     assert found["majority"] == {
         "matthews": 0.0,
         "accuracy": pytest.approx(max(share, 1 - share)),
     }
-
-
-def test_result(folder, cola):
-    found = result_of(cola)
-    assert (found["run"], found["task"], found["split"]) == (
-        *("evaluate", "cola"),
-        "dev",
-    )
+    assert (found["run"], found["task"]) == ("evaluate", "cola")
+    assert (found["split"], found["num_examples"]) == ("dev", 40)
     assert found["paper"] == {"matthews": 0.454}
-    assert found["num_examples"] == tiny_task.SIZES["dev"]
-    assert found["preset"] == str(folder / "cola" / "preset")
-    assert f"# config_sha256: {found['config_sha256']}\n" in (
-        cola / "config.gin"
-    ).read_text(encoding="utf-8")
+    assert found["preset"] == str(tiny.folder / "cola" / "preset")
     assert (cola / "plots" / "confusion.png").read_bytes()[:4] == PNG
     assert not (cola / "plots" / "scores.png").exists()
 
 
-def test_predictions_have_probabilities_worst_first(folder, models, cola):
-    examples = glue.read_cola(folder / "data", "dev")
+def test_predictions_have_probabilities_worst_first(tiny, cola):
+    examples = glue.read_cola(tiny.data, "dev")
     expected = special.softmax(
-        tiny_fine_tuned.logits_one_by_one(models["cola"], examples), axis=-1
+        tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples),
+        axis=-1,
     )
     rows = predictions.read(cola / "predictions.tsv")
     assert sorted(row["row"] for row in rows) == list(range(len(examples)))
@@ -143,9 +85,8 @@ def test_predictions_have_probabilities_worst_first(folder, models, cola):
         example, share = examples[row["row"]], expected[row["row"]]
         assert (row["text"], row["label"]) == (example.text, example.label)
         assert row["prediction"] == str(share.argmax())
-        assert list(row["probabilities"]) == ["0", "1"]
-        assert list(row["probabilities"].values()) == pytest.approx(
-            share.tolist(), abs=1e-4
+        assert row["probabilities"] == pytest.approx(
+            dict(zip("01", share.tolist(), strict=True)), abs=1e-4
         )
     of_labels = [row["label_probability"] for row in rows]
     assert of_labels == sorted(of_labels)
@@ -153,9 +94,8 @@ def test_predictions_have_probabilities_worst_first(folder, models, cola):
 
 def test_attention_of_the_worst_first(cola):
     page = (cola / "tokens.html").read_text(encoding="utf-8")
-    titles = re.findall(r"<h2>(.*)</h2>", page)
     rows = predictions.read(cola / "predictions.tsv")[:10]
-    assert titles == [
+    assert re.findall(r"<h2>(.*)</h2>", page) == [
         f"row {row['row']}: predicted {row['prediction']}, labelled "
         f"{row['label']}"
         for row in rows
@@ -164,131 +104,119 @@ def test_attention_of_the_worst_first(cola):
     assert words[1] == f"{rows[0]['text']} [extract]"
 
 
-def test_attention_in_the_choice_that_was_taken(folder, tmp_path):
-    write_race(tmp_path / "data")
-    task = benchmarks.benchmark("race")
-    tiny_fine_tuned.write(tmp_path / "race", task, folder / "pretrained")
-    data = {
-        "DATA_DIR": str(tmp_path / "data"),
-        "evaluate.evaluate.num_viewed": 1,
-    }
-    status, errors = run(tmp_path, tmp_path / "dev", "race", **data)
-    assert status == 0, errors
-    row = predictions.read(tmp_path / "dev" / "predictions.tsv")[0]
-    page = (tmp_path / "dev" / "tokens.html").read_text(encoding="utf-8")
+def test_attention_in_the_predicted_choice(tiny, tmp_path):
+    run(tiny, tmp_path, "race", num_viewed=1)
+    row = predictions.read(tmp_path / "predictions.tsv")[0]
+    page = (tmp_path / "tokens.html").read_text(encoding="utf-8")
     shown = "".join(re.findall(r">([^<>]*)</span>", page))
-    taken = row["choices"][int(row["prediction"])]
-    assert shown.endswith(f"[delimiter]{taken} [extract]")
+    predicted = row["choices"][int(row["prediction"])]
+    assert shown.endswith(f"[delimiter]{predicted} [extract]")
     assert shown.count("[start]") == 1
+    assert (tmp_path / "plots" / "confusion.png").exists()
 
 
-def test_attention_may_be_left_out(folder, models, tmp_path):
-    assert (
-        run(folder, tmp_path, "cola", **{"evaluate.evaluate.num_viewed": 0})[0]
-        == 0
-    )
+def test_scores(tiny, tmp_path):
+    metrics = run(tiny, tmp_path, "stsb", num_viewed=0)["metrics"]
     assert not (tmp_path / "tokens.html").exists()
-
-
-def test_finished_run_started_again_changes_nothing(folder, cola):
-    before = tiny_fine_tuned.contents(cola)
-    status, errors = run(folder, cola, "cola")
-    assert status == 0, errors
-    assert tiny_fine_tuned.contents(cola) == before
-
-
-def test_preset_that_changed_is_evaluated_again(folder, models, tmp_path):
-    shutil.copytree(folder / "stsb", tmp_path / "stsb")
-    workdir = tmp_path / "dev"
-    settings = {"PRESET": str(tmp_path / "stsb")}
-    assert run(folder, workdir, "stsb", **settings)[0] == 0
-    first = tiny_fine_tuned.contents(workdir)
-    later = (workdir / "result.json").stat().st_mtime + 1
-    model = models["stsb"]
-    kernel = model.head.dense.kernel
-    before = np.array(kernel)
-    kernel.assign(-before)
-    presets.save(model, tmp_path / "stsb" / "preset")
-    kernel.assign(before)
-    for path in (tmp_path / "stsb" / "preset").iterdir():
-        os.utime(path, (later, later))
-    assert run(folder, workdir, "stsb", **settings)[0] == 0
-    metrics = result_of(workdir)["metrics"]
-    assert metrics != json.loads(first[pathlib.Path("result.json")])["metrics"]
-
-
-def test_split_without_labels(folder, models, tmp_path):
-    status, errors = run(folder, tmp_path, "cola", SPLIT="test")
-    assert status == 0, errors
-    found = result_of(tmp_path)
-    assert (found["split"], found["num_examples"]) == ("test", 10)
-    assert found["metrics"] == {} and found["majority"] == {}
-    assert not (tmp_path / "plots").exists()
-    rows = predictions.read(tmp_path / "predictions.tsv")
-    examples = glue.read_cola(folder / "data", "test")
-    assert [row["text"] for row in rows] == [e.text for e in examples]
-    assert [row["row"] for row in rows] == list(range(10))
-    assert {row["label"] for row in rows} == {None}
-    logits = tiny_fine_tuned.logits_one_by_one(models["cola"], examples)
-    assert [row["prediction"] for row in rows] == [
-        str(each) for each in logits.argmax(-1)
-    ]
-
-
-def test_scores(folder, models, tmp_path):
-    status, errors = run(folder, tmp_path, "stsb")
-    assert status == 0, errors
-    examples = glue.read_stsb(folder / "data", "dev")
-    logits = tiny_fine_tuned.logits_one_by_one(models["stsb"], examples)
-    expected = special.softmax(logits, axis=-1) @ np.arange(6)
-    metrics = result_of(tmp_path)["metrics"]
+    logits = tiny_fine_tuned.logits_one_by_one(
+        tiny.models["stsb"], glue.read_stsb(tiny.data, "dev")
+    )
+    shares = special.softmax(logits, axis=-1)
+    expected = shares @ np.arange(6)
+    scores = conftest.SCORES
     assert metrics == {
         "pearson": pytest.approx(
-            stats.pearsonr(SCORES, expected).statistic, abs=1e-4
+            stats.pearsonr(scores, expected).statistic, abs=1e-4
         ),
-        "spearman": pytest.approx(stats.spearmanr(SCORES, expected).statistic),
+        "spearman": pytest.approx(stats.spearmanr(scores, expected).statistic),
     }
     assert (tmp_path / "plots" / "scores.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "confusion.png").exists()
     rows = predictions.read(tmp_path / "predictions.tsv")
-    shares = special.softmax(logits, axis=-1)
     for row in rows:
         assert row["probabilities"] == pytest.approx(
             dict(zip("012345", shares[row["row"]].tolist())), abs=1e-4
         )
-    errors = [row["error"] for row in rows]
-    assert errors == sorted(errors, reverse=True)
-    for row in rows:
-        assert float(row["label"]) == SCORES[row["row"]]
+        assert float(row["label"]) == scores[row["row"]]
         prediction = pytest.approx(expected[row["row"]], abs=1e-3)
         assert float(row["prediction"]) == prediction
+    errors = [row["error"] for row in rows]
+    assert errors == sorted(errors, reverse=True)
 
 
-@pytest.mark.parametrize(
-    "name, settings, expected",
-    [
-        ("cola", {"SPLIT": "validation"}, "split 'validation' is not one of"),
-        ("stsb", {"SPLIT": "test"}, "STS-B/test.tsv does not exist"),
-        ("pretrained", {}, "has no head: it is pretrained, not fine-tuned"),
-        ("nowhere", {}, "nowhere does not exist"),
-        ("cola", {"DTYPE": "float23"}, "DTYPE is 'float23'"),
-        ("cola", {"PRESET": None}, "no PRESET is given"),
-    ],
-)
-def test_mistakes_end_in_one_line(
-    folder, models, tmp_path, name, settings, expected
-):
-    workdir = tmp_path / "run"
-    status, errors = run(folder, workdir, name, **settings)
-    assert status == 2, errors
-    assert "Traceback" not in errors
-    (line,) = [x for x in errors.splitlines() if x.startswith("error: ")]
-    assert expected in line
-    # The corrected command may have the workdir.
-    assert not workdir.exists() or not any(workdir.iterdir())
+def test_split_without_labels(tiny, tmp_path):
+    found = run(tiny, tmp_path, "cola", split="test", num_viewed=0)
+    assert (found["split"], found["num_examples"]) == ("test", 10)
+    assert found["metrics"] == {} and found["majority"] == {}
+    assert not (tmp_path / "plots").exists()
+    rows = predictions.read(tmp_path / "predictions.tsv")
+    examples = glue.read_cola(tiny.data, "test")
+    logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
+    assert [(row["row"], row["text"], row["prediction"]) for row in rows] == [
+        (i, example.text, str(logits[i].argmax()))
+        for i, example in enumerate(examples)
+    ]
+    assert {row["label"] for row in rows} == {None}
 
 
-def test_preset_is_required(tmp_path):
+def test_repeated_only_if_the_preset_has_changed(tiny, tmp_path):
+    shutil.copytree(tiny.folder / "stsb", tmp_path / "stsb")
+    workdir = tmp_path / "dev"
+    settings = {"preset": str(tmp_path / "stsb"), "num_viewed": 0}
+    first = run(tiny, workdir, "stsb", **settings)
+    before = tiny_fine_tuned.contents(workdir)
+    run(tiny, workdir, "stsb", **settings)
+    assert tiny_fine_tuned.contents(workdir) == before
+    later = (workdir / "result.json").stat().st_mtime + 1
+    tiny_fine_tuned.write(
+        tmp_path / "stsb",
+        benchmarks.benchmark("stsb"),
+        tiny.folder / "pretrained",
+        seed=1,
+    )
+    for path in (tmp_path / "stsb" / "preset").iterdir():
+        os.utime(path, (later, later))
+    again = run(tiny, workdir, "stsb", **settings)
+    assert again["metrics"] != first["metrics"]
+
+
+MISTAKES = [
+    ({"SPLIT": "validation"}, "'validation': give"),
+    ({"PRESET": "stsb", "SPLIT": "test"}, "STS-B/test.tsv does not exist"),
+    ({"PRESET": "pretrained"}, "has no head, it is pretrained and not fine"),
+    ({"PRESET": "nowhere"}, "nowhere does not exist"),
+    ({"DTYPE": "float23"}, "DTYPE is 'float23'"),
+    ({"PRESET": None}, "PRESET is None: give"),
+]
+
+
+def test_mistakes_end_in_one_line(tiny, tmp_path):
+    for settings, expected in MISTAKES:
+        settings = {"PRESET": "cola", "DATA_DIR": str(tiny.data)} | settings
+        if settings["PRESET"]:
+            settings["PRESET"] = str(tiny.folder / settings["PRESET"])
+        status, errors = tiny_fine_tuned.call_main(
+            "gin/evaluate.gin", tmp_path, **settings
+        )
+        assert status == 2, errors
+        assert "Traceback" not in errors
+        (line,) = [x for x in errors.splitlines() if x.startswith("error: ")]
+        assert expected in line
+        # The corrected command may have the workdir.
+        assert not any(tmp_path.iterdir())
     status, errors = tiny_fine_tuned.call_main("gin/evaluate.gin", tmp_path)
-    assert status == 2
-    assert "PRESET must be given" in errors
+    assert status == 2 and "PRESET must be given" in errors
+
+
+def test_through_main(tiny, tmp_path):
+    status, errors = tiny_fine_tuned.call_main(
+        "gin/evaluate.gin",
+        tmp_path,
+        PRESET=str(tiny.folder / "cola"),
+        DATA_DIR=str(tiny.data),
+    )
+    assert status == 0, errors
+    found = results.read(tmp_path)
+    assert found["num_examples"] == tiny_task.SIZES["dev"]
+    config = (tmp_path / "config.gin").read_text(encoding="utf-8")
+    assert f"# config_sha256: {found['config_sha256']}\n" in config

@@ -16,7 +16,7 @@ from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
-from tests.runs import recipe_test
+from tests.runs import finetune_test
 
 SHA = "a" * 64
 EIGHT = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
@@ -114,7 +114,7 @@ def run(folder, tmp_path):
             finetune=finetune,
             rows=rows,
             tasks=tasks,
-            training=dataclasses.replace(recipe_test.SETTINGS, **training),
+            training=dataclasses.replace(finetune_test.SETTINGS, **training),
             pretrained=presets.Pretrained(**pretrained),
             **{"data": Data(), "lstm_preset": None, "paper": PAPER}
             | {"table5": TABLE_5, "seed": 1}
@@ -222,9 +222,9 @@ def test_rows_have_folders_and_table_5(run, folder, tmp_path, capsys):
         ({"rows": ("full", "lstm")}, "needs `lstm_preset`"),
         (
             {"rows": ("lstm",), "lstm_preset": "typo"},
-            "PRESET typo does not exist",
+            "`preset`: typo does not exist",
         ),
-        ({"preset": "nowhere"}, "PRESET nowhere does not exist"),
+        ({"preset": "nowhere"}, "`preset`: nowhere does not exist"),
         ({"num_transferred_layers": 3}, "'full' transfers 3 layers"),
         ({"sequence_length": 33}, "`sequence_length` 33 is more"),
     ],
@@ -261,10 +261,10 @@ SETTINGS = {
     "SEQUENCE_LENGTH": 32,
     "BATCH_SIZE": 8,
     "NUM_EPOCHS": 1,
-    "recipe.FineTuning.bucket_lengths": (32,),
-    "recipe.FineTuning.evaluation_batch_size": 4,
-    "recipe.FineTuning.early_evaluation_steps": (),
-    "fitting.Intervals.checkpoint_steps": 0,
+    "finetune.FineTuning.bucket_lengths": (32,),
+    "finetune.FineTuning.evaluation_batch_size": 4,
+    "finetune.FineTuning.early_evaluation_steps": (),
+    "fit.Intervals.checkpoint_steps": 0,
 }
 
 

@@ -1,23 +1,19 @@
-"""The perplexity of text through `gpt1_keras.main`."""
-
-import contextlib
-import io
 import math
 
-import gin
 import keras
 import numpy as np
 import pytest
 
-from gpt1_keras import main
 from gpt1_keras import results
 from gpt1_keras.data import prepare
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import perplexity
+from gpt1_keras.runs import presets
 from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 from tests.reference import small_models
-from tests.reference import tiny_task
+from tests.reference import tiny_fine_tuned
 
 POSITIONS = 32
 TEXTS = {
@@ -29,8 +25,8 @@ TEXTS = {
 
 
 @pytest.fixture(scope="module")
-def preset(tmp_path_factory):
-    return tiny_task.write_preset(tmp_path_factory.mktemp("model") / "preset")
+def preset(tiny):
+    return tiny.folder / "pretrained"
 
 
 @pytest.fixture
@@ -47,27 +43,23 @@ def write(folder, texts):
     return folder
 
 
-def run(workdir=None, **settings):
-    """Return exit status and messages."""
-    arguments = ["--gin", "gin/perplexity.gin"]
-    for name, value in settings.items():
-        value = value if isinstance(value, int | None) else str(value)
-        arguments += ["--set", f"{name} = {value!r}"]
+def run(preset, corpus, workdir=None, split="all", **changes):
+    settings = {
+        "num_tokens": None,
+        "sequence_length": None,
+        "stride": POSITIONS // 2,
+        "batch_size": 8,
+    }
     if workdir is not None:
-        arguments += ["--workdir", str(workdir)]
-    messages = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(messages):
-            status = main.main(arguments)
-    finally:
-        gin.clear_config()
-    return status, messages.getvalue()
-
-
-def measure(workdir, **settings):
-    status, messages = run(workdir, **settings)
-    assert status == 0, messages
-    return results.read(workdir)
+        workdir.mkdir()
+    return perplexity.perplexity(
+        preset=str(preset),
+        corpus=str(corpus),
+        split=split,
+        scoring=perplexity.Scoring(**settings | changes),
+        config_sha256="a" * 64,
+        workdir=workdir,
+    )
 
 
 def log_probabilities(model, ids):
@@ -106,20 +98,10 @@ def expected_of(preset, texts):
     return np.array(found), words * len(found) / tokens
 
 
-@pytest.mark.parametrize("batch_size", [1, 5])
-def test_equals_a_forward_pass_for_each_token(
-    preset, texts, tmp_path, batch_size
-):
-    found = measure(
-        tmp_path / "run",
-        PRESET=preset,
-        CORPUS=texts,
-        EVALUATION_STRIDE=POSITIONS // 2,
-        **{"perplexity.Scoring.batch_size": batch_size},
-    )
+def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     expected, words = expected_of(preset, TEXTS)
     assert len(expected) > 3 * POSITIONS
-    assert found["metrics"] == {
+    wanted = {
         "loss": pytest.approx(-expected.mean(), abs=1e-5),
         "perplexity": pytest.approx(math.exp(-expected.mean()), rel=1e-5),
         "word_perplexity": pytest.approx(
@@ -128,36 +110,33 @@ def test_equals_a_forward_pass_for_each_token(
         "tokens": len(expected),
         "words": round(words),
     }
-    assert found["run"] == "perplexity" and found["split"] == "all"
+    assert run(preset, texts, tmp_path / "run", batch_size=5) == wanted
+    assert run(preset, texts, batch_size=1) == wanted
+    found = results.read(tmp_path / "run")
+    assert found["metrics"] == wanted
+    assert (found["run"], found["split"]) == ("perplexity", "all")
     assert found["num_examples"] == len(expected)
     assert found["unknown_share"] == 0.0
-
-
-def test_one_file_and_no_workdir(preset, texts, caplog):
-    status, messages = run(
-        PRESET=preset, CORPUS=texts / "short.txt", EVALUATION_STRIDE=16
-    )
-    assert status == 0, messages
-    messages = caplog.text
-    expected, words = expected_of(preset, {"x": TEXTS["short.txt"]})
-    per_token = math.exp(-expected.mean())
-    per_word = math.exp(-expected.sum() / words)
-    assert f"perplexity {per_token:.2f} per token" in messages
-    assert f"{per_word:.2f} per word" in messages
+    assert found["sequence_length"] == POSITIONS
+    # A single file.
+    short, words = expected_of(preset, {"x": TEXTS["short.txt"]})
+    metrics = run(preset, texts / "short.txt")
+    assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
+    assert metrics["tokens"] == len(short)
 
 
 def test_less_text_and_less_context(preset, texts, tmp_path):
-    settings = {"PRESET": preset, "CORPUS": texts}
-    whole = measure(tmp_path / "whole", **settings)["metrics"]
-    part = measure(tmp_path / "part", NUM_TOKENS=20, **settings)["metrics"]
+    whole = run(preset, texts)
+    part = run(preset, texts, num_tokens=20)
     assert part["tokens"] < 25 < whole["tokens"]
-    found = measure(tmp_path / "two", SEQUENCE_LENGTH=2, **settings)
-    assert found["sequence_length"] == 2
-    assert found["metrics"]["tokens"] == whole["tokens"]
-    assert found["metrics"]["loss"] != pytest.approx(whole["loss"], abs=1e-3)
+    found = run(preset, texts, sequence_length=2)
+    assert found["tokens"] == whole["tokens"]
+    assert found["loss"] != pytest.approx(whole["loss"], abs=1e-3)
 
 
-def test_special_rows_are_no_words_and_unknown_text_is_told(texts, tmp_path):
+def test_special_rows_are_no_words_and_unknown_text_is_reported(
+    texts, tmp_path, caplog
+):
     tokenizer = train_vocabulary.train_bpe(TEXTS.values(), vocabulary_size=80)
     network = small_models.network(
         vocabulary_size=tokenizer.vocabulary_size,
@@ -168,31 +147,23 @@ def test_special_rows_are_no_words_and_unknown_text_is_told(texts, tmp_path):
     preset = tmp_path / "preset"
     builders.gpt1_causal_lm(network, tokenizer).save_to_preset(str(preset))
     text = {"new.txt": "the old \u03b6 captain walked under a \u03b6 tree."}
-    folder = write(tmp_path / "new", text)
-    found = measure(
-        tmp_path / "run", PRESET=preset, CORPUS=folder, EVALUATION_STRIDE=16
-    )
+    metrics = run(preset, write(tmp_path / "new", text), tmp_path / "run")
     expected, _ = expected_of(preset, text)
-    assert found["metrics"]["loss"] == pytest.approx(-expected.mean(), abs=1e-5)
+    assert metrics["loss"] == pytest.approx(-expected.mean(), abs=1e-5)
     ids = tokenizer.encode(text["new.txt"])
-    assert found["unknown_share"] == ids.count(0) / len(ids) > 0.1
+    unknown = results.read(tmp_path / "run")["unknown_share"]
+    assert unknown == ids.count(0) / len(ids) > 0.1
+    assert "unknown to the vocabulary" in caplog.text
 
 
 def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
-    pipeline = causal_lm.GPT1CausalLM.from_preset(
-        str(preset), compile=False
-    ).preprocessor.tokenizer.pipeline
     books = kill_run.write_books(tmp_path / "books")
-    prepare.prepare(
-        [books],
-        tmp_path / "prepared",
-        prepare.Recipe(pipeline, held_out_fraction=0.34),
+    recipe = prepare.Recipe(
+        presets.load_tokenizer(preset), held_out_fraction=0.34
     )
-    settings = {"PRESET": preset, "CORPUS": tmp_path / "prepared"}
+    prepare.prepare([books], tmp_path / "prepared", recipe)
     tokens = {
-        split: measure(tmp_path / split, SPLIT=split, **settings)["metrics"][
-            "tokens"
-        ]
+        split: run(preset, tmp_path / "prepared", split=split)["tokens"]
         for split in ("all", "train", "held_out")
     }
     assert tokens["all"] == tokens["train"] + tokens["held_out"]
@@ -205,58 +176,54 @@ def test_equals_the_figure_of_pretraining(tmp_path):
         tmp_path,
         backend=keras.config.backend(),
         NUM_STEPS=4,
-        **{"fitting.Intervals.sample_steps": 0},
+        **{"fit.Intervals.sample_steps": 0},
     )
     status, output = pretraining.finish(tmp_path / "pretrained")
     assert status == 0, output
     (corpus,) = (tmp_path / "cache").glob("corpus_*")
-    found = measure(
-        tmp_path / "run",
-        PRESET=tmp_path / "pretrained",
-        CORPUS=corpus,
-        SPLIT="held_out",
-        SEQUENCE_LENGTH=kill_run.SETTINGS["SEQUENCE_LENGTH"],
-        **{
-            "held_out.Evaluation.stride": kill_run.SETTINGS[
-                "held_out.Evaluation.stride"
-            ]
-        },
+    found = run(
+        tmp_path / "pretrained",
+        corpus,
+        split="held_out",
+        sequence_length=kill_run.SETTINGS["SEQUENCE_LENGTH"],
+        stride=kill_run.SETTINGS["held_out.Evaluation.stride"],
     )
     expected = results.read(tmp_path / "pretrained")["metrics"]
-    assert found["metrics"] == pytest.approx(expected, rel=1e-6)
+    assert found == pytest.approx(expected, rel=1e-6)
 
 
-MISTAKES = {
-    "no text": ({"CORPUS": None}, "no CORPUS is given"),
-    "nowhere": ({"CORPUS": "nowhere"}, "CORPUS nowhere does not exist"),
-    "empty file": ({"CORPUS": "empty.txt"}, "empty.txt: empty"),
-    "binary": ({"CORPUS": "binary.txt"}, "binary.txt: binary"),
-    "one token": ({"CORPUS": "texts/below"}, "no two tokens in a file"),
-    "no file": ({"CORPUS": "folder"}, "CORPUS"),
-    "preset": ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
-    "split": ({"SPLIT": "test"}, "SPLIT is 'test': give one of all, train"),
-    "no split": ({"SPLIT": "held_out"}, "has no held_out files"),
-    "window": ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH is 33: give 2 to 32"),
-    "stride": ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give a"),
-    "batch": (
-        {"perplexity.Scoring.batch_size": 0},
-        "EVALUATION_BATCH_SIZE is 0",
-    ),
-    "tokens": ({"NUM_TOKENS": 0}, "NUM_TOKENS is 0"),
-}
+MISTAKES = [
+    ({"CORPUS": None}, "CORPUS is not given"),
+    ({"CORPUS": "nowhere"}, "nowhere does not exist"),
+    ({"CORPUS": "empty.txt"}, "empty.txt: empty"),
+    ({"CORPUS": "binary.txt"}, "binary.txt: binary"),
+    ({"CORPUS": "texts/below"}, "CORPUS: texts/below has no file of two tok"),
+    ({"CORPUS": "folder"}, "folder"),
+    ({"PRESET": "nowhere"}, "PRESET: nowhere does not exist"),
+    ({"SPLIT": "test"}, "SPLIT is 'test': give 'all' or 'train'"),
+    ({"SPLIT": "held_out"}, "has no held_out files"),
+    ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33 is more than"),
+    ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give a"),
+    ({"NUM_TOKENS": 0}, "NUM_TOKENS is 0"),
+]
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_end_in_one_line(preset, texts, tmp_path, monkeypatch, name):
-    settings, expected = MISTAKES[name]
+def test_through_main_and_mistakes(preset, texts, tmp_path, monkeypatch):
     (tmp_path / "empty.txt").write_text(" \n\n")
     (tmp_path / "binary.txt").write_bytes(b"a\0b")
     (tmp_path / "folder").mkdir()
     monkeypatch.chdir(tmp_path)
-    status, messages = run(
-        tmp_path / "run", **{"PRESET": preset, "CORPUS": texts} | settings
+    given = {"PRESET": str(preset), "CORPUS": str(texts)}
+    for settings, expected in MISTAKES:
+        status, messages = tiny_fine_tuned.call_main(
+            "gin/perplexity.gin", tmp_path / "run", **given | settings
+        )
+        assert status == 2, messages
+        last = messages.strip().split("\n")[-1]
+        assert last.startswith("error: ") and expected in last
+        assert not list((tmp_path / "run").iterdir())
+    status, messages = tiny_fine_tuned.call_main(
+        "gin/perplexity.gin", tmp_path / "run", **given
     )
-    assert status == 2, messages
-    last = messages.strip().split("\n")[-1]
-    assert last.startswith("error: ") and expected in last
-    assert not list((tmp_path / "run").iterdir())
+    assert status == 0, messages
+    assert results.read(tmp_path / "run")["metrics"]["tokens"] > 50

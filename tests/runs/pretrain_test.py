@@ -1,24 +1,21 @@
-"""The whole run through `gpt1_keras.main`, in this process and in others."""
+"""Pretraining through main, in this process and in others."""
 
-import contextlib
-import io
-import json
 import shutil
 import signal
 import time
 
-import gin
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from gpt1_keras import main
+from gpt1_keras import results
 from gpt1_keras.data import batches
 from gpt1_keras.data import shards
 from gpt1_keras.models import causal_lm
 from gpt1_keras.training import callbacks
 from tests.reference import kill_run
+from tests.reference import tiny_fine_tuned
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +29,9 @@ def experiment(tmp_path_factory):
 
 def run(experiment, workdir, **settings):
     """Call main in this process; return exit status and stderr."""
-    arguments = experiment.command(workdir, **settings)[3:]
-    errors = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(errors):
-            status = main.main(arguments)
-    finally:
-        gin.clear_config()
-    return status, errors.getvalue()
+    return tiny_fine_tuned.call_main(
+        experiment.gin_files, workdir, **experiment.settings | settings
+    )
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +52,8 @@ def undisturbed(experiment):
     return workdir
 
 
-def result_of(workdir):
-    return json.loads((workdir / "result.json").read_text())
-
-
 def test_workdir_holds_everything(finished):
-    found = {path.name for path in finished.iterdir()}
-    assert found == {
+    assert {path.name for path in finished.iterdir()} == {
         *("config.gin", "metrics.jsonl", "checkpoints", "preset"),
         *("result.json", "plots", "tensorboard"),
     }
@@ -75,40 +62,33 @@ def test_workdir_holds_everything(finished):
     assert list((finished / "tensorboard").iterdir())
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
     assert checkpoints == {"00000018", "00000020"}
+    found = results.read(finished)
+    assert (found["run"], found["task"]) == ("pretrain", "language_model")
+    assert (found["split"], found["seed"]) == ("held_out", 42)
+    assert found["paper"] == {"perplexity": 18.4}
+    assert found["tokens_seen"] == 20 * 4 * 16
+    assert found["num_examples"] == found["metrics"]["tokens"] > 500
+    config = (finished / "config.gin").read_text()
+    assert f"# config_sha256: {found['config_sha256']}\n" in config
+    last = kill_run.lines(finished)[-1]
+    assert last["perplexity"] == found["metrics"]["perplexity"]
 
 
-def test_losses_fall(finished):
+def test_losses_fall_and_lines_come_at_their_intervals(finished):
     lines = kill_run.lines(finished)
     training = [x["loss"] for x in lines if "gradient_norm" in x]
-    held_out = [x["loss"] for x in lines if x.get("split") == "held_out"]
+    held_out = {
+        x["step"]: x["loss"] for x in lines if x.get("split") == "held_out"
+    }
     assert len(training) == kill_run.NUM_STEPS
     assert training[-1] < training[0] - 0.5
-    assert held_out[-1] < held_out[0] - 0.1
-
-
-def test_lines_come_at_their_intervals(finished):
-    lines = kill_run.lines(finished)
-    held_out = [x["step"] for x in lines if x.get("split") == "held_out"]
-    assert held_out == [4, 8, 12, 16, 20]
+    assert list(held_out) == [4, 8, 12, 16, 20]
+    assert held_out[20] < held_out[4] - 0.1
     samples = {x["step"]: x["sample"] for x in lines if "sample" in x}
     assert list(samples) == [5, 10, 15, 20]
     assert all(text.startswith("the") for text in samples.values())
     rates = [x["learning_rate"] for x in lines if "learning_rate" in x]
     assert rates[0] == 0.0 and max(rates) == pytest.approx(1e-2)
-
-
-def test_result(finished):
-    result = result_of(finished)
-    assert result["run"] == "pretrain"
-    assert (result["task"], result["split"]) == ("language_model", "held_out")
-    assert result["paper"] == {"perplexity": 18.4}
-    assert result["seed"] == 42
-    assert result["tokens_seen"] == 20 * 4 * 16
-    assert result["num_examples"] == result["metrics"]["tokens"] > 500
-    config = (finished / "config.gin").read_text()
-    assert f"# config_sha256: {result['config_sha256']}\n" in config
-    last = kill_run.lines(finished)[-1]
-    assert last["perplexity"] == result["metrics"]["perplexity"]
 
 
 def test_preset_is_the_model_that_was_measured(experiment, finished):
@@ -130,23 +110,20 @@ def test_preset_is_the_model_that_was_measured(experiment, finished):
         log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
         chosen = np.take_along_axis(log_p[:, :-1], ids[:, 1:, None], -1)
         total -= (chosen[..., 0] * weights[:, 1:]).sum()
-    metrics = result_of(finished)["metrics"]
+    metrics = results.read(finished)["metrics"]
     assert scored.num_scored == metrics["tokens"]
     assert total / scored.num_scored == pytest.approx(metrics["loss"], 1e-5)
 
 
-def contents(workdir):
-    return {
-        path.relative_to(workdir): path.read_bytes()
-        for path in workdir.rglob("*")
-        if path.is_file()
-    }
-
-
-def test_finished_run_started_again_changes_nothing(experiment, finished):
-    before = contents(finished)
+def test_the_same_and_other_configurations(experiment, finished):
+    """A finished run is left alone; another one is refused its workdir."""
+    before = tiny_fine_tuned.contents(finished)
     assert run(experiment, finished)[0] == 0
-    assert contents(finished) == before
+    refused = run(experiment, finished, SEED=7)
+    assert_refused(*refused, "SEED 42 -> 7", "--workdir")
+    refused = run(experiment, finished, NUM_STEPS=21)
+    assert_refused(*refused, "NUM_STEPS 20 -> 21", "EXTEND = True")
+    assert tiny_fine_tuned.contents(finished) == before
 
 
 def assert_refused(status, errors, *expected):
@@ -155,15 +132,6 @@ def assert_refused(status, errors, *expected):
     (line,) = [x for x in errors.splitlines() if x.startswith("error: ")]
     for text in expected:
         assert text in line
-
-
-def test_another_configuration_is_refused(experiment, finished):
-    before = contents(finished)
-    refused = run(experiment, finished, SEED=7)
-    assert_refused(*refused, "SEED 42 -> 7", "--workdir")
-    refused = run(experiment, finished, NUM_STEPS=21)
-    assert_refused(*refused, "NUM_STEPS 20 -> 21", "EXTEND = True")
-    assert contents(finished) == before
 
 
 def test_extended_run_continues(experiment, finished):
@@ -176,21 +144,21 @@ def test_extended_run_continues(experiment, finished):
     assert lines[: len(before)] == before
     assert [x["step"] for x in lines[len(before) :]] == [21, 22, 22]
     assert kill_run.last_checkpoint(workdir)[0] == 22
-    result = result_of(workdir)
+    result = results.read(workdir)
     assert result["num_steps"] == 22
-    assert result["seconds"] > result_of(finished)["seconds"]
+    assert result["seconds"] > results.read(finished)["seconds"]
 
 
 def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
     experiment,
 ):
     workdir = experiment.directory / "too_fast"
-    with pytest.raises(callbacks.NonFiniteLoss, match="at step 3: lower PEAK"):
+    with pytest.raises(callbacks.NonFiniteLoss, match="at step 3: lower"):
         run(
             experiment,
             workdir,
             PEAK_LEARNING_RATE=1e30,
-            **{"fitting.Intervals.checkpoint_steps": 1},
+            **{"fit.Intervals.checkpoint_steps": 1},
         )
     step, arrays = kill_run.last_checkpoint(workdir)
     assert step == 1
@@ -198,46 +166,36 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
     assert not (workdir / "result.json").exists()
 
 
-@pytest.mark.parametrize(
-    "settings, expected",
-    [
-        ({"NUM_STEPZ": 3}, ["NUM_STEPZ", "did you mean NUM_STEPS?"]),
-        ({"pretrain.pretrain.sead": 3}, ["sead"]),
-        ({"CORPUS": "no_such_folder"}, ["CORPUS no_such_folder"]),
-        (
-            {"VOCABULARY": "no_such.json", "MERGES": "no_such.txt"},
-            ["no_such.json"],
-        ),
-        ({"MERGES": "no_such.txt"}, ["MERGES", "VOCABULARY"]),
-        ({"BATCH_SIZE": 5}, ["BATCH_SIZE 5", "MICROBATCH_SIZE 2"]),
-        ({"DTYPE": "float23"}, ["DTYPE", "mixed_bfloat16"]),
-        ({"SEQUENCE_LENGTH": 33}, ["SEQUENCE_LENGTH 33", "32 positions"]),
-        (
-            {"SEQUENCE_LENGTH": 1},
-            ["SEQUENCE_LENGTH is 1: give a whole number from 2"],
-        ),
-    ],
-)
-def test_mistakes(experiment, settings, expected):
+MISTAKES = [
+    ({"NUM_STEPZ": 3}, ["NUM_STEPZ", "did you mean NUM_STEPS?"]),
+    ({"pretrain.pretrain.sead": 3}, ["sead"]),
+    ({"CORPUS": "no_such_folder"}, ["CORPUS", "no_such_folder"]),
+    (
+        {"VOCABULARY": "no_such.json", "MERGES": "no_such.txt"},
+        ["no_such.json"],
+    ),
+    ({"MERGES": "no_such.txt"}, ["MERGES is no", "VOCABULARY is not given"]),
+    ({"BATCH_SIZE": 5}, ["BATCH_SIZE 5", "MICROBATCH_SIZE 2"]),
+    ({"DTYPE": "float23"}, ["DTYPE", "mixed_bfloat16"]),
+    ({"SEQUENCE_LENGTH": 33}, ["SEQUENCE_LENGTH 33", "32 positions"]),
+    ({"SEQUENCE_LENGTH": 1}, ["SEQUENCE_LENGTH is 1: give a whole number"]),
+    ({"STRATEGY": "many"}, ["STRATEGY"]),
+]
+
+
+def test_mistakes_end_in_one_line(experiment):
     workdir = experiment.directory / "mistake"
-    assert_refused(*run(experiment, workdir, **settings), *expected)
-    # The corrected command may have the workdir.
-    assert not (workdir / "config.gin").exists()
+    for settings, expected in MISTAKES:
+        assert_refused(*run(experiment, workdir, **settings), *expected)
+        # The corrected command may have the workdir.
+        assert not (workdir / "config.gin").exists()
 
 
-def test_vocabulary_that_does_not_fit_the_shards(experiment, finished):
-    (prepared,) = (experiment.directory / "cache").iterdir()
-    other = experiment.directory / "other"
-    other.mkdir()
-    words = ["[UNK]", "the", "a", "old"]
-    (other / "vocabulary.txt").write_text("\n".join(words) + "\n")
-    refused = run(
-        experiment,
-        experiment.directory / "mistake",
-        CORPUS=str(prepared),
-        VOCABULARY=str(other / "vocabulary.txt"),
-    )
-    assert_refused(*refused, str(prepared))
+def test_strategy_of_another_backend(experiment):
+    backend = keras.config.backend()
+    other = "mirrored" if backend != "tensorflow" else "data_parallel"
+    refused = run(experiment, experiment.directory / "other", STRATEGY=other)
+    assert_refused(*refused, other, backend)
 
 
 @pytest.mark.slow
@@ -348,7 +306,7 @@ def test_replicas_measure_what_one_device_measures(experiment):
     strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
     backend = keras.config.backend()
     if backend not in strategies:
-        pytest.skip("one device only")
+        pytest.skip("single device only")
     found = []
     for name, count in (("none", 1), (strategies[backend], 2)):
         workdir = experiment.directory / f"{name}_{count}"
@@ -369,12 +327,5 @@ def test_replicas_measure_what_one_device_measures(experiment):
         for name in ("loss", "perplexity", "gradient_norm", "tokens"):
             if name in ours:
                 assert theirs[name] == pytest.approx(ours[name], rel=1e-5)
-    tokens = [result_of(workdir)["num_examples"] for workdir in found]
+    tokens = [results.read(workdir)["num_examples"] for workdir in found]
     assert tokens[0] == tokens[1] > 0
-
-
-def test_strategy_of_another_backend(experiment):
-    other = "mirrored" if keras.config.backend() != "tensorflow" else "many"
-    workdir = experiment.directory / "mistake"
-    refused = run(experiment, workdir, STRATEGY=other)
-    assert_refused(*refused, f"STRATEGY '{other}'", keras.config.backend())

@@ -36,7 +36,7 @@ def settings(folder):
     return {
         "RUNS": str(folder / "suite"),
         "SAMPLE_EXAMPLES": 4 * NUM_TEST,
-        "fine_tuned.Scoring.bucket_lengths": (32,),
+        "presets.Scoring.bucket_lengths": (32,),
     }
 
 

@@ -91,7 +91,7 @@ def test_mistakes_are_one_line(folder, tmp_path):
         ({"TEXT_FILE": "nowhere.txt"}, "TEXT_FILE: nowhere.txt cannot be read"),
         ({"LAYER": 2}, "LAYER is 2: the model has 2, give 0 to 1"),
         ({"HEAD": 2}, "HEAD is 2: the model has 2, give 0 to 1"),
-        ({"PRESET": "nowhere"}, "PRESET nowhere does not exist"),
+        ({"PRESET": "nowhere"}, "PRESET: nowhere does not exist"),
     ):
         status, errors = run(folder, tmp_path / "view", **settings)
         assert status == 2

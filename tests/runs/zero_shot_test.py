@@ -1,52 +1,132 @@
-"""A probe through `gpt1_keras.main`, and probes during pretraining."""
-
-import contextlib
-import io
+import collections
+import functools
+import os
 import random
+import subprocess
+import sys
+import types
 
-import gin
-import keras
 import numpy as np
 import pytest
-from sklearn import metrics
+import sklearn.metrics
 
-from gpt1_keras import main
 from gpt1_keras import results
+from gpt1_keras.data import examples
+from gpt1_keras.data import packing
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import sources
+from gpt1_keras.runs import zero_shot
+from gpt1_keras.tasks import zero_shot as zero_shot_lib
 from tests.reference import kill_run
 from tests.reference import small_models
+from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 
-@pytest.fixture(scope="module")
-def experiment(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("zero_shot")
-    return tiny_task.Experiment(directory, backend=keras.config.backend())
+def scoring(**changes):
+    settings = {"batch_size": 4, "bucket_lengths": (8,), "softmax_chunk": 8}
+    return zero_shot.Scoring(**settings | changes)
 
 
-def run(arguments):
-    errors = io.StringIO()
-    policy = keras.config.dtype_policy()
-    try:
-        with contextlib.redirect_stderr(errors):
-            status = main.main(list(map(str, arguments)))
-    finally:
-        gin.clear_config()
-        keras.config.set_dtype_policy(policy)
-    return status, errors.getvalue()
+def make(*names, num_examples=2, num_rows=5, **changes):
+    """Return tasks whose rows are half middle, half high; and what is read."""
+    read = []
 
-
-def probe(experiment, workdir, *settings, name="cola"):
-    return run(
-        [
-            *("--gin", f"gin/zero_shot/{name}.gin"),
-            *("--set", f"DATA_DIR = {str(experiment.directory / 'data')!r}"),
-            *("--set", f"PRESET = {str(experiment.directory / 'preset')!r}"),
-            *(word for each in settings for word in ("--set", each)),
-            *("--workdir", workdir),
+    def read_data(task, split):
+        read.append((task.name, split))
+        groups = ["middle"] * (num_rows // 2) + ["high"] * num_rows
+        return [
+            examples.Example(str(i), group=groups[i]) for i in range(num_rows)
         ]
+
+    tasks = [
+        types.SimpleNamespace(name=n, split="dev", needs_train=n == "cola")
+        for n in names
+    ]
+    made = zero_shot.ZeroShotTasks(
+        tasks=tasks,
+        data=types.SimpleNamespace(read=read_data),
+        scoring=scoring(num_examples=num_examples),
+        **changes,
     )
+    return made, read
+
+
+@pytest.mark.parametrize(
+    "first_step, num_steps, expected",
+    [
+        (1, 10, {1, 2, 4, 8, 10}),
+        (64, 300, {64, 128, 256, 300}),
+        (64, 64, {64}),
+        (64, 10, {10}),
+    ],
+)
+def test_steps(first_step, num_steps, expected):
+    made, _ = make("sst2", first_step=first_step)
+    assert made.steps(num_steps) == expected
+    assert make()[0].steps(num_steps) == set()
+
+
+def test_files_are_read_once():
+    made, read = make("sst2", "cola")
+    made.read()
+    assert read == [("sst2", "dev"), ("cola", "dev"), ("cola", "train")]
+    made.examples(made.tasks[0], "dev")
+    assert len(read) == 3
+    made, read = make("sst2", split="test")
+    made.read()
+    assert read == [("sst2", "test")]
+
+
+def test_examples_are_drawn_from_all_groups_in_the_order_of_the_file():
+    """RACE's readers return all middle questions first."""
+    made, _ = make("cola", num_examples=40, num_rows=400)
+    for split in ("dev", "train"):
+        found = made.examples(made.tasks[0], split)
+        groups = collections.Counter(e.group for e in found)
+        assert len(found) == 40 and min(groups["middle"], groups["high"]) > 5
+        rows = [int(e.text) for e in found]
+        assert rows == sorted(set(rows))
+    again, _ = make("cola", num_examples=40, num_rows=400)
+    assert again.examples(again.tasks[0], "train") == found
+    for count, expected in ((None, 5), (3, 3), (9, 5)):
+        made, _ = make("sst2", num_examples=count)
+        assert len(made.examples(made.tasks[0], "dev")) == expected
+
+
+def test_truncated_texts_are_logged(monkeypatch, caplog):
+    made, _ = make("sst2", num_examples=None)
+
+    def candidates(example, *, tokenizer, max_sequence_length):
+        num_cut = max(0, int(example.text) - max_sequence_length)
+        return packing.Candidates([1], (packing.Continuation([2]),), num_cut)
+
+    made.tasks[0].candidates = candidates
+    monkeypatch.setattr(zero_shot, "_Scorer", lambda *_, **__: None)
+    for positions in (2, 4):
+        backbone = types.SimpleNamespace(max_sequence_length=positions)
+        made.measurer(made.tasks[0], backbone, tokenizer=None)
+    assert [record.getMessage() for record in caplog.records] == [
+        "sst2 dev: the beginnings of 2 of 5 texts were truncated to fit into"
+        " 2 positions, 3 tokens in all"
+    ]
+
+
+def run(tiny, workdir, task, *, data=None, dtype="float32", **changes):
+    """Measure a task on the tiny preset; return the metrics."""
+    zero_shot.zero_shot(
+        workdir=workdir,
+        config_sha256="a" * 64,
+        preset=str(tiny.folder / "pretrained"),
+        tasks=zero_shot.ZeroShotTasks(
+            tasks=[task],
+            data=sources.BenchmarkFiles(data_dir=data or tiny.data),
+            scoring=scoring(**changes),
+        ),
+        dtype=dtype,
+    )
+    return results.read(workdir)["metrics"]
 
 
 def average_log_probability(model, text):
@@ -60,190 +140,190 @@ def average_log_probability(model, text):
     return np.mean([log_p[t - 1, ids[t]] for t in range(1, len(ids))])
 
 
-def test_cola(experiment, tmp_path):
-    status, errors = probe(experiment, tmp_path / "run")
+def test_cola_through_main(tiny, tmp_path):
+    status, errors = tiny_fine_tuned.call_main(
+        "gin/zero_shot/cola.gin",
+        tmp_path,
+        PRESET=str(tiny.folder / "pretrained"),
+        DATA_DIR=str(tiny.data),
+    )
     assert status == 0, errors
-    found = results.read(tmp_path / "run")
-    assert (found["run"], found["task"], found["split"]) == (
-        *("zero_shot", "cola"),
-        "dev",
-    )
-    model = causal_lm.GPT1CausalLM.from_preset(
-        str(experiment.directory / "preset")
-    )
-    rows = glue.read_cola(experiment.directory / "data", "dev")
+    found = results.read(tmp_path)
+    assert (found["run"], found["task"]) == ("zero_shot", "cola")
+    assert (found["split"], found["num_examples"]) == ("dev", 40)
+    model = causal_lm.GPT1CausalLM.from_preset(str(tiny.folder / "pretrained"))
+    rows = glue.read_cola(tiny.data, "dev")
     scores = [average_log_probability(model, row.text) for row in rows]
     labels = [int(row.label) for row in rows]
     assert found["metrics"]["auc"] == pytest.approx(
-        metrics.roc_auc_score(labels, scores)
+        sklearn.metrics.roc_auc_score(labels, scores)
     )
-    guesses = np.array(scores) > found["metrics"]["threshold"]
+    predicted = np.array(scores) > found["metrics"]["threshold"]
     assert found["metrics"]["matthews"] == pytest.approx(
-        metrics.matthews_corrcoef(labels, guesses), abs=1e-6
+        sklearn.metrics.matthews_corrcoef(labels, predicted), abs=1e-6
     )
 
 
-@pytest.fixture(scope="module")
-def reviews(experiment):
-    """SST-2 with sentences that the preset's vocabulary is of."""
+def test_how_it_is_computed_changes_little_or_nothing(tiny, tmp_path):
+    """Batches and buckets nothing; bfloat16 a little."""
+    task = zero_shot_lib.task("cola")
+    one = run(tiny, tmp_path / "1", task, batch_size=40, bucket_lengths=(32,))
+    two = run(tiny, tmp_path / "2", task, batch_size=3, bucket_lengths=(16, 32))
+    assert one == pytest.approx(two, abs=1e-4)
+    three = run(tiny, tmp_path / "3", task, dtype="mixed_bfloat16")
+    assert one["threshold"] != three["threshold"]
+    assert one["threshold"] == pytest.approx(three["threshold"], rel=0.02)
+
+
+def test_label_words_of_sst2(tiny, tmp_path):
     draws = random.Random(2)
-    rows = [tiny_task.sentence(draws) for _ in range(40)]
-    folder = experiment.directory / "data" / "glue" / "SST-2"
+    folder = tmp_path / "glue" / "SST-2"
     folder.mkdir(parents=True)
+    rows = [tiny_task.sentence(draws) for _ in range(40)]
     lines = ["sentence\tlabel", *(f"{text}\t{label}" for text, label in rows)]
     (folder / "dev.tsv").write_text("\n".join(lines) + "\n")
-
-
-def test_label_words_of_sst2(experiment, reviews, tmp_path):
-    found = []
-    for i, settings in enumerate(
-        (
-            [],
-            ["LABEL_WORDS = (('harbour',), ('garden', 'tree'))"],
-            ["LABEL_WORDS = (('garden', 'tree'), ('harbour',))"],
+    one, two, three = (
+        run(
+            tiny,
+            tmp_path / str(i),
+            zero_shot_lib.task("sst2", words),
+            data=tmp_path,
+        )["auc"]
+        for i, words in enumerate(
+            (
+                (("negative",), ("positive",)),
+                (("harbour",), ("garden", "tree")),
+                (("garden", "tree"), ("harbour",)),
+            )
         )
-    ):
-        status, errors = probe(
-            experiment, tmp_path / str(i), *settings, name="sst2"
-        )
-        assert status == 0, errors
-        found.append(results.read(tmp_path / str(i))["metrics"]["auc"])
-    assert abs(found[0] - found[1]) > 0.01
-    # Good and bad the other way round: every pair is in the other order.
-    assert found[1] == pytest.approx(1 - found[2]) != 0.5
-
-
-@pytest.mark.parametrize("words", ["'good'", "((), ('good',))", "('a', 'b')"])
-def test_wrong_label_words_end_in_one_line(experiment, tmp_path, words):
-    workdir = tmp_path / "run"
-    status, errors = probe(
-        experiment, workdir, f"LABEL_WORDS = {words}", name="sst2"
     )
-    assert status == 2
-    last = errors.strip().split("\n")[-1]
-    assert last.startswith("error: LABEL_WORDS ")
-    assert "not two lists of words: give" in last and "Traceback" not in errors
-
-
-@pytest.mark.parametrize(
-    "setting, wrong",
-    [
-        ("probing.Scoring.batch_size = 0", "batch_size is 0: give"),
-        ("probing.Scoring.softmax_chunk = -1", "softmax_chunk is -1: give"),
-        ("probing.Scoring.bucket_lengths = (32, 0)", "bucket_lengths is"),
-        ("NUM_EXAMPLES = 0", "NUM_EXAMPLES is 0: give"),
-    ],
-)
-def test_wrong_counts_end_in_one_line(experiment, tmp_path, setting, wrong):
-    status, errors = probe(experiment, tmp_path / "run", setting, name="cola")
-    assert status == 2
-    last = errors.strip().split("\n")[-1]
-    assert last.startswith("error: ") and wrong in last
-    assert "Traceback" not in errors
+    assert abs(one - two) > 0.01
+    # Negative and positive swapped: every pair is in the other order.
+    assert two == pytest.approx(1 - three) != 0.5
 
 
 @pytest.mark.parametrize(
     "name, split",
     [("lambada", "dev"), ("wsc", "test"), ("pdp", "test"), ("dprd", "test")],
 )
-def test_without_data_dir_sample_files_are_probed(
-    experiment, tmp_path, monkeypatch, name, split
+def test_sample_files_without_data_dir(
+    tiny, tmp_path, tmp_path_factory, monkeypatch, name, split
 ):
-    monkeypatch.setenv(
-        "GPT1_KERAS_CACHE", str(experiment.directory / "sample_cache")
+    cache = tmp_path_factory.getbasetemp() / "sample_cache"
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(cache))
+    status, errors = tiny_fine_tuned.call_main(
+        f"gin/zero_shot/{name}.gin",
+        tmp_path,
+        PRESET=str(tiny.folder / "pretrained"),
+        SAMPLE_EXAMPLES=16,
     )
-    settings = ["DATA_DIR = None", "SAMPLE_EXAMPLES = 16"]
-    status, errors = probe(experiment, tmp_path / "run", *settings, name=name)
     assert status == 0, errors
-    found = results.read(tmp_path / "run")
+    found = results.read(tmp_path)
     assert (found["task"], found["split"]) == (name, split)
     assert found["num_examples"] == 4
     assert 0 <= found["metrics"]["accuracy"] <= 1
 
 
-def test_dtype_is_that_of_the_network(experiment, tmp_path):
-    found = []
-    for name in ("float32", "mixed_bfloat16"):
-        workdir = tmp_path / name
-        status, errors = probe(experiment, workdir, f"DTYPE = {name!r}")
-        assert status == 0, errors
-        found.append(results.read(workdir)["metrics"]["threshold"])
-    assert found[0] != found[1] and found[0] == pytest.approx(
-        found[1], rel=0.02
-    )
+MISTAKES = [
+    ({"zero_shot.task.name": "kola"}, "did you mean 'cola'"),
+    ({"SPLIT": "dve"}, "'dve'"),
+    ({"PRESET": "nowhere"}, "PRESET: nowhere does not exist"),
+    ({"zero_shot.task.name": "race"}, "RACE"),
+    ({"NUM_EXAMPLES": 0}, "NUM_EXAMPLES is 0: give"),
+    ({"zero_shot.Scoring.batch_size": 0}, "is 0: give"),
+    ({"zero_shot.Scoring.softmax_chunk": -1}, "is -1: give"),
+    ({"zero_shot.Scoring.bucket_lengths": (32, 0)}, "bucket_lengths"),
+    ({"zero_shot.ZeroShotTasks.first_step": 0}, "first_step"),
+]
 
 
-def test_batches_and_buckets_change_nothing(experiment, tmp_path):
-    found = []
-    for i, settings in enumerate(
-        (
-            [
-                "probing.Scoring.batch_size = 40",
-                "probing.Scoring.bucket_lengths = (32,)",
-            ],
-            [
-                "probing.Scoring.batch_size = 3",
-                "probing.Scoring.bucket_lengths = (7,)",
-            ],
+def test_mistakes_end_in_one_line(tiny, tmp_path):
+    data = tiny_task.write_cola(tmp_path / "data", sizes={"dev": 4, "train": 4})
+    for settings, expected in MISTAKES:
+        settings = {
+            "PRESET": str(tiny.folder / "pretrained"),
+            "DATA_DIR": str(data),
+        } | settings
+        status, errors = tiny_fine_tuned.call_main(
+            "gin/zero_shot/cola.gin", tmp_path / "run", **settings
         )
-    ):
-        status, errors = probe(experiment, tmp_path / str(i), *settings)
-        assert status == 0, errors
-        found.append(results.read(tmp_path / str(i))["metrics"])
-    assert found[0] == pytest.approx(found[1], abs=1e-4)
+        assert status == 2, errors
+        last = errors.strip().split("\n")[-1]
+        assert last.startswith("error: ") and expected in last
+        assert "Traceback" not in errors
+        assert not (tmp_path / "run" / "result.json").exists()
 
 
-@pytest.mark.parametrize(
-    "settings, expected",
-    [
+def test_during_pretraining(tiny, tmp_path, monkeypatch):
+    """Tasks are measured at powers of two and change no weight."""
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+    books = kill_run.write_books(tmp_path / "books")
+    settings = kill_run.SETTINGS | {
+        "CORPUS": str(books),
+        "NUM_STEPS": 6,
+        "fit.Intervals.sample_steps": 0,
+    }
+    files = ("gin/pretrain.gin", "gin/model/tiny.gin")
+    plain, measured = tmp_path / "plain", tmp_path / "measured"
+    for workdir, more_files, more in (
+        (plain, (), {}),
         (
-            ["probes.probe.name = 'kola'"],
-            "no zero-shot task 'kola': did you mean 'cola'",
+            measured,
+            ("gin/zero_shot/while_pretraining.gin",),
+            {
+                "ZERO_SHOT_TASKS": ("cola",),
+                "zero_shot.ZeroShotTasks.first_step": 2,
+                "DATA_DIR": str(tiny.data),
+            },
         ),
-        (["SPLIT = 'dve'"], "'dve'"),
-        (["PRESET = 'nowhere'"], "PRESET nowhere"),
-        (["probes.probe.name = 'race'"], "RACE"),
-        (["NUM_EXAMPLES = -5"], "NUM_EXAMPLES is -5"),
-        (["probes.probe.name = ('cola',)"], "no zero-shot task ('cola',)"),
-    ],
-)
-def test_mistakes_end_in_one_line(experiment, tmp_path, settings, expected):
-    status, errors = probe(experiment, tmp_path / "run", *settings)
-    assert status == 2
-    last = errors.strip().split("\n")[-1]
-    assert last.startswith("error: ") and expected in last
-    assert not (tmp_path / "run" / "result.json").exists()
-
-
-def test_probes_during_pretraining(experiment, tmp_path):
-    """They are measured at powers of two and change no weight."""
-    pretraining = kill_run.Experiment(
-        tmp_path,
-        backend=keras.config.backend(),
-        **{"fitting.Intervals.sample_steps": 0},
-    )
-    probing = kill_run.Experiment(
-        tmp_path,
-        backend=keras.config.backend(),
-        **{"fitting.Intervals.sample_steps": 0},
-    )
-    probing.gin_files += ("gin/zero_shot/while_pretraining.gin",)
-    probed, plain = tmp_path / "probed", tmp_path / "plain"
-    status, errors = run(
-        probing.command(
-            probed,
-            PROBES=("cola",),
-            **{"probing.Probing.first_step": 4},
-            DATA_DIR=str(experiment.directory / "data"),
-        )[3:]
-    )
-    assert status == 0, errors
-    lines = [x for x in kill_run.lines(probed) if x.get("split") == "probes"]
-    assert [line["step"] for line in lines] == [4, 8, 16, 20]
+    ):
+        status, errors = tiny_fine_tuned.call_main(
+            (*files, *more_files), workdir, **settings | more
+        )
+        assert status == 0, errors
+    lines = [x for x in kill_run.lines(measured) if x.get("split") == "probes"]
+    assert [line["step"] for line in lines] == [2, 4, 6]
     assert all(0 <= line["cola_auc"] <= 1 for line in lines)
-    status, errors = run(pretraining.command(plain)[3:])
-    assert status == 0, errors
-    ours, theirs = map(kill_run.last_checkpoint, (probed, plain))
-    assert ours[0] == theirs[0] == kill_run.NUM_STEPS
+    ours, theirs = map(kill_run.last_checkpoint, (measured, plain))
+    assert ours[0] == theirs[0] == 6
     for key, value in ours[1].items():
         np.testing.assert_array_equal(value, theirs[1][key], err_msg=key)
+
+
+@pytest.mark.slow
+@pytest.mark.backends
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_scores_do_not_depend_on_the_backend(scores_on, backend):
+    pytest.importorskip(backend)
+    expected = scores_on("tensorflow")
+    found = scores_on(backend)
+    assert found.keys() == expected.keys() > {"threshold", "auc"}
+    sizes = tiny_task.SIZES
+    for split in ("train", "dev"):
+        each = expected[f"{split}_log_probability"]
+        assert each.shape == (sizes[split],) and each.std() > 1
+    for name in expected:
+        np.testing.assert_allclose(
+            found[name], expected[name], rtol=0, atol=1e-4, err_msg=name
+        )
+
+
+@pytest.fixture(scope="module")
+def scores_on(tiny, tmp_path_factory):
+    """Return a function: backend -> what `probe_on_backend` writes there."""
+    folder = tmp_path_factory.mktemp("backends")
+
+    @functools.cache
+    def scores(backend):
+        path = folder / f"{backend}.npz"
+        module = "tests.reference.probe_on_backend"
+        arguments = (tiny.folder / "pretrained", tiny.data, path)
+        subprocess.run(
+            [sys.executable, "-m", module, *map(str, arguments)],
+            env=os.environ | {"KERAS_BACKEND": backend},
+            cwd=tiny_fine_tuned.ROOT,
+            check=True,
+        )
+        return dict(np.load(path))
+
+    return scores

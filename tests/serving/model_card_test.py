@@ -1,11 +1,25 @@
 import json
 
+import pytest
+
 from gpt1_keras.serving import model_card
 
 REQUEST = {"text": ['a "quoted" é'], "choices": [["b", "c"]]}
+RESULT = {
+    "run": "finetune",
+    "task": "cola",
+    "split": "dev",
+    "metrics": {"matthews": 0.4567, "accuracy": 0.75},
+    "num_examples": 1043,
+    "num_train_examples": 8551,
+    "num_steps": 804,
+    "seed": 0,
+    "config_sha256": "abc123",
+    "git_commit": None,
+}
 
 
-def card(**changes):
+def test_text():
     facts = dict(
         metrics={"accuracy": 0.91234},
         identity={},
@@ -26,33 +40,67 @@ def card(**changes):
         sequence_length=512,
         config_sha256="abc",
     )
-    return model_card.text(**facts | changes)
-
-
-def test_text():
-    found = card()
-    for part in ("# sst2", "| accuracy | 0.9123 |", "`no`, `yes`", "99.8700%"):
-        assert part in found
-    for part in ("2.5e-07", "5,338,112", "float16", "sha256 abc"):
-        assert part in found
-    (line,) = (x for x in found.splitlines() if x.startswith('{"inputs"'))
+    card = model_card.text(**facts)
+    for part in (
+        *("# sst2", "| accuracy | 0.9123 |", "`no`, `yes`", "99.8700%"),
+        *("2.5e-07", "5,338,112", "float16", "sha256 abc", "Unknown: there"),
+    ):
+        assert part in card
+    (line,) = (x for x in card.splitlines() if x.startswith('{"inputs"'))
     assert json.loads(line) == {"inputs": REQUEST}
-    assert "Nothing is known of it" in found
+    identity = {
+        "paragraphs": 12345,
+        "identical_paragraphs": 0.9975,
+        "identical_paragraph_tokens": 0.99995,
+    }
+    training = {"training examples": "8,551", "seed": "42"}
+    card = model_card.text(**facts | dict(identity=identity, training=training))
+    for part in (
+        *("On 12,345 paragraphs", "99.7500%", "99.9950%"),
+        "| training examples | 8,551 |\n| seed | 42 |",
+    ):
+        assert part in card
+    assert "Unknown: there" not in card
 
 
-def test_training():
-    found = card(training={"training examples": "8,551", "seed": "42"})
-    assert "| training examples | 8,551 |\n| seed | 42 |" in found
-    assert "Nothing is known of it" not in found
-
-
-def test_identity():
-    found = card(
-        identity={
-            "paragraphs": 12345,
-            "identical_paragraphs": 0.9975,
-            "identical_paragraph_tokens": 0.99995,
-        }
+def write(folder, macros="DATA_DIR = 'data'\n"):
+    (folder / "preset").mkdir(parents=True)
+    (folder / "result.json").write_text(json.dumps(RESULT))
+    (folder / "config.gin").write_text(
+        f"# config_sha256: abc123\n\nRUN = @finetune.finetune\n{macros}"
     )
-    assert "On 12,345 paragraphs" in found
-    assert "99.7500%" in found and "99.9950%" in found
+    return folder / "preset"
+
+
+def test_training_facts(tmp_path):
+    preset = write(tmp_path / "cola" / "seed_1")
+    expected = {
+        "run": "finetune (cola)",
+        "training data": "`data`",
+        "training examples": "8,551",
+        "steps": "804",
+        "metrics on dev": "matthews 0.4567, accuracy 0.7500 (1,043)",
+        "seed": "0",
+        "training configuration": "sha256 abc123",
+    }
+    assert model_card.training_facts(preset) == expected
+    # The config.gin of one of several seeds is in the folder above.
+    config = preset.parent / "config.gin"
+    config.rename(tmp_path / "cola" / "config.gin")
+    assert model_card.training_facts(preset) == expected
+    (tmp_path / "preset").mkdir()
+    assert model_card.training_facts(tmp_path / "preset") == {}
+
+
+@pytest.mark.parametrize(
+    "macros, expected",
+    [
+        ("DATA_DIR = None\n", "generated sample benchmarks"),
+        ("DATA_DIR = '.'\nTRAIN_FILE = 'rows.csv'\n", "`rows.csv`"),
+        ("CORPUS = 'books'\n", "`books`"),
+        ("CORPUS = None\n", "the generated sample corpus"),
+    ],
+)
+def test_training_data(tmp_path, macros, expected):
+    found = model_card.training_facts(write(tmp_path / "x", macros))
+    assert found["training data"].startswith(expected)

@@ -50,15 +50,14 @@ def test_a_line_for_each_request(saved_model, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("name", ["keras", "spacy"])
-def test_what_a_server_lacks_cannot_be_imported(saved_model, tmp_path, name):
+def test_what_a_server_lacks_cannot_be_imported(saved_model, tmp_path):
     source = pathlib.Path(tf_replay.__file__).read_text("utf-8")
     code = source.replace(
-        "import tensorflow as tf", f"import {name}; import tensorflow as tf"
+        "import tensorflow as tf", "import keras; import tensorflow as tf"
     )
     done = replay(saved_model, tmp_path, code)
     assert done.returncode == 1
-    assert f"import of {name} halted" in done.stderr
+    assert "import of keras halted" in done.stderr
 
 
 WORD_PIECES = tokenizer.Tokenizer(

@@ -13,7 +13,6 @@ from gpt1_keras.data import examples
 from gpt1_keras.data import packing
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
-from gpt1_keras.runs import finetune
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -21,7 +20,7 @@ from tests.models import shared_prefix_test
 from tests.reference import counting_books
 from tests.reference import small_models
 from tests.reference import tiny_learner
-from tests.runs import recipe_test
+from tests.runs import finetune_test
 
 if keras.config.backend() != "tensorflow":
     pytest.skip("for the TensorFlow backend", allow_module_level=True)
@@ -190,11 +189,11 @@ def test_held_out_perplexity():
 )
 def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     task = benchmarks.benchmark(name, regression=regression)
-    settings = recipe_test.changed(microbatch_size=2)
-    network = finetune.build_network(
-        task, small_models.network(), small_models.byte_pairs(), settings
+    settings = finetune_test.changed(microbatch_size=2)
+    network = settings.build_network(
+        task, small_models.network(), small_models.byte_pairs()
     )
-    learner = finetune.build_learner(network, task, settings)
+    learner = settings.build_learner(network, task)
     learner.compile(tiny_learner.adam(), jit_compile=False)
     length = settings.bucket_lengths[0]
     target = task.label_space

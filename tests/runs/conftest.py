@@ -1,0 +1,80 @@
+"""Tiny data, presets and fine-tuned models, written once for all runs."""
+
+import json
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras.data.readers import glue
+from gpt1_keras.runs import presets
+from gpt1_keras.tasks import benchmarks
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
+
+SCORES = (0.0, 4.75, 2.5, 3.0, 1.2)
+
+
+@pytest.fixture(autouse=True)
+def float32():
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+def _write_stsb(data):
+    """Write STS-B's dev file, only the columns that are read."""
+    path = data / "glue" / "STS-B" / "dev.tsv"
+    path.parent.mkdir(parents=True)
+    lines = ["index\tsentence1\tsentence2\tscore"]
+    for i, score in enumerate(SCORES):
+        words = " ".join(tiny_task.WORDS[i : i + 3])
+        lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def _write_race(data):
+    """Write RACE's dev folders, one document and two questions each."""
+    for level in ("middle", "high"):
+        path = data / "RACE" / "dev" / level / "1.txt"
+        path.parent.mkdir(parents=True)
+        record = {
+            "id": path.name,
+            "article": "the old captain walked",
+            "questions": ["who walked", "near"],
+            "answers": ["A", "C"],
+            "options": [["captain", "gate", "tree", "our"]] * 2,
+        }
+        path.write_text(json.dumps(record))
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """Folders and models; tests do not change them.
+
+    Attributes:
+        folder: path; a preset in `pretrained`, workdirs in `cola`, `stsb` and
+            `race` whose presets have random weights.
+        data: path of the benchmark files of these tasks.
+        models: dict from a task's name to its `GPT1TaskModel`.
+    """
+    folder = tmp_path_factory.mktemp("tiny")
+    data = tiny_task.write_cola(folder / "data")
+    _write_stsb(data)
+    _write_race(data)
+    tiny_task.write_preset(folder / "pretrained")
+    models = {
+        name: tiny_fine_tuned.write(
+            folder / name, benchmarks.benchmark(name), folder / "pretrained"
+        )
+        for name in ("cola", "stsb", "race")
+    }
+    # Random weights predict one class everywhere; now each in half the rows.
+    model = models["cola"]
+    logits = tiny_fine_tuned.logits_one_by_one(
+        model, glue.read_cola(data, "dev")
+    )
+    bias = model.head.dense.bias
+    bias.assign(bias - np.median(logits, axis=0).astype("float32"))
+    presets.save(model, folder / "cola" / "preset")
+    return types.SimpleNamespace(folder=folder, data=data, models=models)

@@ -1,0 +1,228 @@
+import types
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from scipy import special
+
+from gpt1_keras.serving import tf_signatures
+from gpt1_keras.tasks import benchmarks
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_served
+
+OPENING, LENGTH = tiny_served.OPENING, tiny_served.LANGUAGE_MODEL_LENGTH
+
+
+def ask(name, rows):
+    inputs = tiny_served.inputs(tiny_served.server(name), rows)
+    found = tiny_served.signature(name)(**inputs)
+    return {name: value.numpy() for name, value in found.items()}
+
+
+@pytest.mark.parametrize("name", tiny_served.TASKS)
+def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
+    rows = tiny_served.rows(name)
+    found = ask(name, rows)
+    logits = tiny_fine_tuned.logits_one_by_one(tiny_served.model(name), rows)
+    expected = special.softmax(logits, axis=-1)
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
+    if name == "stsb":
+        np.testing.assert_allclose(
+            found["score"], expected @ np.arange(6), atol=1e-4
+        )
+    else:
+        names = benchmarks.benchmark(name).label_space.class_names
+        best = logits.argmax(-1).tolist()
+        right = [names[i].encode() for i in best] if names else best
+        assert found["label"].tolist() == right
+    assert found["is_cut"].any() and (
+        name == "race" or not found["is_cut"].all()
+    )
+
+
+def test_another_number_of_choices():
+    rows = tiny_served.rows("story_cloze")
+    logits = tiny_fine_tuned.logits_one_by_one(tiny_served.model("race"), rows)
+    np.testing.assert_allclose(
+        ask("race", rows)["probabilities"],
+        special.softmax(logits, axis=-1),
+        atol=1e-5,
+    )
+
+
+def test_score_is_the_sum_over_tokens():
+    model, server = (
+        tiny_served.language_model(),
+        tiny_served.language_model_server(),
+    )
+    found = server.signatures()["score"](text=tf.constant(tiny_served.TEXTS))
+    for i, text in enumerate(tiny_served.TEXTS):
+        ids = model.preprocessor.tokenizer.pipeline.encode(text)
+        assert found["is_cut"][i].numpy() == (len(ids) > LENGTH)
+        ids = ids[:LENGTH]
+        expected = 0.0
+        for j, token in enumerate(ids):  # one by one, without padding
+            before = np.array([[OPENING, *ids[:j], 0]])
+            logits = model(
+                {"token_ids": before, "padding_mask": np.ones_like(before)}
+            )
+            row = np.asarray(logits[0, j], "float64")
+            expected += special.log_softmax(row)[token]
+        assert found["num_tokens"][i].numpy() == len(ids)
+        assert found["log_probability"][i].numpy() == pytest.approx(
+            expected, abs=1e-3
+        )
+
+
+def test_ids_in():
+    network = tiny_served.model("rte")
+    batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})
+    found = tiny_served.signature("rte", "tokens")(
+        **{name: tf.constant(value) for name, value in batch.items()}
+    )
+    np.testing.assert_allclose(
+        found["logits"], network(batch)["logits"], atol=1e-6
+    )
+    tokens = tiny_served.language_model_server().signatures()["tokens"]
+    ids = np.array([[1, 5, 2], [7, 7, 1]], "int32")
+    found = tokens(token_ids=tf.constant(ids))
+    expected = tiny_served.language_model()(
+        {"token_ids": ids, "padding_mask": np.ones_like(ids)}
+    )
+    np.testing.assert_allclose(found["logits"], expected, atol=1e-5)
+
+
+def test_empty_batch():
+    for name in ("sst2", "rte", "race"):
+        empty = {
+            key: tf.zeros([0, 4] if key == "choices" else [0], tf.string)
+            for key in tiny_served.server(name).texts
+        }
+        found = tiny_served.signature(name)(**empty)
+        assert found["probabilities"].shape[0] == 0
+    server = tiny_served.language_model_server()
+    found = server.signatures()["score"](text=tf.zeros([0], tf.string))
+    assert found["log_probability"].shape == (0,)
+
+
+def test_hostile_input(capfd):
+    texts = tiny_served.HOSTILE
+    empty, million = texts.index(b""), texts.index(b"a" * 1_000_000)
+    found = tiny_served.signature("rte")(
+        text=tf.constant(texts), text_pair=tf.constant(texts[::-1])
+    )
+    probabilities = found["probabilities"].numpy()
+    np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-5)
+    assert found["is_cut"].numpy()[million]
+    server = tiny_served.language_model_server()
+    found = server.signatures()["score"](text=tf.constant(texts))
+    assert np.isfinite(found["log_probability"]).all()
+    lengths = found["num_tokens"].numpy()
+    assert lengths.min() == 0 and lengths.max() == LENGTH
+    assert lengths[empty] == 0 and found["log_probability"][empty] == 0.0
+    assert found["is_cut"][million] and not found["is_cut"][empty]
+    printed = "".join(capfd.readouterr())
+    assert not [c for c in ("aaaaaaaa", "\u202e", "\x00") if c in printed]
+
+
+def test_wrong_shapes_are_named():
+    answer = tiny_served.signature("race")
+    text = {"text": tf.constant(["a"]), "text_pair": tf.constant(["a"])}
+    for inputs, message in (
+        (
+            {
+                "text_pair": tf.constant(["a", "b"]),
+                "choices": tf.constant([["a", "b"]]),
+            },
+            "equal batch",
+        ),
+        ({"choices": tf.zeros([1, 0], tf.string)}, "not be empty"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            answer(**text | inputs)
+
+
+def test_ids_out_of_range_are_errors():
+    right = {"token_ids": [[[0, 1, 2]]], "extract_position": [[2]]}
+    answer = tiny_served.signature("sst2", "tokens")
+    for changes, message in (
+        ({}, None),
+        ({"token_ids": [[[0, 1, 999]]]}, "token_ids must be 0 to"),
+        ({"token_ids": [[[0, -1, 2]]]}, "token_ids must be 0 to"),
+        ({"token_ids": [[[1] * 33]]}, "at most 32 positions"),
+        ({"extract_position": [[3]]}, "extract_position must be less than T"),
+        ({"extract_position": [[0, 1]]}, r"extract_position must be \[B, C\]"),
+    ):
+        inputs = {
+            name: tf.constant(value, tf.int32)
+            for name, value in (right | changes).items()
+        }
+        if message is None:
+            assert answer(**inputs)["logits"].shape == (1, 2)
+            continue
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            answer(**inputs)
+    tokens = tiny_served.language_model_server().signatures()["tokens"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be 0 to"):
+        tokens(token_ids=tf.constant([[0, 9999]], tf.int32))
+
+
+NETWORK = types.SimpleNamespace(
+    backbone=types.SimpleNamespace(
+        vocabulary_size=5, num_special_tokens=3, max_sequence_length=4
+    )
+)
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
+def test_bounds(wrap):
+    """The last good id and position, and the first ones out of range."""
+    check = wrap(lambda ids: tf_signatures.check_ids(ids, NETWORK) + 0)
+    zeros = tf.zeros([2, 1, 3], tf.int32)
+    check_places = wrap(
+        lambda places: tf_signatures.check_positions(places, zeros) + 0
+    )
+    for check, values, message in (
+        (check, [[0, 7]], None),
+        (check, [[1, 2, 3, 4]], None),
+        (check, [[]], None),
+        (check, [[0, 8]], "token_ids must be 0 to 7"),
+        (check, [[-1]], "token_ids must be 0 to 7"),
+        (check, [[0] * 5], "at most 4 positions"),
+        (check_places, [[0], [2]], None),
+        (check_places, [[0], [3]], "less than T"),
+        (check_places, [[0], [-1]], "must not be negative"),
+        (check_places, [[0]], "must be .B, C. for"),
+    ):
+        values = tf.constant(values, tf.int32)
+        if message is None:
+            assert check(values).numpy().tolist() == values.numpy().tolist()
+        else:
+            with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+                check(values)
+
+
+def test_frozen_network_has_stored_weights_and_no_dropout(tmp_path):
+    inputs = keras.Input((4,))
+    hidden = keras.layers.Dense(5, activation="tanh")(inputs)
+    outputs = keras.layers.Dense(2)(keras.layers.Dropout(0.5)(hidden))
+    network = keras.Model(inputs, outputs)
+    x = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
+    before = network(x, training=False)
+    np.testing.assert_array_equal(
+        tf_signatures.FrozenNetwork(network)(x), before
+    )
+    frozen = tf_signatures.FrozenNetwork(network, "float16")
+    for variable in network.trainable_variables:
+        rounded = np.asarray(variable).astype("float16").astype("float32")
+        variable.assign(rounded)
+    np.testing.assert_array_equal(frozen(x), network(x))
+    assert np.abs(frozen(x) - before).max() > 0
+    frozen.run = tf.function(
+        frozen.__call__, input_signature=[tf.TensorSpec([None, 4])]
+    )
+    tf.saved_model.save(frozen, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    np.testing.assert_allclose(loaded.run(x), frozen(x), atol=1e-6)
+    assert not (tmp_path / "keras_metadata.pb").exists()
