@@ -1,13 +1,13 @@
-"""Install what gpt1_keras needs and this Python lacks, and nothing else.
+"""Install the requirements that this Python lacks, and nothing else.
 
 python tools/install_lacking.py [--dry_run]
 
-For a machine that brings its own TensorFlow, fitted to its GPU or TPU, such as
-Google Colab's: what is there stays in whatever version, except Keras, KerasHub
-and KerasNLP, which are brought to the version of requirements.txt without what
-they would pull in. Exit status: 0 done; 1 pip failed.
+For a machine with its own build of TensorFlow for its GPU or TPU, such as
+Google Colab: installed packages keep their version, except Keras, KerasHub and
+KerasNLP, which get the version of requirements.txt without their dependencies.
+Exit status: 0 done; 1 pip failed.
 
-  --dry_run   say what would be installed
+  --dry_run   print what would be installed
 """
 
 import importlib.metadata
@@ -18,26 +18,26 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILES = ("requirements-no-tensorflow.txt", "requirements.txt")
-# Of these the version matters.
+# Other versions of these are replaced.
 PINNED = ("keras", "keras-hub", "keras-nlp")
-# What they ask for would bring another TensorFlow.
+# Installed without dependencies, which include another TensorFlow.
 ALONE = ("keras-hub", "keras-nlp", "tensorflow-serving-api")
-# Some must fit the TensorFlow that is there; grain is needed only without it.
+# Not installed where TensorFlow is: its own parts, and grain.
 NOT_BESIDE_TENSORFLOW = ("tensorflow", "tensorflow-text", "tf-keras", "grain")
 
 
 def lacking(text, version_of, *, has_tensorflow):
-    """Return what is to be installed: (with what it needs, alone).
+    """Return what to install: (with dependencies, without dependencies).
 
     Args:
-        text: str, lines `name==version`; those after "# --- " do not count.
-        version_of: function of a name; the version installed, or None.
+        text: str, lines `name==version`; those after "# --- " are ignored.
+        version_of: function of a name: the installed version, or None.
         has_tensorflow: bool, whether any TensorFlow can be imported.
 
     Returns:
         two lists of str such as "ftfy==6.3.1".
     """
-    with_needs, alone = [], []
+    with_dependencies, alone = [], []
     for line in text.partition("# --- ")[0].splitlines():
         name, _, version = line.strip().partition("==")
         if not version or name.startswith("#"):
@@ -46,12 +46,13 @@ def lacking(text, version_of, *, has_tensorflow):
             continue
         found = version_of(name)
         if found is None or (name in PINNED and found != version):
-            (alone if name in ALONE else with_needs).append(line.strip())
-    return with_needs, alone
+            into = alone if name in ALONE else with_dependencies
+            into.append(line.strip())
+    return with_dependencies, alone
 
 
 def main(arguments):
-    """Install what lacks; return the exit status."""
+    """Install what is missing; return the exit status."""
     if {"-h", "--help"} & set(arguments):
         print(__doc__)
         return 0
@@ -75,7 +76,7 @@ def main(arguments):
             print(f"error: pip ended with status {status}", file=sys.stderr)
             return 1
     if not any(needed):
-        print("everything is there")
+        print("nothing to install")
     return 0
 
 

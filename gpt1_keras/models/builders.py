@@ -8,6 +8,7 @@ import typing
 import keras
 
 from gpt1_keras import checks
+from gpt1_keras import errors
 from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
@@ -36,6 +37,11 @@ def gpt1_backbone(
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
+    if hidden_dim % num_heads:
+        raise errors.InputError(
+            f"`num_heads` {num_heads} does not divide `hidden_dim` "
+            f"{hidden_dim}: change one of them"
+        )
     return backbone.GPT1Backbone(
         vocabulary_size=vocabulary_size,
         num_layers=num_layers,

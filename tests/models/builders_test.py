@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras import config as config_lib
+from gpt1_keras import errors
 from gpt1_keras.models import builders
 from tests.reference import small_models
 
@@ -51,6 +52,13 @@ def test_parameters_of_the_paper():
 )
 def test_parameters_of_small_networks(network, parameters):
     assert count(shapes(network)) == parameters
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(
+        errors.InputError, match="`num_heads` 3 does not divide"
+    ):
+        builders.gpt1_backbone(**small_models.SIZES | {"num_heads": 3})
 
 
 def test_backbone_takes_the_global_dtype_policy():

@@ -81,4 +81,4 @@ def test_installs_in_two_commands(tool, monkeypatch, tmp_path):
 def test_nothing_lacks_in_a_finished_environment(tool, monkeypatch, capsys):
     monkeypatch.setattr(tool, "lacking", lambda *_, **__: ([], []))
     assert run(tool, monkeypatch, []) == (0, [])
-    assert capsys.readouterr().out == "everything is there\n"
+    assert capsys.readouterr().out == "nothing to install\n"

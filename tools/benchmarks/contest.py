@@ -1,8 +1,7 @@
-"""Contenders for the same work, timed in turns on a machine that is not idle.
+"""Compare the speed of several ways to do the same work on a busy machine.
 
-Every round times each contender once, one after the other, and the ratio of
-two is the median over the rounds: what slows the machine down for a while
-slows both.
+Every round times each contender once, one after the other, and a ratio is the
+median over the rounds: a temporary slowdown of the machine affects both sides.
 """
 
 import statistics
@@ -14,16 +13,16 @@ def run(contenders, *, rounds, work, peer_of):
 
     Args:
         contenders: dict from name to a function without arguments, or to
-            None where it is not installed.
+            None if it is not installed.
         rounds: int.
-        work: number, what one call does (tokens, for instance).
+        work: number, the work of one call, for instance in tokens.
         peer_of: str, the contender that the others are compared with.
 
     Returns:
-        (dict of what was measured, dict from name to what the last call
-        returned). Measured are per name `per_second`, the median, and
-        `first_seconds` of the first call, with all that is compiled in it;
-        `ratios` says how many times as fast as each other one `peer_of` is.
+        (measurements, dict from name to the value of the last call). The
+        measurements are dicts by name: `per_second`, the median;
+        `first_seconds` of the first call, compilation included; `ratios`,
+        how many times as fast `peer_of` is.
     """
     present = {name: call for name, call in contenders.items() if call}
     answers, first, seconds = {}, {}, {name: [] for name in present}

@@ -1,9 +1,9 @@
 """Tokens per second of greedy generation, one text at a time.
 
-`cached` is KerasHub's `generate` with our cache, compiled; `streamed` the
-same a token at a time, as the run `generate` writes; `recomputed` reads the
-whole text again for each token; `transformers` is its own `generate`, which
-has no cache for this network. Weights, prompt and text are the same.
+`cached` is KerasHub's compiled `generate` with our cache; `streamed` yields
+one token at a time, like the run `generate`; `recomputed` reads the whole text
+for each token; `transformers` is its own `generate`, which has no cache for
+this network. Weights, prompt and text are the same.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ def measure(*, sizes, rounds, num_tokens=256):
     Args:
         sizes: dict of the backbone's arguments (`networks.sizes`).
         rounds: int, how often each contender writes a text.
-        num_tokens: int, new tokens of a text, cut to the positions.
+        num_tokens: int, new tokens of a text, at most the model's positions.
     """
     room = sizes["max_sequence_length"] - _PROMPT_TOKENS
     num_tokens = min(num_tokens, room)

@@ -1,8 +1,8 @@
-"""Tokens per second that reach a model, from shards and from raw books.
+"""Input pipeline of pretraining in tokens per second: shards and raw books.
 
-`shards` are prepared first, which takes `prepare_seconds` once; `raw_text`
-is tokenised while it is read (`gin/data/raw_text.gin`), after the
-`open_seconds` it takes on first use. Both read the generated sample corpus.
+`shards` are prepared once in `prepare_seconds`; `raw_text` is tokenised while
+it is read (`gin/data/raw_text.gin`), after `open_seconds` on first use. Both
+read the generated sample corpus.
 """
 
 import itertools
@@ -14,7 +14,7 @@ from tools.benchmarks import networks
 
 _WORDS = 1_500_000
 _POOL_BOOKS = 4  # of the 20 or so of the corpus
-EPOCHS = 5  # so many that what is read ahead between two calls is little
+EPOCHS = 5  # enough to make prefetching between two calls negligible
 _BATCH = {"batch_size": 16, "sequence_length": 512, "seed": 0}
 
 
@@ -74,9 +74,9 @@ def _measure(directory, words, rounds):
 
 
 def reader(batches, num_steps):
-    """Return a function that loads the next so many batches and counts them.
+    """Return a function that loads the next `num_steps` batches, counted.
 
-    What it takes to begin, the graph above all, is in the first call.
+    The first call includes the start-up, above all the graph.
     """
     from gpt1_keras.data import loaders
 

@@ -1,8 +1,8 @@
-"""Tokens per second that reach a model, of labelled rows.
+"""Input pipeline of fine-tuning in tokens per second, on generated SNLI.
 
-`encoded` ones become ids before the first update, which takes
-`encode_seconds` once; `raw` ones on the way (`gin/data/raw_examples.gin`),
-after `open_seconds`. Both read generated SNLI.
+`encoded` rows become ids before the first step, in `encode_seconds`; `raw`
+rows are tokenised inside tf.data (`gin/data/raw_examples.gin`), after
+`open_seconds`.
 """
 
 import pathlib

@@ -1,11 +1,10 @@
-"""Strings in, classes out: one string at a time, and 32 at once.
+"""Text classification: requests of one string and of 32.
 
-`saved_model` is the SavedModel that the run `export` makes, its tokenizer in
-the graph; `keras` is the Keras model after the Python tokenizer;
-`transformers` its text-classification pipeline, with the same vocabulary and
-a network of the same size, on all threads and on one: torch waits for the
-slowest of its threads, so where a machine does other work one may be faster.
-Every request has other strings.
+`saved_model` is the SavedModel of the run `export`, with the tokenizer in its
+graph; `keras` is the Keras model with the Python tokenizer; `transformers` is
+its text-classification pipeline with the same vocabulary and size, on all
+threads and on one (on a busy machine one may be faster, as torch waits for
+the slowest thread). Every request has new strings.
 """
 
 import itertools
@@ -28,9 +27,8 @@ def measure(*, sizes, rounds):
         rounds: int, how often each contender answers ten requests.
 
     Returns:
-        speeds are those of 32 strings at once; `one_string_ms` is the time
-        of a request of one, `tokenizer_share` the part of the time of 32
-        that their tokenizer takes alone.
+        speeds for requests of 32; `one_string_ms`, the time of a request of
+        one; `tokenizer_share`, the tokenizer's share of the time of 32.
     """
     pipeline = networks.tokenizer()
     model = networks.classifier(pipeline, **sizes)
@@ -61,10 +59,7 @@ def measure(*, sizes, rounds):
 
 
 def _contenders(model, pipeline, peer, directory):
-    """Return two dicts from a name to functions of a list of strings.
-
-    The first answer with classes, the second only tokenise.
-    """
+    """Return {name: function of a list of strings}: classifiers, tokenizers."""
     answers = {
         "saved_model": _saved_model(model, pipeline, directory),
         "keras": _keras(model),

@@ -1,9 +1,9 @@
-"""Text to ids: megabytes per second, and how many books have the same ids.
+"""Tokenizers: megabytes per second, and the share of books with equal ids.
 
-`python` is our tokenizer, one book after another; `graph` the same as a
-TensorFlow graph; `transformers` its fast tokenizer on the same vocabulary,
-which splits by other rules. `python_new` has an empty dictionary of chunks
-in every turn, as at the beginning of a corpus.
+`python` is our tokenizer, book by book; `graph` is the TensorFlow graph of it;
+`transformers` is its fast tokenizer on the same vocabulary, which splits by
+other rules. `python_new` starts every round with an empty cache of chunks, as
+at the start of a corpus.
 """
 
 from tools.benchmarks import contest
