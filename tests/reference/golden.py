@@ -168,7 +168,8 @@ def gradients_of(trained, batch):
     if backend == "jax":
         import jax
 
-        gradients, _ = jax.grad(trained._stateless_loss, has_aux=True)(
+        gradient = jax.grad(trained._stateless_loss, has_aux=True)
+        gradients, _ = jax.jit(gradient)(
             [v.value for v in trained.trainable_variables],
             [v.value for v in trained.non_trainable_variables],
             tensors,
