@@ -1,4 +1,5 @@
 import collections
+import functools
 import pathlib
 
 import numpy as np
@@ -102,6 +103,19 @@ def novels(tmp_path_factory):
     tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=150)
     pieces = [piece for path in paths for piece in books.cut(path)]
     return pieces, [tokenizer.encode(text) for text in texts], tokenizer
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_graph():
+    """Builds the graph of a tokenizer once: it takes seconds."""
+    build = functools.cache(tf_raw_text.tf_tokenizer.GraphTokenizer)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            tf_raw_text.tf_tokenizer,
+            "GraphTokenizer",
+            lambda tokenizer, frequent: build(tokenizer, tuple(frequent)),
+        )
+        yield
 
 
 def make(novels, *, factor=1.0, pieces=None, lengths=None, seed=0, size=B):
