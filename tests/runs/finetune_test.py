@@ -296,6 +296,22 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     assert 0.01 < np.std(small_models.read(special.value)) < 0.5
 
 
+def test_preset_is_the_first_of_equals(experiment, tmp_path, monkeypatch):
+    saved, save = [], presets.save
+    monkeypatch.setattr(
+        presets, "save", lambda *given: saved.append(save(*given))
+    )
+    status, errors = run(
+        experiment, tmp_path, PEAK_LEARNING_RATE=0.0, NUM_EPOCHS=1
+    )
+    assert status == 0, errors
+    lines = kill_run.lines(tmp_path)
+    dev = [line for line in lines if line.get("split") == "dev"]
+    assert dev[0]["matthews"] == dev[1]["matthews"]
+    assert results.read(tmp_path)["best_step"] == dev[0]["step"]
+    assert len(saved) == 1
+
+
 def test_preset_loads_where_only_the_models_are_imported(finished):
     """In a process that has imported nothing else of the program."""
     program = (

@@ -82,7 +82,7 @@ def test_golden_numbers_of_the_released_formula():
     assert found == pytest.approx(expected, abs=2e-7)
 
 
-def released_adam(weight, gradients, rates):
+def released_adam(weight, gradients, rates, epsilon):
     """The update of the released opt.py (lines 36-48), in float64."""
     weight = np.asarray(weight, "float64")
     m, v = np.zeros_like(weight), np.zeros_like(weight)
@@ -90,7 +90,7 @@ def released_adam(weight, gradients, rates):
         rate = rate * np.sqrt(1 - 0.999 ** (t + 1)) / (1 - 0.9 ** (t + 1))
         m = 0.9 * m + 0.1 * gradient
         v = 0.999 * v + 0.001 * gradient**2
-        update = m / (np.sqrt(v) + 1e-8)
+        update = m / (np.sqrt(v) + epsilon)
         if weight.ndim > 1:
             update = update + 0.01 * weight
         weight = weight - rate * update
@@ -109,9 +109,14 @@ def test_several_steps_against_the_formula_in_float64():
         peak_learning_rate=0.1, num_steps=6, warmup_steps=2
     )
     rates = [0.0, 0.05, 0.1, 0.05, 0.025, 0.1 * (1 + np.cos(np.pi * 5 / 6)) / 2]
-    found = train(adam(schedule), weights, gradients)[-1]
+    # As large as the roots, so that it matters where it is added.
+    epsilon = 0.02
+    optimizer = adam(schedule, epsilon=epsilon)
+    found = train(optimizer, weights, gradients)[-1]
     for i, weight in enumerate(weights):
-        expected = released_adam(weight, [g[i] for g in gradients], rates)
+        expected = released_adam(
+            weight, [g[i] for g in gradients], rates, epsilon
+        )
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-6)
 
 
