@@ -302,7 +302,7 @@ def test_preset_is_the_first_of_equals(experiment, tmp_path, monkeypatch):
         presets, "save", lambda *given: saved.append(save(*given))
     )
     status, errors = run(
-        experiment, tmp_path, PEAK_LEARNING_RATE=0.0, NUM_EPOCHS=1
+        experiment, tmp_path, PEAK_LEARNING_RATE=1e-9, NUM_EPOCHS=1
     )
     assert status == 0, errors
     lines = kill_run.lines(tmp_path)
