@@ -115,6 +115,7 @@ def test_truncated_texts_are_logged(monkeypatch, caplog):
 
 def run(tiny, workdir, task, *, data=None, dtype="float32", **changes):
     """Measure a task on the tiny preset; return the metrics."""
+    workdir.mkdir()
     zero_shot.zero_shot(
         workdir=workdir,
         config_sha256="a" * 64,
