@@ -1,4 +1,4 @@
-"""What values a parameter may have, declared once, at its annotation.
+"""Allowed values of parameters, declared once, at their annotations.
 
 A parameter of a run, or a field of a `value_object`, is annotated with one of
 the types below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks
@@ -18,7 +18,7 @@ from gpt1_keras import errors
 
 @dataclasses.dataclass(frozen=True)
 class Dial:
-    """What a type alone cannot say of a parameter.
+    """Constraints on a parameter beyond its type.
 
     Attributes:
         low, high: numbers, the range with both ends.
@@ -87,7 +87,7 @@ def check(name, value, annotation):
     """Refuse a value that `annotation` does not allow.
 
     Args:
-        name: str, the parameter's; it stands in the message.
+        name: str, the parameter's name in the message.
         value: any value; a person gave it.
         annotation: a type, perhaps with `Dial` marks. A value for another
             type than those that gin can write is not checked.
@@ -141,7 +141,7 @@ def find_name(name, known, kind):
 
 
 def nearest(name, known):
-    """Return the one of `known` that `name` is nearest to, or None.
+    """Return the name in `known` that is nearest to `name`, or None.
 
     Case, hyphens and underscores do not count: "SST-2" is near "sst2".
     """
@@ -155,7 +155,7 @@ def nearest(name, known):
 
 
 def check_names(names, *, dial, example, may_be_empty=False):
-    """Refuse what is not a tuple or list of different names.
+    """Refuse anything but a tuple or list of different names.
 
     Args:
         names: any value; a person gave it.
@@ -254,7 +254,7 @@ def _is_within(value, mark):
 
 
 def _describe(annotation):
-    """Return what to give for an annotation, in words."""
+    """Describe in words the values that an annotation allows."""
     kind, marks = _split(annotation)
     if any(mark.is_path for mark in marks):
         return "a path in quotes"

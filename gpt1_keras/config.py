@@ -185,7 +185,8 @@ class Bindings:
                 continue
             if one.name in above:
                 raise errors.InputError(
-                    f"macro {one.name} is defined by itself: give it a value"
+                    f"macro {one.name} is defined in terms of itself: give it"
+                    " a value"
                 )
             below = (*above, one.name)
             names.add(one.name)
@@ -452,7 +453,7 @@ def resolve(names, settings, workdir=None, allowed=()):
 
 
 def check_arguments(configuration, given):
-    """Complain of required arguments that nothing gives.
+    """Raise InputError if a required argument is not bound.
 
     Args:
         configuration: a `Configuration`.
@@ -480,7 +481,7 @@ def check_arguments(configuration, given):
 
 
 def missing_module(error):
-    """Return one line on what to install for ImportError `error`.
+    """Return a line on what to install after ImportError `error`.
 
     None if it is a module of this program that is missing.
     """
@@ -655,7 +656,7 @@ def _syntax_error(label, reason, line):
     where = label if label.startswith("--set") else f"{label}, line {line}"
     return errors.InputError(
         f"{where}: {reason} (values are Python literals; text needs quotes,"
-        " arithmetic is not understood)"
+        " arithmetic is not supported)"
     )
 
 
@@ -670,7 +671,7 @@ def references(value):
 
 
 def _leaves(value):
-    """Return what a nested value is made of, without the brackets."""
+    """Return the innermost values of a nested value."""
     if isinstance(value, dict):
         value = [*value.keys(), *value.values()]
     if isinstance(value, list | tuple):
@@ -752,7 +753,7 @@ def _check_functions(found):
 
 
 def _bind_former_dials(found):
-    """Bind the parameters of a dial that a command of before still gives."""
+    """Bind the parameters of former macros that a command still sets."""
     used, reached = found.used_macros(), found.reached()
     for dial, parameters in public_names.FORMER_DIALS.items():
         if dial in found.macros and dial not in used:
@@ -810,7 +811,7 @@ def _how_to_give(name):
 
 
 def _check_parameters(used):
-    """Refuse parameters that there are not, and values of a wrong kind."""
+    """Refuse unknown parameters, and values of a wrong type."""
     for name, bound in list(used.parameters.items()):
         function, parameter = function_of(name), name.rpartition(".")[2]
         try:
@@ -841,7 +842,7 @@ def _check_parameters(used):
 
 
 def _expand(used, name, path):
-    """Bind a path in place of one that begins with `~`."""
+    """Bind the expanded path in place of one that begins with `~`."""
     into, value = used.parameters, used.parameters[name]
     if not used.value(value).startswith("~"):
         return

@@ -137,10 +137,10 @@ def _lock(descriptor, directory, wait):
     except BlockingIOError:
         if not wait:
             raise errors.InputError(
-                f"{directory}: another process is at work there: wait for it "
+                f"{directory}: another process is using it: wait for it "
                 "or choose another folder"
             ) from None
-        logging.info("waiting for the process at work in %s", directory)
+        logging.info("waiting for another process that uses %s", directory)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
         pass  # this file system has no locks

@@ -46,7 +46,7 @@ def main(arguments):
         if error.errno is None:
             raise  # Raised by a library, not by the system.
         described = errors.describe_os_error(error)
-        advice = "mend this and repeat the same command"
+        advice = "correct this and repeat the same command"
         return _complain(f"error: {described}; {advice}", 2)
     except KeyboardInterrupt:
         return _complain("error: interrupted", 1)

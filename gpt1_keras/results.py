@@ -261,7 +261,7 @@ def _damaged(place, expected):
 
 
 def _check(found, kinds, place):
-    """Refuse values of a wrong kind; None, for unknown, is of every kind."""
+    """Refuse values of a wrong type; None (unknown) is always allowed."""
     for name, value in found.items():
         kind = kinds.get(name, kinds[None])
         if value is not None and not _IS[kind](value):

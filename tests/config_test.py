@@ -114,7 +114,7 @@ def test_used_macros_follow_macros():
     assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR", "DATA"}
     assert "RUN" in found.used_macros("RUN")
     found = config.read_bindings("A = [%B]\nB = %A\npretrain.x = %A\n")
-    with pytest.raises(errors.InputError, match="defined by itself"):
+    with pytest.raises(errors.InputError, match="terms of itself"):
         found.used_macros()
 
 

@@ -149,7 +149,7 @@ def test_workdir_belongs_to_one_config(call, tmp_path):
     command = ("--gin", "record.gin", "--workdir", "w", "--set")
     with workdir_lib.held(tmp_path / "w"):
         result = call(*command, "SEED = 0")
-        assert_refused(result, "w: another process is at work there")
+        assert_refused(result, "w: another process is using it")
         assert not list((tmp_path / "w").iterdir())
     assert call(*command, "SEED = 0")[0] == 0
     assert_refused(call(*command, "SEED = 3"), "SEED 0 -> 3", "--workdir")
@@ -219,7 +219,7 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     assert_refused(call_run("interrupt"), "interrupted", status=1)
     assert_refused(call_run("diverge"), "loss is nan", status=1)
     for error, expected in (
-        ("full disk", "out/x: No space left on device; mend this"),
+        ("full disk", "out/x: No space left on device; correct this"),
         ("no permission", "out/x: Permission denied"),
         ("no path", "Input/output error"),
     ):

@@ -141,7 +141,7 @@ def test_held_keeps_others_out_until_it_ends(tmp_path):
     with workdir.held(tmp_path / "new" / "w"):
         with workdir.held(tmp_path / "other"):
             pass
-        with pytest.raises(errors.InputError, match="at work there: wait"):
+        with pytest.raises(errors.InputError, match="is using it: wait"):
             with workdir.held(tmp_path / "new" / "w"):
                 pass
     with workdir.held(tmp_path / "new" / "w"):

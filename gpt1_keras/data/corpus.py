@@ -39,7 +39,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
         files = find_corpus(directory)
         directory = cache_folder("corpus", files, recipe, cache_dir)
         if shards.is_prepared(directory):
-            logging.info("corpus %s: prepared before in %s", corpus, directory)
+            logging.info("corpus %s: already prepared in %s", corpus, directory)
         else:
             logging.info("corpus %s: preparing it in %s", corpus, directory)
             prepare.prepare(files, directory, recipe, wait=True)

@@ -72,7 +72,7 @@ class Recipe:
         return [vocabulary, *split, *self.named]
 
     def held_out(self, names):
-        """Return those of the names of books that are held out."""
+        """Return the held-out books among `names`."""
         if self.held_out_books is not None and names:
             return split.find(names, self.held_out_books)
         return split.choose(

@@ -28,7 +28,7 @@ def choose(names, *, fraction, seed):
     """
     if not 0 <= fraction < 1:
         raise InputError(
-            f"`held_out_fraction` is {fraction}: set a share from 0 up to 1"
+            f"`held_out_fraction` is {fraction}: set a share from 0 to below 1"
         )
 
     def rank(name):

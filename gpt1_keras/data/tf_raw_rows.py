@@ -20,7 +20,7 @@ _NUM_MEASURED = 200
 
 
 class RawTrainingExamples:
-    """`example_batches.TrainingExamples` that tokenize while training.
+    """`example_batches.TrainingExamples` tokenised while training.
 
     A tf.data chain ahead of the model passes the texts of many steps at once
     through `text.tf_tokenizer`, then the ids of each step through

@@ -35,7 +35,7 @@ _MISSING = -1  # in place of an id, if a book is shorter than a window
 
 
 class PooledWindows:
-    """Which windows of which books a step reads, if no token is counted yet.
+    """The windows that a step reads, chosen before any token is counted.
 
     Books come in an endless stream, in a new random order every epoch. Each
     has the windows of `windows.TrainingWindows` for its estimated length,
@@ -334,7 +334,7 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     )
     logging.info(
         "corpus %s is tokenised during training: %s training books, about "
-        "%.3f tokens a byte, %s held-out books in %s",
+        "%.3f tokens per byte, %s held-out books in %s",
         *(corpus, f"{len(index['train']):,}", index["tokens_per_byte"]),
         *(f"{len(index['held_out']):,}", directory),
     )

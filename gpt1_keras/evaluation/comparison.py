@@ -152,7 +152,7 @@ class Run:
 
     @functools.cached_property
     def _preset(self):
-        """Class and layers of the network, or of the one it began with."""
+        """Class and layers of the network, or of the preset it started from."""
         source = self.result.get("preset") or self.macro("PRESET", str)
         runs = self.seed_runs.values() or [self]
         places = [run.path / "preset" for run in runs]
@@ -267,7 +267,7 @@ def _read_config(path, sha256):
                 return config_lib.read_bindings(text), config
         except (ValueError, OSError):
             raise errors.InputError(
-                f"{config}: damaged, not gin; remove it or its folder"
+                f"{config}: damaged, not valid gin; remove it or its folder"
             ) from None
     return None, None
 
@@ -292,7 +292,7 @@ class Result:
 
     @property
     def run(self):
-        """The first of the runs: what it says holds for all."""
+        """The first of the runs; its settings hold for all."""
         return self.runs[0]
 
     @functools.cached_property
@@ -320,7 +320,7 @@ class Result:
         return self.metrics[0]
 
     def values(self, metric):
-        """Return the values of a metric that are there, a seed each."""
+        """Return the values of a metric, one for each seed that has it."""
         found = [metrics.get(metric) for metrics in self.seeds.values()]
         return [value for value in found if value is not None]
 
@@ -381,7 +381,7 @@ def setting_names(one, other):
 
 
 def preferred(results):
-    """Return the `Result` that stands for several settings, None of none.
+    """Return the `Result` that represents several settings, or None.
 
     Official files before generated ones, all training examples before some
     of them, many seeds before few, then the newest.

@@ -113,7 +113,7 @@ def drawn_rows(rows, ablations):
 
 
 def plot_fine_tuning(rows, path):
-    """Draw score against steps, one panel a task.
+    """Draw score against steps, one panel per task.
 
     Mean over seeds, in a band from the lowest to the highest; dev solid, the
     sample of the training examples dashed; a colour and a marker for each

@@ -1,4 +1,4 @@
-"""Writes and checks the zip that the GLUE server takes.
+"""Write and check the zip that the GLUE server accepts.
 
 A submission is a zip of eleven TSV files, each with the header
 `index<TAB>prediction` and one line per test row, numbered from 0.

@@ -1,4 +1,4 @@
-"""Tables 2 to 5 of the paper, ours beside the paper's.
+"""Tables 2 to 5 of the paper, with our results beside the paper's.
 
 Shares are in percent. What no file says is an empty cell.
 """
@@ -88,7 +88,7 @@ def official_glue_average(metrics):
 
 
 def glue_averages(results):
-    """Return {"glue_average", "glue_official_average"}, None where one lacks.
+    """Return {"glue_average", "glue_official_average"}, None if incomplete.
 
     Args:
         results: iterable of `comparison.Result`, one for each task.
@@ -219,7 +219,7 @@ def _ours(result, metric, theirs):
 
 @dataclasses.dataclass(frozen=True)
 class Ablations:
-    """Which result stands in which cell of table 5.
+    """The results of table 5, by row and task.
 
     Attributes:
         cells: dict from (row, task) to `comparison.Result`.
@@ -230,7 +230,7 @@ class Ablations:
     others: dict
 
     def tasks(self):
-        """Tasks of the columns: those of the paper, then ours with a row."""
+        """Tasks of the columns: the paper's, then further ones with results."""
         more = {
             task
             for row, task in self.cells

@@ -1,4 +1,4 @@
-"""How every plot looks: legible on a phone, and in grey as in colour."""
+"""Style of every plot: legible on a phone, in colour and in grey."""
 
 import pathlib
 

@@ -300,7 +300,7 @@ def viewed_text(run):
 
 
 def _left_out(rows, shown):
-    """Return a list of the note on workdirs that are not drawn."""
+    """Return a list with the note on workdirs that are not drawn."""
     others = sorted({row["workdir"] for row in rows} - shown)
     return [f"Only in the CSV: {', '.join(others)}."] if others else []
 

@@ -225,7 +225,7 @@ def _metrics(result):
 
 
 def _is_setting(name, *sides):
-    """Whether people set it: a macro, or a parameter that both sides have."""
+    """Whether users set it: a macro, or a parameter that both sides have."""
     if name.isupper():
         return not name.startswith(_NOT_SETTINGS)
     return all(name in side.parameters for side in sides)

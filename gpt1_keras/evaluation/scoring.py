@@ -1,4 +1,4 @@
-"""Examples as a model scores them."""
+"""Labelled examples, and what a model predicts for them."""
 
 import copy
 

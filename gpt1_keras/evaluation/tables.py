@@ -1,4 +1,4 @@
-"""Tables as data, for HTML and Markdown alike, and what stands in cells.
+"""Tables as data, for HTML and Markdown, and the text of their cells.
 
 Shares are in percent. What no file says is an empty cell.
 """
@@ -25,7 +25,7 @@ class Cell:
     is_code: bool = False
 
     def note_lines(self):
-        """Return the small print in parts that stay on a line."""
+        """Return the small print in parts that do not wrap."""
         return self.note.split("; ") if self.note else []
 
     @property
@@ -181,7 +181,7 @@ def path(found, note=""):
 
 
 def over_seeds(result, metric, middle="median"):
-    """Return the cell of a metric: below it its range and number of seeds.
+    """Return the cell of a metric, with range and number of seeds below.
 
     Args:
         result: `comparison.Result` or None.
@@ -217,7 +217,7 @@ def sample_title(title, are_samples):
 
 
 def sample_notes(names):
-    """Return a list of the sentence on what has generated data, [] of none.
+    """Return a list with the note on generated data, [] without any.
 
     Args:
         names: iterable of str.

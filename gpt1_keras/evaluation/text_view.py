@@ -1,4 +1,4 @@
-"""One text through a model's eyes: coloured tokens and attention maps.
+"""Views of one text: coloured tokens and attention maps.
 
 Letters: `T` tokens, `H` heads.
 """

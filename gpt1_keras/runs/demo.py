@@ -1,4 +1,4 @@
-"""A page in the browser to try a model, served to this machine only."""
+"""Local web page to try a model."""
 
 import importlib.util
 import math
@@ -46,12 +46,12 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     _check_port(port)
     app = page(preset, seed)
     address = launch(app, port)
-    logging.info("open %s in a browser; Ctrl-C ends it", address)
+    logging.info("open %s in a browser; Ctrl-C stops it", address)
     app.block_thread()
 
 
 def _check_port(port):
-    """Raise an error that tells the reason, unlike that of gradio."""
+    """Raise an error that gives the reason, unlike gradio's."""
     try:
         with socket.socket() as found:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -175,7 +175,7 @@ def _task_page(gradio, preset):
     names = {
         "text": "text",
         "text_pair": "second text or question",
-        "choices": "choices, one a line",
+        "choices": "choices, one per line",
     }
     boxes = [
         gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
@@ -189,7 +189,7 @@ def _task_page(gradio, preset):
             lines = given["choices"].split("\n")
             given["choices"] = [line for line in lines if line.strip()]
             if not given["choices"]:
-                raise gradio.Error("give at least one choice, one a line")
+                raise gradio.Error("give at least one choice, one per line")
         found = answers(**given)
         return f"{found:.2f}" if answers.is_score else found
 

@@ -416,7 +416,7 @@ def _best(lines):
 
 
 def _metrics(path, dev):
-    """Return what the result says of the best step in `metrics.jsonl`."""
+    """Return the result's entries on the best step in `metrics.jsonl`."""
     lines = results.read_metrics(path)
     best, majority = _best(lines), dev.majority()
     trained = next(

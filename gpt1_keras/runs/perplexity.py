@@ -147,8 +147,8 @@ def _texts(corpus, tokenizer, split):
         )
     if texts.lengths.max() < 2:
         raise errors.InputError(
-            f"`corpus`: {corpus} has no file of two tokens, and the first has"
-            " nothing before it to be predicted from; give more text"
+            f"`corpus`: {corpus} has no file of two tokens, and the first token"
+            " of a text is not scored; give more text"
         )
     logging.info(
         "%s files, %s tokens",

@@ -293,7 +293,7 @@ class FineTuned:
         )
         if self.network.head is None:
             raise errors.InputError(
-                f"`preset`: {self.directory} has no head, it is pretrained and"
+                f"`preset`: {self.directory} has no head: it is pretrained and"
                 " not fine-tuned; give the workdir of a fine-tuning run"
             )
         self.preprocessor = self.network.preprocessor

@@ -1,4 +1,4 @@
-"""Predictions for the GLUE test server, as the zip it takes."""
+"""Predictions for the GLUE test server, as the zip it accepts."""
 
 import pathlib
 import time
@@ -92,8 +92,8 @@ def _predict(name, preset, data, scoring):
     model = presets.FineTuned(preset, scoring)
     if model.preprocessor.task != name:
         raise errors.InputError(
-            f"{preset} holds a model of {model.preprocessor.task}: `runs` must "
-            f"have one of {name} there"
+            f"{preset} holds a model of {model.preprocessor.task}: `runs` "
+            f"needs a model of {name} there"
         )
     found = {}
     for answered in _PREDICTED[name]:

@@ -16,7 +16,7 @@ Exported by gpt1_keras from the preset `{preset}`.
 | checked on | {num_examples} rows of {split} |
 {metrics}
 | weights | {weights_dtype}, {num_parameters:,} numbers |
-| longest input | {sequence_length} tokens; `is_cut` tells what was truncated |
+| longest input | {sequence_length} tokens; `is_cut` marks truncated texts |
 | configuration of the export | sha256 {config_sha256} |
 
 ## Training
@@ -45,8 +45,8 @@ does not repair broken encodings.{identity}
 ## Limits
 
 English, lower case. Predictions reflect the training rows and the books the
-model was pretrained on, with their biases. It was measured on rows of the same
-kind only.
+model was pretrained on, with their biases. It was measured only on rows of the
+same kind.
 """
 _IDENTITY = """ On {paragraphs:,} paragraphs of other
 texts, {identical_paragraphs:.4%} of the paragraphs and

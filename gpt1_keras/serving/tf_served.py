@@ -1,4 +1,4 @@
-"""Models as they are served, next to the Keras models they come from.
+"""Served models, and the Keras models that they must agree with.
 
 A served model has its server, the requests it is checked with, and a
 comparison of the server's answers with those of the Keras model. Both classes

@@ -1,4 +1,4 @@
-"""What fine-tuned and language models answer in TensorFlow Serving.
+"""Signatures of fine-tuned and language models in TensorFlow Serving.
 
 Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 """

@@ -527,6 +527,9 @@ def tasks(names):
         InputError: a name is unknown, or `names` is not a list of names.
     """
     checks.check_names(
-        names, dial="PROBES", example=("cola", "sst2"), may_be_empty=True
+        names,
+        dial="ZERO_SHOT_TASKS",
+        example=("cola", "sst2"),
+        may_be_empty=True,
     )
     return [task(name) for name in names]

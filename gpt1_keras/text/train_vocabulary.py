@@ -129,7 +129,7 @@ def _count(texts, max_characters):
         counts = WordCounter().count(texts)
     del counts[words.NEWLINE]
     if not counts:
-        raise errors.InputError("the text to learn from has no words")
+        raise errors.InputError("the training text has no words")
     frequency = collections.Counter()
     for word, count in counts.items():
         for character in word:

@@ -64,7 +64,7 @@ class SharedStopRequest(StopRequest):
         return bool(self._own)
 
     def settle(self, num_requests):
-        """Take note of how many replicas belong to processes asked to stop."""
+        """Record how many replicas belong to processes asked to stop."""
         if num_requests:
             own = self._own.signal_name
             self.signal_name = own or "a signal to another worker"

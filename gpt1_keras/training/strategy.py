@@ -150,8 +150,9 @@ class Devices:
             if self.num_replicas not in (None, 1):
                 raise errors.InputError(
                     f"`num_replicas` is {self.num_replicas}, but "
-                    "`strategy_name` 'none' is one device: give `num_replicas` "
-                    f"= None{choice and f' or `strategy_name` {choice}'}"
+                    "`strategy_name` 'none' uses one device: give "
+                    "`num_replicas` = None"
+                    f"{choice and f' or `strategy_name` {choice}'}"
                 )
             return ONE_DEVICE
         if self not in _opened:

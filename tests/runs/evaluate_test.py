@@ -183,7 +183,7 @@ def test_repeated_only_if_the_preset_has_changed(tiny, tmp_path):
 MISTAKES = [
     ({"SPLIT": "validation"}, "'validation': give"),
     ({"PRESET": "stsb", "SPLIT": "test"}, "STS-B/test.tsv does not exist"),
-    ({"PRESET": "pretrained"}, "has no head, it is pretrained and not fine"),
+    ({"PRESET": "pretrained"}, "has no head: it is pretrained and not fine"),
     ({"PRESET": "nowhere"}, "nowhere does not exist"),
     ({"DTYPE": "float23"}, "DTYPE is 'float23'"),
     ({"PRESET": None}, "PRESET is None: give"),

@@ -365,5 +365,5 @@ def test_fine_tuned_on_another_kind_of_task(tiny):
         task = benchmarks.benchmark(task) if isinstance(task, str) else task
         with pytest.raises(errors.InputError, match=expected):
             model.labelled(task, [], "dev")
-    with pytest.raises(errors.InputError, match="has no head, it is pretrain"):
+    with pytest.raises(errors.InputError, match="has no head: it is pretrain"):
         fine_tuned(tiny.folder / "pretrained")

@@ -96,10 +96,10 @@ def test_lists_of_names():
     assert [each.name for each in found] == ["cola", "race"]
     assert zero_shot.tasks(()) == []
     for names, message in (
-        ("cola", r"PROBES is 'cola': give a tuple: \('cola',\)$"),
-        (("cola", "cola"), "PROBES is .*: give different names"),
+        ("cola", r"ZERO_SHOT_TASKS is 'cola': give a tuple: \('cola',\)$"),
+        (("cola", "cola"), "ZERO_SHOT_TASKS is .*: give different names"),
         (("kola",), "did you mean 'cola'"),
-        (None, "PROBES is None"),
+        (None, "ZERO_SHOT_TASKS is None"),
     ):
         with pytest.raises(errors.InputError, match=message):
             zero_shot.tasks(names)

@@ -43,7 +43,7 @@ BACKEND = keras.config.backend()
             for name in ("none", *strategy.STRATEGIES[BACKEND])
             for count in (0, 1.5, "all")
         ),
-        ("none", 2, "'none' is one device: give `num_replicas` = None"),
+        ("none", 2, "'none' uses one device: give `num_replicas` = None"),
         *(
             (name, None, f"`strategy_name` {name!r} .* {BACKEND} .*'none'")
             for name in FOREIGN[BACKEND]

@@ -325,8 +325,8 @@ class CustomFiles:
         is_share = isinstance(dev_fraction, float) and 0 < dev_fraction < 1
         if dev is None and not is_share:
             raise errors.InputError(
-                f"DEV_FRACTION {dev_fraction!r} is not between 0 and 1: give a"
-                " share of the train file, or a DEV_FILE"
+                f"`dev_fraction` is {dev_fraction!r}, not between 0 and 1: give"
+                " a share of the train file, or a DEV_FILE"
             )
         checks.check("seed", seed, checks.Seed)
         if dev is not None:
@@ -451,7 +451,7 @@ def check_classes(path, rows, class_names):
     if len(class_names) < 2:
         raise errors.InputError(
             f"{path} has only the class {class_names[0]!r}: add rows of another"
-            " one, or set LABEL_COLUMN"
+            " class, or set LABEL_COLUMN"
         )
     for row in rows:
         if row.example.label not in class_names:
@@ -465,14 +465,14 @@ def check_scores(path, rows, low, high):
     """Raise InputError if a score is outside the learned range."""
     if not low < high:
         raise errors.InputError(
-            f"{path} has scores from {low} to {high}: set a LOWEST_SCORE below"
-            " the HIGHEST_SCORE, or LABEL_COLUMN"
+            f"{path} has scores from {low} to {high}: set `custom.low` below"
+            " `custom.high`, or set LABEL_COLUMN"
         )
     for row in rows:
         if not low <= row.example.label <= high:
             raise errors.InputError(
                 f"{path} line {row.line} has score {row.example.label}, outside"
-                f" {low} to {high}: set LOWEST_SCORE and HIGHEST_SCORE"
+                f" {low} to {high}: set `custom.low` and `custom.high`"
             )
 
 
@@ -511,7 +511,7 @@ def _draw_held_out(rows, fraction, seed, *, path, is_stratified):
 
 
 def imbalance(path, rows):
-    """Warn of a class with less than 10 % as many rows as the largest one."""
+    """Warn about a class with under 10 % of the largest class's rows."""
     counts = collections.Counter(row.example.label for row in rows)
     ranked = counts.most_common()
     (_, most), (smallest, fewest) = ranked[0], ranked[-1]
@@ -521,12 +521,12 @@ def imbalance(path, rows):
     return [
         f"{path}: the classes are imbalanced:"
         f" {', '.join(f'{name!r} {count}' for name, count in ranked)} rows"
-        f" (line {line} is the first of {smallest!r}); accuracy will say little"
+        f" (line {line} is the first of {smallest!r}); accuracy says little"
     ]
 
 
 def few_to_score(path, rows):
-    """Warn of a dev split so small that its scores are mostly chance."""
+    """Warn about a dev split whose scores are mostly chance."""
     if len(rows) >= _FEW:
         return []
     return [
@@ -537,7 +537,7 @@ def few_to_score(path, rows):
 
 
 def repetitions(path, rows):
-    """Warn of rows that repeat an earlier one, with the same label or not."""
+    """Warn about rows that repeat an earlier one, whatever their labels."""
     groups = collections.defaultdict(list)
     for row in rows:
         groups[_text_key(row.example)].append(row)
@@ -569,7 +569,7 @@ def repetitions(path, rows):
 
 
 def overlap(train_path, train_rows, path, rows):
-    """Warn of rows of a dev or test file whose text is in the train file."""
+    """Warn about dev or test rows whose text is in the train file."""
     lines = {_text_key(row.example): row.line for row in reversed(train_rows)}
     shared = [row for row in rows if _text_key(row.example) in lines]
     if not shared:

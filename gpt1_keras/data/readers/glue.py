@@ -103,7 +103,7 @@ def read_mnli(data_dir, split):
     try:
         _find(_MNLI, data_dir, f"{split}_mismatched.tsv")
     except errors.InputError as error:
-        logging.warning("%s; reading the matched rows alone", error)
+        logging.warning("%s; reading only the matched rows", error)
         return found
     return found + _read(_MNLI, data_dir, split, "mismatched")
 

@@ -43,7 +43,9 @@ def read_snli(data_dir, split):
 
     found = rows.collect(path, rows.json_lines(path), parse)
     if num_dropped:
-        logging.info("%s: %d rows without a gold label", path, num_dropped)
+        logging.info(
+            "%s: %d rows dropped, without a gold label", path, num_dropped
+        )
     return found
 
 

@@ -401,7 +401,7 @@ def test_wrong_arguments(write, tmp_path):
     with pytest.raises(errors.InputError, match="split 'valid' is unknown"):
         mine.read(tmp_path, "valid")
     for fraction in (0, 1, -1):
-        with pytest.raises(errors.InputError, match="DEV_FRACTION"):
+        with pytest.raises(errors.InputError, match="`dev_fraction` is"):
             files(train="train.jsonl", dev_fraction=fraction)
 
 

@@ -68,7 +68,7 @@ def test_mnli_dev_has_two_groups(tmp_path, logged):
     assert glue.read_mnli(tmp_path, "dev") == [matched]
     (warning,) = logged
     assert "MNLI/dev_mismatched.tsv does not exist" in warning
-    assert warning.endswith("reading the matched rows alone")
+    assert warning.endswith("reading only the matched rows")
     write(tmp_path, "MNLI/dev_mismatched.tsv", MNLI_DEV.format("C."))
     other = Example("C.", "B.", label="entailment", group="mismatched")
     assert glue.read_mnli(tmp_path, "dev") == [matched, other]

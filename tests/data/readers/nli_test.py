@@ -56,7 +56,7 @@ def test_pairs_without_gold_label_are_dropped_and_counted(tmp_path, logged):
         *(undecided, PAIR, undecided, undecided),
     )
     assert nli.read_snli(tmp_path, "dev") == [SNLI]
-    assert logged == [f"{path}: 3 rows without a gold label"]
+    assert logged == [f"{path}: 3 rows dropped, without a gold label"]
 
 
 @pytest.mark.parametrize(
