@@ -88,7 +88,7 @@ def test_one_process_at_a_time(tmp_path, request):
         return process
 
     with hold(60) as process:
-        with pytest.raises(InputError, match="another process is at work"):
+        with pytest.raises(InputError, match="another process is using"):
             with files.exclusive(tmp_path, name=".lock"):
                 pass
         with files.exclusive(tmp_path):

@@ -10,7 +10,7 @@ python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
   --output DIR           the prepared folder, to be set as CORPUS
   --held_out_fraction X  share of the books held out; default 0.03
   --seed N               chooses the held-out books; default 0
-  --held_out_books F     file with the names of the held-out books, one a line,
+  --held_out_books F     file that names the held-out books, one per line,
                          in place of the two options above
   --num_processes N      default: all processors
   --beam RUNNER          encode on many machines with Apache Beam: DirectRunner

@@ -228,7 +228,7 @@ def test_a_prepared_folder_is_left_alone(folder, tmp_path):
         with pytest.raises(InputError, match="choose another folder"):
             prepare_letters(folder, out, **change)
     with prepare.exclusive(out, wait=False):
-        with pytest.raises(InputError, match="another process is at work"):
+        with pytest.raises(InputError, match="another process is using"):
             prepare_letters(folder, out)
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
 

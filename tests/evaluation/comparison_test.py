@@ -192,7 +192,7 @@ def test_missing_folder(tmp_path):
     "name, text, expected",
     [
         ("result.json", "[1]", r"result\.json:1: damaged"),
-        ("config.gin", "A = = 2\n", r"config\.gin: damaged, not gin"),
+        ("config.gin", "A = = 2\n", r"config\.gin: damaged, not valid gin"),
         ("metrics.jsonl", "\0\n", r"metrics\.jsonl:1: damaged"),
         ("preset/config.json", "{", r"config\.json:1: damaged"),
         ("seed_2/result.json", "{}}", r"seed_2/result\.json:1: damaged"),
