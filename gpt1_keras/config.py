@@ -160,7 +160,7 @@ class Bindings:
         ]
 
     def dial(self, name):
-        """Return the value of a macro, or of the parameter it stood for."""
+        """Return the value of a macro, or of the parameter that replaced it."""
         if name in self.macros:
             return self.value(self.macros[name])
         for parameter in public_names.FORMER_DIALS.get(name, ()):

@@ -140,7 +140,7 @@ def _check(path, text, new):
         old = config.read_bindings(text, new.allowed)
     except errors.InputError as error:
         raise errors.InputError(
-            f"{path}: is damaged ({error}); give another --workdir"
+            f"{path} is damaged ({error}); give another --workdir"
         ) from None
     if new.is_version_of(old):
         return True

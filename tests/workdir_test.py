@@ -126,7 +126,7 @@ def test_extend_allows_nothing_else(tmp_path, macros):
 
 def test_config_that_is_not_gin(tmp_path):
     (tmp_path / "config.gin").write_text("this is = [not gin\n")
-    assert "config.gin: is damaged" in refusal(tmp_path)
+    assert "config.gin is damaged" in refusal(tmp_path)
 
 
 def test_workdir_that_is_a_file(tmp_path):

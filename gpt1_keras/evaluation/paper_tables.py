@@ -315,9 +315,9 @@ def ablation_table(ablations, paper):
 
 def _ablation_notes(ablations):
     notes = [
-        "Percent: the paper's metric on dev, mean over seeds, below it the "
-        "range. The paper's numbers are from GLUE's test server. The average "
-        "is given where all eight tasks are there."
+        "Percent: the paper's metric on dev, mean over seeds, with the range "
+        "below. The paper's numbers are from GLUE's test server. The average "
+        "is given if all eight tasks have results."
     ]
     shown = {
         cell: result

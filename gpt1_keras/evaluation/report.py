@@ -293,7 +293,7 @@ def viewed_text(run):
             Picture(
                 f"Attention: {run.path}",
                 picture,
-                "How much each token (row) attends to each one before it.",
+                "How much each token (row) attends to each earlier token.",
             )
         )
     return found

@@ -35,7 +35,8 @@ def pretraining(runs):
         )
     note = (
         "Perplexity per token on held-out books. Perplexities on different "
-        "corpora or vocabularies do not compare; the paper's is on BooksCorpus."
+        "corpora or vocabularies are not comparable; the paper's is on "
+        "BooksCorpus."
     )
     return tables.Table("Pretraining runs", header, rows, [note])
 
@@ -60,8 +61,8 @@ def perplexity(runs):
             ]
         )
     note = (
-        "Perplexity per token; below the corpus the split scored; window: "
-        "tokens the model sees at a time; unknown: percent of the tokens that "
+        "Perplexity per token; the small print names the split; window: "
+        "tokens that the model sees at a time; unknown: percent of tokens that "
         "are not in the vocabulary."
     )
     return tables.Table("Perplexity of texts", header, rows, [note])

@@ -51,7 +51,7 @@ class Table(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Columns:
-    """Which columns of a file hold what.
+    """The columns of a file, by what they hold.
 
     Attributes:
         text: str.
