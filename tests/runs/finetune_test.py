@@ -23,7 +23,6 @@ from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import strategy
-from tests.models import lstm_backbone_test
 from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
@@ -381,7 +380,7 @@ def test_lstm_learns_and_is_evaluated_and_measured(experiment, tmp_path):
         str(experiment.directory / "preset")
     )
     tokenizer = like.preprocessor.tokenizer.pipeline
-    network = lstm_backbone_test.network(
+    network = small_models.lstm_network(
         vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
     )
     model = builders.gpt1_causal_lm(network, tokenizer)
