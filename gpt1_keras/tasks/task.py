@@ -264,10 +264,6 @@ class Task:
             np.asarray(predictions),
         )
 
-    def main_metric(self, metrics):
-        """Return the paper's metric from the result of `measure`."""
-        return next(iter(metrics.values()))
-
     def _measure(self, targets, predictions):
         found = {}
         for metric in self.metrics:
