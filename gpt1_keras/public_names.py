@@ -45,6 +45,7 @@ PUBLIC = {
     "pretrain.Training": "gpt1_keras.runs.pretrain.Training",
     "finetune.FineTuning": "gpt1_keras.runs.finetune.FineTuning",
     "optimizers.WarmupCosine": "gpt1_keras.training.optimizers.WarmupCosine",
+    "optimizers.WarmupHold": "gpt1_keras.training.optimizers.WarmupHold",
     "optimizers.WarmupLinear": "gpt1_keras.training.optimizers.WarmupLinear",
     "strategy.Devices": "gpt1_keras.training.strategy.Devices",
     # Tasks.

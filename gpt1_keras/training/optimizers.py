@@ -70,6 +70,18 @@ class WarmupCosine(_WarmupSchedule):
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
+class WarmupHold(_WarmupSchedule):
+    """`x / w if x <= w else min(1, 10 (1 - x))`: falls in the last tenth.
+
+    Not in the paper. Until the fall, the rate does not depend on the number
+    of steps: a run can be made longer while it lasts.
+    """
+
+    def _shape(self, x, rising, warming):
+        return ops.where(warming, rising, ops.minimum(1.0, 10.0 * (1.0 - x)))
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
 class AdamWithDecay(keras.optimizers.Optimizer):
     """Adam whose weight decay is multiplied by the same rate as its update.
 
@@ -173,7 +185,7 @@ def adam_with_decay(
 
     Args:
         num_steps: int. Steps of the whole training.
-        schedule: `WarmupLinear` or `WarmupCosine`.
+        schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
         peak_learning_rate: float.
         warmup_steps: float or None. Steps of the warm-up.
         warmup_fraction: float or None. Warm-up as a fraction of all steps,

@@ -31,6 +31,11 @@ HYPERPARAMETERS = {
         # The cosine does not restart after the warm-up: the rate falls from 1
         # at once, not smoothly.
         (optimizers.WarmupCosine, 1.0, 12, 4, {4: 1.0, 5: 0.62941}),
+        # 10 (1 - x) at x = 38/40 is 1/2; full until x = 36/40.
+        (
+            *(optimizers.WarmupHold, 2.0, 40, 4),
+            {0: 0.0, 2: 1.0, 5: 2.0, 36: 2.0, 38: 1.0, 40: 0.0},
+        ),
         # No warm-up, and one that ends within the first step.
         (optimizers.WarmupLinear, 1.0, 10, 0, {0: 0.0, 1: 0.9, 10: 0.0}),
         (optimizers.WarmupCosine, 1.0, 12, 0.3, {0: 0.0, 4: 0.75, 12: 0.0}),
