@@ -32,6 +32,7 @@ from gpt1_keras.errors import InputError  # noqa: E402
 
 # Name -> module with `measure(*, sizes, rounds) -> dict`.
 SECTIONS = {
+    "pretrain": "tools.benchmarks.pretrain",
     "generate": "tools.benchmarks.generate",
     "serve": "tools.benchmarks.serve",
     "tokenize": "tools.benchmarks.tokenize",

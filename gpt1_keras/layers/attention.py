@@ -1,9 +1,12 @@
 """Causal self-attention with one fused projection for query, key, value."""
 
+import functools
+
 import keras
 from keras import ops
 
 from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
@@ -66,12 +69,12 @@ class CausalSelfAttention(keras.layers.Layer):
 
         self.query_key_value = self._dense(3 * hidden_dim, "query_key_value")
         self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.probability_dropout = dropout_lib.seeded_dropout(
+        self.probability_dropout = dropout_lib.Dropout(
             attention_dropout,
             name="probability_dropout",
             dtype=self.dtype_policy,
         )
-        self.output_dropout = dropout_lib.seeded_dropout(
+        self.output_dropout = dropout_lib.Dropout(
             residual_dropout, name="output_dropout", dtype=self.dtype_policy
         )
 
@@ -111,11 +114,8 @@ class CausalSelfAttention(keras.layers.Layer):
         else:
             # [B, T, S] -> [B, 1, T, S]
             allowed = ops.expand_dims(allowed, 1)
-        probabilities = self.probability_dropout(
-            ops.cast(
-                self._probabilities(query, key, allowed), self.compute_dtype
-            ),
-            training=training,
+        probabilities = self._probabilities(
+            self._scores(query, key), allowed, training
         )
         # [B, S, H, K] -> [B, H, S, K]
         value = ops.transpose(value, (0, 2, 1, 3))
@@ -131,27 +131,32 @@ class CausalSelfAttention(keras.layers.Layer):
             x, (*ops.shape(x)[:2], self.num_heads, self.head_dim)
         )
 
-    def probabilities(self, x):
-        """Return the float32 attention weights `[B, H, T, T]`, undropped."""
-        query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
-        length = ops.shape(x)[1]
-        return self._probabilities(
-            self._split_heads(query),
-            self._split_heads(key),
-            causal_mask(length, length),
-        )
-
-    def _probabilities(self, query, key, allowed):
+    def _scores(self, query, key):
         # [B, T, H, K] -> [B, H, T, K]
         query = ops.transpose(query, (0, 2, 1, 3))
         # [B, S, H, K] -> [B, H, K, S]
         key = ops.transpose(key, (0, 2, 3, 1))
-
         # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
-        query = ops.multiply(query, self.head_dim**-0.5)
-        scores = ops.cast(ops.matmul(query, key), "float32")
-        scores = ops.where(allowed, scores, FORBIDDEN_SCORE)
-        return ops.softmax(scores, axis=-1)
+        return ops.matmul(ops.multiply(query, self.head_dim**-0.5), key)
+
+    def _probabilities(self, scores, allowed, training):
+        """Return attention weights `[B, H, T, S]`, dropped in training."""
+        dropout = self.probability_dropout
+        if not (training and dropout.rate):
+            return _softmax(self.compute_dtype)(
+                scores, allowed, training=training
+            )
+        bits = dropout.random_bits(ops.shape(scores))
+        return _softmax(self.compute_dtype, dropout.rate)(
+            scores, allowed, bits, training=True
+        )
+
+    def probabilities(self, x):
+        """Return the float32 attention weights `[B, H, T, T]`, undropped."""
+        query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
+        length = ops.shape(x)[1]
+        scores = self._scores(self._split_heads(query), self._split_heads(key))
+        return masked_softmax(scores, causal_mask(length, length))
 
     def compute_output_spec(self, x, cache=None, **unused):
         output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
@@ -167,6 +172,30 @@ class CausalSelfAttention(keras.layers.Layer):
             "residual_dropout": self.residual_dropout,
             "initializer_range": self.initializer_range,
         }
+
+
+def masked_softmax(scores, allowed):
+    """Return the float32 softmax of scores `[B, H, T, S]` over the keys.
+
+    Args:
+        scores: float tensor `[B, H, T, S]`.
+        allowed: bool tensor, `[T, S]` or `[B, 1, T, S]`.
+    """
+    scores = ops.cast(scores, "float32")
+    return ops.softmax(ops.where(allowed, scores, FORBIDDEN_SCORE), axis=-1)
+
+
+@functools.cache
+def _softmax(dtype, dropout=0.0):
+    """Return `masked_softmax` and dropout as one loop; all layers share it."""
+
+    def weights(scores, allowed, *bits):
+        found = masked_softmax(scores, allowed)
+        if bits:
+            found = dropout_lib.drop(found, *bits, dropout)
+        return ops.cast(found, dtype)
+
+    return fused.fused(weights)
 
 
 def causal_mask(num_queries, num_keys, first_position=0):

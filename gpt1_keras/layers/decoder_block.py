@@ -1,10 +1,13 @@
 """Post-norm decoder block: self-attention, then a feed-forward network."""
 
+import functools
+
 import keras
 from keras import ops
 
 from gpt1_keras.layers import attention
 from gpt1_keras.layers import feed_forward
+from gpt1_keras.layers import fused
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -106,11 +109,15 @@ class DecoderBlock(keras.layers.Layer):
         )
         if cache is not None:
             attended, cache = attended
-        x = self.attention_norm(_add(x, attended))
-        x = self.feed_forward_norm(
-            _add(x, self.feed_forward(x, training=training))
-        )
+        x = self._add_norm(self.attention_norm, x, attended, training)
+        fed = self.feed_forward(x, training=training)
+        x = self._add_norm(self.feed_forward_norm, x, fed, training)
         return x if cache is None else (x, cache)
+
+    def _add_norm(self, layer, x, y, training):
+        return _add_norm(self.layer_norm_epsilon)(
+            x, y, layer.gamma, layer.beta, training=training
+        )
 
     def compute_output_spec(self, x, cache=None, **unused):
         output = keras.KerasTensor(x.shape, dtype="float32")
@@ -130,6 +137,12 @@ class DecoderBlock(keras.layers.Layer):
         }
 
 
-def _add(x, y):
-    """Sum in float32, the dtype of the residual stream."""
-    return ops.add(ops.cast(x, "float32"), ops.cast(y, "float32"))
+@functools.cache
+def _add_norm(epsilon):
+    """Return the norm of a sum, both float32, as one loop."""
+
+    def norm(x, y, gamma, beta):
+        x = ops.add(ops.cast(x, "float32"), ops.cast(y, "float32"))
+        return ops.layer_normalization(x, gamma, beta, epsilon=epsilon)
+
+    return fused.fused(norm)

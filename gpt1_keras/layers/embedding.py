@@ -92,7 +92,7 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         self.hidden_dropout = self._dropout("hidden_dropout", self.seed)
 
     def _dropout(self, name, seed):
-        return dropout_lib.seeded_dropout(
+        return dropout_lib.Dropout(
             self.dropout, seed=seed, name=name, dtype=self.dtype_policy
         )
 

@@ -4,6 +4,9 @@ import keras
 from keras import ops
 
 from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import fused
+
+_gelu = fused.fused(lambda x: ops.gelu(x, approximate=True))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -47,7 +50,7 @@ class FeedForward(keras.layers.Layer):
             intermediate_dim, "intermediate_dense"
         )
         self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.output_dropout = dropout_lib.seeded_dropout(
+        self.output_dropout = dropout_lib.Dropout(
             residual_dropout, name="output_dropout", dtype=self.dtype_policy
         )
 
@@ -68,7 +71,7 @@ class FeedForward(keras.layers.Layer):
 
     def call(self, x, training=False):
         # [B, T, D] -> [B, T, F]
-        x = ops.gelu(self.intermediate_dense(x), approximate=True)
+        x = _gelu(self.intermediate_dense(x), training=training)
         # [B, T, F] -> [B, T, D]
         return self.output_dropout(self.output_dense(x), training=training)
 

@@ -29,7 +29,7 @@ class _Head(keras.layers.Layer):
             name="dense",
             dtype="float32",
         )
-        self.feature_dropout = dropout_lib.seeded_dropout(
+        self.feature_dropout = dropout_lib.Dropout(
             dropout,
             noise_shape=self.noise_shape,
             name="feature_dropout",

@@ -68,7 +68,7 @@ class LSTMBlock(keras.layers.Layer):
             name="output_dense",
             dtype=self.dtype_policy,
         )
-        self.output_dropout = dropout_lib.seeded_dropout(
+        self.output_dropout = dropout_lib.Dropout(
             residual_dropout, name="output_dropout", dtype=self.dtype_policy
         )
 

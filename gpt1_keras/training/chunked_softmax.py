@@ -9,6 +9,8 @@ Letters: `N` tokens, `D` hidden_dim, `R` rows of the table, `K` chunk_size.
 
 from keras import ops
 
+from gpt1_keras.layers import fused
+
 
 def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
@@ -21,7 +23,8 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
         table: float tensor `[R, D]`, whose dtype the products have.
         targets: int tensor `[N]`, below `R`.
         weights: float32 tensor `[N]`.
-        chunk_size: int. Tokens per chunk `K`.
+        chunk_size: int. Tokens per chunk `K`, fewer where that makes chunks
+            of equal size.
 
     Returns:
         float32 scalar.
@@ -56,6 +59,7 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
         float32 tensors `[N]`: the log-probability, and 1 where the target is
         the likeliest of all rows, else 0. Both are 0 where the weight is.
     """
+    chunk_size = _even(ops.shape(weights)[0], chunk_size)
     order, count, num_tokens = _weighted_first(weights, chunk_size)
 
     def body(index, scores, likeliest):
@@ -87,6 +91,7 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
 
 
 def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
+    chunk_size = _even(ops.shape(weights)[0], chunk_size)
     order, count, num_tokens = _weighted_first(weights, chunk_size)
     dtype = table.dtype
 
@@ -96,11 +101,10 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
         h = ops.cast(_chunk(hidden, rows, valid), dtype)
         target = ops.take(targets, rows, axis=0)
         weight = ops.where(valid, ops.take(weights, rows, axis=0), 0.0)
-        # [K, R]
-        log_p = _log_softmax(h, table)
-        loss = loss - ops.sum(weight * _at(log_p, target))
-        error = ops.exp(log_p) - ops.one_hot(target, log_p.shape[-1])
-        error = ops.cast(error * ops.expand_dims(weight, 1), dtype)
+        # [K, D] x [D, R] -> [K, R]
+        logits = ops.matmul(h, ops.transpose(table))
+        chunk_loss, error = _loss_and_error(logits, target, weight)
+        loss = loss + chunk_loss
         # [K, R] x [R, D] -> [K, D]
         chunk_gradient = ops.cast(ops.matmul(error, table), "float32")
         hidden_gradient = ops.slice_update(
@@ -127,6 +131,32 @@ def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
         hidden_gradient, _places(order, num_tokens), axis=0
     )
     return loss, hidden_gradient, table_gradient
+
+
+@fused.compiled
+def _loss_and_error(logits, target, weight):
+    """Return the weighted loss of a chunk and its gradient, `[K, R]`."""
+    x = ops.cast(logits, "float32")
+    rows = ops.arange(x.shape[1], dtype=target.dtype)
+    # [K], [R] -> [K, R]
+    is_target = ops.equal(ops.expand_dims(target, 1), rows)
+    weight = ops.expand_dims(weight, 1)
+    # exp(x - top) / total is the softmax
+    top = ops.max(x, axis=1, keepdims=True)
+    exponential = ops.exp(x - top)
+    total = ops.sum(exponential, axis=1, keepdims=True)
+    loss = ops.sum(weight * (top + ops.log(total)))
+    loss = loss - ops.sum(ops.where(is_target, x * weight, 0.0))
+    error = exponential * (weight / total) - ops.where(is_target, weight, 0.0)
+    return loss, ops.cast(error, logits.dtype)
+
+
+def _even(num_tokens, chunk_size):
+    """Return the size of as few chunks, all alike, in steps of 16 tokens."""
+    if not isinstance(num_tokens, int):
+        return chunk_size
+    num_chunks = max(1, -(-num_tokens // chunk_size))
+    return min(chunk_size, max(1, -(-num_tokens // num_chunks // 16)) * 16)
 
 
 def _zero_index():

@@ -3,6 +3,7 @@
 From finetune-transformer-lm opt.py, lines 5-49.
 """
 
+import functools
 import math
 
 import keras
@@ -10,6 +11,7 @@ from absl import logging
 from keras import ops
 
 from gpt1_keras import checks
+from gpt1_keras.layers import fused
 
 
 class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
@@ -144,16 +146,12 @@ class AdamWithDecay(keras.optimizers.Optimizer):
             * ops.sqrt(_one_minus_power(self.beta_2, step))
             / _one_minus_power(self.beta_1, step)
         )
-        self.assign_add(momentum, (gradient - momentum) * (1.0 - self.beta_1))
-        self.assign_add(
-            velocity, (ops.square(gradient) - velocity) * (1.0 - self.beta_2)
-        )
-        update = momentum / (ops.sqrt(velocity) + self.epsilon)
-        if len(variable.shape) > 1:
-            update = update + self.matrix_decay * ops.convert_to_tensor(
-                variable
-            )
-        self.assign_sub(variable, rate * update)
+        decay = self.matrix_decay if len(variable.shape) > 1 else 0.0
+        update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
+        changed = (momentum, velocity, variable)
+        values = update(*map(ops.convert_to_tensor, changed), gradient, rate)
+        for variable, value in zip(changed, values):
+            self.assign(variable, value)
 
     def get_config(self):
         return super().get_config() | {
@@ -162,6 +160,18 @@ class AdamWithDecay(keras.optimizers.Optimizer):
             "epsilon": self.epsilon,
             "weight_decay": self.matrix_decay,
         }
+
+
+@functools.cache
+def _update(beta_1, beta_2, epsilon, decay):
+    """Return the formulas of `AdamWithDecay` as one loop."""
+
+    def update(m, v, p, gradient, rate):
+        m = m + (gradient - m) * (1.0 - beta_1)
+        v = v + (ops.square(gradient) - v) * (1.0 - beta_2)
+        return m, v, p - rate * (m / (ops.sqrt(v) + epsilon) + decay * p)
+
+    return fused.compiled(update)
 
 
 def _one_minus_power(beta, step):

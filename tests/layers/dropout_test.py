@@ -13,24 +13,24 @@ def masks(layer, count=2):
 
 
 def test_masks_follow_the_seed_and_differ_from_call_to_call():
-    first = masks(dropout.seeded_dropout(0.5, seed=7))
+    first = masks(dropout.Dropout(0.5, seed=7))
     assert np.any(first[0] != first[1])
-    again = masks(dropout.seeded_dropout(0.5, seed=7))
+    again = masks(dropout.Dropout(0.5, seed=7))
     np.testing.assert_array_equal(first, again)
-    assert np.any(first[0] != masks(dropout.seeded_dropout(0.5, seed=8))[0])
+    assert np.any(first[0] != masks(dropout.Dropout(0.5, seed=8))[0])
 
 
 def test_without_a_seed_follows_set_random_seed():
     keras.utils.set_random_seed(5)
-    layers = [dropout.seeded_dropout(0.5) for _ in range(2)]
+    layers = [dropout.Dropout(0.5) for _ in range(2)]
     first, second = map(masks, layers)
     assert np.any(first[0] != second[0])
     keras.utils.set_random_seed(5)
-    np.testing.assert_array_equal(first, masks(dropout.seeded_dropout(0.5)))
+    np.testing.assert_array_equal(first, masks(dropout.Dropout(0.5)))
 
 
 def test_rate_and_scale():
-    layer = dropout.seeded_dropout(0.25, seed=1, name="some")
+    layer = dropout.Dropout(0.25, seed=1, name="some")
     assert layer.name == "some"
     ones = np.ones((100, 100), "float32")
     got = small_models.read(layer(ones, training=True))
@@ -41,7 +41,7 @@ def test_rate_and_scale():
 
 
 def test_the_state_is_a_variable_that_restores_a_mask():
-    layer = dropout.seeded_dropout(0.5, seed=7)
+    layer = dropout.Dropout(0.5, seed=7)
     (state,) = layer.variables
     assert not state.trainable
     before = keras.ops.convert_to_numpy(state).copy()
@@ -56,7 +56,7 @@ def test_leaves_the_global_generator_of_torch_alone():
     import torch
 
     torch.manual_seed(3)
-    layer = dropout.seeded_dropout(0.5)
+    layer = dropout.Dropout(0.5)
     before = torch.get_rng_state()
     (first,) = masks(layer, 1)
     assert torch.equal(before, torch.get_rng_state())

@@ -28,14 +28,15 @@ def sizes(name):
     }
 
 
-def causal_lm(**sizes):
-    """Return a `GPT1CausalLM` without dropout, its weights random."""
+def causal_lm(*, dropout=0.0, **sizes):
+    """Return a `GPT1CausalLM` with random weights."""
     from gpt1_keras.models import builders
     from gpt1_keras.text import tokenizer as tokenizer_lib
 
     words = [f"w{i}</w>" for i in range(1, sizes["vocabulary_size"])]
     return builders.gpt1_causal_lm(
-        _backbone(**sizes), tokenizer_lib.Tokenizer(["<unk>", *words], [])
+        _backbone(**sizes, dropout=dropout),
+        tokenizer_lib.Tokenizer(["<unk>", *words], []),
     )
 
 
@@ -80,14 +81,14 @@ def classifier(pipeline, **sizes):
     return task_model.GPT1TaskModel(network, head, preprocessor=preprocessor)
 
 
-def _backbone(**sizes):
+def _backbone(*, dropout=0.0, **sizes):
     from gpt1_keras.models import backbone
 
     return backbone.GPT1Backbone(
         **sizes,
-        embedding_dropout=0.0,
-        attention_dropout=0.0,
-        residual_dropout=0.0,
+        embedding_dropout=dropout,
+        attention_dropout=dropout,
+        residual_dropout=dropout,
         embedding_dropout_on="tables",
         layer_norm_epsilon=1e-5,
         initializer_range=0.02,

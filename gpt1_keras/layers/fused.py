@@ -1,0 +1,64 @@
+"""Chains of elementwise operations, each in one pass over memory.
+
+TensorFlow executes operations one after the other, and each reads and writes
+whole tensors: on a CPU that costs more than the matrix products between them.
+XLA compiles a chain into one loop. Matrix products and random numbers stay
+outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
+"""
+
+import keras
+
+
+def fused(function):
+    """Return `function(*tensors, training)`, one loop in training.
+
+    In training on TensorFlow, XLA compiles it for each combination of shapes,
+    and its gradient is computed from the arguments alone: nothing in between
+    is kept in memory. Otherwise `function` runs as it is written, as exported
+    models need.
+
+    Args:
+        function: of tensors, without variables and random numbers, returning
+            one tensor.
+    """
+    if keras.config.backend() != "tensorflow":
+        return lambda *arguments, training: function(*arguments)
+    import tensorflow as tf
+
+    compiled = tf.function(function, jit_compile=True, autograph=False)
+
+    @tf.function(jit_compile=True, autograph=False)
+    def gradients(upstream, *arguments):
+        floats = [a for a in arguments if a.dtype.is_floating]
+        with tf.GradientTape() as tape:
+            tape.watch(floats)
+            output = function(*arguments)
+        found = iter(tape.gradient(output, floats, upstream))
+        return [next(found) if a.dtype.is_floating else None for a in arguments]
+
+    @tf.custom_gradient
+    def differentiable(*arguments):
+        return compiled(*arguments), lambda upstream: gradients(
+            upstream, *arguments
+        )
+
+    def call(*arguments, training):
+        if not training:
+            return function(*arguments)
+        return differentiable(*map(tf.convert_to_tensor, arguments))
+
+    return call
+
+
+def compiled(function):
+    """Return `function(*tensors)` as one loop without a gradient.
+
+    Args:
+        function: of tensors, returning tensors.
+    """
+    if keras.config.backend() != "tensorflow":
+        return function
+    import tensorflow as tf
+
+    loop = tf.function(function, jit_compile=True, autograph=False)
+    return lambda *arguments: loop(*map(tf.convert_to_tensor, arguments))

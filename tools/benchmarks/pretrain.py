@@ -1,0 +1,163 @@
+"""Tokens per second of one pretraining step: forward, backward, update.
+
+Ours in two precisions beside transformers' network in bfloat16 with a fused
+AdamW, as it is and compiled by torch. All start from the same weights and
+have the paper's dropout. `products` is the limit: the matrix products of such
+a step in bfloat16 and nothing else.
+"""
+
+import pathlib
+import tempfile
+
+import keras
+import numpy as np
+
+from tools.benchmarks import contest
+from tools.benchmarks import networks
+
+_DROPOUT = 0.1
+_SOFTMAX_CHUNK = 512
+_ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
+
+
+def measure(*, sizes, rounds, batch_size=4):
+    """Return what was measured, a dict (`contest.run`).
+
+    Args:
+        sizes: dict of the backbone's arguments (`networks.sizes`).
+        rounds: int.
+        batch_size: int. Sequences of all positions per step.
+    """
+    ids = networks.token_ids(
+        *(batch_size, sizes["max_sequence_length"]),
+        vocabulary_size=sizes["vocabulary_size"],
+    )
+    contenders, losses = {}, {}
+    for name, dtype in (("bfloat16", "mixed_bfloat16"), ("float32", "float32")):
+        keras.config.set_dtype_policy(dtype)
+        keras.utils.set_random_seed(1)
+        model = networks.causal_lm(**sizes, dropout=_DROPOUT)
+        contenders[name], losses[name] = _ours(model.backbone, ids)
+    with tempfile.TemporaryDirectory() as directory:
+        for name in ("transformers", "compiled"):
+            peer = networks.transformers_lm(model, pathlib.Path(directory))
+            if peer is not None:
+                step, loss = _transformers(peer, ids, name == "compiled")
+                contenders[name], losses[name] = step, loss
+    if networks.has_transformers():
+        contenders["products"] = _products(sizes, ids.size)
+    # The networks have learned nothing yet: evaluated before the first step.
+    before = {name: round(loss(), 4) for name, loss in losses.items()}
+    found, _ = contest.run(
+        contenders, rounds=rounds, work=ids.size, peer_of="bfloat16"
+    )
+    return {
+        "unit": "tokens/s",
+        "batch": list(ids.shape),
+        **found,
+        "loss_before": before,
+        "losses_equal": max(before.values()) - min(before.values()) < 0.01,
+    }
+
+
+def _ours(backbone, ids):
+    """Return functions without arguments: one step, and the loss."""
+    from gpt1_keras.models import task_model
+    from gpt1_keras.training import learner
+    from gpt1_keras.training import losses
+    from gpt1_keras.training import optimizers
+
+    loss = losses.LanguageModelLoss(chunk_size=_SOFTMAX_CHUNK)
+    trained = learner.Learner(
+        task_model.GPT1TaskModel(backbone),
+        loss=loss,
+        scorer=loss,
+        clip_norm=1.0,
+    )
+    trained.compile(optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM))
+    # [B, T] -> [B, 1, T]
+    batch = {
+        "token_ids": ids[:, None],
+        "token_weights": np.ones_like(ids, "float32")[:, None],
+    }
+
+    def mean_loss():
+        scores = trained.predict_on_batch(batch)
+        return -float(
+            np.sum(scores["log_probability"]) / np.sum(scores["weight"])
+        )
+
+    return lambda: trained.train_on_batch(batch), mean_loss
+
+
+def _transformers(peer, ids, is_compiled):
+    """As `_ours`."""
+    import torch
+
+    inputs = torch.from_numpy(ids).long()
+    forward = torch.compile(peer) if is_compiled else peer
+    optimizer = torch.optim.AdamW(
+        peer.parameters(),
+        lr=1e-4,
+        weight_decay=_ADAM["weight_decay"],
+        fused=True,
+    )
+
+    def loss():
+        with torch.autocast("cpu", torch.bfloat16):
+            return forward(input_ids=inputs, labels=inputs).loss
+
+    def step():
+        peer.train()
+        optimizer.zero_grad()
+        found = loss()
+        found.backward()
+        torch.nn.utils.clip_grad_norm_(peer.parameters(), 1.0)
+        optimizer.step()
+        return float(found.detach())
+
+    def mean_loss():
+        peer.eval()
+        with torch.no_grad():
+            return float(peer(input_ids=inputs, labels=inputs).loss)
+
+    return step, mean_loss
+
+
+def _products(sizes, num_tokens):
+    """Return a function that multiplies what a step multiplies, in bfloat16.
+
+    Each matrix is multiplied once forward and twice backward; attention's
+    products are counted as if they were one matrix `[T, D]` per layer.
+    """
+    import torch
+
+    width, inner = sizes["hidden_dim"], sizes["intermediate_dim"]
+    in_a_block = (
+        (width, 3 * width),
+        (width, width),
+        (width, inner),
+        (inner, width),
+    )
+    shapes = [
+        *in_a_block * sizes["num_layers"],
+        *[(width, sizes["max_sequence_length"])] * 2 * sizes["num_layers"],
+        (width, sizes["vocabulary_size"]),
+    ]
+
+    def random(*shape):
+        return torch.randn(shape, dtype=torch.bfloat16)
+
+    made = {
+        (a, b): (random(num_tokens, a), random(a, b), random(num_tokens, b))
+        for a, b in set(shapes)
+    }
+
+    def multiply():
+        for shape in shapes:
+            x, kernel, y = made[shape]
+            torch.matmul(x, kernel)
+            torch.matmul(y, kernel.T)
+            torch.matmul(x.T, y)
+
+    return multiply
