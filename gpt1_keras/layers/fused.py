@@ -14,8 +14,8 @@ def fused(function):
 
     In training on TensorFlow, XLA compiles it for each combination of shapes,
     and its gradient is computed from the arguments alone: nothing in between
-    is kept in memory. Otherwise `function` runs as it is written, as exported
-    models need.
+    is kept in memory. Otherwise, and where a size is unknown, `function` runs
+    as it is written.
 
     Args:
         function: of tensors, without variables and random numbers, returning
@@ -45,7 +45,7 @@ def fused(function):
     def call(*arguments, training):
         if not training:
             return function(*arguments)
-        return differentiable(*map(tf.convert_to_tensor, arguments))
+        return _call(function, differentiable, arguments)
 
     return call
 
@@ -61,4 +61,13 @@ def compiled(function):
     import tensorflow as tf
 
     loop = tf.function(function, jit_compile=True, autograph=False)
-    return lambda *arguments: loop(*map(tf.convert_to_tensor, arguments))
+    return lambda *arguments: _call(function, loop, arguments)
+
+
+def _call(function, loop, arguments):
+    """Call the loop if all sizes are known, else the function."""
+    import tensorflow as tf
+
+    tensors = [tf.convert_to_tensor(argument) for argument in arguments]
+    is_known = all(tensor.shape.is_fully_defined() for tensor in tensors)
+    return (loop if is_known else function)(*tensors)

@@ -53,7 +53,8 @@ def write(directory, stored, ends, vocabulary):
 
 def letters(size):
     """Return a byte-pair `Tokenizer` of `size` pieces without merges."""
-    rest = [chr(0x4E00 + i) for i in range(size - 54)]
+    # A plane without surrogates.
+    rest = [chr(0x20000 + i) for i in range(size - 54)]
     alphabet = "abcdefghijklmnopqrstuvwxyz"
     words = [letter + "</w>" for letter in alphabet]
     return tokenizer.Tokenizer(

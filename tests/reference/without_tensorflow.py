@@ -68,7 +68,7 @@ model.fit(texts, np.array(labels), epochs=3, batch_size=2, verbose=0)
 changed = model.predict(texts, verbose=0)
 assert np.abs(changed - found).max() > 1e-3
 """
-EXAMPLES = {"SAMPLE_EXAMPLES": 64, "presets.Scoring.batch_size": 16}
+EXAMPLES = {"SAMPLE_EXAMPLES": 64, "EVALUATION_BATCH_SIZE": 16}
 
 
 def environment(backend, *, hide=True):

@@ -294,7 +294,7 @@ def test_workers_stop_together_and_continue(
     assert step >= 7 if saved_by_all else step >= 6
     last = log_of(workdir, 1 - victim).strip().splitlines()[-1]
     assert "continue" in last
-    said = "a signal to another worker" if saved_by_all else "is gone"
+    said = "a signal to another worker" if saved_by_all else "has ended"
     assert said in last
     finish_workers(experiment, workdir, 2)
     assert kill_run.differences(two_workers, workdir) == []

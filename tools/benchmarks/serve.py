@@ -133,8 +133,8 @@ def _keras(model):
     words = model.preprocessor.label_words
 
     def answer(batch):
-        outputs = model.predict_on_batch(model.preprocessor(batch))
-        best = ops.convert_to_numpy(outputs["logits"]).argmax(axis=-1)
+        logits = model.predict_on_batch(model.preprocessor(batch))
+        best = ops.convert_to_numpy(logits).argmax(axis=-1)
         return [words[i] for i in best]
 
     return answer
