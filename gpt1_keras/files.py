@@ -103,6 +103,18 @@ def make_folder(path):
     return path
 
 
+def make_readable(directory):
+    """Give all files of a new folder the permissions of any new file.
+
+    Some libraries write theirs through temporary ones that only their owner
+    may read.
+    """
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in (pathlib.Path(directory), *pathlib.Path(directory).rglob("*")):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+
+
 @contextlib.contextmanager
 def exclusive(directory, *, name=None, wait=False):
     """Keep other processes of this program out of a folder.

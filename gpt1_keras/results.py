@@ -300,6 +300,11 @@ _IS = {
     "numbers": lambda value: _is_dict(
         value, lambda each: _is_number(each) or _is_metrics(each)
     ),
+    "metrics and num_examples": lambda value: (
+        isinstance(value, dict)
+        and _is_metrics(value.get("metrics"))
+        and _is_number(value.get("num_examples"))
+    ),
     "a list of numbers": lambda value: (
         isinstance(value, list) and all(map(_is_number, value))
     ),
@@ -324,6 +329,7 @@ _RESULT = {
     ),
     **dict.fromkeys(("metrics", "train_metrics", "majority"), "metrics"),
     "paper": "numbers",
+    "test": "metrics and num_examples",
     "seeds": "metrics of seeds",
     "pieces": "a list of texts",
     "log_probabilities": "a list of numbers",

@@ -13,7 +13,6 @@ the machine may be doing other work. Exit status: 0 done; 2 wrong arguments
 (one line says which).
 """
 
-import argparse
 import datetime
 import importlib
 import importlib.metadata
@@ -28,7 +27,7 @@ sys.path.insert(0, str(_ROOT))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from gpt1_keras import files  # noqa: E402
-from gpt1_keras.errors import InputError  # noqa: E402
+from tools import command_line  # noqa: E402
 
 # Name -> module with `measure(*, sizes, rounds) -> dict`.
 SECTIONS = {
@@ -46,11 +45,11 @@ _LIBRARIES += ("transformers", "numpy")
 
 def main(arguments):
     """Measure what `arguments` (list of str) name; return the exit status."""
-    try:
-        values = _parse(arguments)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command_line.run(_measure, arguments)
+
+
+def _measure(arguments):
+    values = _parse(arguments)
     from tools.benchmarks import networks
 
     record = _machine() | {"size": values.size, "sections": {}}
@@ -62,7 +61,6 @@ def main(arguments):
         _show(name, values.size, found)
     if values.json is not None:
         files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
-    return 0
 
 
 def _show(name, size, found):
@@ -103,23 +101,13 @@ def _machine():
     }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise InputError(f"{message} (see --help)")
-
-
 def _parse(arguments):
-    parser = _Parser(allow_abbrev=False, add_help=False)
+    parser = command_line.Parser(__doc__.format(sections=", ".join(SECTIONS)))
     parser.add_argument("--section", nargs="+", choices=SECTIONS)
     parser.add_argument("--size", choices=_SIZES, default="mini")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=command_line.positive, default=3)
     parser.add_argument("--json", type=pathlib.Path)
-    if {"-h", "--help"} & set(arguments):
-        print(__doc__.format(sections=", ".join(SECTIONS)))
-        sys.exit(0)
-    values = parser.parse_args(arguments)
-    if values.rounds < 1:
-        parser.error(f"--rounds is {values.rounds}: give 1 or more")
+    values = parser.parse(arguments)
     if values.json is not None and not values.json.parent.is_dir():
         parser.error(f"--json {values.json}: there is no such folder")
     return values

@@ -12,38 +12,25 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from gpt1_keras.errors import InputError  # noqa: E402
 from gpt1_keras.evaluation import glue_submission  # noqa: E402
+from tools import command_line  # noqa: E402
 
 
 def main(arguments):
     """Check what `arguments` (list of str) name; return the exit status."""
-    if "--help" in arguments or "-h" in arguments:
-        print(__doc__)
-        return 0
-    try:
-        path = _parse(arguments)
-        problems = glue_submission.check(path)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command_line.run(_check, arguments)
+
+
+def _check(arguments):
+    parser = command_line.Parser(__doc__)
+    parser.add_argument("file", metavar="FILE.zip")
+    path = parser.parse(arguments).file
+    problems = glue_submission.check(path)
     for problem in problems:
         print(problem)
     if problems:
         return 2
     print(f"{path}: {len(glue_submission.FILES)} files, no problem")
-    return 0
-
-
-def _parse(arguments):
-    options = [word for word in arguments if word.startswith("-")]
-    if options:
-        raise InputError(f"unknown option {options[0]} (see --help)")
-    if len(arguments) != 1:
-        raise InputError(
-            f"{len(arguments)} files are given: give one zip (see --help)"
-        )
-    return arguments[0]
 
 
 if __name__ == "__main__":

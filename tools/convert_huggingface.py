@@ -23,8 +23,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-from gpt1_keras.convert import command_line  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
+from tools import command_line  # noqa: E402
 
 
 def main(arguments):

@@ -18,7 +18,6 @@ MRPC and QQP are for non-commercial research only. Exit status: 0 done; 2 wrong
 arguments or an unavailable file, one line for each.
 """
 
-import argparse
 import pathlib
 import sys
 
@@ -27,24 +26,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from gpt1_keras import checks  # noqa: E402
 from gpt1_keras import files  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
+from tools import command_line  # noqa: E402
 from tools.downloads import official_files  # noqa: E402
 
 
 def main(arguments):
     """Bring the files named by `arguments`; return the exit status."""
-    try:
-        values = _parse(arguments)
-        chosen = _choose(values.names)
-        if values.list:
-            _list(chosen)
-            return 0
-        return _bring(values, chosen)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted; the same command resumes", file=sys.stderr)
-        return 1
+    return command_line.run(_list_or_bring, arguments)
+
+
+def _list_or_bring(arguments):
+    values = _parse(arguments)
+    chosen = _choose(values.names)
+    return _list(chosen) if values.list else _bring(values, chosen)
 
 
 def _bring(values, chosen):
@@ -93,22 +87,14 @@ def _list(chosen):
             print(f"{name:<11} {size:>12} bytes  {file.url}")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise InputError(f"{message} (see --help)")
-
-
 def _parse(arguments):
-    parser = _Parser(allow_abbrev=False, add_help=False)
+    parser = command_line.Parser(__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--data")
     parser.add_argument("--mirror")
     parser.add_argument("--from", dest="folder", type=pathlib.Path)
     parser.add_argument("--list", action="store_true")
-    if {"-h", "--help"} & set(arguments):
-        print(__doc__)
-        sys.exit(0)
-    values = parser.parse_args(arguments)
+    values = parser.parse(arguments)
     if values.data is None and not values.list:
         parser.error("--data is missing")
     if values.mirror is not None and values.folder is not None:

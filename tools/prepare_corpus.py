@@ -31,7 +31,6 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from absl import flags  # noqa: E402
 from absl import logging  # noqa: E402
 
 from gpt1_keras.data import beam_encoding  # noqa: E402
@@ -40,32 +39,39 @@ from gpt1_keras.data import prepare  # noqa: E402
 from gpt1_keras.data import split  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 from gpt1_keras.text import tokenizer  # noqa: E402
+from tools import command_line  # noqa: E402
 
 
 def main(arguments):
     """Prepare the books named by `arguments`; return the exit status."""
-    try:
-        values, paths = _parse(arguments)
-        if values.help:
-            print(__doc__)
-            return 0
-        named = values.held_out_books
-        recipe = prepare.Recipe(
-            tokenizer.Tokenizer.from_files(values.vocabulary, values.merges),
-            held_out_fraction=values.held_out_fraction,
-            split_seed=values.seed,
-            held_out_books=None if named is None else split.read_names(named),
-        )
-        prepared = prepare.prepare(
-            paths, values.output, recipe, encode_pieces=_encoding(values)
-        )
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return command_line.run(_prepare, arguments)
+
+
+def _prepare(arguments):
+    parser = command_line.Parser(__doc__)
+    parser.add_argument("paths", nargs="+", metavar="FILE_OR_FOLDER")
+    for name in ("vocabulary", "output"):
+        parser.add_argument(f"--{name}", required=True)
+    for name in ("merges", "held_out_books", "beam"):
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--held_out_fraction", type=float, default=0.03)
+    parser.add_argument("--beam_option", action="append")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--num_processes", type=command_line.positive)
+    values = parser.parse(arguments)
+    named = values.held_out_books
+    recipe = prepare.Recipe(
+        tokenizer.Tokenizer.from_files(values.vocabulary, values.merges),
+        held_out_fraction=values.held_out_fraction,
+        split_seed=values.seed,
+        held_out_books=None if named is None else split.read_names(named),
+    )
+    prepared = prepare.prepare(
+        values.paths, values.output, recipe, encode_pieces=_encoding(values)
+    )
     print(f"{prepared.directory}: {prepared.summary()}")
     for entry in prepared.index["skipped"]:
         print(f"skipped {entry['name']}: {entry['reason']}")
-    return 0
 
 
 def _encoding(values):
@@ -74,38 +80,13 @@ def _encoding(values):
         return beam_encoding.BeamEncoding(
             pathlib.Path(values.output) / beam_encoding.FOLDER,
             runner=values.beam,
-            options=values.beam_option,
+            options=values.beam_option or [],
         )
     if values.beam_option:
         raise InputError("--beam_option needs --beam (see --help)")
     return functools.partial(
         encode.encode_pieces, num_processes=values.num_processes
     )
-
-
-def _parse(arguments):
-    """Return (absl's flag values, list of the other arguments)."""
-    values = flags.FlagValues()
-    define = {"help": "see above", "flag_values": values}
-    for name in ("vocabulary", "merges", "output", "held_out_books", "beam"):
-        flags.DEFINE_string(name, None, **define)
-    flags.DEFINE_float("held_out_fraction", 0.03, **define)
-    flags.DEFINE_multi_string("beam_option", [], **define)
-    flags.DEFINE_integer("seed", 0, **define)
-    flags.DEFINE_integer("num_processes", None, lower_bound=1, **define)
-    flags.DEFINE_boolean("help", False, short_name="h", **define)
-    try:
-        paths = values(["prepare_corpus", *arguments])[1:]
-    except flags.Error as error:
-        line = str(error).split("\n")[0]
-        raise InputError(f"{line} (see --help)") from None
-    if not values.help:
-        for name in ("vocabulary", "output"):
-            if not values[name].value:
-                raise InputError(f"--{name} is missing (see --help)")
-        if not paths:
-            raise InputError("no FILE_OR_FOLDER given (see --help)")
-    return values, paths
 
 
 if __name__ == "__main__":

@@ -5,14 +5,16 @@
 #   tools/setup_venv.sh --backends    JAX, torch and the page of gin/demo.gin too
 #
 # Takes the first Python 3.11 to 3.13 it finds; PYTHON=/path/to/python chooses
-# another. A second call installs nothing unless a requirements file changed.
+# another. Installs the versions and checks the hashes of locks/. A second call
+# installs nothing unless one of the files changed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-files=(requirements.txt)
+# torch has a build for each kind of device, under one version: any is right.
+files=(locks/requirements.txt)
 case "${1:-}" in
   "") ;;
-  --backends) files+=(requirements-backends.txt requirements-demo.txt) ;;
+  --backends) files+=(requirements-backends.txt locks/requirements-demo.txt) ;;
   *) echo "tools/setup_venv.sh: unknown argument $1 (try --backends)" >&2
      exit 2 ;;
 esac

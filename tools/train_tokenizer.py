@@ -20,7 +20,6 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from absl import flags  # noqa: E402
 from absl import logging  # noqa: E402
 
 from gpt1_keras import files  # noqa: E402
@@ -30,26 +29,28 @@ from gpt1_keras.errors import InputError  # noqa: E402
 from gpt1_keras.text import train_vocabulary  # noqa: E402
 from gpt1_keras.text import vocabulary_files  # noqa: E402
 from gpt1_keras.text import words  # noqa: E402
+from tools import command_line  # noqa: E402
 
 
 def main(arguments):
     """Learn the vocabulary asked for; return the exit status."""
-    try:
-        values, paths = _parse(arguments)
-        if values.help:
-            print(__doc__)
-        else:
-            _train(values, paths)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return command_line.run(_train, arguments)
 
 
-def _train(values, paths):
+def _train(arguments):
+    parser = command_line.Parser(__doc__)
+    parser.add_argument("paths", nargs="+", metavar="FILE_OR_FOLDER")
+    parser.add_argument(
+        "--type", choices=list(train_vocabulary.TRAINERS), required=True
+    )
+    parser.add_argument("--output", required=True)
+    number = command_line.positive
+    parser.add_argument("--vocabulary_size", type=number, required=True)
+    parser.add_argument("--num_processes", type=number)
+    values = parser.parse(arguments)
     output = pathlib.Path(values.output)
     _check_output(output)
-    found, skipped = books.check_all(books.find_books(paths))
+    found, skipped = books.check_all(books.find_books(values.paths))
     for entry in skipped:
         print(f"skipped {entry['name']}: {entry['reason']}", file=sys.stderr)
     counts = encode.count_words(found, num_processes=values.num_processes)
@@ -87,29 +88,6 @@ def _check_output(output):
     files.make_folder(output)
     if not os.access(output, os.W_OK):
         raise InputError(f"--output {output} is not writable: choose another")
-
-
-def _parse(arguments):
-    """Return (absl's flag values, list of the other arguments)."""
-    values = flags.FlagValues()
-    define = {"help": "see above", "flag_values": values}
-    flags.DEFINE_enum("type", None, list(train_vocabulary.TRAINERS), **define)
-    flags.DEFINE_string("output", None, **define)
-    for name in ("vocabulary_size", "num_processes"):
-        flags.DEFINE_integer(name, None, lower_bound=1, **define)
-    flags.DEFINE_boolean("help", False, short_name="h", **define)
-    try:
-        paths = values(["train_tokenizer", *arguments])[1:]
-    except flags.Error as error:
-        line = " ".join(str(error).split("\n")[0].split())
-        raise InputError(f"{line} (see --help)") from None
-    if not values.help:
-        for name in ("type", "vocabulary_size", "output"):
-            if not values[name].value:
-                raise InputError(f"--{name} is missing (see --help)")
-        if not paths:
-            raise InputError("no FILE_OR_FOLDER given (see --help)")
-    return values, paths
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.
 """
 
-import argparse
 import os
 import pathlib
 import re
@@ -32,6 +31,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from gpt1_keras import console  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
+from tools import command_line  # noqa: E402
 
 with console.without_noise():  # tasks import Keras
     from gpt1_keras.data import examples
@@ -47,34 +47,30 @@ _HEADER = "task metric train dev majority words overlap".split()
 
 def main(arguments):
     """Measure what `arguments` (list of str) name; return the exit status."""
-    try:
-        values = _parse(arguments)
-        for i, task in enumerate([_task(name) for name in values.tasks]):
-            train = task.read(values.data, "train")
-            drawn = examples.draw_subset(
-                len(train), values.examples, name="--examples"
-            )
-            train = [train[row] for row in drawn]
-            cells = _cells(task, train, task.read(values.data, "dev"))
-            rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]
-            print(*map(_row, rows), sep="\n", flush=True)
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return command_line.run(_measure, arguments)
+
+
+def _measure(arguments):
+    parser = command_line.Parser(__doc__)
+    parser.add_argument("tasks", nargs="+", metavar="TASK")
+    parser.add_argument("--data", required=True, type=pathlib.Path)
+    parser.add_argument("--examples", type=command_line.positive)
+    values = parser.parse(arguments)
+    for i, task in enumerate([_task(name) for name in values.tasks]):
+        train = task.read(values.data, "train")
+        drawn = examples.draw_subset(
+            len(train), values.examples, name="--examples"
+        )
+        train = [train[row] for row in drawn]
+        cells = _cells(task, train, task.read(values.data, "dev"))
+        rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]
+        print(*map(_row, rows), sep="\n", flush=True)
 
 
 def baselines(task, train, dev):
-    """Return the metrics of each baseline on `dev`.
+    """Return {baseline: metrics} on `dev` of a task without choices.
 
-    Args:
-        task: `tasks.task.Task` without choices.
-        train: list of labelled Example.
-        dev: list of labelled Example.
-
-    Returns:
-        dict from "majority", "words" and, of pairs, "overlap" to what
-        `task.measure` returns.
+    Overlap is left out where examples are single texts.
     """
     constant = task.label_space.majority(train)
     found = {"majority": task.measure(dev, [constant] * len(dev))}
@@ -141,25 +137,6 @@ def _task(name):
     if name in _LEFT_OUT:
         raise InputError(f"{name} {_LEFT_OUT[name]}: leave it out")
     return task
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        raise InputError(f"{message} (see --help)")
-
-
-def _parse(arguments):
-    parser = _Parser(allow_abbrev=False, add_help=False)
-    parser.add_argument("tasks", nargs="+", metavar="TASK")
-    parser.add_argument("--data", required=True, type=pathlib.Path)
-    parser.add_argument("--examples", type=int)
-    if {"-h", "--help"} & set(arguments):
-        print(__doc__)
-        sys.exit(0)
-    values = parser.parse_args(arguments)
-    if values.examples is not None and values.examples < 1:
-        parser.error(f"--examples {values.examples}: give a number from 1 on")
-    return values
 
 
 if __name__ == "__main__":

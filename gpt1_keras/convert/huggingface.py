@@ -54,12 +54,8 @@ _OTHER_HEADS = ("multiple_choice_head.", "score.")
 def read(directory):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    Args:
-        directory: path of the folder described above.
-
-    Raises:
-        InputError: a file is missing or damaged, they do not fit together, or
-            `GPT1Backbone` cannot represent the network.
+    An InputError names what is missing, damaged, does not fit together, or
+    cannot be represented by `GPT1Backbone`.
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
@@ -82,11 +78,7 @@ def read(directory):
 
 
 def read_config(path):
-    """Return the arguments of `networks.build`, a dict.
-
-    Raises:
-        InputError: `config.json` is missing, damaged, or not of a GPT-1.
-    """
+    """Return the arguments of `networks.build` from a `config.json`."""
     config = _read_json(path)
     kind, activation = config.get("model_type"), config.get("afn", "gelu")
     if kind not in (None, "openai-gpt"):
@@ -117,11 +109,7 @@ def read_config(path):
 
 
 def read_tokenizer(directory):
-    """Return a `Tokenizer` and the path of the file its vocabulary is from.
-
-    Raises:
-        InputError: the vocabulary is missing or damaged.
-    """
+    """Return a `Tokenizer` and the path of the file its vocabulary is from."""
     vocabulary, merges = directory / "vocab.json", directory / "merges.txt"
     whole = directory / "tokenizer.json"
     if vocabulary.is_file() or not whole.is_file():
@@ -218,6 +206,7 @@ def write(model, directory):
         _write_weights(network, temporary / tensor_files.SAFETENSORS)
         for name, content in contents(network, tokenizer).items():
             files.write_atomic(temporary / name, content)
+        files.make_readable(temporary)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -261,12 +250,7 @@ def _write_weights(network, path):
 
 
 def contents(network, tokenizer):
-    """Return `{name: content}` of all files but the weights.
-
-    Args:
-        network: `GPT1Backbone`.
-        tokenizer: byte-pair `text.tokenizer.Tokenizer`.
-    """
+    """Return `{name: content}` of all files but the weights."""
     config = {
         "architectures": ["OpenAIGPTLMHeadModel"],
         "model_type": "openai-gpt",

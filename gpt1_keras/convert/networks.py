@@ -76,9 +76,6 @@ def causal_lm(tokenizer, values, directory, **sizes):
             the names of `variables`.
         directory: path that the weights come from, for messages.
         **sizes: arguments of `build`.
-
-    Raises:
-        InputError: an array has the wrong shape, or NaN or infinity in it.
     """
     network = build(**sizes)
     own = variables(network)
@@ -100,13 +97,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
 
 
 def check_vocabulary(tokenizer, vocabulary_size, path):
-    """Raise InputError unless every token has a row and every row a token.
-
-    Args:
-        tokenizer: `text.tokenizer.Tokenizer`.
-        vocabulary_size: int. Rows of the token table.
-        path: path of the vocabulary.
-    """
+    """Raise InputError unless tokens and rows of the token table agree."""
     if tokenizer.vocabulary_size != vocabulary_size:
         raise errors.InputError(
             f"{path} has {tokenizer.vocabulary_size} tokens, the token table "

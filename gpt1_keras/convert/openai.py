@@ -32,13 +32,10 @@ def read(directory, *, num_heads=None):
         directory: path of the folder described above.
         num_heads: int. Attention heads, which no file states; None for heads
             of 64, as in the released network.
-
-    Raises:
-        InputError: a file is missing or damaged, or they do not fit together.
     """
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
-    sizes = _sizes(shapes, directory / SHAPES, num_heads)
+    sizes = _sizes(shapes, num_heads)
     tokenizer = tokenizer_lib.Tokenizer.from_files(
         _present(directory / VOCABULARY), _present(directory / MERGES)
     )
@@ -74,49 +71,42 @@ def _read_shapes(path):
     content = _present(path).read_bytes()
     try:
         shapes = json.loads(content)
-    except ValueError:
-        raise errors.InputError(
-            f"{path} is not JSON: download it again"
-        ) from None
-    if not isinstance(shapes, list) or not all(
-        isinstance(shape, list)
-        and all(type(size) is int and size > 0 for size in shape)
-        for shape in shapes
-    ):
+        (positions, width), (vocabulary_size, _), *blocks = shapes
+        sizes = (positions, width, vocabulary_size)
+        if not all(type(size) is int and size > 0 for size in sizes):
+            raise ValueError
+    except (ValueError, TypeError, RecursionError):
         raise errors.InputError(
             f"{path} is not a list of shapes such as [512, 768]: download it "
             "again"
-        )
-    return shapes
-
-
-def _sizes(shapes, path, num_heads):
-    """Return the arguments of `networks.build` that follow from the shapes."""
-    num_layers, rest = divmod(len(shapes) - 2, len(networks.BLOCK_WEIGHTS))
-    if num_layers < 1 or rest:
+        ) from None
+    block = block_shapes(width)
+    if not blocks or len(blocks) % len(block):
         raise errors.InputError(
             f"{path} has {len(shapes)} shapes, expected 2 and 12 for each "
             "block: download it again"
         )
-    if len(shapes[0]) != 2:
-        raise errors.InputError(
-            f"{path}: shape 0 is {shapes[0]}, expected [positions, width]"
-        )
-    width = shapes[0][1]
-    expected = [[shapes[1][0], width], *block_shapes(width) * num_layers]
-    for number, (shape, wanted) in enumerate(zip(shapes[1:], expected), 1):
+    expected = [[positions, width], [vocabulary_size, width]]
+    expected += block * (len(blocks) // len(block))
+    for number, (shape, wanted) in enumerate(zip(shapes, expected)):
         if shape != wanted:
             raise errors.InputError(
                 f"{path}: shape {number} is {shape}, expected {wanted}: this "
                 "is not the released layout"
             )
+    return expected
+
+
+def _sizes(shapes, num_heads):
+    """Return the arguments of `networks.build` that follow from the shapes."""
+    width = shapes[0][1]
     heads = width // _HEAD_DIM if num_heads is None else num_heads
     networks.check_heads(heads, width, "give --num_heads")
     return {
         "max_sequence_length": shapes[0][0],
         "vocabulary_size": shapes[1][0],
         "hidden_dim": width,
-        "num_layers": num_layers,
+        "num_layers": len(shapes[2:]) // len(networks.BLOCK_WEIGHTS),
         "num_heads": heads,
     }
 

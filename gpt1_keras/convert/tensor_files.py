@@ -20,14 +20,8 @@ def find(directory):
 
     Reads `model.safetensors`, or else the files that
     `model.safetensors.index.json` names, or else `pytorch_model.bin`, of which
-    torch loads tensors only and runs no code.
-
-    Args:
-        directory: `pathlib.Path`.
-
-    Raises:
-        InputError: there is no such file, or it is damaged; the functions
-            raise it too.
+    torch loads tensors only and runs no code. Missing and damaged files are
+    InputErrors, of the functions too.
     """
     if (directory / SAFETENSORS).is_file():
         return _of_safetensors(directory / SAFETENSORS)

@@ -27,8 +27,7 @@ class Run:
 
     Attributes:
         path: pathlib.Path, as it was found.
-        result: dict of what `result.json` says; empty while the run is not
-            finished.
+        result: dict of `result.json`; empty while the run is not finished.
         bindings: `config.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
@@ -173,14 +172,10 @@ class Run:
 
 
 def read(path):
-    """Return the `Run` of one workdir.
+    """Return the `Run` of a workdir: a pathlib.Path of a folder.
 
-    Args:
-        path: pathlib.Path of a folder with a `result.json`, or with a
-            `metrics.jsonl` alone while the run is not finished.
-
-    Raises:
-        InputError: a file in it is damaged.
+    An unfinished one has a `metrics.jsonl` alone. A damaged file in it is an
+    InputError.
     """
     result = {
         name: value
@@ -208,15 +203,9 @@ def find(folders):
 
     The `seed_N/` below an aggregate belong to it.
 
-    Args:
-        folders: iterable of paths.
-
     Returns:
         list of `Run`, and a list of (path, what is wrong) of the workdirs
         that cannot be read.
-
-    Raises:
-        InputError: a folder is missing.
     """
     runs, unreadable, seen = [], [], set()
     for folder in map(pathlib.Path, folders):
@@ -247,10 +236,9 @@ def find(folders):
 
 
 def _read_config(path, sha256):
-    """Read the nearest `config.gin` above that the result was made with.
+    """Return bindings and path of the `config.gin` of a result, else None.
 
-    Returns:
-        its bindings and its path, or None twice.
+    The nearest one above that has the result's hash.
     """
     real = path.resolve()
     shown = [path, *path.parents]
@@ -282,13 +270,13 @@ _COMPARED = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """All seeds of one setting.
+    """All seeds of one setting, a tuple of `Run`s.
 
-    Attributes:
-        runs: tuple of the `Run`s with this setting.
+    `is_test`: its metrics are those on the labelled test, not on dev.
     """
 
     runs: tuple
+    is_test: bool = False
 
     @property
     def run(self):
@@ -306,7 +294,17 @@ class Result:
     @property
     def seeds(self):
         """{seed: its metrics, shares in 0..1}."""
+        if self.is_test:
+            return {
+                seed: run.of_seed(seed).result["test"]["metrics"]
+                for seed, run in self.run_of_seed.items()
+                if "test" in run.of_seed(seed).result
+            }
         return {seed: run.seeds[seed] for seed, run in self.run_of_seed.items()}
+
+    def on_test(self):
+        """Return the same with metrics on test, which few runs have."""
+        return dataclasses.replace(self, is_test=True)
 
     @property
     def metrics(self):
@@ -341,11 +339,7 @@ class Result:
 
 
 def join_seeds(runs):
-    """Return a `Result` for each setting, in the order of their first runs.
-
-    Args:
-        runs: iterable of `Run`; those without metrics are left out.
-    """
+    """Return a `Result` for each setting of those runs that have metrics."""
     groups = {}
     for run in runs:
         if any(run.seeds.values()):
@@ -354,13 +348,11 @@ def join_seeds(runs):
 
 
 def differences(one, other):
-    """Return the names of settings in which two runs differ.
+    """Return the names of settings in which two `Run`s differ.
 
     Without those that an ablation compares, and without what else a grid
-    runs; between networks of different kinds neither the preset.
-
-    Args:
-        one, other: `Run`; without a `config.gin` nothing is known.
+    runs; between networks of different kinds neither the preset. Without a
+    `config.gin` nothing is known.
     """
     if one.bindings is None or other.bindings is None:
         return []
@@ -392,9 +384,7 @@ def preferred(results):
 def closest(results, reference):
     """Return the `Result` that differs least from a reference, or None.
 
-    Args:
-        results: iterable of `Result`.
-        reference: `Result` or None; without one the preferred is returned.
+    Without a reference, the preferred one.
     """
     if reference is None:
         return preferred(results)

@@ -26,14 +26,10 @@ def plot(truth, predictions, class_names, image_path, *, title):
     its share of the row.
 
     Args:
-        truth: int array `[N]`.
-        predictions: int array `[N]`.
+        truth, predictions: int arrays `[N]`.
         class_names: sequence of `Y` str.
-        image_path: path of the PNG to write.
+        image_path: path of the PNG to write, which is returned.
         title: str, such as task, split and metric.
-
-    Returns:
-        `image_path`.
     """
     num_classes = len(class_names)
     matrix = sklearn.metrics.confusion_matrix(
@@ -63,17 +59,7 @@ def plot(truth, predictions, class_names, image_path, *, title):
 
 
 def scatter(truth, predictions, image_path, *, title):
-    """Draw predicted against true scores.
-
-    Args:
-        truth: float array `[N]`.
-        predictions: float array `[N]`.
-        image_path: path of the PNG to write.
-        title: str, such as task, split and metric.
-
-    Returns:
-        `image_path`.
-    """
+    """Draw predicted against true scores `[N]`; return `image_path`."""
     truth, predictions = np.asarray(truth), np.asarray(predictions)
     both = np.concatenate([truth, predictions])
     low, high = (both.min(), both.max()) if len(both) else (0.0, 1.0)

@@ -100,12 +100,7 @@ def fine_tuning_rows(results):
 
 
 def drawn_rows(rows, ablations):
-    """Return the rows that are drawn: those of the results in table 5.
-
-    Args:
-        rows: list of dicts, see `fine_tuning_rows`.
-        ablations: `paper_tables.Ablations`.
-    """
+    """Return the `fine_tuning_rows` of the results in table 5."""
     shown = {
         str(run.path) for each in ablations.cells.values() for run in each.runs
     }
@@ -113,19 +108,11 @@ def drawn_rows(rows, ablations):
 
 
 def plot_fine_tuning(rows, path):
-    """Draw score against steps, one panel per task.
+    """Draw the `drawn_rows`, score against steps, one panel per task.
 
     Mean over seeds, in a band from the lowest to the highest; dev solid, the
     sample of the training examples dashed; a colour and a marker for each
-    ablation.
-
-    Args:
-        rows: list of dicts, see `drawn_rows`; each ablation is a row of
-            table 5.
-        path: path of the PNG to write.
-
-    Returns:
-        `path`.
+    ablation. Return `path`.
     """
     tasks = list(dict.fromkeys(row["task"] for row in rows))
     columns = min(len(tasks), _COLUMNS)

@@ -25,11 +25,6 @@ _BACKBONES = {"transformer": "Transformer", "lstm": "LSTM", None: "unknown"}
 _SPLITS = {"dev": "-", "train": "--"}
 
 
-def relative_score(score, random, state_of_the_art):
-    """(score - random) / (state of the art - random), as in the caption."""
-    return (score - random) / (state_of_the_art - random)
-
-
 def zero_shot_rows(runs, constants):
     """Return the zero-shot scores while pretraining: figure 2, right.
 
@@ -41,16 +36,13 @@ def zero_shot_rows(runs, constants):
     Returns:
         list of dicts: workdir, backbone, task, metric, step, score, random,
         state_of_the_art, relative.
-
-    Raises:
-        InputError: the constants are not of this form.
     """
     _check(constants)
     rows = []
     for run in runs:
         for task, each in constants.items():
             name = f"{task}_{each['metric']}"
-            baselines = {k: each[k] for k in ("random", "state_of_the_art")}
+            low, high = each["random"], each["state_of_the_art"]
             rows += [
                 {
                     "workdir": str(run.path),
@@ -59,8 +51,10 @@ def zero_shot_rows(runs, constants):
                     "metric": each["metric"],
                     "step": line["step"],
                     "score": line[name],
-                    **baselines,
-                    "relative": relative_score(line[name], **baselines),
+                    "random": low,
+                    "state_of_the_art": high,
+                    # As in the caption.
+                    "relative": (line[name] - low) / (high - low),
                 }
                 for line in run.lines
                 if line.get("split") == "probes" and line.get(name) is not None
@@ -192,16 +186,9 @@ def drawn_runs(rows):
 
 
 def draw_right(rows, path):
-    """Draw relative score against steps.
+    """Draw relative score against steps from `zero_shot_rows`; return `path`.
 
     Transformer solid, LSTM dashed; a marker and a colour for each task.
-
-    Args:
-        rows: see `zero_shot_rows`.
-        path: path of the PNG to write.
-
-    Returns:
-        `path`.
     """
     shown = drawn_runs(rows)
     curves = {}
@@ -239,16 +226,9 @@ def draw_right(rows, path):
 
 
 def draw_left(rows, path):
-    """Draw accuracy against transferred layers.
+    """Draw accuracy against layers from `layer_rows`; return `path`.
 
     Dev solid, train dashed; a bar from the lowest to the highest seed.
-
-    Args:
-        rows: see `layer_rows`.
-        path: path of the PNG to write.
-
-    Returns:
-        `path`.
     """
     figure = figure_lib.Figure(**_SIZE)
     axes = figure.subplots()

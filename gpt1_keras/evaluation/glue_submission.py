@@ -76,10 +76,6 @@ def write(directory, predictions, *, num_rows=None):
 
     Returns:
         (path of the zip, list of the tasks that got the filler).
-
-    Raises:
-        InputError: a task is unknown, a prediction is not one of its labels,
-            or the number of predictions is not that of the test rows.
     """
     unknown = [task for task in predictions if task not in FILES]
     if unknown:
@@ -107,18 +103,7 @@ def write(directory, predictions, *, num_rows=None):
 
 
 def check(path, *, num_rows=None):
-    """Return what the GLUE server would refuse in a zip.
-
-    Args:
-        path: path of the zip.
-        num_rows: dict as of `write`.
-
-    Returns:
-        list of str, one line for each problem; empty if there are none.
-
-    Raises:
-        InputError: there is no such file.
-    """
+    """Return what the GLUE server would refuse in a zip, a list of str."""
     path = pathlib.Path(path)
     if not path.is_file():
         raise errors.InputError(
@@ -181,10 +166,8 @@ def _check_names(names, expected):
             problems.append(f"{name} is missing{hint}")
         elif count > 1:
             problems.append(f"{name} appears {count} times")
-    for name in names:
-        if name not in expected:
-            problems.append(f"{name} does not belong to a submission")
-    return problems
+    others = [name for name in names if name not in expected]
+    return problems + [f"{n} does not belong to a submission" for n in others]
 
 
 def _check_file(content, expected):
@@ -199,30 +182,26 @@ def _check_file(content, expected):
         problems.append(
             f"{len(lines)} rows, but the test file has {expected.num_rows}"
         )
-    wrong = {"columns": [], "index": [], "prediction": []}
+    labels = ", ".join(expected.labels) or f"a number {_LOWEST} to {_HIGHEST}"
+    without = "without index and prediction"
+    index = "whose index is not their position, counted from 0"
+    prediction = f"whose prediction is not {labels}"
+    wrong = {without: [], index: [], prediction: []}
     for i, line in enumerate(lines):
         fields = line.rstrip("\r").split("\t")
         if len(fields) != 2:
-            wrong["columns"].append((i + 2, line))
+            wrong[without].append((i + 2, line))
             continue
         if fields[0] != str(i):
-            wrong["index"].append((i + 2, fields[0]))
+            wrong[index].append((i + 2, fields[0]))
         if not _is_allowed(fields[1], expected.labels):
-            wrong["prediction"].append((i + 2, fields[1]))
-    labels = ", ".join(expected.labels) or f"a number {_LOWEST} to {_HIGHEST}"
-    sorts = {
-        "columns": "without index and prediction",
-        "index": "whose index is not their position, counted from 0",
-        "prediction": f"whose prediction is not {labels}",
-    }
-    for sort, description in sorts.items():
-        if wrong[sort]:
-            line, value = wrong[sort][0]
-            problems.append(
-                f"{len(wrong[sort])} rows {description}; the first is line"
-                f" {line}: {value.strip()[:40]!r}"
-            )
-    return problems
+            wrong[prediction].append((i + 2, fields[1]))
+    return problems + [
+        f"{len(found)} rows {kind}; the first is line {found[0][0]}: "
+        f"{found[0][1].strip()[:40]!r}"
+        for kind, found in wrong.items()
+        if found
+    ]
 
 
 def _is_allowed(value, labels):

@@ -17,11 +17,9 @@ def perplexity(learner, batches, *, num_words, callbacks=()):
     """Score every weighted token once.
 
     Args:
-        learner: model whose `predict` returns `log_probability` and `weight`
-            `[B * C]` (`training.learner.Learner`).
-        batches: dataset of batches, for `predict`.
+        learner: `training.learner.Learner`.
+        batches, callbacks: for its `predict`.
         num_words: number of words that the scored tokens spell.
-        callbacks: for `predict`.
 
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
@@ -62,8 +60,8 @@ def score(
         learner: `training.learner.Learner`.
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
-        stride: int. Tokens by which this window moves, at most
-            `sequence_length - 1`; a larger one is reduced to that.
+        stride: int. Tokens by which this window moves; reduced to at most
+            `sequence_length - 1`.
         batch_size: int. Windows per forward pass.
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
@@ -109,12 +107,6 @@ class HeldOut:
     """The held-out books of a corpus and how they are scored.
 
     False where the corpus has none.
-
-    Args:
-        evaluation: `Evaluation`.
-        shards: `data.shards.Shards`.
-        learner: `training.learner.Learner`.
-        sequence_length: int.
     """
 
     def __init__(self, evaluation, shards, learner, sequence_length):
@@ -142,15 +134,8 @@ class HeldOut:
     def final(self, history, step):
         """Measure after the last step and record it, unless it is there.
 
-        Args:
-            history: `results.History`, closed on return.
-            step: int. The last step.
-
-        Returns:
-            dict as `measure`; empty without held-out books.
-
-        Raises:
-            Stopped: on SIGTERM or Ctrl-C.
+        Closes `history`. Returns a dict as `measure`, empty without held-out
+        books; Stopped is raised on SIGTERM or Ctrl-C.
         """
         metrics = {}
         for line in results.read_metrics(history.path):
@@ -164,13 +149,7 @@ class HeldOut:
         return metrics
 
     def measure(self, tokens, stop=None):
-        """Return loss and perplexities (see `perplexity`).
-
-        Args:
-            tokens: int. Tokens to score, from the beginnings of the books;
-                None scores all.
-            stop: `fit.StopRequest` that interrupts the work, or None.
-        """
+        """Return loss and perplexities of the first `tokens`; see `score`."""
         return score(
             self._learner,
             self._split,

@@ -16,16 +16,12 @@ from scipy import stats
 
 
 def by_group(metric, groups, *arrays):
-    """Return `metric` of all examples, then of each group.
+    """Return `metric` of all examples, then `{name}_{group}` of each group.
 
     Args:
         metric: function from arrays `[N, ...]` to dict from name to number.
-        groups: list of `N` str.
+        groups: list of `N` str; of a single one there is nothing more.
         *arrays: arrays `[N, ...]`, the arguments of `metric`.
-
-    Returns:
-        dict of the metric's names, and of `{name}_{group}` if there are
-        several groups, in the order of the examples.
     """
     found = dict(metric(*arrays))
     names = list(dict.fromkeys(groups))
@@ -152,11 +148,7 @@ def _correlation(function, targets, predictions):
 
 
 def agreement_of_ids(expected, found):
-    """Compare the token ids of texts from two tokenizers.
-
-    Args:
-        expected: list of lists of ids.
-        found: list of lists of ids of the same texts.
+    """Compare the token ids of the same texts from two tokenizers.
 
     Returns:
         dict of the shares `identical_texts` and `identical_tokens`. In a text
@@ -179,16 +171,10 @@ def agreement_of_ids(expected, found):
 
 
 def agreement_of_numbers(expected, found, is_compared):
-    """Return the largest difference in the compared rows.
+    """Return the largest difference of `[N, ...]` in the compared rows `[N]`.
 
-    Args:
-        expected: array `[N, ...]`.
-        found: array `[N, ...]`.
-        is_compared: bool array `[N]`.
-
-    Returns:
-        float; infinite if no row is compared, so that values that were never
-        compared do not pass as equal.
+    Infinite if no row is compared, so that values that were never compared
+    do not pass as equal.
     """
     expected, found = np.asarray(expected), np.asarray(found)
     difference = np.abs(expected - found)[np.asarray(is_compared, bool)]
@@ -196,7 +182,7 @@ def agreement_of_numbers(expected, found, is_compared):
 
 
 def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
-    """Return the share of compared rows with the likeliest class.
+    """Return the share of compared rows with the likeliest class; 0 of none.
 
     Args:
         probabilities: array `[N, Y]`, of the model.
@@ -204,9 +190,6 @@ def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
         is_compared: bool array `[N]`.
         tie: float. A class also counts if its probability is within `tie` of
             the highest: float32 cannot tell them apart.
-
-    Returns:
-        float; 0 if no row is compared.
     """
     probabilities, found = np.asarray(probabilities), np.asarray(found)
     is_class = (found >= 0) & (found < probabilities.shape[-1])
@@ -216,11 +199,6 @@ def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
 
 
 def agreement_share(is_same, is_compared):
-    """Return the share of `is_same` among the compared rows, 0 without any.
-
-    Args:
-        is_same: bool array `[N]`.
-        is_compared: bool array `[N]`.
-    """
+    """Return the share of `is_same` among the compared rows, 0 without any."""
     compared = np.asarray(is_same, bool)[np.asarray(is_compared, bool)]
     return float(compared.mean()) if compared.size else 0.0

@@ -56,6 +56,10 @@ ROWS = {
     "no_auxiliary_lm": "Transformer, no auxiliary LM",
     "lstm": "LSTM, auxiliary LM",
 }
+_SPLITS_NOTE = (
+    "Weights are chosen on dev, then scored once on test where its labels are "
+    "public; the paper's numbers are on test (of GLUE, by its server)."
+)
 _GLUE_NOTE = (
     "GLUE: the official average of nine tasks, WNLI included; tasks with two "
     "metrics, and MNLI's two dev sets, count with their mean."
@@ -63,21 +67,13 @@ _GLUE_NOTE = (
 
 
 def glue_average(values):
-    """Return the average of table 5, or None where a task is missing.
-
-    Args:
-        values: dict from a task's name to the value of its metric.
-    """
+    """Return the average of table 5 of {task: value}; None if one lacks."""
     found = [values.get(task) for task in GLUE]
     return None if None in found else statistics.fmean(found)
 
 
 def official_glue_average(metrics):
-    """Return the average of GLUE's leaderboard, or None if one is missing.
-
-    Args:
-        metrics: dict from a task's name to its metrics.
-    """
+    """Return GLUE's official average of {task: metrics}, else None."""
     scores = []
     for task, names in _OFFICIAL_GLUE.items():
         found = [metrics.get(task, {}).get(name) for name in names]
@@ -90,8 +86,7 @@ def official_glue_average(metrics):
 def glue_averages(results):
     """Return {"glue_average", "glue_official_average"}, None if incomplete.
 
-    Args:
-        results: iterable of `comparison.Result`, one for each task.
+    `results` are `comparison.Result`s, one for each task.
     """
     results = {result.run.task: result for result in results}
     medians = {
@@ -122,17 +117,19 @@ def benchmarks(results, paper, *, is_sample):
         task, found = result.run.task, result.run.result
         majority = found.get("majority", {})
         for i, metric in enumerate(result.metrics):
-            row = [
-                tables.task_name(task),
-                tables.metric_name(metric),
-                tables.metric_value(metric, result.median(metric)),
-                tables.span(metric, result.span(metric)),
-                tables.percent(majority.get(metric)),
-                tables.percent(paper.get(task, {}).get(metric)),
-                tables.count(found.get("num_examples")),
-                f"{found.get('seconds', 0) / 60:.1f}",
-            ]
-            rows.append(row if i == 0 else ["", *row[1:6], "", ""])
+            row = {
+                "task": tables.task_name(task),
+                "metric": tables.metric_name(metric),
+                "ours, dev": tables.metric_value(metric, result.median(metric)),
+                "range": tables.span(metric, result.span(metric)),
+                "ours, test": tables.over_seeds(result.on_test(), metric),
+                "majority": tables.percent(majority.get(metric)),
+                "paper, test": tables.percent(paper.get(task, {}).get(metric)),
+                "examples": tables.count(found.get("num_examples")),
+                "minutes": f"{found.get('seconds', 0) / 60:.1f}",
+            }
+            once = ("task", "examples", "minutes") if i else ()
+            rows.append({k: v for k, v in row.items() if k not in once})
     first = {task: next(iter(each.values())) for task, each in paper.items()}
     theirs = {
         "glue_average": ("mean of eight (table 5)", glue_average(first)),
@@ -141,29 +138,25 @@ def benchmarks(results, paper, *, is_sample):
     for name, ours in glue_averages(results).items():
         if ours is not None:
             label, number = theirs[name]
-            numbers = [tables.percent(ours), "", "", tables.percent(number)]
-            rows.append(["GLUE", label, *numbers, "", ""])
-    return tables.Table(
+            row = {"task": "GLUE", "metric": label}
+            row["ours, dev"] = tables.percent(ours)
+            rows.append(row | {"paper, test": tables.percent(number)})
+    return tables.from_dicts(
         tables.sample_title("Fine-tuning beside the paper", [is_sample]),
-        ["task", "metric", "ours", "range", "majority", "paper"]
-        + ["examples", "minutes"],
         rows,
         [
-            "Percent on dev, median and range over seeds; majority: baseline "
-            "(majority class); examples: of the dev set."
+            "Percent, median and range over seeds; majority: baseline "
+            f"(majority class) on dev; examples: of the dev set. {_SPLITS_NOTE}"
         ],
     )
 
 
 def of_the_paper(results, paper):
-    """Return tables 2, 3 and 4.
+    """Return tables 2, 3 and 4, a list of `tables.Table`.
 
     Args:
         results: list of `comparison.Result` of fine-tuning.
         paper: dict from a task's name to {metric: share}.
-
-    Returns:
-        list of `tables.Table`.
     """
     full = {}
     for result in results:
@@ -171,24 +164,19 @@ def of_the_paper(results, paper):
             full.setdefault(result.run.task, []).append(result)
     chosen = {task: comparison.preferred(found) for task, found in full.items()}
     glue = glue_averages(chosen.values())["glue_official_average"]
-    header = ["benchmark", "metric", "ours", "paper", "majority", "data"]
-    header += ["train", "dev", "workdir"]
     note = (
-        "Percent on dev, median over seeds; majority: baseline (majority "
-        "class); data: official files or generated samples; train, dev: "
-        "numbers of examples."
+        "Percent, median over seeds; majority: baseline (majority class) on "
+        "dev; data: official files or generated samples; train, dev, test: "
+        f"numbers of examples. {_SPLITS_NOTE}"
     )
     found = []
     for title, lines in _TABLES.items():
         rows = []
         for task, metric, name in lines:
-            theirs = tables.percent(paper.get(task, {}).get(metric))
-            metric_name = tables.metric_name(metric.partition("_")[0])
-            ours = [tables.percent(glue) if task == "glue" else "", theirs]
-            ours += [""] * 5
-            if task in chosen:
-                ours = _ours(chosen[task], metric, theirs)
-            rows.append([name, metric_name, *ours])
+            theirs = paper.get(task, {}).get(metric)
+            rows.append(_line(name, metric, chosen.get(task), theirs))
+            if task == "glue":
+                rows[-1]["ours, dev"] = tables.percent(glue)
         tasks = {task: chosen.get(task) for task, _, _ in lines}
         notes = [note] + [_GLUE_NOTE] * ("glue" in tasks)
         notes += [
@@ -200,21 +188,27 @@ def of_the_paper(results, paper):
         title = tables.sample_title(
             title, [each.run.is_sample for each in tasks.values() if each]
         )
-        found.append(tables.Table(title, header, rows, notes))
+        found.append(tables.from_dicts(title, rows, notes))
     return found
 
 
-def _ours(result, metric, theirs):
-    found = result.run.result
-    return [
-        tables.over_seeds(result, metric),
-        theirs,
-        tables.percent(found.get("majority", {}).get(metric)),
-        tables.data(result.run),
-        tables.count(found.get("num_train_examples")),
-        tables.count(found.get("num_examples")),
-        tables.path(result.run.path),
-    ]
+def _line(name, metric, result, theirs):
+    """Return a row of tables 2 to 4; `result` is None without ours."""
+    found = result.run.result if result else {}
+    on_test = result and result.on_test()
+    return {
+        "benchmark": name,
+        "metric": tables.metric_name(metric.partition("_")[0]),
+        "ours, dev": tables.over_seeds(result, metric),
+        "ours, test": tables.over_seeds(on_test, metric),
+        "paper, test": tables.percent(theirs),
+        "majority": tables.percent(found.get("majority", {}).get(metric)),
+        "data": tables.data(result.run) if result else "",
+        "train": tables.count(found.get("num_train_examples")),
+        "dev": tables.count(found.get("num_examples")),
+        "test": tables.count(found.get("test", {}).get("num_examples")),
+        "workdir": tables.path(result.run.path) if result else "",
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,16 +242,10 @@ class Ablations:
 
 
 def choose_ablations(results):
-    """Choose the results of table 5.
+    """Return the `Ablations` of table 5 among results of fine-tuning.
 
     Of several settings in the row of the full model the preferred one
     stands for a task; in the other rows the one that differs least from it.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-
-    Returns:
-        `Ablations`.
     """
     by_cell = {}
     for result in results:
@@ -281,10 +269,6 @@ def ablation_table(ablations, paper):
     Args:
         ablations: `Ablations`.
         paper: dict from a row to {task: share}, with "average".
-
-    Returns:
-        `tables.Table` in percent: mean over seeds; below it range and number
-        of seeds, where there are several.
     """
     tasks = ablations.tasks()
     rows = []

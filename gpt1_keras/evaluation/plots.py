@@ -29,9 +29,7 @@ def legend_line(label, **style):
 def step_axis(axes, scale="log"):
     """Make the x axis count steps, as 500, 1k, 2k, 5k.
 
-    Args:
-        axes: matplotlib's, with its curves.
-        scale: "log", or "linear" where epochs are compared.
+    `scale` is "log", or "linear" where epochs are compared.
     """
     axes.set_xscale(scale)
     axes.set_xlabel("steps")

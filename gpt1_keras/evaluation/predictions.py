@@ -1,7 +1,8 @@
 """A table of predictions next to their texts, worst errors first.
 
 A TSV file without quoting; a tab in a text is written `\\t`, line breaks `\\n`
-and `\\r`, a backslash `\\\\`. Columns:
+and `\\r`, a backslash `\\\\`, other control characters and line ends in the
+form `\\u2028`. Columns:
 
 - `row`: place of the example in its split, from 0;
 - `label`, `prediction`: class names, indices of choices or scores; the label
@@ -20,7 +21,6 @@ import re
 
 import numpy as np
 
-from gpt1_keras import errors
 from gpt1_keras import files
 
 _FIRST = (
@@ -30,11 +30,10 @@ _FIRST = (
 _LAST = ("text", "text_pair", "choices")
 _OF = "probability_of_"
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
 
 
 def write(path, examples, labels, predictions, probabilities=None, *, names=()):
-    """Write the table and return its path.
+    """Write the table; return its rows, dicts from column to value.
 
     The worst example is the one whose label has the lowest probability, or
     whose score is farthest from its label. Examples without a label come last.
@@ -51,13 +50,12 @@ def write(path, examples, labels, predictions, probabilities=None, *, names=()):
     """
     predictions = np.asarray(predictions)
     is_score = np.issubdtype(predictions.dtype, np.floating)
-    num_outputs = 0
     if probabilities is None:
-        probabilities = [()] * len(examples)
-    else:
-        probabilities = np.asarray(probabilities, "float64")
-        num_outputs = probabilities.shape[1]
+        probabilities = np.empty([len(examples), 0])
+    probabilities = np.asarray(probabilities, "float64")
+    num_outputs = probabilities.shape[1]
     names = names or [str(i) for i in range(num_outputs)]
+    columns = [*_FIRST, *(_OF + name for name in names[:num_outputs]), *_LAST]
     judged = []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
         if is_score:
@@ -67,62 +65,23 @@ def write(path, examples, labels, predictions, probabilities=None, *, names=()):
                 label, int(predictions[i]), probabilities[i], names
             )
         choices = json.dumps(list(example.choices), ensure_ascii=False)
-        row = [
+        values = [
             *(i, *fields),
             *map(_number, probabilities[i]),
             *(example.text, example.text_pair),
             choices if example.choices else "",
         ]
         # Unlabelled examples last, then the worst first.
-        judged.append(((badness is None, -(badness or 0.0), i), row))
-    header = [*_FIRST, *(_OF + name for name in names[:num_outputs]), *_LAST]
+        judged.append(((badness is None, -(badness or 0.0), i), values))
+    lines = [columns, *(values for _, values in sorted(judged))]
     content = "".join(
-        "\t".join(_escape(str(field)) for field in row) + "\n"
-        for row in (header, *(row for _, row in sorted(judged)))
+        "\t".join(_escape(str(field)) for field in line) + "\n"
+        for line in lines
     )
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     files.write_atomic(path, content)
-    return path
-
-
-def read(path):
-    """Read a table that `write` has written.
-
-    Returns:
-        list of dicts, in the order of the file, by column: `row` int; `label`
-        str or None; `prediction`, `text` and `text_pair` str; `choices` tuple
-        of str; numbers as float or None; and `probabilities`, a dict from
-        name to float.
-
-    Raises:
-        InputError: the file is missing or not such a table.
-    """
-    try:
-        content = pathlib.Path(path).read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.InputError(
-            f"{path} cannot be read ({error}): give a table of predictions"
-        ) from None
-    header, *lines = content.removesuffix("\n").split("\n")
-    names = [_unescape(name) for name in header.split("\t")]
-    middle = names[len(_FIRST) : -len(_LAST)]
-    if names != [*_FIRST, *middle, *_LAST]:
-        raise errors.InputError(
-            f"{path} line 1 is not the header of a table of predictions: give"
-            " a file that an evaluation has written"
-        )
-    rows = []
-    for number, line in enumerate(lines, 2):
-        fields = [_unescape(field) for field in line.split("\t")]
-        try:
-            rows.append(_parse(dict(zip(names, fields, strict=True)), middle))
-        except ValueError as error:
-            raise errors.InputError(
-                f"{path} line {number} is not a prediction ({error}): evaluate"
-                " again"
-            ) from None
-    return rows
+    return [dict(zip(columns, line)) for line in lines[1:]]
 
 
 def _judge_score(label, prediction):
@@ -153,28 +112,9 @@ def _number(value):
     return f"{float(value):.6g}"
 
 
-def _parse(fields, middle):
-    numbers = ("error", "prediction_probability", "label_probability")
-    return {
-        "row": int(fields["row"]),
-        "label": fields["label"] or None,
-        "prediction": fields["prediction"],
-        **{
-            name: float(fields[name]) if fields[name] else None
-            for name in numbers
-        },
-        "probabilities": {
-            name.removeprefix(_OF): float(fields[name]) for name in middle
-        },
-        "text": fields["text"],
-        "text_pair": fields["text_pair"],
-        "choices": tuple(json.loads(fields["choices"] or "[]")),
-    }
-
-
 def _escape(field):
-    return re.sub(r"[\\\t\n\r]", lambda found: _ESCAPES[found[0]], field)
-
-
-def _unescape(field):
-    return re.sub(r"\\[\\tnr]", lambda found: _CHARACTERS[found[0]], field)
+    return re.sub(
+        r"[\\\0-\x1f\x7f-\x9f\u2028\u2029]",
+        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"),
+        field,
+    )

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import os
 import pathlib
+import urllib.parse
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
@@ -23,19 +24,6 @@ _TEMPLATE = "report.html.jinja"
 _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 # Plot of an `evaluate` run -> what it shows.
 _SHOWN = {"confusion": "classes", "scores": "scores"}
-
-
-@dataclasses.dataclass(frozen=True)
-class Section:
-    """A section of the report: tables, pictures and texts in their order."""
-
-    title: str
-    parts: list
-
-    @property
-    def anchor(self):
-        """The name that links to it use."""
-        return "-".join(self.title.lower().replace(",", "").split())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,8 +75,8 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
         "Benchmarks": paper_tables.of_the_paper(results, paper),
         "Ablations": [paper_tables.ablation_table(ablations, table5)],
         "Transfer and zero-shot behaviour": [
-            *transferred_layers(results, of_kind["evaluate"], directory),
-            *zero_shot(pretrained, constants, directory),
+            transferred_layers(results, of_kind["evaluate"], directory),
+            zero_shot(pretrained, constants, directory),
             *(
                 run_tables.zero_shot_over_training(run, constants)
                 for run in pretrained
@@ -97,10 +85,10 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
         ],
         "Language models": [
             run_tables.pretraining(pretrained),
-            *perplexities(pretrained, directory),
+            perplexities(pretrained, directory),
             run_tables.perplexity(of_kind["perplexity"]),
         ],
-        "Fine-tuning": fine_tuning(results, ablations, directory),
+        "Fine-tuning": [fine_tuning(results, ablations, directory)],
         "Evaluations": evaluations(of_kind["evaluate"]),
         "Texts": [
             part for r in runs if r.kind == "view" for part in viewed_text(r)
@@ -117,11 +105,11 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
         ],
         "Unreadable workdirs": [run_tables.unreadable(unreadable)],
     }
-    shown = []
-    for title, parts in sections.items():
-        parts = [part for part in parts if part is not None and _has_rows(part)]
-        if parts:
-            shown.append(Section(title, parts))
+    shown = {
+        title: [part for part in parts if _is_shown(part)]
+        for title, parts in sections.items()
+        if any(map(_is_shown, parts))
+    }
     files.write_atomic(directory / "report.md", _markdown(shown, directory))
     files.write_atomic(
         directory / _PAGE,
@@ -132,60 +120,58 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
     return directory / _PAGE
 
 
-def _has_rows(part):
-    return not isinstance(part, tables.Table) or part.rows
+def _is_shown(part):
+    """Whether there is such a part, with rows if it is a table."""
+    return bool(part.rows if isinstance(part, tables.Table) else part)
 
 
 def _markdown(sections, directory):
     lines = ["# GPT-1: results beside the paper's\n"]
-    for section in sections:
-        lines.append(f"## {section.title}\n")
-        for part in section.parts:
+    for title, parts in sections.items():
+        lines.append(f"## {title}\n")
+        for part in parts:
             if isinstance(part, tables.Table):
                 lines.append(tables.markdown(part))
                 continue
             if isinstance(part, text_view.Text):
-                lines.append(f"{part.title}: in {_PAGE}.\n")
+                lines.append(f"{tables.escape(part.title)}: in {_PAGE}.\n")
                 continue
-            path = os.path.relpath(part.path, directory)
-            lines.append(
-                f"![{part.alternative}]({pathlib.Path(path).as_posix()})\n"
-            )
-            lines += [f"{note}\n" for note in part.notes]
+            path = pathlib.Path(os.path.relpath(part.path, directory))
+            address = urllib.parse.quote(path.as_posix())
+            lines.append(f"![{tables.escape(part.alternative)}]({address})\n")
+            lines += [f"{tables.escape(note)}\n" for note in part.notes]
     return "\n".join(lines)
 
 
 def transferred_layers(results, evaluations, directory):
-    """Draw figure 2, left; return a list of its `Picture`, [] without rows."""
+    """Draw figure 2, left; return its `Picture`, None without rows."""
     rows = figure2.layer_rows(results, evaluations)
     if not rows:
-        return []
+        return None
     drawn = {row["workdir"] for row in rows}
     samples = {
         tables.task_name(result.run.task)
         for result in results
         if result.run.is_sample and str(result.run.path) in drawn
     }
-    return [
-        Picture(
-            "Figure 2, left: transferred layers",
-            figure2.draw_left(rows, directory / "plots/figure2_left.png"),
-            "Accuracy against the number of transferred layers; dev solid, "
-            "train dashed.",
-            _write_csv(rows, directory / "figure2_left.csv"),
-            [
-                "Mean over seeds; bars from the lowest to the highest.",
-                *tables.sample_notes(samples),
-            ],
-        )
-    ]
+    return Picture(
+        "Figure 2, left: transferred layers",
+        figure2.draw_left(rows, directory / "plots/figure2_left.png"),
+        "Accuracy against the number of transferred layers; dev solid, "
+        "train dashed.",
+        _write_csv(rows, directory / "figure2_left.csv"),
+        [
+            "Mean over seeds; bars from the lowest to the highest.",
+            *tables.sample_notes(samples),
+        ],
+    )
 
 
 def zero_shot(runs, constants, directory):
-    """Draw figure 2, right; return a list of its `Picture`, [] without rows."""
+    """Draw figure 2, right; return its `Picture`, None without rows."""
     rows = figure2.zero_shot_rows(runs, constants)
     if not rows:
-        return []
+        return None
     shown = figure2.drawn_runs(rows)
     chosen = "; ".join(
         f"{tables.task_name(task)} {tables.percent(each['random'])}"
@@ -203,20 +189,18 @@ def zero_shot(runs, constants, directory):
         ),
         *_left_out(rows, shown),
     ]
-    return [
-        Picture(
-            "Figure 2, right: zero-shot performance while pretraining",
-            figure2.draw_right(rows, directory / "plots/figure2_right.png"),
-            "Relative performance of zero-shot tasks against steps; "
-            "Transformer solid, LSTM dashed.",
-            _write_csv(rows, directory / "figure2_right.csv"),
-            notes,
-        )
-    ]
+    return Picture(
+        "Figure 2, right: zero-shot performance while pretraining",
+        figure2.draw_right(rows, directory / "plots/figure2_right.png"),
+        "Relative performance of zero-shot tasks against steps; "
+        "Transformer solid, LSTM dashed.",
+        _write_csv(rows, directory / "figure2_right.csv"),
+        notes,
+    )
 
 
 def perplexities(runs, directory):
-    """Draw the learning curves of pretraining; [] without a perplexity."""
+    """Draw the learning curves of pretraining; None without a perplexity."""
     path = curves.plot_perplexities(
         [
             (str(run.path), plots.LINE_STYLES[run.backbone], run.lines)
@@ -224,39 +208,33 @@ def perplexities(runs, directory):
         ],
         directory / "plots/learning_curves.png",
     )
-    if path is None:
-        return []
-    return [
-        Picture(
-            "Learning curves of pretraining",
-            path,
-            "Perplexity against steps, on held-out books and training batches.",
-        )
-    ]
+    return path and Picture(
+        "Learning curves of pretraining",
+        path,
+        "Perplexity against steps, on held-out books and training batches.",
+    )
 
 
 def fine_tuning(results, ablations, directory):
-    """Draw the learning curves of fine-tuning; [] where none is in table 5."""
+    """Draw the learning curves of fine-tuning in table 5, None without."""
     rows = curves.fine_tuning_rows(results)
     drawn = curves.drawn_rows(rows, ablations)
     if not drawn:
-        return []
-    return [
-        Picture(
-            "Learning curves of fine-tuning",
-            curves.plot_fine_tuning(
-                drawn, directory / "plots/fine_tuning_curves.png"
-            ),
-            "The paper's metric of each task against steps; dev solid, a "
-            "sample of the training examples dashed.",
-            _write_csv(rows, directory / "fine_tuning_curves.csv"),
-            [
-                "One result for each task and row of table 5: mean over seeds, "
-                "in a band from the lowest to the highest.",
-                *_left_out(rows, {row["workdir"] for row in drawn}),
-            ],
-        )
-    ]
+        return None
+    return Picture(
+        "Learning curves of fine-tuning",
+        curves.plot_fine_tuning(
+            drawn, directory / "plots/fine_tuning_curves.png"
+        ),
+        "The paper's metric of each task against steps; dev solid, a sample "
+        "of the training examples dashed.",
+        _write_csv(rows, directory / "fine_tuning_curves.csv"),
+        [
+            "One result for each task and row of table 5: mean over seeds, "
+            "in a band from the lowest to the highest.",
+            *_left_out(rows, {row["workdir"] for row in drawn}),
+        ],
+    )
 
 
 def evaluations(runs):
@@ -281,10 +259,10 @@ def evaluations(runs):
 
 def viewed_text(run):
     """Return the coloured tokens and the attention map of a `view` run."""
-    tokens = text_view.surprise(
-        run.result.get("pieces", []),
-        run.result.get("log_probabilities", []),
-    )
+    found = [
+        run.result.get(name, []) for name in ("pieces", "log_probabilities")
+    ]
+    tokens = text_view.surprise(*found)
     title = f"Log-probability of each token: {run.path}"
     found = [text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])]
     picture = run.path / (run.result.get("attention", ""))

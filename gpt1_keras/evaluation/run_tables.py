@@ -12,96 +12,93 @@ _NOT_SETTINGS = ("PAPER", "ROWS", "RUN", "TASK")
 
 def pretraining(runs):
     """Return the table of pretraining runs."""
-    header = ["workdir", "network", "layers", "parameters", "steps"]
-    header += ["tokens seen", "perplexity", "per word", "paper"]
     rows = []
     for run in runs:
         lines = run.lines
         held_out = [line for line in lines if line.get("split") == "held_out"]
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
         paper = run.result.get("paper", {})
+        state = "" if run.result else "not finished"
         rows.append(
-            [
-                tables.path(run.path, "" if run.result else "not finished"),
-                run.backbone or "",
-                tables.count(run.num_layers),
-                tables.count(run.result.get("parameters")),
-                tables.count(lines[-1]["step"] if lines else None),
-                tables.count(run.result.get("tokens_seen")),
-                tables.number(last.get("perplexity")),
-                tables.number(last.get("word_perplexity")),
-                tables.number(paper.get("perplexity")),
-            ]
+            {
+                "workdir": tables.path(run.path, state),
+                "network": run.backbone or "",
+                "layers": tables.count(run.num_layers),
+                "parameters": tables.count(run.result.get("parameters")),
+                "steps": tables.count(lines[-1]["step"] if lines else None),
+                "tokens seen": tables.count(run.result.get("tokens_seen")),
+                "perplexity": tables.number(last.get("perplexity")),
+                "per word": tables.number(last.get("word_perplexity")),
+                "paper": tables.number(paper.get("perplexity")),
+            }
         )
     note = (
         "Perplexity per token on held-out books. Perplexities on different "
         "corpora or vocabularies are not comparable; the paper's is on "
         "BooksCorpus."
     )
-    return tables.Table("Pretraining runs", header, rows, [note])
+    return tables.from_dicts("Pretraining runs", rows, [note])
 
 
 def perplexity(runs):
     """Return the table of texts scored under a language model."""
-    header = ["corpus", "perplexity", "per word", "tokens", "window"]
-    header += ["unknown", "preset", "workdir"]
     rows = []
     for run in runs:
         found, metrics = run.result, run.result.get("metrics", {})
+        corpus = found.get("corpus", ""), found.get("split", "")
         rows.append(
-            [
-                tables.path(found.get("corpus", ""), found.get("split", "")),
-                tables.number(metrics.get("perplexity")),
-                tables.number(metrics.get("word_perplexity")),
-                tables.count(metrics.get("tokens")),
-                tables.count(found.get("sequence_length")),
-                tables.percent(found.get("unknown_share")),
-                tables.path(found.get("preset", "")),
-                tables.path(run.path),
-            ]
+            {
+                "corpus": tables.path(*corpus),
+                "perplexity": tables.number(metrics.get("perplexity")),
+                "per word": tables.number(metrics.get("word_perplexity")),
+                "tokens": tables.count(metrics.get("tokens")),
+                "window": tables.count(found.get("sequence_length")),
+                "unknown": tables.percent(found.get("unknown_share")),
+                "preset": tables.path(found.get("preset", "")),
+                "workdir": tables.path(run.path),
+            }
         )
     note = (
         "Perplexity per token; the small print names the split; window: "
         "tokens that the model sees at a time; unknown: percent of tokens that "
         "are not in the vocabulary."
     )
-    return tables.Table("Perplexity of texts", header, rows, [note])
+    return tables.from_dicts("Perplexity of texts", rows, [note])
 
 
 def zero_shot(runs):
     """Return the table of zero-shot tasks on a finished model."""
-    header = ["task", "split", "metric", "value", "random", "majority"]
-    header += ["examples", "data", "network", "workdir"]
     rows = []
     for run in runs:
         found, majority = run.result, run.result.get("majority", {})
         random = found.get("random")
         for i, (name, value) in enumerate(found.get("metrics", {}).items()):
-            row = [
-                _task_with_labels(run),
-                found.get("split", ""),
-                tables.metric_name(name),
-                tables.metric_value(name, value),
-                tables.metric_value(name, random if i == 0 else None),
-                tables.metric_value(name, majority.get(name)),
-                tables.count(found.get("num_examples")),
-                tables.data(run),
-                run.backbone or "",
-                tables.path(run.path),
-            ]
-            rows.append(row if i == 0 else ["", "", *row[2:6], *[""] * 4])
-    return tables.Table("Zero-shot tasks", header, rows)
+            of_metric = {
+                "metric": tables.metric_name(name),
+                "value": tables.metric_value(name, value),
+                "random": tables.metric_value(name, None if i else random),
+                "majority": tables.metric_value(name, majority.get(name)),
+            }
+            task = {
+                "task": _task_with_labels(run),
+                "split": found.get("split", ""),
+            }
+            more = {
+                "examples": tables.count(found.get("num_examples")),
+                "data": tables.data(run),
+                "network": run.backbone or "",
+                "workdir": tables.path(run.path),
+            }
+            rows.append(of_metric if i else task | of_metric | more)
+    return tables.from_dicts("Zero-shot tasks", rows)
 
 
 def zero_shot_over_training(run, constants):
-    """Return the table of zero-shot scores while pretraining.
+    """Return the table of zero-shot scores while pretraining, None without.
 
     Args:
         run: `comparison.Run` of pretraining.
         constants: see `figure2.zero_shot_rows`; gives the random baselines.
-
-    Returns:
-        `tables.Table`, None where nothing was scored.
     """
     lines = [line for line in run.lines if line.get("split") == "probes"]
     names = dict.fromkeys(name for line in lines for name in line)
@@ -143,13 +140,7 @@ def zero_shot_over_training(run, constants):
 def settings(kind, runs):
     """Return the table of the settings in which runs of one kind differ.
 
-    Args:
-        kind: str, such as "finetune".
-        runs: list of `comparison.Run`.
-
-    Returns:
-        `tables.Table` with a row for each `config.gin`; None where fewer than
-        two differ.
+    A row for each `config.gin`; None where fewer than two differ.
     """
     configured = {run.config: run for run in runs if run.config is not None}
     runs = list(configured.values())
@@ -175,36 +166,29 @@ def settings(kind, runs):
 
 
 def all_results(results):
-    """Return the table of everything that was measured.
-
-    Args:
-        results: list of `comparison.Result` of all kinds.
-    """
-    header = ["run", "task", "split", "ablation", "metrics", "seeds", "workdir"]
-    rows = [
-        [
-            result.run.kind or "",
-            tables.task_name(result.run.task or ""),
-            result.run.result.get("split", ""),
-            (result.run.row or "") if result.run.kind == "finetune" else "",
-            "; ".join(_metrics(result)),
-            tables.count(len(result.seeds)),
-            tables.path(
-                result.run.path,
-                ", ".join(str(run.path) for run in result.runs[1:]),
-            ),
-        ]
-        for result in results
-    ]
-    return tables.Table("All results", header, rows)
+    """Return the table of everything that was measured."""
+    rows = []
+    for result in results:
+        run, *others = result.runs
+        is_fine_tuned = run.kind == "finetune"
+        rows.append(
+            {
+                "run": run.kind or "",
+                "task": tables.task_name(run.task or ""),
+                "split": run.result.get("split", ""),
+                "ablation": (run.row or "") if is_fine_tuned else "",
+                "metrics": "; ".join(_metrics(result)),
+                "seeds": tables.count(len(result.seeds)),
+                "workdir": tables.path(
+                    run.path, ", ".join(str(each.path) for each in others)
+                ),
+            }
+        )
+    return tables.from_dicts("All results", rows)
 
 
 def unreadable(found):
-    """Return the table of workdirs that cannot be read.
-
-    Args:
-        found: list of (path, what is wrong), from `comparison.find`.
-    """
+    """Return the table of workdirs that `comparison.find` cannot read."""
     rows = [[tables.path(path), message] for path, message in found]
     return tables.Table("Unreadable", ["workdir", "reason"], rows)
 

@@ -22,9 +22,6 @@ def predict(learner, batches, *, name, stop=None):
 
     Returns:
         dict from an output's name to a float64 array `[N, ...]`.
-
-    Raises:
-        Stopped: on request.
     """
     count = len(batches)
     with console.bar(name, count) as advance:

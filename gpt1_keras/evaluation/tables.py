@@ -4,6 +4,7 @@ Shares are in percent. What no file says is an empty cell.
 """
 
 import dataclasses
+import html
 import re
 
 _LONG = 40  # characters that a phone does not show in a line
@@ -12,13 +13,7 @@ _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """Text of a cell.
-
-    Attributes:
-        text: str, empty where there is nothing.
-        note: str, small print below it.
-        is_code: bool. A path or a setting.
-    """
+    """Text of a cell, empty where there is none, with small print below."""
 
     text: str
     note: str = ""
@@ -73,27 +68,58 @@ class Table:
         }
 
 
+def from_dicts(title, rows, notes=()):
+    """Return a `Table` of dicts from a column's name to its cell.
+
+    The columns are those of the first row; later ones may leave some out.
+    """
+    header = list(rows[0]) if rows else []
+    cells = [[row.get(name, "") for name in header] for row in rows]
+    return Table(title, header, cells, list(notes))
+
+
 def markdown(table):
     """Return a `Table` in Markdown, its title in bold, ending in a newline."""
     cells = [[_markdown(cell) for cell in row] for row in table.cells()]
     lines = [
-        f"| {' | '.join(map(_escape, table.header))} |",
+        f"| {' | '.join(map(escape, table.header))} |",
         "|" + "---|" * len(table.header),
         *(f"| {' | '.join(row)} |" for row in cells),
     ]
-    parts = [f"**{table.title}**", "\n".join(lines), *table.notes]
+    # No note becomes a list.
+    notes = [
+        re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(n)) for n in table.notes
+    ]
+    parts = [f"**{escape(table.title)}**", "\n".join(lines), *notes]
     return "\n\n".join(parts) + "\n"
 
 
 def _markdown(cell):
-    text = _escape(cell.text)
-    if cell.is_code and text:
-        text = f"`{text}`"
-    return f"{text} ({_escape(cell.note)})" if cell.note else text
+    text = code(cell.text) if cell.is_code else escape(cell.text)
+    return f"{text} ({escape(cell.note)})" if cell.note else text
 
 
-def _escape(text):
-    return text.replace("|", "\\|").replace("\n", " ")
+def escape(text):
+    """Return Markdown that shows a text as it is, also in a table's cell.
+
+    Names of folders, tasks and classes may hold anything.
+    """
+    special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
+    text = re.sub(special, r"\\\1", one_line(text))
+    return html.escape(text, quote=False).replace("|", "&#124;")
+
+
+def code(text):
+    """Return Markdown that shows a text as code, `escape` where it cannot."""
+    text = one_line(text)
+    is_safe = text and not re.search(r"[`|]", text)
+    return f"`{text}`" if is_safe else escape(text)
+
+
+def one_line(text):
+    """Return a text with a space for line breaks and control characters."""
+    control = r"[\0-\x1f\x7f-\x9f\u2028\u2029]"
+    return " ".join(re.sub(control, " ", text).split())
 
 
 _TASKS = {
@@ -204,12 +230,7 @@ def data(run):
 
 
 def sample_title(title, are_samples):
-    """Return a title that says where the data were generated.
-
-    Args:
-        title: str.
-        are_samples: iterable of `Run.is_sample`.
-    """
+    """Return a title that says where data were generated (`Run.is_sample`)."""
     found = set(are_samples)
     if True not in found:
         return title
@@ -217,10 +238,6 @@ def sample_title(title, are_samples):
 
 
 def sample_notes(names):
-    """Return a list with the note on generated data, [] without any.
-
-    Args:
-        names: iterable of str.
-    """
+    """Return a list with the note on generated data, [] without any."""
     names = sorted(set(names))
     return [f"Generated sample data: {', '.join(names)}."] if names else []

@@ -53,13 +53,7 @@ class Token:
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """A text of coloured tokens.
-
-    Attributes:
-        title: str.
-        tokens: list of `Token`.
-        notes: list of str, sentences below it.
-    """
+    """A titled text of `Token`s, with sentences below it."""
 
     title: str
     tokens: list
@@ -67,12 +61,7 @@ class Text:
 
 
 def surprise(pieces, log_probabilities):
-    """Return `Token`s; the less probable, the darker.
-
-    Args:
-        pieces: `T` str.
-        log_probabilities: `T` floats.
-    """
+    """Return `Token`s of `T` pieces; the less probable, the darker."""
     return [
         Token(
             piece,
@@ -85,12 +74,7 @@ def surprise(pieces, log_probabilities):
 
 
 def attended(pieces, shares):
-    """Return `Token`s; the larger the share of the attention, the darker.
-
-    Args:
-        pieces: `T` str.
-        shares: `T` floats that add up to one.
-    """
+    """Return `Token`s of `T` pieces; the larger the share, the darker."""
     largest = max(shares, default=1)
     return [
         Token(piece, share / largest, f"{100 * share:.1f} % of the attention")
@@ -99,16 +83,9 @@ def attended(pieces, shares):
 
 
 def write(path, texts, *, title, legend):
-    """Write a page of texts that opens without a network.
+    """Write a page of `Text`s that opens without a network; return `path`.
 
-    Args:
-        path: pathlib.Path of the HTML file.
-        texts: list of `Text`.
-        title: str.
-        legend: str, what the colour means.
-
-    Returns:
-        `path`.
+    `legend` says what the colour means.
     """
     page = render(
         "token_page.html.jinja", texts=texts, title=title, legend=legend
@@ -124,11 +101,8 @@ def one_head(shares, pieces, path, *, title):
         shares: float array `[T, T]`. Each row, an attending token, adds up to
             one.
         pieces: `T` str, the tokens.
-        path: path of the PNG to write.
+        path: path of the PNG to write, which is returned.
         title: str.
-
-    Returns:
-        `path`.
     """
     has_names = len(pieces) <= _MOST_NAMED
     side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches
@@ -145,17 +119,7 @@ def one_head(shares, pieces, path, *, title):
 
 
 def all_heads(shares, pieces, path, *, title):
-    """Draw the heads of a layer side by side.
-
-    Args:
-        shares: float array `[H, T, T]`, rows add up to one.
-        pieces: `T` str, the tokens.
-        path: path of the PNG to write.
-        title: str.
-
-    Returns:
-        `path`.
-    """
+    """Draw the heads of a layer, `[H, T, T]`, side by side; see `one_head`."""
     columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
     rows = math.ceil(len(shares) / columns)
     has_names = len(pieces) <= _MOST_NAMED_SMALL
@@ -188,12 +152,7 @@ def _draw(axes, shares, pieces):
 
 
 def render(name, **values):
-    """Return the text of an HTML template beside this file.
-
-    Args:
-        name: str, of the file.
-        **values: everything that the template names; text is escaped.
-    """
+    """Return the text of an HTML template beside this file; escapes values."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
         autoescape=True,

@@ -4,6 +4,7 @@ import importlib.util
 import math
 import os
 import socket
+import urllib.parse
 
 import keras
 import keras_hub
@@ -21,6 +22,8 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import task as task_lib
 
 _HOST = "127.0.0.1"
+_LOCAL = (_HOST, "localhost", "::1")
+_MOST_BYTES = 1 << 20  # of a request: the longest text is far shorter
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
 # Label of a probability, the least one that has it, and its color.
 _PROBABILITIES = (
@@ -111,6 +114,7 @@ def launch(app, port):
         InputError: the port cannot be used.
     """
     import gradio
+    from starlette import middleware
 
     theme = gradio.themes.Default(font=_FONT, font_mono=["monospace"])
     try:
@@ -121,10 +125,53 @@ def launch(app, port):
             prevent_thread_lock=True,
             quiet=True,
             theme=theme,
+            app_kwargs={"middleware": [middleware.Middleware(Guard)]},
         )
     except OSError as error:
         raise _unusable(port, error) from None
     return address
+
+
+class Guard:
+    """ASGI middleware that answers this machine's own page and nobody else.
+
+    A page of another site could otherwise send requests from the same
+    browser, or have its own name lead to this address. Nothing is uploaded.
+    """
+
+    def __init__(self, app):
+        self._app = app
+
+    async def __call__(self, scope, receive, send):
+        reason = scope["type"] == "http" and self._refusal(scope)
+        if not reason and scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await send({"type": "http.response.start", "status": 403})
+            body = f"refused: {reason}\n".encode()
+            await send({"type": "http.response.body", "body": body})
+
+    @staticmethod
+    def _refusal(scope):
+        """Return why a request is not answered, None if it is."""
+        headers = {k: v.decode("latin-1") for k, v in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin")
+        try:
+            if urllib.parse.urlsplit(f"//{host}").hostname not in _LOCAL:
+                return "the Host is not this machine"
+            if origin and urllib.parse.urlsplit(origin).netloc != host:
+                return "the Origin is another page"
+        except ValueError:
+            return "the Host or Origin is no address"
+        if any(part.startswith("upload") for part in scope["path"].split("/")):
+            return "this page takes no files"
+        if scope["method"] == "POST":
+            length = headers.get(b"content-length", "")
+            if not length.isdecimal() or int(length) > _MOST_BYTES:
+                return f"more than {_MOST_BYTES} bytes"
+        return None
 
 
 class TaskAnswers:

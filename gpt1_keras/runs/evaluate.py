@@ -75,8 +75,9 @@ def evaluate(
             examples.name,
             ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
         )
-    table = predictions_lib.write(
-        workdir / "predictions.tsv",
+    table = workdir / "predictions.tsv"
+    rows = predictions_lib.write(
+        table,
         examples.examples,
         labels,
         space.predict(logits),
@@ -85,8 +86,7 @@ def evaluate(
     )
     logging.info("predictions: %s", table)
     if num_viewed and inspection.has_attention(model.network.backbone):
-        rows = predictions_lib.read(table)[:num_viewed]
-        _view(workdir, model, examples, rows)
+        _view(workdir, model, examples, rows[:num_viewed])
     return results.write(
         workdir,
         run="evaluate",

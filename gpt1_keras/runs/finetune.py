@@ -222,12 +222,13 @@ def finetune(
 ):
     """Fine-tune on `task`, and save the weights that are best on dev.
 
-    Writes `preset/` (backbone, head, tokenizer, label space),
-    `metrics.jsonl`, `checkpoints/`, `examples.json` (digests of the training
-    and dev examples, which must not change before a run resumes) and
-    `result.json`. Several seeds each have a `seed_N/`, with the median and
-    range above them. Of the user's own rows, those held out are written to
-    `dev.jsonl`.
+    Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
+    `checkpoints/`, `examples.json` (digests of the training and dev examples,
+    which must not change before a run resumes) and `result.json`. Where the
+    labels of test are public, the saved weights are scored on it once, at the
+    end: `test` in the result. Several seeds each have a `seed_N/`, with the
+    median and range above them. Of the user's own rows, those held out are
+    written to `dev.jsonl`.
 
     Args:
         workdir: pathlib.Path of everything the run writes.
@@ -258,6 +259,7 @@ def finetune(
     fit.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
     train, scored = _labelled(task, data, training, pretrained, tokenizer)
+    test = _read_test(task, data)
     digests = _digests(task, data)
 
     def run(directory, seed):
@@ -291,6 +293,10 @@ def finetune(
             strategy=strategy,
         )
         history.close()
+        on_test = {}
+        if test is not None:
+            preset = directory / "preset"
+            on_test["test"] = _score_test(task, test, preset, training)
         layers = pretrained.num_transferred_layers
         return results.write(
             directory,
@@ -298,6 +304,7 @@ def finetune(
             task=task.name,
             split="dev",
             **_metrics(history.path, scored["dev"]),
+            **on_test,
             paper=paper.get(task.name, {}),
             num_examples=len(scored["dev"]),
             num_cut=scored["dev"].encoded.num_cut,
@@ -340,6 +347,31 @@ def _labelled(task, data, training, pretrained, tokenizer):
         f"{task.name} train sample",
     )
     return train, {"dev": dev, "train_sample": sample}
+
+
+def _read_test(task, data):
+    """Return the labelled test examples, None where there are none."""
+    if not task.has_labelled_test:
+        return None
+    try:
+        return data.read(task, "test")
+    except errors.InputError as error:
+        logging.warning("%s will not be scored on test: %s", task.name, error)
+        return None
+
+
+def _score_test(task, examples, preset, training):
+    """Return the result's entry on test, of the weights in `preset`."""
+    scoring_settings = presets.Scoring(
+        batch_size=training.evaluation_batch_size,
+        bucket_lengths=training.bucket_lengths,
+        dtype=training.dtype,
+    )
+    model = presets.FineTuned(preset, scoring_settings)
+    labelled = model.labelled(task, examples, "test")
+    metrics = labelled.measure(model.logits(labelled))
+    _log_metrics(f"{labelled.name}, the best weights on dev", metrics)
+    return {"metrics": metrics, "num_examples": len(labelled)}
 
 
 def _digests(task, data):
@@ -391,18 +423,18 @@ def _evaluator(learner, network, scored, directory, num_steps):
         for split, examples in scored.items():
             metrics = examples.measure(examples.logits(learner))
             history.write(step, split=split, **metrics)
-            logging.info(
-                "%s after step %d of %d: %s",
-                examples.name,
-                step,
-                num_steps,
-                ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
-            )
+            name = f"{examples.name} after step {step} of {num_steps}"
+            _log_metrics(name, metrics)
             main = next(iter(metrics))
             if split == "dev" and (best is None or metrics[main] > best[main]):
                 presets.save(network, directory / "preset")
 
     return evaluate
+
+
+def _log_metrics(name, metrics):
+    shown = ", ".join(f"{k} {v:.4f}" for k, v in metrics.items())
+    logging.info("%s: %s", name, shown)
 
 
 def _best(lines):
@@ -489,9 +521,17 @@ def _aggregate(workdir, found):
     }
     of_seed = {
         *("metrics", "train_metrics", "best_step", "seed", "seconds"),
-        *("git_commit", "backend"),
+        *("git_commit", "backend", "test"),
     }
     common = {key: first[key] for key in first if key not in of_seed}
+    if all("test" in each for each in found):
+        of_seeds = [each["test"]["metrics"] for each in found]
+        common["test"] = first["test"] | {
+            "metrics": {
+                name: statistics.median(each[name] for each in of_seeds)
+                for name in of_seeds[0]
+            }
+        }
     return results.write(
         workdir,
         **common,

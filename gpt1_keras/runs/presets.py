@@ -14,6 +14,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.evaluation import scoring as scoring_lib
@@ -181,6 +182,7 @@ def save(model, directory):
         for path in temporary.glob("*.json"):
             config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
             path.write_text(json.dumps(config, indent=4), encoding="utf-8")
+        files.make_readable(temporary)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

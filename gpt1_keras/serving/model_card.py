@@ -4,6 +4,7 @@ import json
 import pathlib
 
 from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import tables
 
 _CARD = """\
 # {name}
@@ -72,7 +73,7 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
         metrics="\n".join(f"| {k} | {v:.4f} |" for k, v in metrics.items()),
         training=table if training else _UNKNOWN,
         identity=_IDENTITY.format(**identity) if identity else "",
-        labels=", ".join(f"`{label}`" for label in labels)
+        labels=", ".join(map(tables.code, labels))
         or "none: the index of a choice from 0, or a score",
         request=json.dumps({"inputs": request}, ensure_ascii=False),
         **compared,
@@ -81,14 +82,9 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
 
 
 def training_facts(preset):
-    """Return what is known of the run that wrote a preset.
+    """Return what is known of the run that wrote a preset, {name: str}.
 
-    Args:
-        preset: path of `preset/` in the workdir of a run.
-
-    Returns:
-        dict from a name to a str, for a table; empty if the folder above
-        holds no `result.json`.
+    Empty if the folder above `preset` holds no `result.json`.
     """
     folder = pathlib.Path(preset).parent
     if not (folder / "result.json").is_file():
@@ -113,7 +109,7 @@ def training_facts(preset):
         f"metrics on {result.get('split')}": metrics
         and f"{', '.join(metrics)} ({number('num_examples')})",
         "seed": number("seed"),
-        "started from": run.macro("PRESET"),
+        "started from": tables.escape(str(run.macro("PRESET") or "")),
         "training configuration": f"sha256 {result.get('config_sha256')}",
         "commit": result.get("git_commit"),
     }
@@ -123,12 +119,12 @@ def training_facts(preset):
 def _data(run):
     """Return where the training data came from, None if no file says it."""
     if run.macro("TRAIN_FILE"):
-        return f"`{run.macro('TRAIN_FILE')}`"
+        return tables.code(str(run.macro("TRAIN_FILE")))
     if run.is_sample:
         return "generated sample benchmarks, not the official files"
     place = run.macro("DATA_DIR") or run.macro("CORPUS")
     if place:
-        return f"`{place}`"
+        return tables.code(str(place))
     if run.bindings is not None and "CORPUS" in run.bindings.macros:
         return "the generated sample corpus"
     return None

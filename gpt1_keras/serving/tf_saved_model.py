@@ -10,16 +10,15 @@ from absl import logging
 from tensorflow_serving.apis import predict_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
+from gpt1_keras import files
+
 EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
 _NAME = "gpt1_keras"  # TensorFlow Serving replaces it
 
 
 def next_version(folder):
-    """Return the path of the next version in `folder`.
-
-    TensorFlow Serving serves the largest number.
-    """
+    """Return the next version in `folder`: the largest number is served."""
     folder = pathlib.Path(folder)
     found = [
         int(path.name) for path in folder.glob("*") if path.name.isdecimal()
@@ -84,10 +83,7 @@ def _quiet():
 def predict_request(inputs, *, name=_NAME, signature="serving_default"):
     """Return a request as a protocol buffer, for gRPC and warm-up.
 
-    Args:
-        inputs: dict from an input's name to nested lists of str or numbers.
-        name: str, of the model.
-        signature: str.
+    `inputs` maps an input's name to nested lists of str or numbers.
     """
     request = predict_pb2.PredictRequest()
     request.model_spec.name = name
@@ -101,5 +97,6 @@ def publish(directory, folder):
     """Move a SavedModel to the next version in `folder`; return its path."""
     target = next_version(folder)
     target.parent.mkdir(parents=True, exist_ok=True)
+    files.make_readable(directory)
     shutil.move(directory, target)
     return target

@@ -137,17 +137,9 @@ class ServedTask:
         found = []
         for request in self.requests():
             candidates = self.server.candidates(**request)
-            for ids, ends in zip(
-                candidates.token_ids.numpy(),
-                candidates.extract_position.numpy(),
-                strict=True,
-            ):
-                found.append(
-                    [
-                        row[: end + 1].tolist()
-                        for row, end in zip(ids, ends, strict=True)
-                    ]
-                )
+            arrays = candidates.token_ids, candidates.extract_position
+            for rows, ends in zip(*(a.numpy() for a in arrays), strict=True):
+                found.append([r[: n + 1].tolist() for r, n in zip(rows, ends)])
         return found
 
 
@@ -157,8 +149,7 @@ class ServedLanguageModel:
     Args:
         network: `GPT1CausalLM`. Its weights are rounded to `dtype`.
         texts: list of str to check the server on.
-        graph_tokenizer: `text.tf_tokenizer.GraphTokenizer`.
-        dtype: str, in which the weights are stored.
+        graph_tokenizer, dtype: as of `ServedTask`.
     """
 
     name = "language model"
@@ -173,11 +164,7 @@ class ServedLanguageModel:
         self.num_parameters = network.count_params()
         self.sequence_length = network.backbone.max_sequence_length
         self.server = tf_signatures.LanguageModelServer(
-            network,
-            graph_tokenizer,
-            opening_id=self._tokenizer.opening_id,
-            max_sequence_length=self.sequence_length,
-            dtype=dtype,
+            network, graph_tokenizer, dtype
         )
 
     def requests(self):
@@ -187,17 +174,10 @@ class ServedLanguageModel:
         ]
 
     def compare(self, answers):
-        """Return the metrics of the answers, and how far they agree.
+        """Return `loss` per token and `perplexity`, and how far they agree.
 
-        Args:
-            answers: list of dicts, one for each of `requests()`.
-
-        Returns:
-            dict of `loss` per token and `perplexity`; and dict of
-            `metrics.agreement_of_ids`, `compared_rows` (the number of texts
-            whose ids are those of the Keras model), and of these texts
-            `same_num_tokens`, a share, and `largest_difference` of the
-            log-probability per token.
+        As of `ServedTask`, but with `same_num_tokens`, a share, and
+        `largest_difference` of the log-probability per token.
         """
         expected_ids = [
             ids[: self.sequence_length]

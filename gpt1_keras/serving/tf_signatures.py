@@ -47,41 +47,25 @@ class TaskServer(tf.Module):
 
     def signatures(self):
         """Return dict from a signature's name to its concrete function."""
-        strings = {
-            name: tf.TensorSpec(
-                [None, None] if name == "choices" else [None],
-                tf.string,
-                name=name,
-            )
-            for name in self.texts
-        }
+        ranks = {name: 2 if name == "choices" else 1 for name in self.texts}
         return {
-            "serving_default": tf.function(self.answer).get_concrete_function(
-                **strings
-            ),
-            "tokens": tf.function(self.tokens).get_concrete_function(
-                token_ids=tf.TensorSpec(
-                    [None, None, None], tf.int32, name="token_ids"
-                ),
-                extract_position=tf.TensorSpec(
-                    [None, None], tf.int32, name="extract_position"
-                ),
+            "serving_default": _concrete(self.answer, tf.string, **ranks),
+            "tokens": _concrete(
+                self.tokens, tf.int32, token_ids=3, extract_position=2
             ),
         }
 
     def answer(self, text, text_pair=None, choices=None):
         """`serving_default`."""
-        candidates = self.candidates(text, text_pair, choices)
-        logits = self.tokens(candidates.token_ids, candidates.extract_position)[
-            "logits"
-        ]
+        found = self.candidates(text, text_pair, choices)
+        logits = self.tokens(found.token_ids, found.extract_position)["logits"]
         logits = tf.cast(logits, tf.float32)
         space = self._label_space
         prediction = space.predict(logits, keras.ops)
         if space.class_names:
             prediction = tf.gather(tf.constant(space.class_names), prediction)
         name = "label" if space.score_range is None else "score"
-        answers = {name: prediction, "is_cut": candidates.is_cut}
+        answers = {name: prediction, "is_cut": found.is_cut}
         probabilities = space.probabilities(logits, keras.ops)
         if probabilities is not None:
             answers["probabilities"] = probabilities
@@ -89,32 +73,22 @@ class TaskServer(tf.Module):
 
     def tokens(self, token_ids, extract_position):
         """`tokens`."""
-        token_ids = self._check_ids(token_ids)
-        found = self._network(
-            {
-                "token_ids": token_ids,
-                "extract_position": check_positions(
-                    extract_position, token_ids
-                ),
-            }
-        )
-        return {"logits": found["logits"]}
+        ids = self._check_ids(token_ids)
+        places = check_positions(extract_position, ids)
+        inputs = {"token_ids": ids, "extract_position": places}
+        return {"logits": self._network(inputs)["logits"]}
 
     def candidates(self, text, text_pair=None, choices=None):
         """Return `tf_transforms.Candidates` of strings."""
-        size = tf.shape(text)[0]
+        message = "text, text_pair and choices must have equal batch sizes"
         for each in (text_pair, choices):
             if each is not None:
-                tf.debugging.assert_equal(
-                    tf.shape(each)[0],
-                    size,
-                    "text, text_pair and choices must have equal batch sizes",
-                )
+                sizes = tf.shape(each)[0], tf.shape(text)[0]
+                tf.debugging.assert_equal(*sizes, message)
         if choices is not None:
             num_choices = tf.shape(choices)[1]
-            tf.debugging.assert_positive(
-                num_choices, "choices must not be empty"
-            )
+            message = "choices must not be empty"
+            tf.debugging.assert_positive(num_choices, message)
             choices = tf_transforms.Choices(
                 self._encode(tf.reshape(choices, [-1])), num_choices
             )
@@ -137,8 +111,6 @@ class LanguageModelServer(tf.Module):
     Args:
         network: `GPT1CausalLM`.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
-        opening_id: int. Id that precedes the first token of a text.
-        max_sequence_length: int.
         dtype: str, dtype in which the weights are stored.
 
     Signatures:
@@ -152,30 +124,19 @@ class LanguageModelServer(tf.Module):
 
     texts = ("text",)
 
-    def __init__(
-        self,
-        network,
-        tokenizer,
-        *,
-        opening_id,
-        max_sequence_length,
-        dtype="float32",
-    ):
+    def __init__(self, network, tokenizer, dtype="float32"):
         super().__init__()
         self._network = FrozenNetwork(network, dtype)
         self._check_ids = lambda ids: check_ids(ids, network)
         self._tokenizer = tokenizer
-        self._opening_id = opening_id
-        self._max_sequence_length = max_sequence_length
+        pipeline = network.preprocessor.tokenizer.pipeline
+        self._opening_id = pipeline.opening_id
+        self._max_sequence_length = network.backbone.max_sequence_length
 
     def signatures(self):
         """Return dict from a signature's name to its concrete function."""
-        score = tf.function(self.answer).get_concrete_function(
-            text=tf.TensorSpec([None], tf.string, name="text")
-        )
-        tokens = tf.function(self.tokens).get_concrete_function(
-            token_ids=tf.TensorSpec([None, None], tf.int32, name="token_ids")
-        )
+        score = _concrete(self.answer, tf.string, text=1)
+        tokens = _concrete(self.tokens, tf.int32, token_ids=2)
         return {"serving_default": score, "score": score, "tokens": tokens}
 
     def answer(self, text):
@@ -214,19 +175,20 @@ class LanguageModelServer(tf.Module):
         return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
 
 
+def _concrete(function, dtype, **ranks):
+    """Return the concrete function of inputs of a dtype, {name: rank}."""
+    specs = {
+        name: tf.TensorSpec([None] * rank, dtype, name=name)
+        for name, rank in ranks.items()
+    }
+    return tf.function(function).get_concrete_function(**specs)
+
+
 class FrozenNetwork(tf.Module):
-    """A Keras network with its weights, run by TensorFlow alone.
+    """A Keras network with its weights, run without dropout by TensorFlow.
 
-    Args:
-        network: a built Keras model.
-        dtype: str, "float32" or "float16", in which the weights are stored.
-            The network computes in its own dtype.
-
-    Call arguments:
-        inputs: as the network takes them.
-
-    Returns:
-        what the network returns, without dropout.
+    The weights are stored in `dtype`, "float32" or "float16"; the network
+    computes in its own.
     """
 
     def __init__(self, network, dtype="float32"):
@@ -270,24 +232,18 @@ def check_ids(token_ids, network):
     Some devices embed such ids as zeros, and negative ones count from the
     end: the answer would be wrong without notice.
 
-    Args:
-        token_ids: int32 `[..., T]`.
-        network: a Keras model with a `backbone`.
-
     Returns:
-        `token_ids`; using them raises `InvalidArgumentError`.
+        `token_ids` int32 `[..., T]`; using them raises
+        `InvalidArgumentError`.
     """
     backbone = network.backbone
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
     longest = backbone.max_sequence_length
+    message = f"token_ids must be 0 to {num_ids - 1}"
     return _checked(
         token_ids,
-        tf.debugging.assert_non_negative(
-            token_ids, f"token_ids must be 0 to {num_ids - 1}"
-        ),
-        tf.debugging.assert_less(
-            token_ids, num_ids, f"token_ids must be 0 to {num_ids - 1}"
-        ),
+        tf.debugging.assert_non_negative(token_ids, message),
+        tf.debugging.assert_less(token_ids, num_ids, message),
         tf.debugging.assert_less_equal(
             tf.shape(token_ids)[-1],
             longest,
@@ -297,15 +253,7 @@ def check_ids(token_ids, network):
 
 
 def check_positions(extract_position, token_ids):
-    """Refuse positions outside the sequences.
-
-    Args:
-        extract_position: int32 `[B, C]`.
-        token_ids: int32 `[B, C, T]`.
-
-    Returns:
-        `extract_position`; using it raises `InvalidArgumentError`.
-    """
+    """Refuse `extract_position` `[B, C]` outside of `token_ids` `[B, C, T]`."""
     shape = tf.shape(token_ids)
     return _checked(
         extract_position,

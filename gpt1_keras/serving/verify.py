@@ -86,11 +86,7 @@ class Agreement:
     def check(self, compared):
         """Refuse a model that answers differently.
 
-        Args:
-            compared: dict, as `tf_served.ServedTask.compare` returns.
-
-        Raises:
-            InputError: says what differs.
+        `compared` is what `tf_served.ServedTask.compare` returns.
         """
         identical = compared["identical_tokens"]
         difference = compared["largest_difference"]
@@ -136,9 +132,6 @@ def measure_identity(tokenizer, graph, path):
     Returns:
         dict of `paragraphs`, their number, and of the shares
         `identical_paragraphs` and `identical_paragraph_tokens`.
-
-    Raises:
-        InputError: there is no text.
     """
     import tensorflow as tf
 

@@ -25,27 +25,22 @@ _CHOICE = task_lib.Choice()
 _PAIR = "pair_classification"
 
 
-def row(name, reader, task_type, label_space, metric, row_counts=None):
+def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
     """Return the `Task` of one row of the table.
 
-    Args:
-        name: str.
-        reader: function `(data_dir, split) -> list of Example`.
+    Args: those of `task.Task`, but for
         task_type: str, key of `task.TASK_TYPES`: transform and head.
-        label_space: `task.LabelSpace`.
         metric: function of `evaluation.metrics`, the paper's metric first.
-        row_counts: official numbers of examples in train, dev and test, 0
-            without such a split; None: any.
+        **more: further arguments of `task.Task`.
     """
-    transform, build_head = task_lib.TASK_TYPES[task_type]
     return task_lib.Task(
         name=name,
         reader=reader,
-        transform=transform,
-        build_head=build_head,
         label_space=label_space,
         metrics=(metric,),
         row_counts=row_counts,
+        **task_lib.TASK_TYPES[task_type]._asdict(),
+        **more,
     )
 
 
@@ -57,7 +52,7 @@ def row(name, reader, task_type, label_space, metric, row_counts=None):
 # In the order of the paper's tables 2 to 4.
 _PAPER = (
     row("snli", nli.read_snli, _PAIR, _SNLI, metrics.accuracy,
-        (549_367, 9_842, 9_824)),
+        (549_367, 9_842, 9_824), has_labelled_test=True),
     row("mnli", glue.read_mnli, _PAIR, _THREE_WAY, metrics.accuracy,
         (392_702, 9_815 + 9_832, 9_796 + 9_847)),
     row("qnli", glue.read_qnli, _PAIR, _TWO_WAY, metrics.accuracy,
@@ -65,11 +60,11 @@ _PAPER = (
     row("rte", glue.read_rte, _PAIR, _TWO_WAY, metrics.accuracy,
         (2_490, 277, 3_000)),
     row("scitail", nli.read_scitail, _PAIR, _SCITAIL, metrics.accuracy,
-        (23_596, 1_304, 2_126)),
+        (23_596, 1_304, 2_126), has_labelled_test=True),
     row("race", qa.read_race, "multiple_choice", _CHOICE, metrics.accuracy,
-        (87_866, 4_887, 4_934)),
+        (87_866, 4_887, 4_934), has_labelled_test=True),
     row("story_cloze", qa.read_story_cloze, "multiple_choice", _CHOICE,
-        metrics.accuracy, (1_497, 374, 1_871)),
+        metrics.accuracy, (1_497, 374, 1_871), has_labelled_test=True),
     row("mrpc", glue.read_mrpc, "similarity", _BINARY, metrics.f1_and_accuracy,
         (3_668, 408, 1_725)),
     row("qqp", glue.read_qqp, "similarity", _BINARY, metrics.f1_and_accuracy,
@@ -94,15 +89,12 @@ BENCHMARKS = {each.name: each for each in (*_PAPER, *_OTHERS)}
 
 
 def benchmark(name, regression=False):
-    """Return the `Task` of that name.
+    """Return the `Task` of a name in `BENCHMARKS`.
 
     Args:
-        name: str, key of `BENCHMARKS`.
+        name: str.
         regression: bool. Whether STS-B is learned by regression on its score
             instead of as weights on whole numbers.
-
-    Raises:
-        InputError: there is none; names the nearest.
     """
     found = checks.find_name(name, BENCHMARKS, "benchmark")
     if name == "stsb" and regression:
@@ -113,11 +105,7 @@ def benchmark(name, regression=False):
 
 
 def of_preset(preprocessor):
-    """Return the `Task` of a fine-tuned preset.
-
-    Args:
-        preprocessor: the `GPT1TaskPreprocessor` of the preset.
-    """
+    """Return the `Task` of a preset's `GPT1TaskPreprocessor`."""
     if preprocessor.task == "custom":
         raise errors.InputError(
             "this model was fine-tuned on your own rows: use "

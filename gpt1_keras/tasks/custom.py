@@ -14,6 +14,7 @@ one by regression.
 
 import math
 import pathlib
+import typing
 
 from gpt1_keras import checks
 from gpt1_keras import errors
@@ -21,6 +22,10 @@ from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.tasks import task as task_lib
 
+Family = (
+    typing.Annotated[str, checks.Dial(choices=tuple(task_lib.TASK_TYPES))]
+    | None
+)
 _LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers
 
 
@@ -29,7 +34,7 @@ def custom(
     train: checks.Path | None,
     dev: checks.Path | None = None,
     test: checks.Path | None = None,
-    family: str | None = None,
+    family: Family = None,
     text: str = "text",
     text_pair: str | None = None,
     choices: str | tuple[str, ...] | None = None,
@@ -49,19 +54,18 @@ def custom(
         family: str, see the module. None infers it: multiple choice if there
             are choices; else similarity if there are second texts and some
             label is a fraction; else (pair) classification.
-        text: str, a column, as the next three.
-        text_pair: str; None takes "text_pair" if the file has it.
-        choices: str, or tuple of str; None takes "choices" if the file has it.
-        label: str.
+        text, label: str, columns.
+        text_pair, choices: the same, choices also a tuple of columns; None
+            takes the column of this name if the file has it.
         metrics: tuple of functions; None takes accuracy or correlation.
         data_dir: folder of relative paths; None: the current one.
-
-    Raises:
-        InputError: a file or an argument is invalid.
     """
-    table = _read_table(train, data_dir, family)
-    choices = _choices(table, family, choices)
-    text_pair = _text_pair(table, family, text_pair)
+    if not train:
+        raise errors.InputError(
+            "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
+        )
+    table = custom_lib.read_table(pathlib.Path(data_dir or "", train))
+    text_pair, choices = _find_columns(table, family, text_pair, choices)
     family = family or _family(table, text_pair, choices, label)
     files = custom_lib.CustomFiles(
         train=train,
@@ -101,24 +105,20 @@ def of_preset(
 ):
     """Return the task of a fine-tuned preset on a file of the same form.
 
-    Family, classes and score range are the preset's. The file stands for
-    every split, and its label column may be missing.
-
-    Args:
-        preprocessor: the `GPT1TaskPreprocessor` of the preset.
-        file: path.
-        text, text_pair, choices, label: columns, as in `custom`.
+    Family, classes and score range are those of the `GPT1TaskPreprocessor`.
+    The file stands for every split, and its label column may be missing.
     """
     family = next(
         name
         for name, (transform, _) in task_lib.TASK_TYPES.items()
         if transform.__name__ == preprocessor.transform
     )
-    table = _read_table(file, None, family)
+    table = custom_lib.read_table(pathlib.Path(file))
+    text_pair, choices = _find_columns(table, family, text_pair, choices)
     columns = custom_lib.Columns(
         text=text,
-        text_pair=_text_pair(table, family, text_pair),
-        choices=_choices(table, family, choices),
+        text_pair=text_pair,
+        choices=choices,
         label=label,
         is_score=preprocessor.score_range is not None,
     )
@@ -138,60 +138,40 @@ def of_preset(
 
 
 def _task(reader, family, label_space, metrics=None):
-    transform, build_head = task_lib.TASK_TYPES[family]
     default = metrics_lib.accuracy
     if label_space.score_range:
         default = metrics_lib.pearson_and_spearman
     return task_lib.Task(
         name="custom",
         reader=reader,
-        transform=transform,
-        build_head=build_head,
         label_space=label_space,
         metrics=tuple(metrics or (default,)),
         is_own=True,
+        **task_lib.TASK_TYPES[family]._asdict(),
     )
 
 
-def _read_table(train, data_dir, family):
-    if not train:
+def _find_columns(table, family, text_pair, choices):
+    """Return the columns of second texts and of choices, None without."""
+    if choices and family not in (None, "multiple_choice"):
         raise errors.InputError(
-            "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
+            f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of them out"
         )
-    checks.check("train", train, checks.Path)
-    if family not in (None, *task_lib.TASK_TYPES):
+    if text_pair and family == "classification":
         raise errors.InputError(
-            f"FAMILY {family!r} is unknown: give one of"
-            f" {', '.join(task_lib.TASK_TYPES)}"
+            "FAMILY 'classification' takes no PAIR_COLUMN: leave one of"
+            " them out, or give 'pair_classification'"
         )
-    return custom_lib.read_table(pathlib.Path(data_dir or "", train))
-
-
-def _choices(table, family, choices):
-    if family not in (None, "multiple_choice"):
-        if choices:
-            raise errors.InputError(
-                f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of"
-                " them out"
-            )
-        return None
-    if isinstance(choices, list | tuple):
-        return tuple(choices)
-    is_there = "choices" in table.names or family is not None
-    return choices or ("choices" if is_there else None)
-
-
-def _text_pair(table, family, text_pair):
-    if family == "classification":
-        if text_pair:
-            raise errors.InputError(
-                "FAMILY 'classification' takes no PAIR_COLUMN: leave one of"
-                " them out, or give 'pair_classification'"
-            )
-        return None
-    is_needed = family in ("pair_classification", "similarity")
-    is_there = "text_pair" in table.names or is_needed
-    return text_pair or ("text_pair" if is_there else None)
+    there = [*table.names]
+    if family in ("pair_classification", "similarity"):
+        there.append("text_pair")
+    if "text_pair" in there and family != "classification":
+        text_pair = text_pair or "text_pair"
+    if family == "multiple_choice" or (not family and "choices" in there):
+        choices = choices or "choices"
+    if isinstance(choices, list):
+        choices = tuple(choices)
+    return text_pair, choices
 
 
 def _family(table, text_pair, choices, label):

@@ -1,8 +1,7 @@
 """What a task is: reader, transform, head, label space and metrics.
 
 A label space gives meaning to the logits of a head: a class, a choice or a
-score. It encodes labels for the loss and turns logits into answers, for
-evaluation, demo and serving alike.
+score. Evaluation, demo and serving turn logits into answers here.
 """
 
 import abc
@@ -26,8 +25,7 @@ class LabelSpace(abc.ABC):
     Methods on logits take `ops`: `numpy`, or `keras.ops` inside a graph.
 
     Attributes:
-        num_outputs: int, `Y`. Logits of the head for each example (of multiple
-            choice, for each candidate).
+        num_outputs: int, `Y`. Logits for each example (or candidate).
         class_names: tuple of str; () unless there are classes.
         output_names: tuple of str, what each logit stands for; () for choices
             and regression.
@@ -70,11 +68,7 @@ class LabelSpace(abc.ABC):
 
 
 class Classes(LabelSpace):
-    """One of several classes.
-
-    Args:
-        class_names: sequence of str.
-    """
+    """One of several classes, by its name."""
 
     def __init__(self, class_names):
         self.class_names = self.output_names = tuple(class_names)
@@ -106,12 +100,7 @@ class Choice(LabelSpace):
 
 
 class Score(LabelSpace):
-    """A score by regression; predictions are clipped to `low .. high`.
-
-    Args:
-        low: float.
-        high: float.
-    """
+    """A score by regression; predictions are clipped to `low .. high`."""
 
     loss = staticmethod(losses.squared_error)
 
@@ -151,10 +140,6 @@ class ScoreDistribution(Score):
     in the released utils.py, lines 25-36):
 
         2.5 of 0 .. 5   ->   [0, 0, .5, .5, 0, 0]
-
-    Args:
-        low: int.
-        high: int.
     """
 
     loss = staticmethod(losses.soft_cross_entropy)
@@ -176,11 +161,7 @@ class ScoreDistribution(Score):
 
 
 def label_space_of(preprocessor):
-    """Return the `LabelSpace` of a fine-tuned preset.
-
-    Args:
-        preprocessor: the `GPT1TaskPreprocessor` of the preset.
-    """
+    """Return the `LabelSpace` of a preset's `GPT1TaskPreprocessor`."""
     if preprocessor.score_range is None:
         names = preprocessor.label_words
         return Classes(names) if names else Choice()
@@ -190,12 +171,7 @@ def label_space_of(preprocessor):
 
 
 class TaskType(typing.NamedTuple):
-    """The parts that tasks of the same form share (section 3.3).
-
-    Attributes:
-        transform: function of `data.transforms`.
-        build_head: class of `layers.heads`.
-    """
+    """A function of `data.transforms` and a class of `layers.heads`."""
 
     transform: collections.abc.Callable
     build_head: type
@@ -216,16 +192,15 @@ class Task:
     Attributes:
         name: str, as in the paper's tables: "cola", "race".
         reader: function `(data_dir, split) -> list of Example`.
-        transform: function of `data.transforms` from the ids of an example to
-            its candidate sequences.
+        transform: function of `data.transforms`.
         build_head: class of `layers.heads`.
         label_space: `LabelSpace`.
-        metrics: tuple of functions `(targets, predictions) -> dict` of
-            `evaluation.metrics`. The first key of the first one is the
-            paper's metric, which selects the best epoch.
+        metrics: tuple of functions of `evaluation.metrics`. The first key of
+            the first one is the paper's metric, which selects the best epoch.
         row_counts: numbers of examples in the official train, dev and test
             split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
+        has_labelled_test: bool. Whether the labels of test are public.
     """
 
     name: str
@@ -236,25 +211,17 @@ class Task:
     metrics: tuple
     row_counts: tuple | None = None
     is_own: bool = False
+    has_labelled_test: bool = False
 
     def read(self, data_dir, split):
-        """Return the examples of a split: "train", "dev" or "test".
-
-        Raises:
-            InputError: its file is missing or malformed.
-        """
+        """Return the examples of a split: "train", "dev" or "test"."""
         return read(self.reader, data_dir, split, self.name, self.row_counts)
 
     def measure(self, examples, predictions):
-        """Return the metrics of predictions, of all and of each group.
+        """Return the metrics of predictions `[N]`, of all and of each group.
 
-        Args:
-            examples: list of labelled Example.
-            predictions: array `[N]` as `label_space.predict` returns.
-
-        Returns:
-            dict from the metric's name to its value. If the examples belong
-            to several groups, also `{metric}_{group}`.
+        If the `N` labelled examples belong to several groups, also
+        `{metric}_{group}`.
         """
         values = np.array([self.label_space.value(e) for e in examples])
         return metrics_lib.by_group(

@@ -8,6 +8,7 @@ come from other papers.
 
 import abc
 import collections
+import itertools
 import re
 
 import numpy as np
@@ -32,9 +33,6 @@ class ZeroShotTask(abc.ABC):
         random: float. The expected first metric of random predictions.
         split: str. The split to measure on by default.
         row_counts: see `tasks.task.Task`.
-
-    Attributes:
-        needs_train: bool. Whether `measure` needs scored train examples.
     """
 
     needs_train = False
@@ -56,8 +54,7 @@ class ZeroShotTask(abc.ABC):
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """Return the `data.packing.Candidates` of an example.
 
-        Prefix and each continuation together have at most
-        `max_sequence_length` ids.
+        The prefix and each continuation fit into `max_sequence_length` ids.
         """
 
     @abc.abstractmethod
@@ -67,7 +64,7 @@ class ZeroShotTask(abc.ABC):
         Args:
             examples: list of `N` Example.
             scores: list of `N` `data.packing.Scores`.
-            train: the same pair for train examples, or None.
+            train: the same pair for train examples, where `needs_train`.
         """
 
     def majority(self, examples):
@@ -75,11 +72,7 @@ class ZeroShotTask(abc.ABC):
         return _majority_accuracy(self.labels(examples))
 
     def labels(self, examples):
-        """Return the list of labels.
-
-        Raises:
-            InputError: an example has none.
-        """
+        """Return the labels; an example without one is an InputError."""
         labels = [example.label for example in examples]
         if not labels or None in labels:
             raise errors.InputError(
@@ -92,12 +85,10 @@ class ZeroShotTask(abc.ABC):
 class ChoiceTask(ZeroShotTask):
     """The choice whose scored tokens have the highest mean log-probability.
 
-    The label of an example is the index of the right choice. Groups are also
-    measured separately.
+    Labels are indices of choices. Groups are also measured separately.
     """
 
     def measure(self, examples, scores, train=None):
-        """Return `accuracy`, also of each group if there are several."""
         predictions = [
             int(np.argmax(s.log_probability / s.num_tokens)) for s in scores
         ]
@@ -109,7 +100,6 @@ class ChoiceTask(ZeroShotTask):
         )
 
     def majority(self, examples):
-        """Return the accuracy of the best constant index, also by group."""
         return metrics.by_group(
             _majority_accuracy,
             [example.group for example in examples],
@@ -122,18 +112,15 @@ class Acceptability(ZeroShotTask):
 
     The paper states neither whether the first token counts nor how the
     threshold is chosen. Here the first token is only read, because nothing
-    precedes it, and the threshold has the best Matthews correlation on the
-    train examples. `auc` needs no threshold: it is the probability that an
-    acceptable sentence scores above an unacceptable one.
+    precedes it, and the threshold (nats per token) has the best Matthews
+    correlation on the train examples, `matthews_train`. `auc` needs none: the
+    probability that an acceptable sentence scores above an unacceptable one.
     """
 
     needs_train = True
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """The first token is the prefix; the end of a sentence is truncated.
-
-        A sentence of one token follows the opening token.
-        """
+        """The first token is the prefix; a single one follows the opening."""
         ids = encode(example.text, tokenizer)
         if len(ids) == 1:
             ids = [tokenizer.opening_id, *ids]
@@ -141,14 +128,6 @@ class Acceptability(ZeroShotTask):
         return fit(ids[:1], [ids[1:]], tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
-        """Return `matthews`, `accuracy`, `auc` and the chosen threshold.
-
-        Also `threshold` (nats per token) and `matthews_train`, its Matthews
-        correlation on the train examples.
-
-        Raises:
-            ValueError: there are no train examples.
-        """
         if train is None:
             raise ValueError("the threshold is chosen on train examples")
         threshold, best = metrics.matthews_threshold(*self._averages(*train))
@@ -161,7 +140,6 @@ class Acceptability(ZeroShotTask):
         }
 
     def majority(self, examples):
-        """Return the metrics of the majority class."""
         return {"matthews": 0.0, **super().majority(examples), "auc": 0.5}
 
     def _averages(self, examples, scores):
@@ -177,16 +155,12 @@ class Sentiment(ZeroShotTask):
     The next-token distribution is restricted to the words of both classes; a
     class has the summed probability of its words. A word of several tokens has
     their product. The review keeps its full stop, and "very" is tokenized
-    together with it.
+    together with it. `auc` does not depend on a bias towards one class.
 
     Args:
         label_words: two sequences of str, the words of the negative and of the
             positive class.
         *args, **kwargs: see `ZeroShotTask`.
-
-    Raises:
-        InputError: `label_words` has another form, a class has no word, or a
-            word stands for both.
     """
 
     def __init__(
@@ -200,29 +174,23 @@ class Sentiment(ZeroShotTask):
         """One continuation per word; the beginning of a review is truncated."""
         words = [
             encode(word, tokenizer)[: max_sequence_length - 1]
-            for class_words in self.label_words
-            for word in class_words
+            for word in itertools.chain(*self.label_words)
         ]
         prefix = tokenizer.encode(f"{example.text} very")
         return fit(prefix, words, tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
-        """Return `accuracy`, the share of positive predictions, and `auc`,
-        which does not depend on a bias towards one of the classes."""
         labels = self.labels(examples)
         targets = np.array([glue.BINARY.index(label) for label in labels])
+        sums = np.logaddexp.reduce
         end = len(self.label_words[0])
+        both = [np.split(s.log_probability, [end]) for s in scores]
         odds = np.array(
-            [
-                np.logaddexp.reduce(s.log_probability[end:])
-                - np.logaddexp.reduce(s.log_probability[:end])
-                for s in scores
-            ]
+            [sums(positive) - sums(negative) for negative, positive in both]
         )
-        predictions = odds > 0
         return {
-            **metrics.accuracy(targets, predictions),
-            "positive_share": float(predictions.mean()),
+            **metrics.accuracy(targets, odds > 0),
+            "positive_share": float(np.mean(odds > 0)),
             **metrics.area_under_curve(targets, odds),
         }
 
@@ -231,25 +199,17 @@ class Reading(ChoiceTask):
     """RACE: the answer that is likeliest after document and question.
 
     Document and question are joined without a delimiter, as in fine-tuning.
-    The paper does not say how long documents are handled. Here the beginning
-    of the document is truncated, by the same amount for all answers, so that
-    what is nearest to the question stays.
+    The paper does not say how long documents are handled. Here their beginning
+    is truncated, equally for all answers: what is near the question stays.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """One continuation per answer; all share document and question.
-
-        The end of an answer of `max_sequence_length` tokens or more is
-        truncated.
-        """
         answers = [
             encode(text, tokenizer)[: max_sequence_length - 1]
             for text in example.choices
         ]
-        prefix = [
-            *tokenizer.encode(example.text),
-            *tokenizer.encode(example.text_pair),
-        ]
+        texts = (example.text, example.text_pair)
+        prefix = list(itertools.chain(*map(tokenizer.encode, texts)))
         return fit(prefix, answers, tokenizer, max_sequence_length)
 
 
@@ -285,71 +245,49 @@ class PronounResolution(ChoiceTask):
         rest = rest[: max_sequence_length - 1 - max(map(len, names))]
         return fit(
             tokenizer.encode(before),
-            [
-                packing.Continuation(ids + rest, len(ids) if rest else 0)
-                for ids in names
-            ],
+            [ids + rest for ids in names],
             tokenizer,
             max_sequence_length,
+            num_context=list(map(len, names)) if rest else (),
         )
 
     def measure(self, examples, scores, train=None):
         """Return `accuracy` and two counts of special cases.
 
-        `num_possessive` counts texts whose candidates end in 's, `num_last`
-        texts in which no word follows the pronoun, so that at most punctuation
-        is scored.
+        `num_possessive`: candidates end in 's. `num_last`: no word follows the
+        pronoun, so that at most punctuation is scored.
         """
-        parts = [substitute(example) for example in examples]
-        return {
-            **super().measure(examples, scores),
-            "num_possessive": sum(
-                tuple(choices) != example.choices
-                for example, (_, choices, _) in zip(examples, parts)
-            ),
-            "num_last": sum(
-                re.search(r"\w", after) is None for _, _, after in parts
-            ),
-        }
+        found = super().measure(examples, scores)
+        found |= {"num_possessive": 0, "num_last": 0}
+        for example in examples:
+            _, choices, after = substitute(example)
+            found["num_possessive"] += tuple(choices) != example.choices
+            found["num_last"] += re.search(r"\w", after) is None
+        return found
 
 
 class LastWord(ZeroShotTask):
     """LAMBADA: are all tokens of the last word the likeliest ones?
 
     Quotes and brackets of the Penn Treebank are replaced by those of books;
-    words stay apart as they are in the file ("do n't"), which the tokenizer
-    does itself.
+    the tokenizer itself keeps words apart as they are in the file ("do n't").
+    `perplexity` is per word, `perplexity_token` per token of these words.
     """
 
-    _PENN_TREEBANK = {
-        "``": '"',
-        "''": '"',
-        "`": "'",
-        "-lrb-": "(",
-        "-rrb-": ")",
-        "-lsb-": "[",
-        "-rsb-": "]",
-        "-lcb-": "{",
-        "-rcb-": "}",
-    }
+    _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(
+        zip("-lrb- -rrb- -lsb- -rsb- -lcb- -rcb-".split(), "()[]{}")
+    )
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """The last word continues the passage, whose beginning is truncated."""
         (word,) = example.choices
         ids = encode(word, tokenizer)[: max_sequence_length - 1]
         words = example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
-        prefix = tokenizer.encode(text)
-        return fit(prefix, [ids], tokenizer, max_sequence_length)
+        return fit(
+            tokenizer.encode(text), [ids], tokenizer, max_sequence_length
+        )
 
     def measure(self, examples, scores, train=None):
-        """Return accuracy and perplexity of the last word.
-
-        Returns:
-            dict with `accuracy`; `perplexity`, exp of the mean negative
-            log-probability of words; `perplexity_token`, the same of their
-            tokens.
-        """
         sums = np.array([s.log_probability[0] for s in scores], "float64")
         num_tokens = sum(int(s.num_tokens[0]) for s in scores)
         return {
@@ -359,7 +297,6 @@ class LastWord(ZeroShotTask):
         }
 
     def majority(self, examples):
-        """Return the accuracy of the most frequent last word."""
         return _majority_accuracy([example.choices[0] for example in examples])
 
 
@@ -368,7 +305,7 @@ def encode(text, tokenizer):
     return tokenizer.encode(text) or [tokenizer.opening_id]
 
 
-def fit(prefix, continuations, tokenizer, max_sequence_length):
+def fit(prefix, continuations, tokenizer, max_sequence_length, num_context=()):
     """Return `packing.Candidates` with the end of the prefix that fits.
 
     | prefix  | longest continuation | max_sequence_length | becomes |
@@ -379,30 +316,17 @@ def fit(prefix, continuations, tokenizer, max_sequence_length):
 
     Args:
         prefix: list of ids, may be empty.
-        continuations: list of `packing.Continuation`, or of lists of ids, each
-            shorter than `max_sequence_length`.
+        continuations: list of lists of ids.
         tokenizer: Tokenizer.
-        max_sequence_length: int.
-
-    Raises:
-        ValueError: a continuation leaves no room for a prefix.
+        max_sequence_length: int, more than the longest continuation.
+        num_context: `num_context` of each `packing.Continuation`; () for 0.
     """
-    continuations = tuple(
-        each
-        if isinstance(each, packing.Continuation)
-        else packing.Continuation(each)
-        for each in continuations
-    )
-    longest = max(len(each.ids) for each in continuations)
-    room = max_sequence_length - longest
-    if room < 1:
-        raise ValueError(
-            f"a continuation of {longest} tokens leaves no room for a prefix"
-            f" in {max_sequence_length} positions"
-        )
+    room = max_sequence_length - max(map(len, continuations))
+    assert room > 0, "a continuation leaves no room for a prefix"
+    contexts = num_context or [0] * len(continuations)
     return packing.Candidates(
         list(prefix)[-room:] or [tokenizer.opening_id],
-        continuations,
+        tuple(map(packing.Continuation, continuations, contexts)),
         num_cut=max(0, len(prefix) - room),
     )
 
@@ -420,13 +344,10 @@ _NOT_POSSESSED = frozenset(
 
 
 def substitute(example):
-    """Return the text before the pronoun, what replaces it, and the rest.
+    """Return the text before the pronoun, the choices, and the rest.
 
     Candidates replace "her" as a possessive if a word follows that may be
     possessed, and a hidden pronoun if, in addition, a preposition precedes it.
-
-    Returns:
-        str, list of str (the candidates, with 's if possessive), str.
     """
     before, _, after = example.text.partition(winograd.BLANK)
     pronoun = example.text_pair.lower()
@@ -448,30 +369,26 @@ def _possessive(text):
 
 
 def _majority_accuracy(values):
-    """Return the accuracy of the most frequent value."""
     counts = collections.Counter(np.asarray(values).tolist())
     return {"accuracy": max(counts.values()) / len(values)}
 
 
 def _check_label_words(label_words):
-    def is_list(value):
-        return isinstance(value, list | tuple)
+    def is_list(value, is_right):
+        is_list = isinstance(value, list | tuple) and len(value) > 0
+        return is_list and all(map(is_right, value))
 
-    if (
-        not is_list(label_words)
-        or len(label_words) != len(glue.BINARY)
-        or not all(is_list(words) and words for words in label_words)
-        or not all(
-            isinstance(word, str) and word.strip()
-            for words in label_words
-            for word in words
-        )
-    ):
+    def is_word(value):
+        return isinstance(value, str) and value.strip()
+
+    if not is_list(label_words, lambda words: is_list(words, is_word)) or len(
+        label_words
+    ) != len(glue.BINARY):
         raise errors.InputError(
             f"LABEL_WORDS {label_words!r} are not two lists of words: give"
             " negative and positive ones, as in (('negative',), ('positive',))"
         )
-    words = [word for part in label_words for word in part]
+    words = list(itertools.chain(*label_words))
     repeated = [word for word in words if words.count(word) > 1]
     if repeated:
         raise errors.InputError(
@@ -499,15 +416,11 @@ NAMES = tuple(_TASKS)
 
 
 def task(name, label_words=None):
-    """Return the `ZeroShotTask` of that name, one of `NAMES`.
+    """Return the `ZeroShotTask` of a name in `NAMES`.
 
     Args:
         name: str.
         label_words: of SST-2, see `Sentiment`; None: its default.
-
-    Raises:
-        InputError: there is none (names the nearest), or the words are
-            invalid.
     """
     cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
     if label_words is None:
@@ -521,11 +434,7 @@ def task(name, label_words=None):
 
 
 def tasks(names):
-    """Return a list of `ZeroShotTask` of some names, which may be empty.
-
-    Raises:
-        InputError: a name is unknown, or `names` is not a list of names.
-    """
+    """Return a list of `ZeroShotTask` of some names, which may be empty."""
     checks.check_names(
         names,
         dial="ZERO_SHOT_TASKS",

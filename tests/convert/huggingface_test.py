@@ -10,21 +10,14 @@ from gpt1_keras.convert import huggingface
 from gpt1_keras.models import builders
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import huggingface_round_trip
+from tests.reference import released_shards
 from tests.reference import small_models
 
-SIZES = {"vocabulary_size": 60, "intermediate_dim": 32, "num_special_tokens": 0}
+SIZES = released_shards.SMALL
 CONFIG = {
-    "model_type": "openai-gpt",
-    "afn": "gelu",
-    "n_layer": 2,
-    "n_head": 2,
-    "n_embd": 8,
-    "n_positions": 12,
-    "vocab_size": 60,
-    "attn_pdrop": 0.3,
-    "embd_pdrop": 0.2,
-    "resid_pdrop": 0,
-    "layer_norm_epsilon": 1e-6,
+    **{"model_type": "openai-gpt", "afn": "gelu", "n_layer": 2, "n_head": 2},
+    **{"n_embd": 8, "n_positions": 12, "vocab_size": 60, "attn_pdrop": 0.3},
+    **{"embd_pdrop": 0.2, "resid_pdrop": 0, "layer_norm_epsilon": 1e-6},
     "initializer_range": 0.01,
 }
 # Written down from transformers' modeling_openai.py.
@@ -104,16 +97,11 @@ def test_config_weights_and_vocabulary(folder, tensors, arrays):
     save(folder, tensors)
     config = check(folder, arrays).backbone.get_config()
     expected = SIZES | {
-        "num_layers": 2,
-        "num_heads": 2,
-        "hidden_dim": 8,
-        "max_sequence_length": 12,
-        "attention_dropout": 0.3,
-        "embedding_dropout": 0.2,
-        "residual_dropout": 0,
-        "layer_norm_epsilon": 1e-6,
+        **{"num_layers": 2, "num_heads": 2, "hidden_dim": 8},
+        **{"max_sequence_length": 12, "embedding_dropout_on": "tables"},
+        **{"attention_dropout": 0.3, "embedding_dropout": 0.2},
+        **{"residual_dropout": 0, "layer_norm_epsilon": 1e-6},
         "initializer_range": 0.01,
-        "embedding_dropout_on": "tables",
     }
     assert {name: config[name] for name in expected} == expected
 
@@ -123,8 +111,8 @@ def test_defaults_are_those_of_the_released_network(folder, tensors, arrays):
     (folder / "config.json").write_text(json.dumps(sizes))
     save(folder, tensors)
     config = check(folder, arrays).backbone.get_config()
-    rates = ("embedding_dropout", "attention_dropout", "residual_dropout")
-    assert [config[name] for name in rates] == [0.1] * 3
+    rates = [config[name] for name in config if name.endswith("_dropout")]
+    assert rates == [0.1] * 3
     assert config["layer_norm_epsilon"] == 1e-5
     assert config["initializer_range"] == 0.02
 
@@ -180,22 +168,16 @@ def test_one_file_with_vocabulary_and_merges(folder):
         assert path == folder / "tokenizer.json"
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"vocab": [["a", -1.0]]},
-        {"vocab": {"a": 0, "b": 2}},
-        {"merges": ["a b c"]},
-        {"merges": None},
+def test_other_vocabularies(tmp_path):
+    for changes in (
+        *({"vocab": [["a", -1.0]]}, {"vocab": {"a": 0, "b": 2}}),
+        *({"merges": ["a b c"]}, {"merges": None}),
         {"end_of_word_suffix": None},
-    ],
-)
-def test_other_vocabularies(tmp_path, changes):
-    write_whole(tmp_path, **changes)
-    with pytest.raises(
-        errors.InputError, match="tokenizer.json has no byte-pair"
     ):
-        huggingface.read_tokenizer(tmp_path)
+        write_whole(tmp_path, **changes)
+        expected = "tokenizer.json has no byte-pair"
+        with pytest.raises(errors.InputError, match=expected):
+            huggingface.read_tokenizer(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -223,45 +205,30 @@ def test_configuration_of_another_network(folder, tensors, changes, expected):
     refuse(folder, expected)
 
 
-def not_a_number(tensors):
-    tensors["h.1.ln_2.bias"][3] = np.inf
-
-
-def untied(tensors):
-    tensors["lm_head.weight"] = tensors["tokens_embed.weight"] + 1e-6
-
-
-def quantized(tensors):
-    tensors["h.0.ln_1.bias"] = tensors["h.0.ln_1.bias"].astype("int8")
+NORM, BIAS, TOKENS = (
+    "h.0.ln_1.bias",
+    "h.0.attn.c_attn.bias",
+    "tokens_embed.weight",
+)
 
 
 @pytest.mark.parametrize(
-    "spoil, expected",
+    "removed, added, expected",
     [
-        (not_a_number, "h1/ln_2/b contains NaN or infinity"),
-        (untied, "lm_head.weight differs from tokens_embed.weight"),
-        (quantized, "h.0.ln_1.bias is I8"),
-        (
-            lambda t: t.pop("h.0.attn.c_attn.bias"),
-            "h.0.attn.c_attn.bias is missing",
-        ),
+        ((), {"h.1.ln_2.bias": lambda t: t["h.1.ln_2.bias"] * np.inf}, "h1/ln_2/b contains NaN or infinity"),
+        ((), {"lm_head.weight": lambda t: t[TOKENS] + 1e-6}, f"lm_head.weight differs from {TOKENS}"),
+        ((), {NORM: lambda t: t[NORM].astype("int8")}, f"{NORM} is I8"),
+        ((), {"wte": lambda t: np.ones(3)}, "wte is not expected"),
+        ((TOKENS,), {}, f"{TOKENS} is missing"),
+        ((BIAS,), {}, f"{BIAS} is missing"),
         # The mask's name is one part shorter than that of the bias.
-        (
-            lambda t: t.update(
-                {"h.0.attn.bias": t.pop("h.0.attn.c_attn.bias")}
-            ),
-            "h.0.attn.c_attn.bias is missing",
-        ),
-        (lambda t: t.update(wte=np.ones(3)), "wte is not expected"),
-        (
-            lambda t: t.pop("tokens_embed.weight"),
-            "tokens_embed.weight is missing",
-        ),
+        ((BIAS,), {"h.0.attn.bias": lambda t: t[BIAS]}, f"{BIAS} is missing"),
     ],
-)
-def test_tensors_of_another_network(folder, tensors, spoil, expected):
-    spoil(tensors)
-    save(folder, tensors)
+)  # fmt: skip
+def test_tensors_of_another_network(folder, tensors, removed, added, expected):
+    more = {name: make(tensors) for name, make in added.items()}
+    kept = {k: v for k, v in tensors.items() if k not in removed}
+    save(folder, kept | more)
     refuse(folder, expected)
 
 
@@ -345,10 +312,8 @@ def test_transformers_gives_equal_logits(tmp_path, transformers):
     theirs, loading = transformers.OpenAIGPTLMHeadModel.from_pretrained(
         tmp_path / "out", output_loading_info=True
     )
-    assert not any(
-        loading[f"{kind}_keys"]
-        for kind in ("missing", "unexpected", "mismatched")
-    )
+    for kind in ("missing", "unexpected", "mismatched"):
+        assert not loading[f"{kind}_keys"]
     np.testing.assert_allclose(logits, theirs_of(theirs, ids).logits, atol=1e-5)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     text = "the cat sat."
@@ -390,11 +355,8 @@ def test_transformers_splits_plain_sentences_as_the_released_code(
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     path = shared_file("golden/tokenizer_openai_a.json")
     cases = json.loads(path.read_text("utf-8"))
-    plain = [
-        case
-        for case in cases
-        if re.fullmatch("[A-Za-z ,;?!]+[a-z]{2}[.]?", case["text"])
-    ]
+    plain = re.compile("[A-Za-z ,;?!]+[a-z]{2}[.]?")
+    plain = [case for case in cases if plain.fullmatch(case["text"])]
     assert len(plain) > 30
     for case in plain:
         assert theirs(case["text"])["input_ids"] == case["ids"], case["text"]

@@ -11,28 +11,14 @@ from tests.reference import numpy_gpt1
 from tests.reference import released_shards
 from tests.reference import small_models
 
-SIZES = {
-    "vocabulary_size": 60,
-    "num_heads": 2,
-    "intermediate_dim": 32,
-    "max_sequence_length": 12,
-    "num_special_tokens": 0,
-}
+SIZES = released_shards.SMALL | {"num_heads": 2, "max_sequence_length": 12}
 # Twelve shards: one empty, one of a single number, and 10 after 2.
 ENDS = [1, 95, 95, 96, 700, 1003, 1204, 1500, 1777, 2019, 2222]
 
 
-@pytest.fixture(scope="module")
-def arrays():
-    return small_models.released_arrays(small_models.network(**SIZES))
-
-
 @pytest.fixture
-def folder(tmp_path, arrays):
-    stored = released_shards.stored_arrays(arrays, num_positions=12)
-    released_shards.write(
-        tmp_path / "model", stored, ENDS, small_models.byte_pairs()
-    )
+def folder(tmp_path):
+    released_shards.write_small(tmp_path / "model", ENDS)
     return tmp_path / "model"
 
 
@@ -40,7 +26,9 @@ def predict(model, ids):
     return small_models.read(model(small_models.inputs(ids)))
 
 
-def test_weights_vocabulary_and_configuration(folder, arrays):
+def test_weights_vocabulary_and_configuration(tmp_path):
+    folder = tmp_path / "model"
+    arrays = released_shards.write_small(folder, ENDS)
     model = openai.read(folder, num_heads=2)
     found = small_models.released_arrays(model.backbone)
     assert found.keys() == arrays.keys()
@@ -50,16 +38,11 @@ def test_weights_vocabulary_and_configuration(folder, arrays):
     assert tokenizer.pipeline.sha256 == small_models.byte_pairs().sha256
     assert model.preprocessor.sequence_length == 12
     config = model.backbone.get_config()
-    expected = {
-        **SIZES,
-        "num_layers": 2,
-        "hidden_dim": 8,
-        "embedding_dropout": 0.1,
-        "attention_dropout": 0.1,
-        "residual_dropout": 0.1,
+    expected = SIZES | {
+        **{"num_layers": 2, "hidden_dim": 8, "embedding_dropout": 0.1},
+        **{"attention_dropout": 0.1, "residual_dropout": 0.1},
+        **{"layer_norm_epsilon": 1e-5, "initializer_range": 0.02},
         "embedding_dropout_on": "tables",
-        "layer_norm_epsilon": 1e-5,
-        "initializer_range": 0.02,
     }
     assert {name: config[name] for name in expected} == expected
     ids = small_models.token_ids(2, 12, below=60)
@@ -86,11 +69,8 @@ def test_forward_equals_the_released_code(tmp_path, shared_file):
     golden = np.load(shared_file("golden/openai_finetune_a.npz"))
     meta = json.loads(str(golden["meta"]))
     prefix = "weight/model/"
-    arrays = {
-        n.removeprefix(prefix): golden[n]
-        for n in golden.files
-        if n.startswith(prefix)
-    }
+    names = [name for name in golden.files if name.startswith(prefix)]
+    arrays = {name.removeprefix(prefix): golden[name] for name in names}
     # The rows of special tokens stand for tokens here, so that they are read.
     num_tokens = meta["n_vocab"] + meta["n_special"]
     stored = released_shards.stored_arrays(arrays, num_positions=meta["n_ctx"])
@@ -171,7 +151,7 @@ def put(value):
 
 
 def other_vocabulary(folder):
-    path = folder / "encoder_bpe_40000.json"
+    path = folder / openai.VOCABULARY
     path.write_text(json.dumps({**json.loads(path.read_text()), "new": 60}))
 
 
@@ -179,25 +159,20 @@ SHAPES = "params_shapes.json"
 NOT_NPY = r"params_4\.npy is truncated or not an \.npy"
 MISTAKES = {
     "no shapes": (remove(SHAPES), f"{SHAPES} is missing"),
-    "no vocabulary": (
-        remove("encoder_bpe_40000.json"),
-        "encoder_bpe_40000.json is missing",
-    ),
-    "no merges": (remove("vocab_40000.bpe"), "vocab_40000.bpe is missing"),
+    "no vocabulary": (remove(openai.VOCABULARY), "bpe_40000.json is missing"),
+    "no merges": (remove(openai.MERGES), "vocab_40000.bpe is missing"),
     "no shard 3": (remove("params_3.npy"), r"params_3\.npy is missing"),
     "no last shard": (
         remove("params_11.npy"),
         "11 shards hold 2222 numbers, params_shapes.json lists 2320",
     ),
-    "not JSON": (write_shapes("[[512,"), "not JSON"),
+    "not JSON": (write_shapes("[[512,"), "not a list of shapes"),
     "no list": (write_shapes('{"a": [1]}'), "not a list of shapes"),
     "no numbers": (write_shapes('[["a"]]'), "not a list of shapes"),
     "array missing": (rewrite_shapes(lambda s: s[:-1]), "has 25 shapes"),
     "no block": (rewrite_shapes(lambda s: s[:2]), "has 2 shapes"),
-    "flat positions": (
-        rewrite_shapes(lambda s: [[96], *s[1:]]),
-        r"shape 0 is \[96\]",
-    ),
+    "flat": (rewrite_shapes(lambda s: [[96], *s[1:]]), "not a list of sha"),
+    "bool": (rewrite_shapes(lambda s: [[True, 8], *s[1:]]), "not a list of"),
     "transposed": (
         rewrite_shapes(lambda s: [*s[:2], [1, 24, 8], *s[3:]]),
         r"shape 2 is \[1, 24, 8\], expected \[1, 8, 24\]",
@@ -206,32 +181,17 @@ MISTAKES = {
         rewrite_shapes(lambda s: [s[0], [60, 9], *s[2:]]),
         r"shape 1 is \[60, 9\], expected \[60, 8\]",
     ),
-    "one too many": (
-        rewrite_shard(lambda a: np.append(a, a[:1])),
-        "hold 2321 numbers",
-    ),
+    "one more": (rewrite_shard(lambda a: np.append(a, a[:1])), "hold 2321 num"),
     "one too few": (rewrite_shard(lambda a: a[1:]), "hold 2319 numbers"),
     "truncated": (truncate(-3), NOT_NPY),
     "empty file": (truncate(0), NOT_NPY),
     "pickle": (rewrite_shard(lambda a: a.astype(object)), NOT_NPY),
     "npz": (write_npz, NOT_NPY),
-    "float64": (
-        rewrite_shard(lambda a: a.astype("float64")),
-        "has float64 of shape",
-    ),
+    "float64": (rewrite_shard(lambda a: a.astype("float64")), "has float64 of"),
     "not flat": (rewrite_shard(lambda a: a[None]), r"of shape \[1, 604\]"),
-    "NaN": (
-        rewrite_shard(put(np.nan), 6),
-        "model: h0/[a-z_/]+ contains NaN or infinity",
-    ),
-    "infinite": (
-        rewrite_shard(put(-np.inf), 10),
-        "model: h1/[a-z_/]+ contains NaN or infinity",
-    ),
-    "vocabulary": (
-        other_vocabulary,
-        "encoder_bpe_40000.json has 61 tokens, the token table 60 rows",
-    ),
+    "NaN": (rewrite_shard(put(np.nan), 6), "h0/[a-z_/]+ contains NaN or inf"),
+    "infinite": (rewrite_shard(put(-np.inf), 10), "h1/[a-z_/]+ contains NaN"),
+    "vocabulary": (other_vocabulary, "has 61 tokens, the token table 60 rows"),
 }
 
 

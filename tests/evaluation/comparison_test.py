@@ -29,16 +29,20 @@ def results(folder):
     return comparison.join_seeds(find(folder))
 
 
+def write_result(folder, sha256, **values):
+    """Write the `result.json` of a cell, whose config.gin lies above."""
+    record = {"run": "finetune", "task": "rte", "seed": 1, "metrics": ACCURACY}
+    record |= {"config_sha256": sha256} | values
+    fake_workdirs.write_json(folder / "result.json", record)
+
+
 def test_facts_of_a_fine_tuning(tmp_path):
     fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY, seed=7)
     run = find_one(tmp_path)
     assert (run.path, run.kind, run.task) == (tmp_path / "a", "finetune", "rte")
-    assert (run.row, run.backbone, run.num_layers) == (
-        *("full", "transformer"),
-        12,
-    )
+    facts = (run.row, run.backbone, run.num_layers, run.is_sample)
+    assert facts == ("full", "transformer", 12, False)
     assert run.seeds == {"7": ACCURACY}
-    assert run.is_sample is False
     assert run.config == tmp_path / "a" / "config.gin"
 
 
@@ -51,28 +55,22 @@ def test_facts_of_a_fine_tuning(tmp_path):
         ({"NUM_TRANSFERRED_LAYERS": 3}, "transferred_3"),
         ({"NUM_TRANSFERRED_LAYERS": 12}, "full"),
         ({"lstm": True, "num_layers": 1}, "lstm"),
-        (
-            {"NUM_TRANSFERRED_LAYERS": -1, "LM_LOSS_WEIGHT": 0},
-            "no_pretraining + no_auxiliary_lm",
-        ),
+        ({"NUM_TRANSFERRED_LAYERS": -1, "LM_LOSS_WEIGHT": 0}, "no_pretraining + no_auxiliary_lm"),
     ],
-)
+)  # fmt: skip
 def test_rows_of_the_ablation(tmp_path, options, row):
     fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
     assert find_one(tmp_path).row == row
 
 
-def test_result_comes_before_macros(tmp_path):
-    folder = fake_workdirs.finetune(tmp_path, "rte", ACCURACY)
+def test_result_comes_before_macros_and_nothing_is_guessed(tmp_path):
+    """A config.gin of another run, or no preset: no row."""
+    folder = fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY)
     path = folder / "result.json"
     text = path.read_text()
     path.write_text(text.replace("{", '{"lm_loss_weight": 0.0, ', 1))
     assert find_one(tmp_path).row == "no_auxiliary_lm"
-
-
-def test_nothing_is_guessed_without_the_files(tmp_path):
-    """A config.gin of another run, or no preset: no row."""
-    folder = fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY)
+    path.write_text(text)
     (folder / "config.gin").unlink()
     fake_workdirs.write_config(folder, "finetune.finetune", LM_LOSS_WEIGHT=0.5)
     run = find_one(tmp_path)
@@ -84,23 +82,16 @@ def test_nothing_is_guessed_without_the_files(tmp_path):
 
 
 def test_macros_of_a_grid_do_not_speak_for_its_cells(tmp_path):
+    macros = {"LM_LOSS_WEIGHT": 0.5, "NUM_TRANSFERRED_LAYERS": None}
     sha256 = fake_workdirs.write_config(
-        tmp_path,
-        "grid.grid",
-        LM_LOSS_WEIGHT=0.5,
-        NUM_TRANSFERRED_LAYERS=None,
-        ROWS=("full", "lstm"),
+        tmp_path, "grid.grid", ROWS=("full", "lstm"), **macros
     )
-    record = {"run": "finetune", "task": "rte", "metrics": ACCURACY, "seed": 1}
-    record["config_sha256"] = sha256
-    cell = tmp_path / "cell"
-    fake_workdirs.write_preset(cell)
-    fake_workdirs.write_json(cell / "result.json", record)
+    fake_workdirs.write_preset(tmp_path / "cell")
+    write_result(tmp_path / "cell", sha256)
     assert find_one(tmp_path).row is None
-    (cell / "preset" / "config.json").unlink()
-    record |= {"lm_loss_weight": 0.0, "backbone": "LSTMBackbone"}
-    record["num_transferred_layers"] = 1
-    fake_workdirs.write_json(cell / "result.json", record)
+    (tmp_path / "cell/preset/config.json").unlink()
+    facts = {"lm_loss_weight": 0.0, "backbone": "LSTMBackbone"}
+    write_result(tmp_path / "cell", sha256, num_transferred_layers=1, **facts)
     run = find_one(tmp_path)
     assert (run.row, run.num_layers) == ("lstm + no_auxiliary_lm", 1)
 
@@ -108,22 +99,15 @@ def test_macros_of_a_grid_do_not_speak_for_its_cells(tmp_path):
 @pytest.mark.parametrize("function", ["suite.suite", "grid.grid"])
 def test_macros_of_a_suite_speak_for_its_tasks(tmp_path, function):
     """Also those of the time before a suite was a grid of one row."""
-    rows = {"ROWS": ("full",)} if function == "grid.grid" else {}
-    sha256 = fake_workdirs.write_config(
-        tmp_path,
-        function,
-        LM_LOSS_WEIGHT=0.0,
-        NUM_TRANSFERRED_LAYERS=None,
-        **rows,
-    )
+    macros = {"LM_LOSS_WEIGHT": 0.0, "NUM_TRANSFERRED_LAYERS": None}
+    if function == "grid.grid":
+        macros["ROWS"] = ("full",)
+    sha256 = fake_workdirs.write_config(tmp_path, function, **macros)
     for task in ("cola", "rte"):
         fake_workdirs.write_preset(tmp_path / task)
-        record = {"run": "finetune", "task": task, "seed": 1}
-        record |= {"metrics": ACCURACY, "config_sha256": sha256}
-        fake_workdirs.write_json(tmp_path / task / "result.json", record)
-    found = find(tmp_path)
-    assert [run.task for run in found] == ["cola", "rte"]
-    assert {run.row for run in found} == {"no_auxiliary_lm"}
+        write_result(tmp_path / task, sha256, task=task)
+    rows = [(run.task, run.row) for run in find(tmp_path)]
+    assert rows == [("cola", "no_auxiliary_lm"), ("rte", "no_auxiliary_lm")]
 
 
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
@@ -146,11 +130,10 @@ def test_seeds_of_an_unfinished_cell_have_the_grid_s_configuration(tmp_path):
         tmp_path, "grid.grid", DATA_DIR="data", SEEDS=(1, 2, 3)
     )
     cell = tmp_path / "no_auxiliary_lm" / "rte"
+    facts = {"lm_loss_weight": 0.0, "backbone": "GPT1Backbone"}
     for seed in (1, 2):
-        record = {"run": "finetune", "task": "rte", "seed": seed}
-        record |= {"metrics": {"accuracy": seed / 4}, "config_sha256": sha256}
-        record |= {"lm_loss_weight": 0.0, "backbone": "GPT1Backbone"}
-        fake_workdirs.write_json(cell / f"seed_{seed}" / "result.json", record)
+        facts |= {"seed": seed, "metrics": {"accuracy": seed / 4}}
+        write_result(cell / f"seed_{seed}", sha256, **facts)
     fake_workdirs.write_lines(cell / "seed_3", [{"step": 1, "loss": 2.0}])
     found = find(tmp_path)
     assert {run.config for run in found} == {tmp_path / "config.gin"}
@@ -162,11 +145,11 @@ def test_seeds_of_an_unfinished_cell_have_the_grid_s_configuration(tmp_path):
 
 def test_unfinished_pretraining_is_found_by_its_metrics(tmp_path):
     fake_workdirs.write_config(tmp_path, "pretrain.pretrain", NUM_LAYERS=4)
-    fake_workdirs.write_lines(tmp_path, [{"step": 1, "loss": 2.0}])
+    lines = [{"step": 1, "loss": 2.0}]
+    fake_workdirs.write_lines(tmp_path, lines)
     run = find_one(tmp_path)
     assert (run.kind, run.result, run.num_layers) == ("pretrain", {}, 4)
-    assert run.lines == [{"step": 1, "loss": 2.0}]
-    assert run.seeds == {}
+    assert (run.lines, run.seeds) == (lines, {})
 
 
 def test_inner_folders_and_repetitions_are_left_out(tmp_path, monkeypatch):
@@ -176,6 +159,8 @@ def test_inner_folders_and_repetitions_are_left_out(tmp_path, monkeypatch):
     fake_workdirs.finetune(tmp_path / "out/b", "cola", {"matthews": 0.1})
     found = find(tmp_path / "out/b", tmp_path, str(tmp_path))
     assert [run.task for run in found] == ["cola", "rte"]
+    with pytest.raises(errors.InputError, match="none is not a folder"):
+        comparison.find([tmp_path / "none"])
     # Paths are shown as they were given.
     monkeypatch.chdir(tmp_path)
     run = find_one("out/a")
@@ -183,15 +168,11 @@ def test_inner_folders_and_repetitions_are_left_out(tmp_path, monkeypatch):
     assert run.config == pathlib.Path("out/a/config.gin")
 
 
-def test_missing_folder(tmp_path):
-    with pytest.raises(errors.InputError, match="none is not a folder"):
-        comparison.find([tmp_path / "none"])
-
-
 @pytest.mark.parametrize(
     "name, text, expected",
     [
         ("result.json", "[1]", r"result\.json:1: damaged"),
+        ("result.json", '{"test": {"metrics": 5}}', r"json: damaged, .*'test'"),
         ("config.gin", "A = = 2\n", r"config\.gin: damaged, not valid gin"),
         ("metrics.jsonl", "\0\n", r"metrics\.jsonl:1: damaged"),
         ("preset/config.json", "{", r"config\.json:1: damaged"),
@@ -202,11 +183,8 @@ def test_damaged_workdir_is_listed_and_the_others_are_read(
     tmp_path, name, text, expected
 ):
     fake_workdirs.finetune(tmp_path / "a", "rte", ACCURACY)
-    if name.startswith("seed"):
-        metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
-        folder = fake_workdirs.finetune(tmp_path / "b", "rte", metrics)
-    else:
-        folder = fake_workdirs.finetune(tmp_path / "b", "rte", ACCURACY)
+    metrics = [ACCURACY, ACCURACY] if name.startswith("seed") else ACCURACY
+    folder = fake_workdirs.finetune(tmp_path / "b", "rte", metrics)
     if name == "config.gin":
         text = (folder / name).read_text() + text
     (folder / name).write_text(text)
@@ -219,17 +197,15 @@ def test_damaged_workdir_is_listed_and_the_others_are_read(
 
 def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     for seed, value in ((1, 0.5), (2, 0.6), (3, 0.1)):
-        fake_workdirs.finetune(
-            tmp_path / str(seed), "rte", {"accuracy": value}, seed=seed
-        )
+        metrics = {"accuracy": value}
+        fake_workdirs.finetune(tmp_path / str(seed), "rte", metrics, seed=seed)
     # Of a seed that was run twice the first counts.
     fake_workdirs.finetune(tmp_path / "again", "rte", {"accuracy": 0.7}, seed=1)
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     fake_workdirs.finetune(tmp_path / "other", "cola", more)
     rte, cola = results(tmp_path)
-    assert {k: v["accuracy"] for k, v in rte.seeds.items()} == {
-        **{"1": 0.5, "2": 0.6, "3": 0.1},
-    }
+    values = {seed: found["accuracy"] for seed, found in rte.seeds.items()}
+    assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.runs) == 4
     assert rte.mean("accuracy") == pytest.approx(0.4)
     assert rte.median("accuracy") == 0.5
@@ -237,6 +213,17 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     assert rte.mean("f1") is rte.median("f1") is rte.span("f1") is None
     assert cola.metrics == ["matthews", "x"]
     assert cola.mean("matthews") == pytest.approx(0.85)
+
+
+def test_metrics_on_test_are_those_of_the_seeds_that_have_them(tmp_path):
+    metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}, {"accuracy": 0.6}]
+    on_test = [{"accuracy": 0.4}, None, {"accuracy": 0.2}]
+    fake_workdirs.finetune(tmp_path, "snli", metrics, on_test=on_test)
+    (result,) = results(tmp_path)
+    assert result.values("accuracy") == [0.5, 0.7, 0.6]
+    assert result.on_test().seeds == {"1": on_test[0], "3": on_test[2]}
+    assert result.on_test().span("accuracy") == (0.2, 0.4)
+    assert result.on_test().median("f1") is None
 
 
 def test_other_settings_are_apart(tmp_path):
@@ -305,14 +292,10 @@ def test_preferred_and_closest(tmp_path):
         )
         os.utime(folder / "result.json", (i, i))
     found = {each.run.path.name: each for each in results(tmp_path)}
-
-    def choose(*names):
-        return [found[name] for name in names]
-
-    full = choose("sample", "part", "old", "whole")
+    full = [found[name] for name in ("sample", "part", "old", "whole")]
     assert comparison.preferred(full) is found["whole"]
     assert comparison.preferred(full[:2]) is found["part"]
-    rest = choose("near", "far")
+    rest = [found["near"], found["far"]]
     assert comparison.closest(rest, found["part"]) is found["near"]
     assert comparison.closest(rest, found["whole"]) is found["far"]
     assert comparison.closest(rest, None) is found["far"]

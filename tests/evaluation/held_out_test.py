@@ -79,9 +79,8 @@ def test_mean_is_over_tokens_not_over_sequences():
 def test_sums_are_in_float64_and_hopeless_scores_infinite():
     # In float32 a sum of 2**25 and small numbers loses the small ones.
     many = [2.0**25] + [1.0] * 1000
-    found = held_out.perplexity(
-        Recorded(np.negative(many), many), None, num_words=1
-    )
+    scored = Recorded(np.negative(many), many)
+    found = held_out.perplexity(scored, None, num_words=1)
     assert (found["tokens"], found["loss"]) == (2**25 + 1000, 1.0)
     found = held_out.perplexity(Recorded([-1600.0], [2]), None, num_words=1)
     assert found["loss"] == 800
@@ -111,11 +110,8 @@ class Uniform:
 
     def predict(self, batches, verbose, callbacks):
         self.calls += 1
-        weights = [
-            np.asarray(batch["token_weights"])[:, 0].sum(-1)
-            for batch in batches
-        ]
-        weight = np.concatenate(weights)
+        weights = [np.asarray(batch["token_weights"]) for batch in batches]
+        weight = np.concatenate([each[:, 0].sum(-1) for each in weights])
         return {"log_probability": -np.log(8.0) * weight, "weight": weight}
 
 

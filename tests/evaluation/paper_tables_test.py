@@ -103,10 +103,10 @@ def test_benchmarks_have_a_row_for_each_metric(tmp_path, paper):
     table = build_benchmarks(tmp_path, paper)
     assert table.title == "Fine-tuning beside the paper"
     assert texts(table) == [
-        ["CoLA", "Matthews", "45.5", "41.0 to 50.0", "50.0", "45.4"]
+        ["CoLA", "Matthews", "45.5", "41.0 to 50.0", "", "50.0", "45.4"]
         + ["1,043", "1.0"],
-        ["", "accuracy", "75.0", "70.0 to 80.0", "50.0", "", "", ""],
-        ["SST-2", "accuracy", "91.0", "", "50.0", "91.3", "1,043", "1.0"],
+        ["", "accuracy", "75.0", "70.0 to 80.0", "", "50.0", "", "", ""],
+        ["SST-2", "accuracy", "91.0", "", "", "50.0", "91.3", "1,043", "1.0"],
     ]
     table = build_benchmarks(tmp_path, paper, is_sample=True)
     assert table.title == "Fine-tuning beside the paper (sample data)"
@@ -118,21 +118,44 @@ def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
         fake_workdirs.finetune(tmp_path / task, task, metrics)
         found = texts(build_benchmarks(tmp_path, paper))
         averages.append([row[1:] for row in found if row[0] == "GLUE"])
-    mean = ["mean of eight (table 5)", "74.6", "", "", "74.6", "", ""]
-    official = ["official average", "72.8", "", "", "72.8", "", ""]
+    mean = ["mean of eight (table 5)", "74.6", "", "", "", "74.6", "", ""]
+    official = ["official average", "72.8", "", "", "", "72.8", "", ""]
     assert averages == [[]] * 7 + [[mean], [mean, official]]
     # And in table 4 of the report.
     table = paper_tables.of_the_paper(results(tmp_path), paper[0])[2]
-    assert rows(table)["GLUE"]["ours"] == "72.8"
+    assert rows(table)["GLUE"]["ours, dev"] == "72.8"
+
+
+def test_test_stands_beside_dev_and_the_paper_s_test(tmp_path, paper):
+    """Each number says which split it is of."""
+    metrics = [{"accuracy": 0.7}, {"accuracy": 0.8}]
+    on_test = [{"accuracy": 0.6}, {"accuracy": 0.5}]
+    fake_workdirs.finetune(tmp_path / "a", "snli", metrics, on_test=on_test)
+    fake_workdirs.finetune(tmp_path / "b", "rte", {"accuracy": 0.5})
+    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
+    assert rows(table)["SNLI"] | {"workdir": ""} == {
+        **{"benchmark": "SNLI", "metric": "accuracy", "majority": "50.0"},
+        **{"ours, dev": "75.0", "ours, test": "55.0", "paper, test": "89.9"},
+        **{"data": "official", "train": "8,551", "dev": "1,043"},
+        **{"test": "2,126", "workdir": ""},
+    }
+    assert rows(table)["RTE"]["ours, test"] == rows(table)["RTE"]["test"] == ""
+    (snli,) = [row for row in table.cells() if row[0].text == "SNLI"]
+    assert snli[3].note == "50.0 to 60.0; 2 seeds"
+    table = build_benchmarks(tmp_path, paper)
+    found = [row for row in texts(table) if row[0] == "SNLI"]
+    assert found[0][2:7] == ["75.0", "70.0 to 80.0", "55.0", "50.0", "89.9"]
+    assert "then scored once on test" in table.notes[0]
 
 
 def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
     tables = paper_tables.of_the_paper(results(tmp_path), paper[0])
     found = [rows(table) for table in tables]
     assert [
-        {name: row["paper"] for name, row in table.items()} for table in found
+        {name: row["paper, test"] for name, row in table.items()}
+        for table in found
     ] == PRINTED
-    ours = ("ours", "majority", "data", "train", "dev", "workdir")
+    ours = ("ours, dev", "ours, test", "majority", "data", "train", "workdir")
     assert {
         row[column]
         for table in found
@@ -153,23 +176,13 @@ def test_tables_2_to_4_hold_the_full_model_in_every_group(tmp_path, paper):
             tmp_path / name, "rte", {"accuracy": 0.9}, **options
         )
     two, three, _ = paper_tables.of_the_paper(results(tmp_path), paper[0])
-    assert rows(two)["RTE"]["ours"] == ""
-    table = rows(three)
-    assert [table[name]["ours"] for name in ("RACE", "RACE-m", "RACE-h")] == [
-        *("50.0", "60.0", "40.0"),
-    ]
-    assert table["RACE"] == {
-        "benchmark": "RACE",
-        "metric": "accuracy",
-        "ours": "50.0",
-        "paper": "59.0",
-        "majority": "50.0",
-        "data": "official",
-        "train": "8,551",
-        "dev": "1,043",
-        "workdir": str(folder),
+    assert rows(two)["RTE"]["ours, dev"] == ""
+    ours = {name: row["ours, dev"] for name, row in rows(three).items()}
+    assert ours == {
+        **{"Story Cloze": "", "RACE": "50.0"},
+        **{"RACE-m": "60.0", "RACE-h": "40.0"},
     }
-    assert table["Story Cloze"]["ours"] == ""
+    assert rows(three)["RACE"]["workdir"] == str(folder)
 
 
 def test_tables_2_to_4_name_other_settings_and_sample_data(tmp_path, paper):

@@ -2,8 +2,11 @@ import base64
 import csv
 import html.parser
 import json
+import pathlib
 import re
+import shutil
 
+import markdown_it
 import pytest
 
 from gpt1_keras.evaluation import comparison
@@ -11,14 +14,8 @@ from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import report
 from tests.reference import fake_workdirs
 
-CONSTANTS = {
-    "sst2": {
-        "metric": "accuracy",
-        "random": 0.5,
-        "state_of_the_art": 0.9,
-        "source": "a <book> & more",
-    },
-}
+SST2 = {"metric": "accuracy", "random": 0.5, "state_of_the_art": 0.9}
+CONSTANTS = {"sst2": SST2 | {"source": "a <book> & more"}}
 PAPER = {"rte": {"accuracy": 0.56}, "mnli": {"accuracy_matched": 0.821}}
 TABLE_5 = {"full": {"average": 0.747, "rte": 0.56}}
 # Elements that have no end.
@@ -54,6 +51,8 @@ class Page(html.parser.HTMLParser):
         if tag in ("td", "th"):
             self.tables[-1][-1].append("")
 
+    handle_startendtag = handle_starttag
+
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
@@ -64,14 +63,8 @@ class Page(html.parser.HTMLParser):
 
 def write(folder, directory):
     runs, unreadable = comparison.find([folder])
-    path = report.write(
-        runs,
-        directory,
-        constants=CONSTANTS,
-        paper=PAPER,
-        table5=TABLE_5,
-        unreadable=unreadable,
-    )
+    numbers = {"constants": CONSTANTS, "paper": PAPER, "table5": TABLE_5}
+    path = report.write(runs, directory, unreadable=unreadable, **numbers)
     assert path == directory / "report.html"
     return path.read_text(encoding="utf-8")
 
@@ -163,7 +156,7 @@ def test_page_is_whole_and_stands_alone(folder, text, page):
 
 def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
     (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
-    assert row[2:4] == ["43.21 seed", "56.0"]
+    assert row[2:5] == ["43.21 seed", "", "56.0"]
     assert row[-1] == str(folder / "out" / "full")
     shown = {cell for table in page.tables for row in table for cell in row}
     names = ("full", "none", "some", "no_lm", "pretrain", "probe")
@@ -192,7 +185,7 @@ def test_markdown_says_the_same(folder):
     text = (folder / "report" / "report.md").read_text()
     for title in ("Benchmarks", "Ablations", "Language models", "All results"):
         assert f"## {title}\n" in text
-    assert "| RTE | accuracy | 43.2 (1 seed) | 56.0 | 50.0 |" in text
+    assert "| RTE | accuracy | 43.2 (1 seed) |  | 56.0 | 50.0 |" in text
     for picture in re.findall(r"!\[.+\]\((.+)\)", text):
         assert (folder / "report" / picture).is_file()
     assert text.count("![") == 6
@@ -200,7 +193,7 @@ def test_markdown_says_the_same(folder):
 
 
 def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
-    folder = tmp_path / "a<b>&c"
+    folder = tmp_path / "a<b>&c|`d\ne *f*"
     fill(folder)
     (folder / "view/plots/a.png").unlink()
     text = write(folder, tmp_path / "report")
@@ -209,6 +202,15 @@ def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
     page = Page(text)
     shown = [cell for table in page.tables for row in table for cell in row]
     assert str(folder / "full") in shown
+    markdown = markdown_it.MarkdownIt("commonmark").enable("table")
+    text_of_markdown = (tmp_path / "report/report.md").read_text()
+    other = Page(markdown.render(text_of_markdown))
+    assert list(map(len, other.tables)) == list(map(len, page.tables))
+    for table in other.tables:
+        assert {len(row) for row in table} == {len(table[0])}
+    shown = [cell for table in other.tables for row in table for cell in row]
+    assert " ".join(str(folder / "full").split()) in shown
+    assert len(other.images) == 5
     assert "&lt;i&gt;</span>" in text and "0.450)" in text
     assert len(page.images) == 5
 
@@ -227,7 +229,7 @@ def test_nothing_is_drawn_or_said_of_what_is_not_there(tmp_path):
     written = {p.name for p in (tmp_path / "report").rglob("*") if p.is_file()}
     assert written == {"report.html", "report.md"}
     (row,) = [row for row in page.tables[0] if row[0] == "MNLI-m"]
-    assert row == ["MNLI-m", "accuracy", "", "82.1", "", "", "", "", ""]
+    assert row == ["MNLI-m", "accuracy", "", "", "82.1", *[""] * 6]
     assert "None" not in text and "nan" not in text
     assert "98.8" not in text and "0.9876" not in text
     # Sentences have some width on a phone.
@@ -243,10 +245,8 @@ def test_no_damaged_workdir_kills_the_report(tmp_path):
     """Each value of each file in turn becomes something else."""
     fill(tmp_path / "out")
     number = 0
-    for path in [
-        *(tmp_path / "out").rglob("*.json*"),
-        tmp_path / "out" / "full" / "config.gin",
-    ]:
+    config = tmp_path / "out" / "full" / "config.gin"
+    for path in [*(tmp_path / "out").rglob("*.json*"), config]:
         whole = path.read_text()
         folder = next(p for p in path.parents if p.parent.name == "out")
         lines = whole.splitlines()
@@ -266,15 +266,8 @@ def test_no_damaged_workdir_kills_the_report(tmp_path):
         for text in damaged:
             number += 1
             copy = tmp_path / "damaged" / str(number)
-            copy.mkdir(parents=True)
-            for name in ("result.json", "metrics.jsonl", "config.gin"):
-                if (folder / name).exists():
-                    (copy / name).write_bytes((folder / name).read_bytes())
-            if (folder / "preset" / "config.json").exists():
-                (copy / "preset").mkdir()
-                (copy / "preset" / "config.json").write_bytes(
-                    (folder / "preset" / "config.json").read_bytes()
-                )
+            no_plots = shutil.ignore_patterns("plots")
+            shutil.copytree(folder, copy, ignore=no_plots)
             (copy / path.relative_to(folder)).write_text(text)
     text = write(tmp_path, tmp_path / "report")
     assert "43.2" in text
@@ -292,39 +285,33 @@ def fine_tuning(folder):
 
 def test_curves_of_fine_tuning_and_their_numbers(tmp_path):
     lines = fake_workdirs.evaluations("accuracy", (0.25, 0.5))
-    folders = [
+    for name, examples in (("a", None), ("b", 8)):
         fake_workdirs.finetune(
             tmp_path / name,
             "rte",
             {"accuracy": 0.25},
             NUM_TRAIN_EXAMPLES=examples,
         )
-        for name, examples in (("a", None), ("b", 8))
-    ]
-    assert fine_tuning(tmp_path) == []
-    for folder in folders:
-        fake_workdirs.write_lines(folder, lines)
-    (picture,) = fine_tuning(tmp_path)
+    assert fine_tuning(tmp_path) is None
+    for name in "ab":
+        fake_workdirs.write_lines(tmp_path / name, lines)
+    picture = fine_tuning(tmp_path)
     assert picture.path == tmp_path / "plots" / "fine_tuning_curves.png"
     assert picture.notes[1:] == [f"Only in the CSV: {tmp_path / 'b'}."]
     with open(picture.data, newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["workdir"] for row in rows] == [
-        str(tmp_path / name) for name in "aabb"
-    ]
-    assert {row["split"]: float(row["score"]) for row in rows} == {
-        "dev": 0.25,
-        "train_sample": 0.5,
-    }
+    workdirs = [pathlib.Path(row["workdir"]).name for row in rows]
+    assert workdirs == ["a", "a", "b", "b"]
+    scores = {row["split"]: float(row["score"]) for row in rows}
+    assert scores == {"dev": 0.25, "train_sample": 0.5}
 
 
 def test_plots_of_evaluate_runs_and_their_page(tmp_path):
-    fake_workdirs.evaluate(
-        tmp_path / "a", "cola", {"matthews": 0.1}, ("confusion.png", b"a")
-    )
-    fake_workdirs.evaluate(
-        tmp_path / "b", "stsb", {"pearson": 0.1}, ("scores.png", b"b")
-    )
+    for name, task, metric, picture in (
+        ("a", "cola", "matthews", ("confusion.png", b"a")),
+        ("b", "stsb", "pearson", ("scores.png", b"b")),
+    ):
+        fake_workdirs.evaluate(tmp_path / name, task, {metric: 0.1}, picture)
     (tmp_path / "b" / "tokens.html").write_text("a page")
     fake_workdirs.write_json(
         tmp_path / "unlabelled" / "result.json",
@@ -338,10 +325,8 @@ def test_plots_of_evaluate_runs_and_their_page(tmp_path):
     assert all(each.is_small for each in shown)
     assert [each.path.read_bytes() for each in shown] == [b"a", b"b"]
     page = tmp_path / "b" / "tokens.html"
-    assert [each.notes for each in shown] == [
-        [],
-        [f"Its worst errors, token by token: {page}."],
-    ]
+    notes = [f"Its worst errors, token by token: {page}."]
+    assert [each.notes for each in shown] == [[], notes]
 
 
 @pytest.mark.parametrize("data", [None, "data"])
@@ -349,17 +334,11 @@ def test_generated_data_are_named_below_figure_2(tmp_path, data):
     lines = [{"step": 2, "split": "probes", "sst2_accuracy": 0.7}]
     fake_workdirs.pretrain(tmp_path / "books", lines, DATA_DIR=data)
     for layers in (None, 0, -1):
-        fake_workdirs.finetune(
-            tmp_path / f"layers_{layers}",
-            "mnli",
-            {"accuracy": 0.5},
-            NUM_TRANSFERRED_LAYERS=layers,
-            DATA_DIR=data,
-        )
+        macros = {"NUM_TRANSFERRED_LAYERS": layers, "DATA_DIR": data}
+        folder = tmp_path / f"layers_{layers}"
+        fake_workdirs.finetune(folder, "mnli", {"accuracy": 0.5}, **macros)
     write(tmp_path, tmp_path / "report")
     text = (tmp_path / "report" / "report.md").read_text()
-    notes = [
-        f"\n\nGenerated sample data: {tmp_path / 'books'}.\n",
-        "\n\nGenerated sample data: MNLI.\n",
-    ]
-    assert [note in text for note in notes] == [data is None] * 2
+    for name in (tmp_path / "books", "MNLI"):
+        note = f"\n\nGenerated sample data: {name}.\n"
+        assert (note in text) == (data is None)

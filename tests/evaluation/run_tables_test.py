@@ -41,30 +41,17 @@ def test_perplexity_of_texts(tmp_path):
 
 
 def test_zero_shot(tmp_path):
+    macros = {"DATA_DIR": None, "LABEL_WORDS": (("bad", "sad"), ("good",))}
     sha256 = fake_workdirs.write_config(
-        tmp_path,
-        "zero_shot.zero_shot",
-        DATA_DIR=None,
-        LABEL_WORDS=(("bad", "sad"), ("good",)),
+        tmp_path, "zero_shot.zero_shot", **macros
     )
-    fake_workdirs.write_json(
-        tmp_path / "result.json",
-        {
-            "run": "zero_shot",
-            "config_sha256": sha256,
-            "task": "cola",
-            "split": "dev",
-            "metrics": {
-                "matthews": 0.066,
-                "accuracy": 0.478,
-                "threshold": -5.1,
-            },
-            "majority": {"matthews": 0.0, "accuracy": 0.691},
-            "random": 0.0,
-            "num_examples": 1043,
-            "seed": None,
-        },
-    )
+    metrics = {"matthews": 0.066, "accuracy": 0.478, "threshold": -5.1}
+    result = {
+        **{"run": "zero_shot", "config_sha256": sha256, "task": "cola"},
+        **{"split": "dev", "metrics": metrics, "num_examples": 1043},
+        **{"majority": {"matthews": 0.0, "accuracy": 0.691}, "random": 0.0},
+    }
+    fake_workdirs.write_json(tmp_path / "result.json", result)
     table = run_tables.zero_shot(find(tmp_path))
     assert texts(table) == [
         ["CoLA", "dev", "Matthews", "6.6", "0.0", "0.0", "1,043"]
@@ -80,16 +67,9 @@ def test_zero_shot_over_training(tmp_path):
     fake_workdirs.pretrain(
         tmp_path,
         [
-            {
-                "step": 2,
-                "split": "probes",
-                "sst2_accuracy": 0.5,
-                "seconds": 1.0,
-            },
-            {
-                **{"step": 4, "split": "probes", "sst2_accuracy": 0.75},
-                **{"cola_auc": 0.6, "cola_threshold": -3.0, "dprd_num_last": 4},
-            },
+            {"step": 2, "split": "probes", "sst2_accuracy": 0.5, "seconds": 1},
+            {"step": 4, "split": "probes", "sst2_accuracy": 0.75}
+            | {"cola_auc": 0.6, "cola_threshold": -3.0, "dprd_num_last": 4},
         ],
         DATA_DIR=None,
         NUM_PROBE_EXAMPLES=1500,
@@ -126,16 +106,12 @@ def test_settings_that_differ(tmp_path):
     finetune("b", "cola")
     finetune("c", "rte", WEIGHT_DECAY=0.01)
     # A result without its config.gin says nothing.
-    fake_workdirs.write_json(
-        tmp_path / "d" / "result.json", {"run": "finetune"}
-    )
+    path = tmp_path / "d" / "result.json"
+    fake_workdirs.write_json(path, {"run": "finetune"})
     table = settings()
     assert table.header == ["workdir", "WEIGHT_DECAY"]
-    assert [tuple(row) for row in texts(table)] == [
-        (str(tmp_path / "a"), ""),
-        (str(tmp_path / "b"), ""),
-        (str(tmp_path / "c"), "0.01"),
-    ]
+    names = [str(tmp_path / name) for name in "abc"]
+    assert texts(table) == list(map(list, zip(names, ["", "", "0.01"])))
     # What else a grid runs is no setting of its results.
     finetune("e", "rte", ROWS=("full",))
     assert settings().header == ["workdir", "WEIGHT_DECAY"]
@@ -144,20 +120,13 @@ def test_settings_that_differ(tmp_path):
         with open(tmp_path / name / "config.gin", "a") as config:
             config.write(f"finetune.finetune.beta = {value}\n")
             config.write(f"finetune.finetune.of_{name} = 1\n")
-    assert settings().header == [
-        "workdir",
-        "WEIGHT_DECAY",
-        "finetune.finetune.beta",
-    ]
+    more = ["WEIGHT_DECAY", "finetune.finetune.beta"]
+    assert settings().header == ["workdir", *more]
 
 
 def test_all_results(tmp_path):
-    fake_workdirs.finetune(
-        tmp_path / "a",
-        "rte",
-        [{"accuracy": 0.5}, {"accuracy": 0.6}],
-        LM_LOSS_WEIGHT=0.0,
-    )
+    metrics = [{"accuracy": 0.5}, {"accuracy": 0.6}]
+    fake_workdirs.finetune(tmp_path / "a", "rte", metrics, LM_LOSS_WEIGHT=0.0)
     fake_workdirs.pretrain(tmp_path / "b", [])
     results = comparison.join_seeds(find(tmp_path))
     assert texts(run_tables.all_results(results)) == [

@@ -1,6 +1,11 @@
+import html.parser
 import types
 
+import markdown_it
 import pytest
+from hypothesis import example
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
@@ -30,10 +35,70 @@ def test_markdown():
     assert tables.markdown(table) == (
         "**Results**\n\n"
         "| task | ours |\n|---|---|\n"
-        "| a\\|b | 45.4 (44.0 to 46.0; 3 seeds) |\n"
+        "| a&#124;b | 45.4 (44.0 to 46.0; 3 seeds) |\n"
         "| `out/x` |  |\n\n"
         "In percent.\n"
     )
+
+
+class Texts(html.parser.HTMLParser):
+    """The texts of all cells and paragraphs of a page, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found, self.tags = [], set()
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.add(tag)
+        if tag in ("p", "td", "th"):
+            self.found.append("")
+
+    def handle_data(self, data):
+        if self.found and data != "\n":
+            self.found[-1] += data
+
+
+NAME = st.text(st.characters(codec="utf-8"), max_size=12) | st.sampled_from(
+    ["a|b", "`x`", "<b>", "&lt;", "\\|", "a\n# b", "**b**", "_i_", "__", "- x"]
+    + [
+        "1. x",
+        "[a](b)",
+        "![a](b)",
+        "$x$",
+        "~~s~~",
+        "<!--",
+        "http://a",
+        "--",
+        "\\",
+    ]
+)
+
+
+@given(cells=st.lists(NAME, min_size=3, max_size=3), title=NAME, note=NAME)
+@example(cells=["|", "`", "\\"], title="*", note="1) x")
+def test_markdown_shows_any_name_as_it_is(cells, title, note):
+    first, second, small = cells
+    table = tables.Table(
+        f"t {title}",
+        ["run", second],
+        [[first, tables.path(second)], [tables.Cell(first, f"n {small}"), ""]],
+        [note or "n"],
+    )
+    markdown = markdown_it.MarkdownIt("commonmark")
+    markdown.enable(["table", "strikethrough"])
+    text = tables.markdown(table)
+    shown = Texts(markdown.render(text))
+    one, two, three, four, five = map(
+        tables.one_line, (title, first, second, f"n {small}", note or "n")
+    )
+    expected = [f"t {one}", "run", three, two, three, f"{two} ({four})", ""]
+    expected += [five] if five else []
+    assert shown.found == [each.strip() for each in expected]
+    assert shown.tags <= {
+        *("p", "strong", "table", "thead", "tbody", "tr", "th", "td", "code"),
+    }
 
 
 def test_sentences_are_long_and_paths_are_not():

@@ -6,6 +6,10 @@ import numpy as np
 
 from gpt1_keras.text import tokenizer
 from tests.reference import golden
+from tests.reference import small_models
+
+# Of `small_models.network`, as a released network has them.
+SMALL = {"vocabulary_size": 60, "intermediate_dim": 32, "num_special_tokens": 0}
 
 
 def stored_arrays(arrays, *, num_positions):
@@ -49,6 +53,14 @@ def write(directory, stored, ends, vocabulary):
     vocabulary.save(directory)
     (directory / "vocabulary.json").rename(directory / "encoder_bpe_40000.json")
     (directory / "merges.txt").rename(directory / "vocab_40000.bpe")
+
+
+def write_small(directory, ends=(7, 700, 1501)):
+    """Write a network of `SMALL` sizes; return its released arrays."""
+    arrays = small_models.released_arrays(small_models.network(**SMALL))
+    stored = stored_arrays(arrays, num_positions=12)
+    write(directory, stored, ends, small_models.byte_pairs())
+    return arrays
 
 
 def letters(size):

@@ -27,7 +27,6 @@ HOSTILE = [
     *("\u202e\U0001f600\u0301".encode(), b"&#0;&#xffffffff;<"),
 ]
 # Of the language model: what stands before a text, and the longest one.
-OPENING, LANGUAGE_MODEL_LENGTH = 3, 16
 # One of each family, and a score.
 TASKS = ("sst2", "rte", "mrpc", "stsb", "story_cloze", "race")
 
@@ -100,9 +99,5 @@ def language_model_server():
     """A `LanguageModelServer` of the pretrained network."""
     network = language_model()
     tokenizer = network.preprocessor.tokenizer.pipeline
-    return tf_signatures.LanguageModelServer(
-        network,
-        graph_tokenizer(tokenizer.sha256),
-        opening_id=OPENING,
-        max_sequence_length=LANGUAGE_MODEL_LENGTH,
-    )
+    graph = graph_tokenizer(tokenizer.sha256)
+    return tf_signatures.LanguageModelServer(network, graph)

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from gpt1_keras import results
-from gpt1_keras.evaluation import predictions
 from tests.reference import kill_run
+from tests.reference import predictions_table
 from tests.reference import tiny_task
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -136,5 +136,5 @@ def test_each_step_on_another_backend(pretrained, tmp_path):
 
 def probabilities(path):
     """Return `[N, 2]`, in the order of the examples."""
-    rows = sorted(predictions.read(path), key=lambda row: row["row"])
+    rows = sorted(predictions_table.read(path), key=lambda row: row["row"])
     return np.array([list(row["probabilities"].values()) for row in rows])

@@ -1,6 +1,8 @@
 """The page, asked as a browser asks it, in a process of its own."""
 
+import asyncio
 import contextlib
+import http.client
 import json
 import os
 import re
@@ -152,6 +154,62 @@ def test_choices(tiny):
         assert sum(shares.values()) == pytest.approx(1)
         kind, _ = ask(address, "ask", "a", "b", " \n")
         assert kind == "error"
+        own = urllib.parse.urlsplit(address).netloc
+        for status, method, path, headers in (
+            (200, "GET", "/", {"Host": own, "Origin": address.rstrip("/")}),
+            (403, "GET", "/", {"Host": f"other.example:{own[-4:]}"}),
+            (403, "GET", "/config", {"Origin": "http://other.example"}),
+            (403, "POST", "/gradio_api/upload", {"Host": own}),
+        ):
+            connection = http.client.HTTPConnection(own, timeout=60)
+            connection.request(method, path, headers=headers)
+            assert connection.getresponse().status == status, (path, headers)
+            connection.close()
+
+
+@pytest.mark.parametrize(
+    "reason, changes",
+    [
+        (None, {}),
+        (None, {"host": "localhost:7860", "origin": "http://localhost:7860"}),
+        (None, {"host": "[::1]:7860"}),
+        (None, {"method": "POST", "content-length": "9"}),
+        ("Host", {"host": "evil.example:7860"}),
+        ("Host", {"host": "127.0.0.1.evil.example"}),
+        ("Host", {"host": ""}),
+        ("no address", {"host": "[::1"}),
+        ("Origin", {"origin": "http://evil.example"}),
+        ("Origin", {"origin": "null"}),
+        ("Origin", {"origin": "http://127.0.0.1:3000"}),
+        ("no files", {"path": "/gradio_api/upload"}),
+        ("no files", {"path": "/upload_progress"}),
+        ("bytes", {"method": "POST"}),
+        ("bytes", {"method": "POST", "content-length": str(1 << 30)}),
+        ("", {"type": "websocket"}),
+    ],
+)
+def test_the_guard_answers_this_machine_s_own_page_alone(reason, changes):
+    scope = {"type": "http", "method": "GET", "path": "/"}
+    scope |= {k: v for k, v in changes.items() if k in scope}
+    headers = {"host": "127.0.0.1:7860"} | changes
+    scope["headers"] = [
+        (k.encode(), v.encode()) for k, v in headers.items() if k not in scope
+    ]
+    sent = []
+
+    async def app(scope, receive, send):
+        sent.append("answered")
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(demo.Guard(app)(scope, None, send))
+    if reason is None:
+        assert sent == ["answered"]
+    elif scope["type"] == "websocket":
+        assert sent == [{"type": "websocket.close"}]
+    else:
+        assert sent[0]["status"] == 403 and reason in sent[1]["body"].decode()
 
 
 # A proxy that answers nothing, and what would tell others of the page.

@@ -10,11 +10,11 @@ from scipy import stats
 
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
-from gpt1_keras.evaluation import predictions
 from gpt1_keras.runs import evaluate
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
+from tests.reference import predictions_table
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 from tests.runs import conftest
@@ -79,7 +79,7 @@ def test_predictions_have_probabilities_worst_first(tiny, cola):
         tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples),
         axis=-1,
     )
-    rows = predictions.read(cola / "predictions.tsv")
+    rows = predictions_table.read(cola / "predictions.tsv")
     assert sorted(row["row"] for row in rows) == list(range(len(examples)))
     for row in rows:
         example, share = examples[row["row"]], expected[row["row"]]
@@ -94,7 +94,7 @@ def test_predictions_have_probabilities_worst_first(tiny, cola):
 
 def test_attention_of_the_worst_first(cola):
     page = (cola / "tokens.html").read_text(encoding="utf-8")
-    rows = predictions.read(cola / "predictions.tsv")[:10]
+    rows = predictions_table.read(cola / "predictions.tsv")[:10]
     assert re.findall(r"<h2>(.*)</h2>", page) == [
         f"row {row['row']}: predicted {row['prediction']}, labelled "
         f"{row['label']}"
@@ -106,7 +106,7 @@ def test_attention_of_the_worst_first(cola):
 
 def test_attention_in_the_predicted_choice(tiny, tmp_path):
     run(tiny, tmp_path, "race", num_viewed=1)
-    row = predictions.read(tmp_path / "predictions.tsv")[0]
+    row = predictions_table.read(tmp_path / "predictions.tsv")[0]
     page = (tmp_path / "tokens.html").read_text(encoding="utf-8")
     shown = "".join(re.findall(r">([^<>]*)</span>", page))
     predicted = row["choices"][int(row["prediction"])]
@@ -132,7 +132,7 @@ def test_scores(tiny, tmp_path):
     }
     assert (tmp_path / "plots" / "scores.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "confusion.png").exists()
-    rows = predictions.read(tmp_path / "predictions.tsv")
+    rows = predictions_table.read(tmp_path / "predictions.tsv")
     for row in rows:
         assert row["probabilities"] == pytest.approx(
             dict(zip("012345", shares[row["row"]].tolist())), abs=1e-4
@@ -149,7 +149,7 @@ def test_split_without_labels(tiny, tmp_path):
     assert (found["split"], found["num_examples"]) == ("test", 10)
     assert found["metrics"] == {} and found["majority"] == {}
     assert not (tmp_path / "plots").exists()
-    rows = predictions.read(tmp_path / "predictions.tsv")
+    rows = predictions_table.read(tmp_path / "predictions.tsv")
     examples = glue.read_cola(tiny.data, "test")
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
     assert [(row["row"], row["text"], row["prediction"]) for row in rows] == [

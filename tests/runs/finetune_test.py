@@ -14,7 +14,7 @@ from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import glue
-from gpt1_keras.evaluation import predictions
+from gpt1_keras.data.readers import nli
 from gpt1_keras.evaluation import scoring
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
@@ -24,6 +24,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import strategy
 from tests.reference import kill_run
+from tests.reference import predictions_table
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -295,6 +296,64 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     assert 0.01 < np.std(small_models.read(special.value)) < 0.5
 
 
+def write_scitail(folder, splits):
+    """Write rows that say whether a sentence ends in the garden."""
+    draws = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
+    for split in splits:
+        rows = [tiny_task.sentence(draws) for _ in range(16)]
+        lines = [
+            f"{text}\tnear our garden\t{('neutral', 'entails')[int(label)]}\n"
+            for text, label in rows
+        ]
+        (folder / f"scitail_1.0_{split}.tsv").write_text("".join(lines))
+
+
+def test_kept_weights_are_scored_on_a_labelled_test_once(
+    experiment, tmp_path, monkeypatch, caplog
+):
+    scored, score = [], finetune._score_test
+    monkeypatch.setattr(
+        finetune, "_score_test", lambda *a: scored.append(a[2]) or score(*a)
+    )
+    settings = {"DATA_DIR": str(tmp_path / "data"), "NUM_EPOCHS": 2}
+    settings = experiment.settings | settings
+
+    def fine_tune(name, **more):
+        arguments = ("gin/finetune/scitail.gin", tmp_path / name)
+        status, said = tiny_fine_tuned.call_main(*arguments, **settings | more)
+        assert status == 0, said
+        return results.read(tmp_path / name)
+
+    folder = tmp_path / "data/scitail"
+    write_scitail(folder, ("train", "dev"))
+    assert "test" not in fine_tune("without") and scored == []
+    assert "scitail will not be scored on test: " in caplog.text
+    write_scitail(folder, ("train", "dev", "test"))
+    found = fine_tune("several", SEEDS=(1, 2))
+    names = [f"several/seed_{seed}/preset" for seed in (1, 2)]
+    assert scored == [tmp_path / name for name in names]
+    accuracies = []
+    rows = nli.read_scitail(tmp_path / "data", "test")
+    inputs = {k: [getattr(r, k) for r in rows] for k in ("text", "text_pair")}
+    for path in scored:
+        model = task_model.GPT1TaskModel.from_preset(str(path))
+        logits = model.predict(model.preprocessor(inputs), verbose=0)
+        guesses = np.array(model.preprocessor.label_words)[logits.argmax(-1)]
+        accuracies.append(np.mean(guesses == [row.label for row in rows]))
+        test = results.read(path.parent)["test"]
+        assert test["num_examples"] == 16
+        assert test["metrics"] == {"accuracy": pytest.approx(accuracies[-1])}
+    assert found["split"] == "dev"
+    median = pytest.approx(np.mean(accuracies))
+    assert found["test"] == {
+        "metrics": {"accuracy": median},
+        "num_examples": 16,
+    }
+    assert fine_tune("several", SEEDS=(1, 2)) == found
+    assert len(scored) == 2
+
+
 def test_preset_is_the_first_of_equals(experiment, tmp_path, monkeypatch):
     saved, save = [], presets.save
     monkeypatch.setattr(
@@ -476,7 +535,7 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     status, errors = score_own(own, tmp_path / "out", file)
     assert status == 0, errors
     assert results.read(tmp_path / "out")["metrics"] == {}
-    table = predictions.read(tmp_path / "out" / "predictions.tsv")
+    table = predictions_table.read(tmp_path / "out" / "predictions.tsv")
     assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
     file.write_text('{"text": "the garden", "label": "h"}\n')
     status, errors = score_own(own, tmp_path / "other", file)

@@ -142,7 +142,7 @@ def test_full_model_alone_has_one_folder_a_task(run, tmp_path, capsys):
         assert results.read(tmp_path / name)["task"] == name
     table = (tmp_path / "table.md").read_text()
     assert table.startswith("**Fine-tuning beside the paper (sample data)**")
-    assert "| RTE | first | 0.8 |  | 0.0 | 56.0 | 10 | 1.0 |" in table
+    assert "| RTE | first | 0.8 |  |  | 0.0 | 56.0 | 10 | 1.0 |" in table
     # After each task the table so far is shown.
     shown = capsys.readouterr().out
     assert shown.count("| task |") == 2 and shown.endswith(f"{table}\n")

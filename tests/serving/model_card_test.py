@@ -6,16 +6,10 @@ from gpt1_keras.serving import model_card
 
 REQUEST = {"text": ['a "quoted" é'], "choices": [["b", "c"]]}
 RESULT = {
-    "run": "finetune",
-    "task": "cola",
-    "split": "dev",
-    "metrics": {"matthews": 0.4567, "accuracy": 0.75},
-    "num_examples": 1043,
-    "num_train_examples": 8551,
-    "num_steps": 804,
-    "seed": 0,
+    **{"run": "finetune", "task": "cola", "split": "dev", "num_steps": 804},
+    **{"metrics": {"matthews": 0.4567, "accuracy": 0.75}, "seed": 0},
+    **{"num_examples": 1043, "num_train_examples": 8551, "git_commit": None},
     "config_sha256": "abc123",
-    "git_commit": None,
 }
 
 
@@ -29,7 +23,7 @@ def test_text():
             "identical_tokens": 1.0,
             "largest_difference": 2.5e-7,
         },
-        labels=["no", "yes"],
+        labels=["no", "yes", "a`b\n|c"],
         request=REQUEST,
         name="sst2",
         preset="out/sst2/preset",
@@ -42,7 +36,12 @@ def test_text():
     )
     card = model_card.text(**facts)
     for part in (
-        *("# sst2", "| accuracy | 0.9123 |", "`no`, `yes`", "99.8700%"),
+        *(
+            "# sst2",
+            "| accuracy | 0.9123 |",
+            "`no`, `yes`, a\\`b &#124;c",
+            "99.8700%",
+        ),
         *("2.5e-07", "5,338,112", "float16", "sha256 abc", "Unknown: there"),
     ):
         assert part in card
@@ -55,10 +54,8 @@ def test_text():
     }
     training = {"training examples": "8,551", "seed": "42"}
     card = model_card.text(**facts | dict(identity=identity, training=training))
-    for part in (
-        *("On 12,345 paragraphs", "99.7500%", "99.9950%"),
-        "| training examples | 8,551 |\n| seed | 42 |",
-    ):
+    rows = "| training examples | 8,551 |\n| seed | 42 |"
+    for part in ("On 12,345 paragraphs", "99.7500%", "99.9950%", rows):
         assert part in card
     assert "Unknown: there" not in card
 

@@ -21,19 +21,6 @@ from gpt1_keras.serving import tf_saved_model
 from tests.reference import tiny_served
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-_OF_CLASSES = {"probabilities", "label", "is_cut"}
-# Name -> signature, names of the outputs.
-FAMILIES = {
-    "sst2": ("serving_default", _OF_CLASSES),
-    "race": ("serving_default", _OF_CLASSES),
-    "stsb": ("serving_default", {"score", "probabilities", "is_cut"}),
-    "mini": ("score", {"log_probability", "num_tokens", "is_cut"}),
-}
-INPUTS = {
-    "text": ["old tree"],
-    "text_pair": ["our gate"],
-    "choices": [["Ann", "Bob", "our gate", ""]],
-}
 MODELS_OF_THE_MANUAL = {"sst2", "rte", "mrpc", "stsb", "race", "mini"}
 REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
 
@@ -67,8 +54,10 @@ def test_versions(tmp_path):
         temporary = tmp_path / "made"
         temporary.mkdir()
         (temporary / "file").write_text(expected_name)
+        (temporary / "file").chmod(0o600)
         published = tf_saved_model.publish(temporary, folder)
         assert published == folder / expected_name
+        assert (published / "file").stat().st_mode & 0o777 == 0o644
         assert (published / "file").read_text() == expected_name
     (folder / "10").mkdir()
     (folder / "11.tmp").mkdir()
@@ -92,14 +81,17 @@ def test_warm_up_requests_are_answered(directory, model):
     )
 
 
+def inputs_of(request):
+    """Return the inputs of a `PredictRequest` as tensors."""
+    return {
+        name: tf.constant(tf.make_ndarray(value))
+        for name, value in request.inputs.items()
+    }
+
+
 def answer(model, request):
     signature = model.signatures[request.model_spec.signature_name]
-    found = signature(
-        **{
-            name: tf.constant(tf.make_ndarray(value))
-            for name, value in request.inputs.items()
-        }
-    )
+    found = signature(**inputs_of(request))
     return {name: value.numpy() for name, value in found.items()}
 
 
@@ -137,31 +129,6 @@ def server_of(name):
     return tiny_served.server(name)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_grpc(tmp_path, name):
-    signature, outputs = FAMILIES[name]
-    server = server_of(name)
-    inputs = {key: INPUTS[key] for key in server.texts}
-    tf_saved_model.write(server, tmp_path / "1", labels=[], requests=[])
-    model = tf.saved_model.load(tmp_path / "1")
-    request = tf_saved_model.predict_request(inputs, signature=signature)
-    with (
-        serving(lambda request: answer(model, request)) as port,
-        grpc.insecure_channel(f"127.0.0.1:{port}") as channel,
-    ):
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        response = stub.Predict(request, timeout=60)
-    assert set(response.outputs) == outputs
-    right = server.answer(**{k: tf.constant(v) for k, v in inputs.items()})
-    for key, value in response.outputs.items():
-        found, wanted = tf.make_ndarray(value), right[key].numpy()
-        assert found.shape == wanted.shape
-        if wanted.dtype.kind == "f":
-            np.testing.assert_allclose(found, wanted, atol=1e-5)
-        else:
-            assert found.tolist() == wanted.tolist()
-
-
 def manual():
     return (ROOT / "tools" / "serve.md").read_text(encoding="utf-8")
 
@@ -181,17 +148,13 @@ def test_rest_requests_of_the_manual():
 
 
 def test_grpc_requests_of_the_manual(capsys):
-    """The program as it stands there, but for the port."""
+    """The program as it stands there, but for the port, over the wire."""
     asked = []
 
     def answer_request(request):
         name = request.model_spec.name
         asked.append((name, request.model_spec.signature_name))
-        inputs = {
-            key: tf.constant(tf.make_ndarray(value))
-            for key, value in request.inputs.items()
-        }
-        found = server_of(name).answer(**inputs)
+        found = server_of(name).answer(**inputs_of(request))
         return {key: value.numpy() for key, value in found.items()}
 
     code = re.search(r"```python\n(import grpc\n.*?)```", manual(), re.DOTALL)
@@ -210,24 +173,26 @@ def test_as_a_layer_of_keras_3(directory):
     np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
 
 
+def run_python(*arguments):
+    """Return what a process of its own prints."""
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
 def test_saved_model_cli(directory, tmp_path):
     """The command that TensorFlow brings, with strings."""
     inputs = ";".join(f"{k}={v!r}" for k, v in REQUESTS[0].items())
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tensorflow.python.tools.saved_model_cli"),
-            *("run", "--dir", directory, "--tag_set", "serve"),
-            *("--signature_def", "serving_default"),
-            *("--input_exprs", inputs, "--outdir", tmp_path),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
+    run_python(
+        *("-m", "tensorflow.python.tools.saved_model_cli", "run"),
+        *("--dir", directory, "--tag_set", "serve"),
+        *("--signature_def", "serving_default"),
+        *("--input_exprs", inputs, "--outdir", tmp_path),
     )
-    assert done.returncode == 0, done.stderr[-2000:]
-    np.testing.assert_allclose(
-        np.load(tmp_path / "probabilities.npy"), expected(), atol=1e-6
-    )
+    found = np.load(tmp_path / "probabilities.npy")
+    np.testing.assert_allclose(found, expected(), atol=1e-6)
 
 
 def test_keras_2_users_load_it(directory):
@@ -240,13 +205,6 @@ def test_keras_2_users_load_it(directory):
         " text_pair=tf.constant(['our gate']))\n"
         "print(found['probabilities'].numpy().tolist())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, directory],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    np.testing.assert_allclose(
-        json.loads(done.stdout.splitlines()[-1]), expected(), atol=1e-6
-    )
+    printed = run_python("-c", code, directory)
+    found = json.loads(printed.splitlines()[-1])
+    np.testing.assert_allclose(found, expected(), atol=1e-6)

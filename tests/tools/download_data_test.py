@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import pytest
 
 from gpt1_keras.data.readers import glue
@@ -60,42 +57,7 @@ def test_from_a_folder(server, tmp_path):
     assert server.requests == []
 
 
-MISTAKES = {
-    "no data": (["cola"], "--data is missing"),
-    "unknown": (["--data", "d", "colla"], "no data 'colla': did you mean"),
-    "by hand": (["--data", "d", "story_cloze"], "be downloaded: request"),
-    "both": (
-        ["--data", "d", "--mirror", "http://x", "--from", "."],
-        "give either --mirror or --from",
-    ),
-    "no folder": (["--data", "d", "--from", "nowhere"], "nowhere is no folder"),
-    "option": (["--data", "d", "--force"], "--force"),
-    "data": (["--data", "file/d", "cola"], "file/d: cannot create"),
-    "mirror": (["--data", "d", "cola", "--mirror", "ftp://x"], "no http"),
-}
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_told_in_one_line(tmp_path, monkeypatch, capsys, name):
-    arguments, expected = MISTAKES[name]
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "file").write_text("x")
-    assert download_data.main(arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("error: ") and told.err.count("\n") == 1
-    assert expected in told.err
-
-
-def test_list_groups_and_help(tmp_path, capsys):
-    done = subprocess.run(
-        [sys.executable, download_data.__file__, "--help"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0 and "--from FOLDER" in done.stdout
-
+def test_lists_and_groups(tmp_path, capsys):
     def listed(*names):
         assert download_data.main(["--list", *names]) == 0
         lines = capsys.readouterr().out.splitlines()

@@ -398,21 +398,14 @@ def test_other_files_than_those_of_mrpc(tmp_path):
 
 
 READERS = {
-    "cola": glue.read_cola,
-    "sst2": glue.read_sst2,
-    "mrpc": glue.read_mrpc,
-    "qqp": glue.read_qqp,
-    "stsb": glue.read_stsb,
-    "mnli": glue.read_mnli,
-    "qnli": glue.read_qnli,
-    "rte": glue.read_rte,
-    "wnli": glue.read_wnli,
-    "ax": glue.read_ax,
-    "snli": nli.read_snli,
-    "scitail": nli.read_scitail,
-    "race": question_answering.read_race,
-    "dprd": winograd.read_dprd,
-    "wsc": winograd.read_wsc,
+    name: getattr(module, f"read_{name}")
+    for module, names in (
+        (glue, "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax"),
+        (nli, "snli scitail"),
+        (question_answering, "race"),
+        (winograd, "dprd wsc"),
+    )
+    for name in names.split()
 }
 SPLITS = {"ax": ["test"], "wsc": ["test"], "dprd": ["train", "test"]}
 
@@ -429,11 +422,8 @@ def test_readers_look_where_the_results_are(tmp_path):
                 read(tmp_path / name, split)
         for result in each.results:
             path = tmp_path / name / each.folder / result
-            if name == "race":
-                path.mkdir(parents=True)
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(b"")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.mkdir() if name == "race" else path.write_bytes(b"")
         for split in splits:
             try:
                 read(tmp_path / name, split)
@@ -456,22 +446,18 @@ def test_addresses_and_sums():
 
 
 @pytest.mark.needs_data
-@pytest.mark.parametrize(
-    "file, place, cut",
-    [
-        ("encoder_bpe_40000.json", "gpt1_vocab/encoder_bpe_40000.json", 0),
-        ("vocab_40000.bpe", "gpt1_vocab/vocab_40000.bpe", 0),
-        ("AX.tsv", "glue/diagnostic/diagnostic.tsv", 0),
-        ("test.c.txt", "dpr/test.c.txt", 0),
-        # Our copy ends with one line break more.
-        ("train.c.txt", "dpr/train.c.txt", 1),
-    ],
-)
-def test_published_sums_are_those_of_the_files(shared_file, file, place, cut):
-    content = shared_file(f"data/{place}").read_bytes()
-    content = content[: len(content) - cut]
+def test_published_sums_are_those_of_the_files(shared_file):
     sources = official_files.SOURCES.values()
-    (remote,) = {
-        each for entry in sources for each in entry.files if each.name == file
-    }
-    assert (remote.size, remote.sha256) == (len(content), sum_of(content))
+    remotes = {file.name: file for each in sources for file in each.files}
+    for place, name in (
+        ("gpt1_vocab/encoder_bpe_40000.json", "encoder_bpe_40000.json"),
+        ("gpt1_vocab/vocab_40000.bpe", "vocab_40000.bpe"),
+        ("glue/diagnostic/diagnostic.tsv", "AX.tsv"),
+        ("dpr/test.c.txt", "test.c.txt"),
+        ("dpr/train.c.txt", "train.c.txt"),
+    ):
+        content = shared_file(f"data/{place}").read_bytes()
+        if name == "train.c.txt":  # Our copy has one line break more.
+            content = content[:-1]
+        found = (len(content), sum_of(content))
+        assert found == (remotes[name].size, remotes[name].sha256), name

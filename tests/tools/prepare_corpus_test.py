@@ -65,37 +65,3 @@ def test_beam_makes_the_same_files(folder):
     for name in names:
         ours, theirs = folder / "many" / name, folder / "out" / name
         assert ours.read_bytes() == theirs.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (COMPLETE, "no FILE_OR_FOLDER"),
-        ([*GIVEN, "books"], "--output is missing"),
-        (["--output", "out", "books"], "--vocabulary is missing"),
-        ([*COMPLETE, "--sede", "1", "books"], "Unknown command line flag"),
-        ([*COMPLETE, "--seed", "x", "books"], "--seed=x"),
-        ([*COMPLETE, "--num_processes", "0", "books"], "num_processes"),
-        ([*COMPLETE, "--held_out_fraction", "3", "books"], "fraction` is 3"),
-        ([*COMPLETE, "--held_out_books", "gone", "books"], "gone is not read"),
-        ([*COMPLETE, "nowhere"], "nowhere does not exist"),
-        ([*COMPLETE, "books/broken.txt"], "none of 1 files is a book"),
-        ([*COMPLETE, "--vocabulary", "none.json", "books"], "none.json"),
-        ([*GIVEN, "--output", "merges.txt", "books"], "cannot create this fol"),
-        ([*COMPLETE, "--beam", "DirectRunner", "books"], "requirements-beam"),
-        ([*COMPLETE, "--beam_option", "--x=1", "books"], "needs --beam"),
-    ],
-)
-def test_mistakes_exit_with_2_and_one_line(
-    folder, capsys, monkeypatch, arguments, message
-):
-    monkeypatch.setitem(sys.modules, "apache_beam", None)
-    assert prepare_corpus.main(arguments) == 2
-    lines = capsys.readouterr().err.strip().split("\n")
-    assert len(lines) == 1 and lines[0].startswith("error: ")
-    assert message in lines[0]
-
-
-def test_help(capsys):
-    assert prepare_corpus.main(["--help"]) == 0
-    assert "FILE_OR_FOLDER" in capsys.readouterr().out

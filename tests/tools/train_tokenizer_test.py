@@ -65,32 +65,3 @@ def test_little_text_and_broken_files(tmp_path, books, capsys):
     assert size < 9000 and "from 2 books, 3 files skipped" in told.out
     for name in broken:
         assert f"{name}.txt: " in told.err
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ([], "--type is missing"),
-        (["--typ", "bpe"], "Unknown command line flag"),
-        (["--type", "unigram"], "bpe|wordpiece"),
-        (["--vocabulary_size", "0"], "not a positive integer"),
-        (["--vocabulary_size", "many"], "--vocabulary_size=many"),
-        (options("bpe", 9, "o"), "no FILE_OR_FOL"),
-        ([*options("bpe", 9, "o"), "gone"], "gone does not exist"),
-        ([*options("bpe", 9, "o"), "books"], "9 entries is too small"),
-        ([*options("bpe", 150, "full"), "books"], "already holds a merges.txt"),
-        ([*options("bpe", 150, "file"), "books"], "file: cannot create"),
-    ],
-)
-def test_a_mistake_is_one_line_and_status_2(
-    tmp_path, books, arguments, message, capsys
-):
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "merges.txt").write_text("kept")
-    (tmp_path / "file").write_text("kept")
-    assert train_tokenizer.main(arguments) == 2
-    lines = capsys.readouterr().err.splitlines()
-    errors = [line for line in lines if line.startswith("error: ")]
-    assert errors == lines[-1:] and message in errors[0]
-    assert not (tmp_path / "o" / "merges.txt").exists()
-    assert (tmp_path / "full" / "merges.txt").read_text() == "kept"

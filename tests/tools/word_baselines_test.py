@@ -1,9 +1,7 @@
-import importlib.util
-import pathlib
-
 import pytest
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "tools/word_baselines.py"
+from tools import word_baselines
+
 STSB = "\t".join(
     "index genre filename year old_index source1 source2 sentence1 sentence2"
     " score".split()
@@ -12,12 +10,8 @@ STSB = "\t".join(
 
 @pytest.fixture
 def run(capfd):
-    spec = importlib.util.spec_from_file_location("word_baselines", TOOL)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-
     def run(*arguments):
-        status = tool.main([str(argument) for argument in arguments])
+        status = word_baselines.main(list(map(str, arguments)))
         return status, *capfd.readouterr()
 
     return run
@@ -67,34 +61,6 @@ def test_table(data, run):
 def test_fewer_examples(data, run):
     _, output, _ = run("--data", data, "--examples", 12, "stsb")
     assert output.splitlines()[2].split("|")[3].strip() == "12"
-
-
-def test_one_label_only(data, run):
     status, output, errors = run("--data", data, "--examples", 1, "cola")
     assert (status, output) == (2, "") and "Traceback" not in errors
     assert "the same label: use more" in errors.splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    "arguments, wrong",
-    [
-        (("--data", ".", "stbs"), "did you mean 'stsb'?"),
-        (("--data", ".", "race"), "race is multiple choice"),
-        (("--data", ".", "ax"), "ax has no training examples"),
-        (("--data", ".", "cola", "--examples", "0"), "--examples 0: give"),
-        (("cola",), "--data (see --help)"),
-        (("--data", "."), "TASK (see --help)"),
-        (("--data", "nowhere", "cola"), "train.tsv does not exist"),
-    ],
-)
-def test_mistakes_end_in_one_line(run, arguments, wrong):
-    status, output, errors = run(*arguments)
-    assert status == 2 and not output
-    (line,) = errors.splitlines()
-    assert line.startswith("error: ") and wrong in line
-
-
-def test_help(run, capfd):
-    with pytest.raises(SystemExit) as stop:
-        run("--help")
-    assert stop.value.code == 0 and "overlap" in capfd.readouterr().out

@@ -1,17 +1,13 @@
-"""Arguments and messages that the conversion tools share."""
+"""Arguments and messages of the command-line tools."""
 
 import argparse
 import sys
 
-from gpt1_keras import errors
+from gpt1_keras.errors import InputError
 
 
 class Parser(argparse.ArgumentParser):
-    """Parser that raises InputError and prints a module's docstring as help.
-
-    Args:
-        document: str. Text of `--help`.
-    """
+    """Parser that raises InputError and prints a module's docstring as help."""
 
     def __init__(self, document):
         super().__init__(allow_abbrev=False, add_help=False)
@@ -25,25 +21,33 @@ class Parser(argparse.ArgumentParser):
         return self.parse_args(arguments)
 
     def error(self, message):
-        raise errors.InputError(f"{message} (see --help)")
+        raise InputError(f"{message} (see --help)")
 
 
-def run(convert, arguments):
-    """Call `convert(arguments)`; return the exit status."""
+def positive(text):
+    """Return a whole number from 1 on; as `type` of an argument."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text}: give a number from 1 on")
+    return number
+
+
+def run(work, arguments):
+    """Call `work(arguments)`; return the exit status, its own or 0."""
     try:
-        convert(arguments)
-    except errors.InputError as error:
+        return work(arguments) or 0
+    except InputError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return 0
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 1
 
 
 def check_new(option, path):
     """Raise InputError unless the path is missing or an empty folder."""
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise errors.InputError(
-            f"{option} {path} already exists: give a new folder"
-        )
+        raise InputError(f"{option} {path} already exists: give a new folder")
 
 
 def create(option, path, write):
@@ -54,7 +58,7 @@ def create(option, path, write):
     except OSError as error:
         # h5py's messages have several lines.
         reason = error.strerror or str(error).strip().split("\n")[0]
-        raise errors.InputError(
+        raise InputError(
             f"{option} {path} cannot be written ({reason})"
         ) from None
 
