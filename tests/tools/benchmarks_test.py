@@ -38,6 +38,19 @@ def measure(name, **more):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.slow
+def test_pretrain():
+    """All begin with the same loss."""
+    found, _ = measure("pretrain", sizes=SIZES, batch_size=2)
+    present = {"bfloat16", "float32"}
+    if networks.has_transformers():
+        present |= {"transformers", "compiled"}
+    assert found["loss_before"].keys() == present
+    assert found["losses_equal"] is True
+    assert found["per_second"].keys() == found["first_seconds"].keys()
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_generate(capsys):
     sizes = SIZES | {"max_sequence_length": 24}
     found, present = measure("generate", sizes=sizes, num_tokens=100)
