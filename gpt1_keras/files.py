@@ -1,4 +1,4 @@
-"""Paths from users, atomic writes, hashes, and locks of folders."""
+"""Paths from users, atomic writes, checksums, and locks of folders."""
 
 import contextlib
 import fcntl
@@ -6,10 +6,13 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 
 from absl import logging
 
 from gpt1_keras import errors
+
+CHECKSUMS = "checksums.json"
 
 
 def user_path(label, value):
@@ -37,6 +40,21 @@ def user_path(label, value):
             f"{getattr(error, 'strerror', None) or error}; give another"
         ) from None
     return path
+
+
+def read_text(label, path):
+    """Return the text of a file that a user gave.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.InputError(
+            f"{label}: {path} cannot be read ({error}): give a file of UTF-8"
+            " text"
+        ) from None
 
 
 def write_atomic(path, content):
@@ -84,6 +102,61 @@ def sha256_of_json(value):
     """Return the hex SHA-256 of a value that `json.dumps` takes."""
     text = json.dumps(value, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def seal(directory, **facts):
+    """Flush a folder to the disk and write `checksums.json`, last.
+
+    Args:
+        directory: path.
+        **facts: what else `checksums.json` says of the folder.
+    """
+    directory = pathlib.Path(directory)
+    (directory / CHECKSUMS).unlink(missing_ok=True)
+    sums = {}
+    for path in sorted(directory.rglob("*")):
+        sync(path)
+        if path.is_file():
+            sums[path.relative_to(directory).as_posix()] = sha256(path)
+    text = json.dumps(facts | {"files": sums}, indent=1)
+    write_atomic(directory / CHECKSUMS, text + "\n")
+
+
+def check_seal(directory):
+    """Return the facts that `seal` wrote, None where there are no checksums.
+
+    Raises:
+        InputError: a file is missing or not the one that was sealed.
+    """
+    path = pathlib.Path(directory) / CHECKSUMS
+    if not path.exists():
+        return None
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        sums = dict(facts.pop("files"))
+    # Any content that is not what `seal` writes.
+    except Exception:
+        raise errors.InputError(f"{path.name} is damaged") from None
+    for name, expected in sums.items():
+        try:
+            found = sha256(path.parent / name)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise errors.InputError(f"{name}: {reason}") from None
+        if found != expected:
+            raise errors.InputError(f"{name}: checksum mismatch")
+    return facts
+
+
+def replace_folder(temporary, directory):
+    """Give the folder `temporary` the name `directory`, in place of another."""
+    old = directory.with_name(f".{directory.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        directory.rename(old)
+    temporary.rename(directory)
+    sync(directory.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def make_folder(path):

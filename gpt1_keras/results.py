@@ -6,6 +6,7 @@ back is checked here: a damaged file is one line that names the place.
 """
 
 import json
+import os
 import pathlib
 import subprocess
 import time
@@ -139,7 +140,8 @@ class History:
 
     def __init__(self, workdir, *, step):
         # Loaded late: reading results needs none of it.
-        from tensorboard.summary.writer import event_file_writer
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.summary.writer import record_writer
 
         workdir = pathlib.Path(workdir)
         self.path = workdir / METRICS
@@ -152,9 +154,13 @@ class History:
         self._before = max((line.get("seconds", 0) for line in kept), default=0)
         self._started = time.monotonic()
         self._file = open(self.path, "a", encoding="utf-8")
-        self._events = event_file_writer.EventFileWriter(
-            str(workdir / "tensorboard")
-        )
+        # Not TensorBoard's own writer, whose thread hides a full disk.
+        now, folder = time.time(), workdir / "tensorboard"
+        folder.mkdir(exist_ok=True)
+        name = f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        self._events = record_writer.RecordWriter(open(folder / name, "wb"))
+        version = event_pb2.Event(wall_time=now, file_version="brain.Event:2")
+        self._events.write(version.SerializeToString())
 
     @property
     def seconds(self):
@@ -179,18 +185,26 @@ class History:
             for key, value in values.items()
             if not isinstance(value, str)
         ]
-        self._events.add_event(
-            event_pb2.Event(
-                wall_time=time.time(),
-                step=step,
-                summary=summary_pb2.Summary(value=scalars),
-            )
+        event = event_pb2.Event(
+            wall_time=time.time(),
+            step=step,
+            summary=summary_pb2.Summary(value=scalars),
         )
+        self._events.write(event.SerializeToString())
+        self._events.flush()
 
     def close(self):
         """Flush everything to the disk."""
         self._file.close()
         self._events.close()
+
+
+def shown(metrics):
+    """Return metrics as a log line shows them."""
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.4f}"
+        for name, value in metrics.items()
+    )
 
 
 def perplexity(loss):

@@ -1,5 +1,6 @@
 """GPT-1 network from token ids to hidden states, and how presets load it."""
 
+import inspect
 import threading
 
 import keras
@@ -79,54 +80,43 @@ class GPT1Backbone(keras_hub.models.Backbone):
         **kwargs,
     ):
         # === Layers ===
-        self._assemble(
-            build_embedding(
-                embedding_dropout_on,
-                vocabulary_size=vocabulary_size,
-                num_special_tokens=num_special_tokens,
-                max_sequence_length=max_sequence_length,
+        arguments = dict(locals())
+        blocks = (
+            decoder_block.DecoderBlock(
                 hidden_dim=hidden_dim,
-                dropout=embedding_dropout,
+                num_heads=num_heads,
+                intermediate_dim=intermediate_dim,
+                attention_dropout=attention_dropout,
+                residual_dropout=residual_dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
                 initializer_range=initializer_range,
                 dtype=dtype,
-            ),
-            [
-                decoder_block.DecoderBlock(
-                    hidden_dim=hidden_dim,
-                    num_heads=num_heads,
-                    intermediate_dim=intermediate_dim,
-                    attention_dropout=attention_dropout,
-                    residual_dropout=residual_dropout,
-                    layer_norm_epsilon=layer_norm_epsilon,
-                    initializer_range=initializer_range,
-                    dtype=dtype,
-                    name=f"decoder_block_{i}",
-                )
-                for i in range(num_layers)
-            ],
-            dtype=dtype,
-            **kwargs,
+                name=f"decoder_block_{i}",
+            )
+            for i in range(num_layers)
         )
+        self._assemble(blocks, arguments)
 
-        # === Config ===
-        self.vocabulary_size = vocabulary_size
-        self.num_layers = num_layers
-        self.num_heads = num_heads
-        self.hidden_dim = hidden_dim
-        self.intermediate_dim = intermediate_dim
-        self.max_sequence_length = max_sequence_length
-        self.embedding_dropout = embedding_dropout
-        self.attention_dropout = attention_dropout
-        self.residual_dropout = residual_dropout
-        self.embedding_dropout_on = embedding_dropout_on
-        self.layer_norm_epsilon = layer_norm_epsilon
-        self.initializer_range = initializer_range
-        self.num_special_tokens = num_special_tokens
+    def _assemble(self, blocks, arguments):
+        """Build the functional model of an embedding layer and blocks.
 
-    def _assemble(self, embedding_layer, blocks, *, dtype, **kwargs):
-        """Build the functional model of an embedding layer and blocks."""
-        self.token_and_position_embedding = embedding_layer
-        self.decoder_blocks = blocks
+        Args:
+            blocks: iterable of layers, which are built behind the embedding:
+                all draw their seeds in this order.
+            arguments: dict of those of `__init__`, which become attributes.
+        """
+        config = {name: arguments[name] for name in self._config_names()}
+        dtype, kwargs = arguments["dtype"], arguments["kwargs"]
+        sizes = ("vocabulary_size", "num_special_tokens", "hidden_dim")
+        sizes += ("max_sequence_length", "initializer_range")
+        build = embedding.EMBEDDINGS[config["embedding_dropout_on"]]
+        self.token_and_position_embedding = build(
+            **{name: config[name] for name in sizes},
+            dropout=config["embedding_dropout"],
+            dtype=dtype,
+            name="token_and_position_embedding",
+        )
+        self.decoder_blocks = list(blocks)
 
         # === Functional Model ===
         inputs = {
@@ -140,6 +130,10 @@ class GPT1Backbone(keras_hub.models.Backbone):
         # The tables of this forward pass, for heads on the same graph.
         self.table_output = table
         self.positions_output = positions
+
+        # === Config ===
+        for name, value in config.items():
+            setattr(self, name, value)
 
     def encode(self, token_ids, position_ids=None, allowed=None):
         """Run one forward pass, symbolic or eager.
@@ -185,29 +179,19 @@ class GPT1Backbone(keras_hub.models.Backbone):
         """Names of the layers that `enable_lora` changes."""
         return ["query_key_value"]
 
+    @classmethod
+    def _config_names(cls):
+        """Return the names of the arguments that say what the network is."""
+        return [
+            each.name
+            for each in inspect.signature(cls.__init__).parameters.values()
+            if each.kind is each.KEYWORD_ONLY and each.name != "dtype"
+        ]
+
     def get_config(self):
         return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "num_layers": self.num_layers,
-            "num_heads": self.num_heads,
-            "hidden_dim": self.hidden_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "max_sequence_length": self.max_sequence_length,
-            "embedding_dropout": self.embedding_dropout,
-            "attention_dropout": self.attention_dropout,
-            "residual_dropout": self.residual_dropout,
-            "embedding_dropout_on": self.embedding_dropout_on,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-            "num_special_tokens": self.num_special_tokens,
+            name: getattr(self, name) for name in self._config_names()
         }
-
-
-def build_embedding(dropout_on, **arguments):
-    """Return the embedding layer that drops `"tables"` or `"activations"`."""
-    return embedding.EMBEDDINGS[dropout_on](
-        name="token_and_position_embedding", **arguments
-    )
 
 
 class FromAnyBackbonePreset:

@@ -37,27 +37,13 @@ def gpt1_backbone(
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
+    sizes = dict(locals())
     if hidden_dim % num_heads:
         raise errors.InputError(
             f"`num_heads` {num_heads} does not divide `hidden_dim` "
             f"{hidden_dim}: change one of them"
         )
-    return backbone.GPT1Backbone(
-        vocabulary_size=vocabulary_size,
-        num_layers=num_layers,
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        intermediate_dim=intermediate_dim,
-        max_sequence_length=max_sequence_length,
-        embedding_dropout=embedding_dropout,
-        attention_dropout=attention_dropout,
-        residual_dropout=residual_dropout,
-        embedding_dropout_on=embedding_dropout_on,
-        layer_norm_epsilon=layer_norm_epsilon,
-        initializer_range=initializer_range,
-        num_special_tokens=num_special_tokens,
-        dtype=keras.config.dtype_policy(),
-    )
+    return backbone.GPT1Backbone(**sizes, dtype=keras.config.dtype_policy())
 
 
 def lstm_backbone(
@@ -73,17 +59,9 @@ def lstm_backbone(
     num_special_tokens=0,
 ):
     """Return an `LSTMBackbone`; the arguments are described there."""
+    sizes = dict(locals())
     return lstm_backbone_lib.LSTMBackbone(
-        vocabulary_size=vocabulary_size,
-        num_units=num_units,
-        hidden_dim=hidden_dim,
-        max_sequence_length=max_sequence_length,
-        embedding_dropout=embedding_dropout,
-        residual_dropout=residual_dropout,
-        embedding_dropout_on=embedding_dropout_on,
-        initializer_range=initializer_range,
-        num_special_tokens=num_special_tokens,
-        dtype=keras.config.dtype_policy(),
+        **sizes, dtype=keras.config.dtype_policy()
     )
 
 

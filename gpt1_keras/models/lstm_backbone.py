@@ -1,7 +1,6 @@
 """LSTM baseline of the paper with the interface of `GPT1Backbone`."""
 
 import keras
-import keras_hub
 
 from gpt1_keras.layers import lstm_block
 from gpt1_keras.models import backbone
@@ -50,41 +49,19 @@ class LSTMBackbone(backbone.GPT1Backbone):
         **kwargs,
     ):
         # === Layers ===
-        self._assemble(
-            backbone.build_embedding(
-                embedding_dropout_on,
-                vocabulary_size=vocabulary_size,
-                num_special_tokens=num_special_tokens,
-                max_sequence_length=max_sequence_length,
+        arguments = dict(locals())
+        blocks = (
+            lstm_block.LSTMBlock(
                 hidden_dim=hidden_dim,
-                dropout=embedding_dropout,
+                num_units=num_units,
+                residual_dropout=residual_dropout,
                 initializer_range=initializer_range,
                 dtype=dtype,
-            ),
-            [
-                lstm_block.LSTMBlock(
-                    hidden_dim=hidden_dim,
-                    num_units=num_units,
-                    residual_dropout=residual_dropout,
-                    initializer_range=initializer_range,
-                    dtype=dtype,
-                    name="lstm_block",
-                )
-            ],
-            dtype=dtype,
-            **kwargs,
+                name=name,
+            )
+            for name in ("lstm_block",)
         )
-
-        # === Config ===
-        self.vocabulary_size = vocabulary_size
-        self.num_units = num_units
-        self.hidden_dim = hidden_dim
-        self.max_sequence_length = max_sequence_length
-        self.embedding_dropout = embedding_dropout
-        self.residual_dropout = residual_dropout
-        self.embedding_dropout_on = embedding_dropout_on
-        self.initializer_range = initializer_range
-        self.num_special_tokens = num_special_tokens
+        self._assemble(blocks, arguments)
 
     @property
     def num_layers(self):
@@ -98,16 +75,3 @@ class LSTMBackbone(backbone.GPT1Backbone):
     def default_lora_layer_names(self):
         """Names of the layers that `enable_lora` changes."""
         return ["output_dense"]
-
-    def get_config(self):
-        return keras_hub.models.Backbone.get_config(self) | {
-            "vocabulary_size": self.vocabulary_size,
-            "num_units": self.num_units,
-            "hidden_dim": self.hidden_dim,
-            "max_sequence_length": self.max_sequence_length,
-            "embedding_dropout": self.embedding_dropout,
-            "residual_dropout": self.residual_dropout,
-            "embedding_dropout_on": self.embedding_dropout_on,
-            "initializer_range": self.initializer_range,
-            "num_special_tokens": self.num_special_tokens,
-        }

@@ -25,20 +25,10 @@ class GPT1CausalLMPreprocessor(
     backbone_cls = backbone.GPT1Backbone
     tokenizer_cls = tokenizer_lib.GPT1Tokenizer
 
-    def __init__(
-        self,
-        tokenizer,
-        sequence_length=512,
-        add_start_token=False,
-        add_end_token=False,
-        **kwargs,
-    ):
+    def __init__(self, tokenizer, sequence_length=512, **kwargs):
+        tokens = {"add_start_token": False, "add_end_token": False}
         super().__init__(
-            tokenizer=tokenizer,
-            sequence_length=sequence_length,
-            add_start_token=add_start_token,
-            add_end_token=add_end_token,
-            **kwargs,
+            tokenizer, sequence_length=sequence_length, **tokens | kwargs
         )
 
 
@@ -91,6 +81,11 @@ class GPT1TaskPreprocessor(
         **kwargs,
     ):
         super().__init__(**kwargs)
+        if transform not in transforms.SIGNATURES:
+            raise ValueError(
+                f"transform is {transform!r}: give one of"
+                f" {', '.join(transforms.SIGNATURES)}"
+            )
         self.tokenizer = tokenizer
         self.transform = transform
         self.sequence_length = sequence_length

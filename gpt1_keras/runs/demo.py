@@ -46,27 +46,20 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
         InputError: gradio is not installed, the port cannot be used, or
             there is no such preset.
     """
-    _check_port(port)
-    app = page(preset, seed)
-    address = launch(app, port)
-    logging.info("open %s in a browser; Ctrl-C stops it", address)
-    app.block_thread()
-
-
-def _check_port(port):
-    """Raise an error that gives the reason, unlike gradio's."""
     try:
+        # Gradio would not give the reason.
         with socket.socket() as found:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind((_HOST, port))
     except OSError as error:
-        raise _unusable(port, error.strerror or error) from None
-
-
-def _unusable(port, reason):
-    return errors.InputError(
-        f"`port` {port} cannot be used ({reason}): give another, or 0 for any"
-    )
+        raise errors.InputError(
+            f"`port` {port} cannot be used ({error.strerror or error}): give"
+            " another, or 0 for any"
+        ) from None
+    app = page(preset, seed)
+    address = launch(app, port)
+    logging.info("open %s in a browser; Ctrl-C stops it", address)
+    app.block_thread()
 
 
 def page(preset, seed=0):
@@ -108,27 +101,19 @@ def _stay_on_this_machine():
 
 
 def launch(app, port):
-    """Serve in a thread and return the address.
-
-    Raises:
-        InputError: the port cannot be used.
-    """
+    """Serve in a thread and return the address."""
     import gradio
     from starlette import middleware
 
-    theme = gradio.themes.Default(font=_FONT, font_mono=["monospace"])
-    try:
-        _, address, _ = app.launch(
-            server_name=_HOST,
-            server_port=port or None,
-            share=False,
-            prevent_thread_lock=True,
-            quiet=True,
-            theme=theme,
-            app_kwargs={"middleware": [middleware.Middleware(Guard)]},
-        )
-    except OSError as error:
-        raise _unusable(port, error) from None
+    _, address, _ = app.launch(
+        server_name=_HOST,
+        server_port=port or None,
+        share=False,
+        prevent_thread_lock=True,
+        quiet=True,
+        app_kwargs={"middleware": [middleware.Middleware(Guard)]},
+        theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
+    )
     return address
 
 
@@ -175,10 +160,7 @@ class Guard:
 
 
 class TaskAnswers:
-    """Predictions of a fine-tuned model, one example at a time.
-
-    Args:
-        preset: pathlib.Path of the preset folder.
+    """Predictions of the fine-tuned model in a preset folder.
 
     Attributes:
         task: str.
@@ -195,12 +177,7 @@ class TaskAnswers:
         self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
-        """Return dict from a label to its probability, or a float score.
-
-        Args:
-            text, text_pair: str.
-            choices: list of str, at least one if it is among the inputs.
-        """
+        """Return dict from a label to its probability, or a float score."""
         given = {"text": [text], "text_pair": [text_pair]}
         if "choices" in self.inputs:
             given["choices"] = [list(choices)]
@@ -244,12 +221,7 @@ def _task_page(gradio, preset):
 
 
 class LanguageModelAnswers:
-    """Log-probabilities and continuations of a language model.
-
-    Args:
-        preset: pathlib.Path of the preset folder.
-        seed: int, of the continuations.
-    """
+    """The language model in a preset folder; a seed of its continuations."""
 
     def __init__(self, preset, seed):
         self._network = presets.load(causal_lm.GPT1CausalLM, preset)
@@ -258,14 +230,7 @@ class LanguageModelAnswers:
         self._seed = seed
 
     def tokens(self, text):
-        """Return the tokens of a text, each with its log-probability.
-
-        Args:
-            text: str; truncated to the positions of the model.
-
-        Returns:
-            list of (str, float).
-        """
+        """Return (piece, log-probability) of each token with a position."""
         ids = self._tokenizer.encode(text)[: self._length]
         if not ids:
             return []
@@ -276,13 +241,7 @@ class LanguageModelAnswers:
         return list(zip(pieces, found.tolist(), strict=True))
 
     def continued(self, text, num_tokens, temperature):
-        """Yield the text and its continuation, one token longer each time.
-
-        Args:
-            text: str.
-            num_tokens: int.
-            temperature: float, above 0.
-        """
+        """Yield the text and its continuation, one token longer each time."""
         ids = self._tokenizer.encode(text) or [self._tokenizer.opening_id]
         sampler = keras_hub.samplers.TopKSampler(
             k=min(40, self._tokenizer.vocabulary_size),
@@ -337,18 +296,17 @@ def _colored(tokens):
     """
     if not tokens:
         return "no text", []
+
+    def label(value):
+        share = math.exp(value)
+        return next(x for x, least, _ in _PROBABILITIES if share >= least)
+
     total = sum(value for _, value in tokens)
-    perplexity = math.exp(-total / len(tokens))
-    highlighted = []
-    for piece, value in tokens:
-        label = next(
-            label
-            for label, least, _ in _PROBABILITIES
-            if math.exp(value) >= least
-        )
-        highlighted.append((f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label))
     return (
         f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
-        f" {perplexity:.1f} per token",
-        highlighted,
+        f" {math.exp(-total / len(tokens)):.1f} per token",
+        [
+            (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label(value))
+            for piece, value in tokens
+        ],
     )

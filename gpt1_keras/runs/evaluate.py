@@ -35,8 +35,6 @@ def evaluate(
     in the order of the file.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         preset: see `presets.find_best`.
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
             a `tasks.task.Task`.
@@ -45,23 +43,16 @@ def evaluate(
         scoring: `presets.Scoring`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
         paper: dict from a task's name to the paper's metrics.
-
-    Returns:
-        path of `result.json`.
     """
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
     digest = examples_lib.sha256(examples.examples)
-    path = results.path(workdir)
-    if (
-        path.exists()
-        and not presets.is_newer(model.directory, path)
-        and results.read(workdir).get("examples_sha256") == digest
-        and results.is_finished(workdir, config_sha256)
+    if presets.is_measured(
+        workdir, config_sha256, [model.directory], examples_sha256=digest
     ):
-        return path
+        return results.path(workdir)
     logits = model.logits(examples)
     space = task.label_space
     labels = [None] * len(examples)
@@ -70,11 +61,7 @@ def evaluate(
         labels = [space.value(example) for example in examples.examples]
         metrics, majority = examples.measure(logits), examples.majority()
         _plot(workdir, examples.name, space, labels, logits, metrics)
-        logging.info(
-            "%s: %s",
-            examples.name,
-            ", ".join(f"{k} {v:.4f}" for k, v in metrics.items()),
-        )
+        logging.info("%s: %s", examples.name, results.shown(metrics))
     table = workdir / "predictions.tsv"
     rows = predictions_lib.write(
         table,
@@ -114,17 +101,13 @@ def _view(workdir, model, examples, rows):
         candidate = int(row["prediction"]) if row["choices"] else 0
         ids = examples.encoded.candidates(row["row"])[candidate]
         attention = inspection.attention(model.network.backbone, ids)
-        texts.append(
-            text_view.Text(
-                f"row {row['row']}: predicted {row['prediction']}"
-                + (f", labelled {row['label']}" if row["label"] else ""),
-                text_view.attended(
-                    [tokenizer.piece(index) for index in ids],
-                    # [L, H, T, T] -> [T]: last layer, from the last token
-                    attention[-1, :, -1].mean(axis=0).tolist(),
-                ),
-            )
-        )
+        # [L, H, T, T] -> [T]: last layer, from the last token
+        shares = attention[-1, :, -1].mean(axis=0).tolist()
+        title = f"row {row['row']}: predicted {row['prediction']}"
+        if row["label"]:
+            title += f", labelled {row['label']}"
+        pieces = [tokenizer.piece(index) for index in ids]
+        texts.append(text_view.Text(title, text_view.attended(pieces, shares)))
     page = text_view.write(
         workdir / "tokens.html",
         texts,

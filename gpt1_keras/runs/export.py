@@ -56,15 +56,9 @@ class Options:
     identity_texts: checks.Path | None = None
 
     def table_rows(self, task, preprocessor=None):
-        """Return the rows whose frequent words go into the table.
+        """Return the examples whose frequent words go into the table.
 
-        Args:
-            task: `tasks.task.Task`.
-            preprocessor: `GPT1TaskPreprocessor` of the preset; `table_file`
-                is only read with one.
-
-        Returns:
-            list of Example, possibly empty.
+        `table_file` is read for the `preprocessor` of a fine-tuned preset.
         """
         if self.table_file is not None and preprocessor is not None:
             own = self.build_task(preprocessor, file=self.table_file)
@@ -81,15 +75,9 @@ class Options:
         """Return a `Tokenizer` as a `GraphTokenizer`, with a table of rows."""
         from gpt1_keras.text import tf_tokenizer
 
-        texts = (
-            text
-            for row in rows
-            for text in (row.text, row.text_pair, *row.choices)
-        )
-        return tf_tokenizer.GraphTokenizer(
-            tokenizer,
-            tf_tokenizer.frequent_pieces(texts, self.num_table_pieces),
-        )
+        texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
+        pieces = tf_tokenizer.frequent_pieces(texts, self.num_table_pieces)
+        return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
 
 
 def export(
@@ -109,15 +97,10 @@ def export(
     dtype to the same workdir adds a version.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         preset: see `presets.find`; of several seeds, the best on dev.
         options: `Options`.
         agreement: `verify.Agreement`.
         num_warm_up: int. Requests that are answered while the model loads.
-
-    Returns:
-        path of `result.json`.
 
     Raises:
         InputError: the SavedModel's answers differ from the Keras model's;
@@ -127,8 +110,13 @@ def export(
     _check_tensorflow()
     directory = presets.find_best(preset)
     data_dir = options.data.data_dir and str(options.data.data_dir)
-    if _is_exported(workdir, config_sha256, directory, data_dir):
-        return results.path(workdir)
+    before = (results.read(workdir) or {}).get("saved_model")
+    if before and (workdir / str(before)).is_dir():
+        advice = "to export it again,"
+        if presets.is_measured(
+            workdir, config_sha256, [directory], advice, data_dir=data_dir
+        ):
+            return results.path(workdir)
     started = time.monotonic()
     served, tokenizers = _served(directory, options)
     identity = {}
@@ -176,19 +164,6 @@ def _check_tensorflow():
             f"KERAS_BACKEND is {keras.config.backend()}: export with"
             " KERAS_BACKEND=tensorflow, whatever the model was trained with"
         )
-
-
-def _is_exported(workdir, config_sha256, directory, data_dir):
-    """Return whether the last version is this very model, and log it."""
-    path = results.path(workdir)
-    if not path.exists() or presets.is_newer(directory, path):
-        return False
-    found = results.read(workdir)
-    return (
-        found.get("data_dir") == data_dir
-        and (workdir / str(found.get("saved_model"))).is_dir()
-        and results.is_finished(workdir, config_sha256, "to export it again,")
-    )
 
 
 def _served(directory, options):

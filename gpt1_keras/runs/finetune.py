@@ -20,6 +20,7 @@ from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
@@ -38,17 +39,10 @@ def encoded_batches(train, **settings):
 
 
 def raw_batches(train, **settings):
-    """Return batches of `scoring.Labelled` examples, encoded in tf.data.
-
-    Raises:
-        InputError: the backend is not TensorFlow.
-    """
-    backend = keras.config.backend()
-    if backend != "tensorflow":
-        raise errors.InputError(
-            "gin/data/raw_examples.gin needs KERAS_BACKEND=tensorflow, not"
-            f" {backend}; without this file, all texts are encoded beforehand"
-        )
+    """Return batches of `scoring.Labelled` examples, encoded in tf.data."""
+    sources.check_tensorflow(
+        "raw_examples.gin", "all texts are encoded beforehand"
+    )
     from gpt1_keras.data import tf_raw_rows
 
     return tf_raw_rows.RawTrainingExamples(
@@ -115,12 +109,13 @@ class FineTuning:
     dtype: checks.Dtype
     batches: collections.abc.Callable
 
-    def check(self, strategy):
-        """Refuse batch sizes that do not fit a `strategy.Strategy`."""
+    def begin(self, strategy):
+        """Check the batch sizes and set the dtype policy."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
             "evaluation_batch_size", self.evaluation_batch_size
         )
+        fit.set_dtype(self.dtype)
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of steps after which dev is scored."""
@@ -129,18 +124,8 @@ class FineTuning:
             step for step in self.early_evaluation_steps if step < min(ends)
         }
 
-    def max_sequence_length(self, num_positions):
-        """Return the longest sequence, given the preset's positions."""
-        length = self.sequence_length or num_positions
-        if length > num_positions:
-            raise errors.InputError(
-                f"`sequence_length` {length} is more than the preset's"
-                f" {num_positions} positions: lower it"
-            )
-        return length
-
     def labelled(self, task, examples, tokenizer, length, split):
-        """Return `scoring.Labelled` examples of a split."""
+        """Return the `scoring.Labelled` examples of a split."""
         return scoring.Labelled(
             task,
             examples,
@@ -167,8 +152,8 @@ class FineTuning:
         preprocessor = preprocessors.GPT1TaskPreprocessor(
             tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
             transform=task.transform.__name__,
-            sequence_length=self.max_sequence_length(
-                backbone.max_sequence_length
+            sequence_length=presets.check_length(
+                self.sequence_length, backbone.max_sequence_length
             ),
             task=task.name,
             label_words=space.class_names,
@@ -231,8 +216,6 @@ def finetune(
     written to `dev.jsonl`.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         task: `tasks.task.Task`.
         data: `sources.BenchmarkFiles`.
         pretrained: `presets.Pretrained`, from which fine-tuning starts.
@@ -243,24 +226,18 @@ def finetune(
         seed: int. Of new weights, dropout and the order of the data.
         seeds: tuple of ints for several runs, or None for `seed` alone.
         paper: dict from a task's name to the paper's metrics.
-
-    Returns:
-        path of `result.json`.
     """
-    if results.is_finished(workdir, config_sha256):
-        if task.is_own:  # Official files do not change.
-            digests = _digests(task, data)
-            for path in workdir.rglob(_EXAMPLES):
-                _check_unchanged(path, digests)
+    if task.is_own:  # Official files do not change.
+        for path in workdir.rglob(_EXAMPLES):
+            _check_or_write_examples(path.parent, task, data)
+    if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
-    training.check(strategy)
+    training.begin(strategy)
     workdir = strategy.workdir(workdir)
-    fit.set_dtype(training.dtype)
     tokenizer = pretrained.tokenizer()
     train, scored = _labelled(task, data, training, pretrained, tokenizer)
     test = _read_test(task, data)
-    digests = _digests(task, data)
 
     def run(directory, seed):
         keras.utils.clear_session()
@@ -275,8 +252,17 @@ def finetune(
                 build_optimizer(num_steps=num_steps),
                 jit_compile=devices.jit_compile,
             )
-        _log_sizes(batches, scored["dev"], num_steps)
-        _check_or_write_examples(directory, digests, scored["dev"])
+        logging.info(
+            "%s: %s training examples of %.0f tokens on average, %s dev"
+            " examples, %s steps of %d",
+            task.name,
+            f"{batches.num_examples:,}",
+            batches.tokens_per_step / batches.batch_size,
+            f"{len(scored['dev']):,}",
+            f"{num_steps:,}",
+            batches.batch_size,
+        )
+        _check_or_write_examples(directory, task, data)
         history = fit.fit(
             learner,
             batches,
@@ -293,18 +279,21 @@ def finetune(
             strategy=strategy,
         )
         history.close()
-        on_test = {}
-        if test is not None:
-            preset = directory / "preset"
-            on_test["test"] = _score_test(task, test, preset, training)
+        found, preset = (
+            _metrics(history.path, scored["dev"]),
+            directory / "preset",
+        )
+        if strategy.is_chief:
+            presets.read_back(type(network), preset, step=found["best_step"])
+            if test is not None:
+                found["test"] = _score_test(task, test, preset, training)
         layers = pretrained.num_transferred_layers
         return results.write(
             directory,
             run="finetune",
             task=task.name,
             split="dev",
-            **_metrics(history.path, scored["dev"]),
-            **on_test,
+            **found,
             paper=paper.get(task.name, {}),
             num_examples=len(scored["dev"]),
             num_cut=scored["dev"].encoded.num_cut,
@@ -326,7 +315,9 @@ def finetune(
 
 def _labelled(task, data, training, pretrained, tokenizer):
     """Return training examples, and dict of those that are scored."""
-    length = training.max_sequence_length(pretrained.num_positions())
+    length = presets.check_length(
+        training.sequence_length, pretrained.num_positions()
+    )
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
         len(examples), training.num_train_examples, name="num_train_examples"
@@ -370,48 +361,40 @@ def _score_test(task, examples, preset, training):
     model = presets.FineTuned(preset, scoring_settings)
     labelled = model.labelled(task, examples, "test")
     metrics = labelled.measure(model.logits(labelled))
-    _log_metrics(f"{labelled.name}, the best weights on dev", metrics)
+    logging.info(
+        "%s, the best weights on dev: %s",
+        *(labelled.name, results.shown(metrics)),
+    )
     return {"metrics": metrics, "num_examples": len(labelled)}
 
 
-def _digests(task, data):
-    return {
-        split: examples_lib.sha256(data.read(task, split))
-        for split in ("train", "dev")
-    }
-
-
-def _check_unchanged(path, digests):
-    """Refuse examples other than those whose digests `path` holds."""
-    started = results.read_json(path)
+def _check_or_write_examples(directory, task, data):
+    """Record the examples of a new run; refuse others when it resumes."""
+    examples = {split: data.read(task, split) for split in ("train", "dev")}
+    digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
+    path = directory / _EXAMPLES
+    started = results.read_json(path) if path.exists() else digests
     for split, digest in digests.items():
         if started.get(split) != digest:
             raise errors.InputError(
-                f"the {split} examples have changed since {path.parent} was"
+                f"the {split} examples have changed since {directory} was"
                 " started: restore the old files, or give another --workdir"
             )
-
-
-def _check_or_write_examples(directory, digests, dev):
-    """Record the examples of a new run; refuse others when it resumes."""
-    path = directory / _EXAMPLES
-    if path.exists():
-        _check_unchanged(path, digests)
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(path, json.dumps(digests, indent=2) + "\n")
-    if dev.task.is_own:
-        lines = map(_as_json, dev.examples)
-        files.write_atomic(directory / "dev.jsonl", "".join(lines))
+    written = {path: json.dumps(digests, indent=2) + "\n"}
+    if task.is_own:
+        lines = map(_as_json, examples["dev"])
+        written[directory / "dev.jsonl"] = "".join(lines)
+    directory.mkdir(parents=True, exist_ok=True)
+    for path, text in written.items():
+        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+            files.write_atomic(path, text)
 
 
 def _as_json(example):
     """Return an example as a line with the columns of `readers.custom`."""
     fields = dataclasses.asdict(example)
     del fields["group"]
-    kept = {name: value for name, value in fields.items() if value != ""}
-    if not example.choices:
-        del kept["choices"]
+    kept = {k: value for k, value in fields.items() if value not in ("", ())}
     return json.dumps(kept, ensure_ascii=False) + "\n"
 
 
@@ -423,18 +406,17 @@ def _evaluator(learner, network, scored, directory, num_steps):
         for split, examples in scored.items():
             metrics = examples.measure(examples.logits(learner))
             history.write(step, split=split, **metrics)
-            name = f"{examples.name} after step {step} of {num_steps}"
-            _log_metrics(name, metrics)
+            logging.info(
+                "%s after step %d of %d: %s",
+                *(examples.name, step, num_steps, results.shown(metrics)),
+            )
             main = next(iter(metrics))
             if split == "dev" and (best is None or metrics[main] > best[main]):
-                presets.save(network, directory / "preset")
+                presets.save(
+                    network, directory / "preset", step=step, metrics=metrics
+                )
 
     return evaluate
-
-
-def _log_metrics(name, metrics):
-    shown = ", ".join(f"{k} {v:.4f}" for k, v in metrics.items())
-    logging.info("%s: %s", name, shown)
 
 
 def _best(lines):
@@ -451,34 +433,16 @@ def _metrics(path, dev):
     """Return the result's entries on the best step in `metrics.jsonl`."""
     lines = results.read_metrics(path)
     best, majority = _best(lines), dev.majority()
-    trained = next(
-        (
-            line
-            for line in lines
-            if line["step"] == best["step"]
-            and line.get("split") == "train_sample"
-        ),
-        {},
-    )
+    trained = {}
+    for line in lines:
+        if line["step"] == best["step"] and line.get("split") == "train_sample":
+            trained = line
     return {
         "metrics": {name: best[name] for name in majority},
         "train_metrics": {k: v for k, v in trained.items() if k in majority},
         "majority": majority,
         "best_step": best["step"],
     }
-
-
-def _log_sizes(batches, dev, num_steps):
-    logging.info(
-        "%s: %s training examples of %.0f tokens on average, %s dev examples,"
-        " %s steps of %d",
-        dev.task.name,
-        f"{batches.num_examples:,}",
-        batches.tokens_per_step / batches.batch_size,
-        f"{len(dev):,}",
-        f"{num_steps:,}",
-        batches.batch_size,
-    )
 
 
 def run_each(workdir, config_sha256, seed, seeds, run):
@@ -505,7 +469,7 @@ def run_each(workdir, config_sha256, seed, seeds, run):
     found = []
     for number in seeds:
         directory = workdir / f"seed_{number}"
-        if not results.is_finished(directory, config_sha256):
+        if not presets.is_finished(directory, config_sha256):
             logging.info("seed %s: %s", number, directory)
             run(directory, number)
         found.append(results.read(directory))
@@ -519,10 +483,8 @@ def _aggregate(workdir, found):
         name: [each["metrics"][name] for each in found]
         for name in first["metrics"]
     }
-    of_seed = {
-        *("metrics", "train_metrics", "best_step", "seed", "seconds"),
-        *("git_commit", "backend", "test"),
-    }
+    of_seed = {"metrics", "train_metrics", "best_step", "seed", "seconds"}
+    of_seed |= {"git_commit", "backend", "test"}
     common = {key: first[key] for key in first if key not in of_seed}
     if all("test" in each for each in found):
         of_seeds = [each["test"]["metrics"] for each in found]

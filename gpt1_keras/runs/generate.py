@@ -1,6 +1,5 @@
 """Generation: a language model continues a prompt."""
 
-import pathlib
 import sys
 import typing
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
@@ -75,7 +75,7 @@ def generate(
     fit.set_dtype(dtype)
     keras.utils.set_random_seed(seed)
     if prompt_file is not None:
-        prompt = _read(prompt_file)
+        prompt = files.read_text("`prompt_file`", prompt_file)
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
@@ -94,20 +94,12 @@ def generate(
     for each in _ask() if interactive else [prompt]:
         try:
             for _ in range(num_texts):
-                write(model, tokenizer, each, chosen, num_tokens, stop_ids)
+                ids = tokenizer.encode(each) or [tokenizer.opening_id]
+                write(model, tokenizer, ids, chosen, num_tokens, stop_ids)
         except errors.InputError as error:
             if not interactive:
                 raise
             print(f"error: {error}", file=sys.stderr)
-
-
-def _read(path):
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.InputError(
-            f"`prompt_file`: {path} cannot be read: {error}"
-        ) from None
 
 
 def _ask():
@@ -120,9 +112,8 @@ def _ask():
         yield line
 
 
-def _print_streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
+def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
     """Print word by word, except the last, which may still change."""
-    ids = tokenizer.encode(prompt) or [tokenizer.opening_id]
     shown = ""
     for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
@@ -139,9 +130,8 @@ def _print_streamed(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     print(text[len(shown) :] if text.startswith(shown) else "", flush=True)
 
 
-def _print_whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
+def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
     """Print the text when it is complete."""
-    ids = tokenizer.encode(prompt) or [tokenizer.opening_id]
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(
@@ -152,12 +142,11 @@ def _print_whole(model, tokenizer, prompt, sampler, num_tokens, stop_ids):
     model.compile(sampler=sampler, optimizer=None, loss=None)
     preprocessor, model.preprocessor = model.preprocessor, None
     padding = [preprocessor.tokenizer.pad_token_id] * num_tokens
+    mask = [1] * len(ids) + [0] * num_tokens
     output = model.generate(
         {
             "token_ids": np.array([[*ids, *padding]], "int32"),
-            "padding_mask": np.array(
-                [[1] * len(ids) + [0] * num_tokens], "int32"
-            ),
+            "padding_mask": np.array([mask], "int32"),
         },
         stop_token_ids=list(stop_ids) or None,
     )

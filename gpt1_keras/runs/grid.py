@@ -38,7 +38,6 @@ def grid(
     written after every cell. A finished cell is not run again.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
         config_sha256: str, goes into the results.
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
@@ -51,12 +50,7 @@ def grid(
         lstm_preset: path of a pretrained LSTM, or None.
         paper: dict from a task's name to the paper's metrics, or None.
         table5: dict from a row to {task: the paper's share}, or None.
-
-    Returns:
-        path of `result.json`.
     """
-    if results.is_finished(workdir, config_sha256):
-        return results.path(workdir)
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)
     checks.check_names(tasks, dial="`tasks`", example=("cola", "rte"))
@@ -72,6 +66,7 @@ def grid(
                 data.read(task, split)
     for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
+        # A finished one only sees that its presets are there.
         finetune(
             workdir=directory,
             config_sha256=config_sha256,
@@ -81,14 +76,15 @@ def grid(
         )
         found = _finished(cells, config_sha256)
         if is_one_row:
-            name = "table.md"
-            table = paper_tables.benchmarks(
-                found, paper, is_sample=data.is_sample
+            name, table = (
+                "table.md",
+                paper_tables.benchmarks(found, paper, is_sample=data.is_sample),
             )
         else:
-            name = "table5.md"
-            table = paper_tables.ablation_table(
-                paper_tables.choose_ablations(found), table5
+            chosen = paper_tables.choose_ablations(found)
+            name, table = (
+                "table5.md",
+                paper_tables.ablation_table(chosen, table5),
             )
         text = tables.markdown(table)
         files.write_atomic(workdir / name, text)
@@ -172,7 +168,7 @@ def _check_preset(row, training, pretrained):
     """Refuse a row that cannot start, before other rows have trained."""
     directory = pretrained.directory
     pretrained.tokenizer()
-    training.max_sequence_length(pretrained.num_positions())
+    presets.check_length(training.sequence_length, pretrained.num_positions())
     config = presets.backbone_config(directory)
     if row == "lstm" and "num_units" not in config:
         raise errors.InputError(

@@ -64,7 +64,6 @@ def perplexity(
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all", and of prepared shards "train" or "held_out".
         scoring: `Scoring`.
-        config_sha256: str, goes into the result.
         workdir: pathlib.Path, or None to only log the figures.
 
     Returns:
@@ -77,7 +76,10 @@ def perplexity(
     directory = presets.find(preset)
     texts = _texts(corpus, presets.load_tokenizer(directory), split)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory)
-    window = _window(scoring.sequence_length, backbone, texts)
+    window = presets.check_length(
+        scoring.sequence_length, backbone.max_sequence_length
+    )
+    window = min(window, int(texts.lengths.max()))
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(backbone),
         scorer=_VocabularyLoss(
@@ -156,19 +158,6 @@ def _texts(corpus, tokenizer, split):
         f"{texts.lengths.sum():,}",
     )
     return texts
-
-
-def _window(sequence_length, backbone, texts):
-    """Return the tokens of a window, at most those of the longest file."""
-    positions = backbone.max_sequence_length
-    if sequence_length is None:
-        sequence_length = positions
-    if sequence_length > positions:
-        raise errors.InputError(
-            f"`sequence_length` {sequence_length} is more than the model's"
-            f" {positions} positions: lower it"
-        )
-    return min(sequence_length, int(texts.lengths.max()))
 
 
 def _unknown_share(texts):

@@ -17,10 +17,6 @@ def prepare(*, corpus, workdir, config_sha256):
     Args:
         corpus: `sources.Corpus` of `.txt` books.
         workdir: path of the folder to fill.
-        config_sha256: str, goes into the result.
-
-    Returns:
-        path of `result.json`.
 
     Raises:
         InputError: a file is missing or none is a book, or the folder holds

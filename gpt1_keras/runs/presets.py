@@ -1,4 +1,10 @@
-"""Presets: finding, loading and saving them, and the models inside."""
+"""Presets: finding, checking, loading and saving them.
+
+A preset is a folder that KerasHub's `from_preset` reads. Those that this
+program writes also hold `checksums.json`: the SHA-256 of every file, and the
+step and the score of the weights. It is written last and checked whenever a
+run loads the preset.
+"""
 
 import dataclasses
 import errno
@@ -8,9 +14,11 @@ import os
 import pathlib
 import shutil
 
+import h5py
 import keras
 import numpy as np
 from absl import logging
+from keras import ops
 
 from gpt1_keras import checks
 from gpt1_keras import errors
@@ -19,15 +27,22 @@ from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.evaluation import scoring as scoring_lib
 from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.models import transfer
+from gpt1_keras.tasks import task as task_lib
+from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 
 _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
+_REMEDY = "give the workdir of a finished run, or run it again"
+# Share of the pieces that no merge makes, above which merges are missing.
+_FEW_PIECES = 0.01
 
 
 def find(preset):
@@ -55,15 +70,13 @@ def find(preset):
     directory = pathlib.Path(preset)
     if (directory / "preset" / "config.json").exists():
         directory = directory / "preset"
-    if not directory.exists():
-        raise errors.InputError(
-            f"`preset`: {directory} does not exist; give the workdir of a"
-            " finished run"
-        )
     if not (directory / "config.json").exists():
+        problem = "has no preset/ folder and no config.json"
+        if not directory.exists():
+            problem = "does not exist"
         raise errors.InputError(
-            f"`preset`: {directory} has no preset/ folder and no config.json;"
-            " give the workdir of a finished run or its preset/ folder"
+            f"`preset`: {directory} {problem}; give the workdir of a finished"
+            " run or its preset/ folder"
         )
     return directory
 
@@ -95,72 +108,205 @@ def load(cls, directory, *, dtype="float32"):
     Raises:
         InputError: it is not a preset of that class, or damaged.
     """
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(dtype)
     try:
-        policy = keras.config.dtype_policy()
-        keras.config.set_dtype_policy(dtype)
-        try:
-            return cls.from_preset(str(directory))
-        finally:
-            keras.config.set_dtype_policy(policy)
-    except (ValueError, TypeError, KeyError, OSError) as error:
-        reason = str(error).strip().split("\n")[0]
+        check(directory)
+        found = cls.from_preset(str(directory))
+        _check_model(found)
+        return found
+    # What libraries raise for damaged files is not documented.
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise errors.InputError(
-            f"`preset`: {directory} cannot be read ({reason}); give the"
-            " workdir of a finished run, or run it again"
+            f"`preset`: {directory} cannot be read ({reason}); {_REMEDY}"
         ) from None
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+def check(directory):
+    """Refuse a preset whose files are damaged or do not fit each other.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    directory = pathlib.Path(directory)
+    if files.check_seal(directory) is None:
+        _say_unsealed(str(directory))
+    config = _read_json(directory / "config.json")["config"]
+    size = config.get("vocabulary_size")
+    positions = config.get("max_sequence_length")
+    tokens = check_tokenizer(
+        text_tokenizer.Tokenizer.from_directory(
+            directory / "assets" / "tokenizer"
+        )
+    )
+    if tokens != size:
+        raise ValueError(
+            f"a tokenizer of {tokens} tokens and a network of {size}"
+        )
+    with h5py.File(directory / "model.weights.h5") as weights:
+        shapes = set()
+        weights.visititems(lambda _, x: shapes.add(getattr(x, "shape", None)))
+    for rows in (size, positions):
+        if (rows, config.get("hidden_dim")) not in shapes:
+            raise ValueError("weights of other sizes than the network")
+    for name in ("task.json", "preprocessor.json"):
+        if not (directory / name).exists():
+            continue
+        found = _read_json(directory / name)["config"]
+        if _sizes(found.get("backbone", {}).get("config", config)) != _sizes(
+            config
+        ):
+            raise ValueError(f"{name} and config.json are of other networks")
+        found = found.get("preprocessor", {}).get("config", found)
+        length = found.get("sequence_length", 2)
+        if type(length) is not int or not 2 <= length <= positions:
+            raise ValueError(
+                f"sequence_length {length!r} in {name}, which must be from 2"
+                f" to {positions}"
+            )
+
+
+@functools.cache
+def _say_unsealed(directory):
+    logging.warning(
+        "%s has no checksums: damage to its files may not be noticed", directory
+    )
+
+
+def check_tokenizer(tokenizer):
+    """Return the vocabulary size; refuse pieces without their merges."""
+    if tokenizer.merges is not None:
+        made = {left + right for left, right in tokenizer.merges}
+        lost = [
+            piece
+            for piece in tokenizer.vocabulary
+            if len(piece.removesuffix("</w>")) > 1
+            and piece not in made
+            and not piece.startswith("<")
+        ]
+        if len(lost) > _FEW_PIECES * tokenizer.vocabulary_size:
+            raise errors.InputError(
+                f"the merges of {len(lost)} tokens are missing, such as that of"
+                f" {lost[0]!r}"
+            )
+    return tokenizer.vocabulary_size
+
+
+def _sizes(config):
+    """Return the arguments of a backbone that must be equal everywhere."""
+    return {
+        name: value
+        for name, value in config.items()
+        if name not in ("name", "dtype", "trainable")
+    }
+
+
+def _check_model(model):
+    """Refuse weights that are not finite and a head of another task."""
+    for weight in model.weights:
+        if keras.backend.is_float_dtype(weight.dtype):
+            if not np.isfinite(ops.convert_to_numpy(weight)).all():
+                raise ValueError(f"{weight.path} is not finite")
+    ours = getattr(model, "preprocessor", None)
+    if not isinstance(ours, preprocessors.GPT1TaskPreprocessor):
+        return
+    if model.head is not None:
+        num_outputs = task_lib.label_space_of(ours).num_outputs
+        if model.head.num_outputs != num_outputs:
+            raise ValueError(
+                f"a head of {model.head.num_outputs} outputs and a task of"
+                f" {num_outputs}"
+            )
+
+
+def _read_json(path):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
+        raise ValueError(f"{path.name} does not describe a preset")
+    return found
 
 
 def backbone_config(directory):
     """Return the arguments of a preset's backbone, a dict."""
-    path = directory / "config.json"
+    path = pathlib.Path(directory) / "config.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))["config"]
-    except (ValueError, KeyError, TypeError):
+        return _read_json(path)["config"]
+    except (OSError, ValueError, RecursionError):
         raise errors.InputError(
-            f"`preset`: {path} does not describe a backbone; give the preset/"
-            " folder of a finished run"
+            f"`preset`: {path} does not describe a backbone; {_REMEDY}"
         ) from None
 
 
 def has_head(directory):
-    """Return whether a preset is of a fine-tuned model."""
+    """Return whether a preset is of a fine-tuned model.
+
+    Raises:
+        InputError: its `task.json` is damaged.
+    """
     path = pathlib.Path(directory) / "task.json"
-    if not path.exists():
-        return False
-    config = json.loads(path.read_text(encoding="utf-8"))
-    return config["config"].get("head") is not None
+    try:
+        return (
+            path.exists() and _read_json(path)["config"].get("head") is not None
+        )
+    except (OSError, ValueError, RecursionError):
+        raise errors.InputError(
+            f"`preset`: {path} does not describe a task; {_REMEDY}"
+        ) from None
 
 
 def load_tokenizer(directory):
-    """Return the `text.tokenizer.Tokenizer` of a preset.
+    """Return the `text.tokenizer.Tokenizer` of a preset."""
+    return load(tokenizer_lib.GPT1Tokenizer, directory).pipeline
 
-    Raises:
-        InputError: there is none, or it does not match the network.
+
+def is_measured(
+    workdir, config_sha256, directories, advice="to run it again,", **facts
+):
+    """Return whether a result is finished and its presets are unchanged.
+
+    Args:
+        workdir, config_sha256, advice: as `results.is_finished` takes them.
+        directories: paths of the presets.
+        **facts: entries that the result must have.
     """
-    tokenizer = load(tokenizer_lib.GPT1Tokenizer, directory).pipeline
-    expected = backbone_config(directory).get("vocabulary_size")
-    if tokenizer.vocabulary_size != expected:
-        raise errors.InputError(
-            f"`preset`: {directory} has a tokenizer of"
-            f" {tokenizer.vocabulary_size} tokens and a network of {expected};"
-            " give a preset whose files belong together"
-        )
-    return tokenizer
-
-
-def is_newer(directory, path):
-    """Return whether a preset has changed since `path` was written."""
-    return path.exists() and any(
+    path = results.path(workdir)
+    if not path.exists() or any(
         file.stat().st_mtime > path.stat().st_mtime
+        for directory in directories
         for file in pathlib.Path(directory).iterdir()
+    ):
+        return False
+    found = results.read(workdir)
+    return all(found.get(name) == facts[name] for name in facts) and (
+        results.is_finished(workdir, config_sha256, advice)
     )
 
 
-def save(model, directory):
+def check_length(sequence_length, num_positions):
+    """Return the length of sequences, None being all positions."""
+    if sequence_length is None:
+        return num_positions
+    if sequence_length > num_positions:
+        raise errors.InputError(
+            f"`sequence_length` {sequence_length} is more than the model's"
+            f" {num_positions} positions: lower it"
+        )
+    return sequence_length
+
+
+def save(model, directory, **facts):
     """Replace the preset in `directory` by that of `model`, as a whole.
 
     Weights are float32, and so are the dtype policies in the files, whatever
     dtype the model computed in.
+
+    Args:
+        model: KerasHub model.
+        directory: path.
+        **facts: of the weights, for `checksums.json`: `step` and `metrics`.
 
     Raises:
         OSError: it cannot be written, as on a full disk; `directory` is
@@ -168,7 +314,6 @@ def save(model, directory):
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
-    old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(temporary, ignore_errors=True)
     directory.parent.mkdir(parents=True, exist_ok=True)
     # On a full disk h5py may crash.
@@ -183,14 +328,14 @@ def save(model, directory):
             config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
             path.write_text(json.dumps(config, indent=4), encoding="utf-8")
         files.make_readable(temporary)
-    except BaseException:
+        files.seal(temporary, **facts)
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, RuntimeError):  # of h5py, where it cannot write
+            reason = str(error).split("\n")[0]
+            raise OSError(errno.EIO, reason, str(temporary)) from None
         raise
-    shutil.rmtree(old, ignore_errors=True)
-    if directory.exists():
-        directory.rename(old)
-    temporary.rename(directory)
-    shutil.rmtree(old, ignore_errors=True)
+    files.replace_folder(temporary, directory)
 
 
 def _as_float32(config):
@@ -202,6 +347,60 @@ def _as_float32(config):
     if config.get("class_name") == "DTypePolicy":
         return config | {"config": {"name": "float32"}}
     return {name: _as_float32(each) for name, each in config.items()}
+
+
+def is_finished(workdir, config_sha256, advice="to run it again,"):
+    """Return whether a training is finished and its presets are intact.
+
+    Where the preset of a finished training is lost, its last checkpoint
+    still has the weights: the run resumes from there and saves it again.
+
+    Args: as `results.is_finished`.
+
+    Raises:
+        InputError: a preset is lost, and there is no checkpoint either.
+    """
+    found = results.read(workdir)
+    if not found or found.get("config_sha256") != config_sha256:
+        return False
+    for seed in found.get("seeds") or [None]:
+        directory = workdir if seed is None else workdir / f"seed_{seed}"
+        result = results.read(directory) or {}
+        step = result.get("best_step", result.get("num_steps"))
+        try:
+            read_back(None, directory / "preset", step=step)
+        except errors.InputError as error:
+            if not checkpoints_lib.Checkpoints(directory).steps():
+                raise errors.InputError(
+                    f"{error}; {directory} has no checkpoint to restore it"
+                    f" from: remove {results.path(directory)} to train again"
+                ) from None
+            logging.warning("%s: restoring it from the last checkpoint", error)
+            return False
+    return results.is_finished(workdir, config_sha256, advice)
+
+
+def read_back(cls, directory, *, step):
+    """Refuse the preset of a training that is damaged or of another step.
+
+    Args:
+        cls: class of the model to load, None to look at the files only.
+        directory: path of the preset.
+        step: int. The step that the result speaks of.
+
+    Raises:
+        InputError: says what is wrong.
+    """
+    try:
+        if cls is None:
+            check(directory)
+        else:
+            load(cls, directory)
+        found = (files.check_seal(directory) or {}).get("step", step)
+        if found != step:
+            raise ValueError(f"it is of step {found}, not of step {step}")
+    except Exception as error:  # as in `load`
+        raise errors.InputError(f"{directory} is lost ({error})") from None
 
 
 @checks.value_object

@@ -6,7 +6,6 @@ import keras
 from absl import logging
 
 from gpt1_keras import checks
-from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import curves
 from gpt1_keras.evaluation import held_out as held_out_lib
@@ -53,24 +52,11 @@ class Training:
     seed: checks.Seed
     dtype: checks.Dtype
 
-    @property
-    def tokens_per_step(self):
-        """Number of tokens that one step reads."""
-        return self.batch_size * self.sequence_length
-
     def begin(self, strategy):
         """Check the batch sizes; set dtype policy and random seed."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         fit.set_dtype(self.dtype)
         keras.utils.set_random_seed(self.seed)
-
-    def batches(self, shards):
-        """Return the training batches of an open corpus."""
-        return shards.training_batches(
-            batch_size=self.batch_size,
-            sequence_length=self.sequence_length,
-            seed=self.seed,
-        )
 
     def count_steps(self, num_windows):
         """Return the number of steps, given the windows of an epoch."""
@@ -80,11 +66,7 @@ class Training:
 
     def build_learner(self, network, build_optimizer, num_steps, jit_compile):
         """Return a compiled `Learner` of a backbone."""
-        if self.sequence_length > network.max_sequence_length:
-            raise errors.InputError(
-                f"`sequence_length` {self.sequence_length} is more than the"
-                f" model's {network.max_sequence_length} positions: lower it"
-            )
+        presets.check_length(self.sequence_length, network.max_sequence_length)
         loss = losses.LanguageModelLoss(chunk_size=self.softmax_chunk)
         learner = learner_lib.Learner(
             task_model.GPT1TaskModel(network),
@@ -150,8 +132,6 @@ def pretrain(
     """Train a language model and return the path of its `result.json`.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
         build_backbone: function of `vocabulary_size`.
         build_optimizer: function of `num_steps`.
@@ -163,7 +143,7 @@ def pretrain(
         zero_shot: `zero_shot.ZeroShotTasks` measured on the way, or None.
         devices: `strategy.Devices`.
     """
-    if results.is_finished(workdir, config_sha256, _EXTEND):
+    if presets.is_finished(workdir, config_sha256, _EXTEND):
         return results.path(workdir)
     strategy = devices.open()
     training.begin(strategy)
@@ -172,7 +152,13 @@ def pretrain(
     if zero_shot is not None:
         zero_shot.read()
     shards, tokenizer = corpus.open()
-    batches = training.batches(shards)
+    presets.check_tokenizer(tokenizer)
+    batches = shards.training_batches(
+        batch_size=training.batch_size,
+        sequence_length=training.sequence_length,
+        seed=training.seed,
+    )
+    tokens_per_step = training.batch_size * training.sequence_length
     num_steps = training.count_steps(batches.num_windows)
     with strategy.scope():
         network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
@@ -208,14 +194,16 @@ def pretrain(
         batches,
         workdir=workdir,
         num_steps=num_steps,
-        tokens_per_step=training.tokens_per_step,
+        tokens_per_step=tokens_per_step,
         intervals=intervals,
         periodic=periodic,
         strategy=strategy,
         advice=_ADVICE,
     )
     metrics = held_out.final(history, num_steps)
-    presets.save(causal_lm, workdir / "preset")
+    preset = workdir / "preset"
+    presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
+    presets.read_back(type(causal_lm), preset, step=num_steps)
     curves.plot_perplexities(
         [(str(workdir), "-", results.read_metrics(history.path))],
         workdir / "plots" / "learning_curve.png",
@@ -232,6 +220,6 @@ def pretrain(
         config_sha256=config_sha256,
         seconds=history.seconds,
         num_steps=num_steps,
-        tokens_seen=num_steps * training.tokens_per_step,
+        tokens_seen=num_steps * tokens_per_step,
         parameters=network.count_params(),
     )

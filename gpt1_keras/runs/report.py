@@ -23,7 +23,6 @@ def report(
     Run again, it writes everything anew.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
         results: path of a folder with workdirs in or below it, or several.
         constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.

@@ -130,17 +130,8 @@ class RawText:
     pool_books: checks.Count
 
     def open(self):
-        """Return (`RawCorpus`, `Tokenizer`).
-
-        Raises:
-            InputError: the backend is not TensorFlow.
-        """
-        backend = keras.config.backend()
-        if backend != "tensorflow":
-            raise errors.InputError(
-                "gin/data/raw_text.gin needs KERAS_BACKEND=tensorflow, not"
-                f" {backend}; without this file, prepared shards are read"
-            )
+        """Return (`RawCorpus`, `Tokenizer`)."""
+        check_tensorflow("raw_text.gin", "prepared shards are read")
         return self.corpus.open_raw(self.pool_books)
 
 
@@ -209,6 +200,16 @@ class BenchmarkFiles:
             seed=self.sample_seed,
         )
         return folder
+
+
+def check_tensorflow(overlay, otherwise):
+    """Refuse an overlay of gin/data/ on another backend than TensorFlow."""
+    backend = keras.config.backend()
+    if backend != "tensorflow":
+        raise errors.InputError(
+            f"gin/data/{overlay} needs KERAS_BACKEND=tensorflow, not {backend};"
+            f" without this file, {otherwise}"
+        )
 
 
 def _sample_folder(name, size, seed, generator):

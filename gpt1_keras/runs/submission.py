@@ -27,15 +27,10 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     A task without a model gets a constant prediction, with a warning.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         runs: path of a folder with a fine-tuning workdir for each task, such
             as a suite's: `cola/`, `mnli/` ...
         data: `sources.BenchmarkFiles`.
         scoring: `presets.Scoring`.
-
-    Returns:
-        path of `result.json`.
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)
@@ -49,10 +44,8 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
             f"`runs`: {runs} has no finished GLUE run, such as"
             f" {runs / 'cola'}: give the workdir of gin/suite.gin"
         )
-    found = results.path(workdir)
-    if not any(presets.is_newer(p, found) for p in there.values()):
-        if results.is_finished(workdir, config_sha256):
-            return found
+    if presets.is_measured(workdir, config_sha256, there.values()):
+        return results.path(workdir)
     predictions = {}
     for name, preset in there.items():
         predictions |= _predict(name, preset, data, scoring)

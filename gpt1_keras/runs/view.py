@@ -1,6 +1,5 @@
 """Per-token log-probabilities and attention of one text."""
 
-import pathlib
 import time
 
 import numpy as np
@@ -8,6 +7,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import backbone as backbone_lib
@@ -29,17 +29,12 @@ def view(
     """Write `tokens.html`, a picture of the attention and `result.json`.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         preset: path of a preset, or None for the one shipped. A fine-tuned
             one is read as a language model.
         text: str, truncated to the positions of the model.
         text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.
         head: int from 0; None draws all heads of the layer.
-
-    Returns:
-        path of `result.json`.
 
     Raises:
         InputError: there is no such preset, file, layer or head, or no text.
@@ -94,13 +89,7 @@ def view(
 
 def _ids(text, text_file, tokenizer, positions):
     if text_file is not None:
-        try:
-            text = pathlib.Path(text_file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise errors.InputError(
-                f"`text_file`: {text_file} cannot be read ({error}): give a"
-                " file of UTF-8 text"
-            ) from None
+        text = files.read_text("`text_file`", text_file)
     checks.check("text", text, str)
     ids = tokenizer.encode(text)
     if not ids:
@@ -119,23 +108,17 @@ def _ids(text, text_file, tokenizer, positions):
 def _draw(backbone, ids, pieces, layer, head, workdir):
     """Draw a layer or one of its heads; return the path in the workdir."""
     layer = _index("layer", layer, backbone.num_layers)
+    name, draw = f"layer {layer}", text_view.all_heads
+    if head is not None:
+        head = _index("head", head, backbone.num_heads)
+        name, draw = f"{name} head {head}", text_view.one_head
+    picture = f"plots/attention_{name.replace(' ', '_')}.png"
     shares = inspection.attention(backbone, ids)[layer]
-    if head is None:
-        picture = f"plots/attention_layer_{layer}.png"
-        text_view.all_heads(
-            shares,
-            pieces,
-            workdir / picture,
-            title=f"attention of layer {layer}",
-        )
-        return picture
-    head = _index("head", head, backbone.num_heads)
-    picture = f"plots/attention_layer_{layer}_head_{head}.png"
-    text_view.one_head(
-        shares[head],
+    draw(
+        shares if head is None else shares[head],
         pieces,
         workdir / picture,
-        title=f"attention of layer {layer}, head {head}",
+        title=f"attention of {name}",
     )
     return picture
 

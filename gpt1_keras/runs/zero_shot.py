@@ -2,6 +2,7 @@
 
 import collections.abc
 import dataclasses
+import functools
 import time
 
 from absl import logging
@@ -144,16 +145,15 @@ class ZeroShotTasks:
 
     def recorder(self, backbone, tokenizer):
         """Return `function(step, history)` that measures and records all."""
-        measurers = {}
+
+        @functools.cache
+        def measurer(index):
+            return self.measurer(self.tasks[index], backbone, tokenizer)
 
         def record(step, history):
             values = {}
-            for task in self.tasks:
-                if task.name not in measurers:
-                    measurers[task.name] = self.measurer(
-                        task, backbone, tokenizer
-                    )
-                metrics = measurers[task.name]()
+            for index, task in enumerate(self.tasks):
+                metrics = measurer(index)()
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
                 main, value = next(iter(metrics.items()))
                 logging.info(
@@ -209,20 +209,13 @@ def zero_shot(
     """Measure a zero-shot task on a pretrained model; write `result.json`.
 
     Args:
-        workdir: pathlib.Path of everything the run writes.
-        config_sha256: str, goes into the result.
         preset: see `presets.find`.
         tasks: `ZeroShotTasks` with one task.
         dtype: str, Keras dtype policy.
-
-    Returns:
-        path of `result.json`.
     """
     directory = presets.find(preset)
-    found = results.path(workdir)
-    if not presets.is_newer(directory, found):
-        if results.is_finished(workdir, config_sha256):
-            return found
+    if presets.is_measured(workdir, config_sha256, [directory]):
+        return results.path(workdir)
     started = time.monotonic()
     fit.set_dtype(dtype)
     (task,) = tasks.tasks
@@ -232,17 +225,8 @@ def zero_shot(
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     with fit.catch_signals() as stop:
         metrics = tasks.measurer(task, backbone, tokenizer)(stop)
-    logging.info(
-        "%s %s, zero-shot: %s",
-        task.name,
-        split,
-        ", ".join(
-            f"{name} {value:,}"
-            if isinstance(value, int)
-            else f"{name} {value:.4f}"
-            for name, value in metrics.items()
-        ),
-    )
+    shown = results.shown(metrics)
+    logging.info("%s %s, zero-shot: %s", task.name, split, shown)
     return results.write(
         workdir,
         run="zero_shot",

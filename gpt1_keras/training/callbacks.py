@@ -32,7 +32,7 @@ class NonFiniteLoss(errors.RunError):
 
 
 class _PerStep(keras.callbacks.Callback):
-    """Counts steps from the one at which the run starts."""
+    """Counts steps, `first_step` having been made before."""
 
     def __init__(self, first_step):
         super().__init__()
@@ -63,12 +63,8 @@ class LogMetrics(_PerStep):
     task's loss, else `loss`.
 
     Args:
-        first_step: int. Steps made before.
-        history: `results.History`.
-        every: int. Steps between two lines.
-        tokens_per_step: int.
-        advance: function `(amount, note)` of `console.bar`, called after
-            every step.
+        history: `results.History`, which gets a line `every` so many steps.
+        advance: function `(amount, note)` of `console.bar`.
     """
 
     def __init__(self, first_step, *, history, every, tokens_per_step, advance):
@@ -115,7 +111,6 @@ class EstimateDuration(_PerStep):
     """Logs after the first step how long the others will take.
 
     Args:
-        first_step: int. Steps made before.
         num_steps: int. Steps in all.
         advice: str, how to make a long run shorter; None logs nothing.
     """
@@ -145,9 +140,7 @@ class Periodically(_PerStep):
     """Calls `function(step)` at intervals or after certain steps.
 
     Args:
-        first_step: int. Steps made before.
         every: int, the interval in steps, 0 for never; or a set of steps.
-        function: `function(step)`.
     """
 
     def __init__(self, first_step, *, every, function):
@@ -170,10 +163,7 @@ class SaveCheckpoints(_PerStep):
     """Saves at intervals, after the last step and when asked to stop.
 
     Args:
-        first_step: int. Steps made before.
-        checkpoints: `checkpoints.Checkpoints`.
         every: int. Steps between two checkpoints, 0 for the last one only.
-        last_step: int. Last step of the run.
         stop: `fit.StopRequest`.
     """
 

@@ -2,11 +2,15 @@
 
 A checkpoint is a folder such as `checkpoints/00000100` with every variable in
 `state.safetensors` and with `checkpoint.json`: the step, the order of the
-variables and the hash of the state. The folder appears by one rename, so one
-without a leading dot is complete. Random states (the counters of all
-SeedGenerators) are among the variables; Keras's own formats drop them.
+variables and the hash of the state. Beside them, `preset/` is a copy of the
+preset that the run had saved by then, so that preset and metrics agree when
+the run resumes there. The folder appears by one rename, so one without a
+leading dot is complete. Random states (the counters of all SeedGenerators) are
+among the variables; Keras's own formats drop them.
 """
 
+import contextlib
+import errno
 import json
 import os
 import pathlib
@@ -14,6 +18,7 @@ import re
 import shutil
 
 import numpy as np
+import safetensors
 import safetensors.numpy
 from absl import logging
 from keras import ops
@@ -23,6 +28,7 @@ from gpt1_keras import files
 
 _STATE = "state.safetensors"
 _INDEX = "checkpoint.json"
+_PRESET = "preset"
 # Keras numbers equal names in the order of their creation in the process.
 _COUNTER = re.compile(r"_\d+(?=/|$)")
 
@@ -31,13 +37,15 @@ class Checkpoints:
     """The checkpoints of one workdir.
 
     Args:
-        directory: path of the folder, created by the first save.
+        workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
+            the first save creates.
         keep: int. How many of the newest to keep.
         is_written: bool. False where another process writes them.
     """
 
-    def __init__(self, directory, *, keep, is_written=True):
-        self.directory = pathlib.Path(directory)
+    def __init__(self, workdir, *, keep=1, is_written=True):
+        self.directory = pathlib.Path(workdir) / "checkpoints"
+        self.preset = pathlib.Path(workdir) / _PRESET
         self.keep = keep
         self.is_written = is_written
 
@@ -67,7 +75,10 @@ class Checkpoints:
             for key, variable in _variables(model).items()
         }
         state = temporary / _STATE
-        safetensors.numpy.save_file(arrays, state)
+        try:
+            safetensors.numpy.save_file(arrays, state)
+        except safetensors.SafetensorError as error:  # As on a full disk.
+            raise OSError(errno.EIO, str(error), str(state)) from None
         files.sync(state)
         index = {
             "step": step,
@@ -75,6 +86,7 @@ class Checkpoints:
             "variables": list(arrays),
         }
         files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
+        self._copy_preset(temporary / _PRESET)
         os.replace(temporary, target)
         files.sync(self.directory)
         self._remove_old()
@@ -96,6 +108,7 @@ class Checkpoints:
         for step in reversed(steps):
             try:
                 arrays = self._read(step)
+                self._restore_preset(step)
             except (OSError, ValueError, KeyError) as error:
                 logging.warning(
                     "checkpoint %s cannot be read (%s): using the previous one",
@@ -112,6 +125,7 @@ class Checkpoints:
                 f"{self.directory}: no checkpoint can be read; remove the "
                 "folder to start from step 0"
             )
+        self._restore_preset(0)
         return 0
 
     def discard(self, step):
@@ -130,11 +144,64 @@ class Checkpoints:
         arrays = safetensors.numpy.load_file(path / _STATE)
         return {key: arrays[key] for key in index["variables"]}
 
+    def _copy_preset(self, target):
+        """Copy the preset, or link the previous copy of the same one."""
+        seal = _seal(self.preset)
+        if seal is None:
+            return
+        before = [self._path(step) / _PRESET for step in self.steps()[-1:]]
+        if before and _seal(before[0]) == seal:
+            shutil.copytree(before[0], target, copy_function=_link)
+        else:
+            shutil.copytree(self.preset, target)
+            for path in target.rglob("*"):
+                files.sync(path)
+
+    def _restore_preset(self, step):
+        """Make `preset/` what it was when the checkpoint of `step` was saved.
+
+        Raises:
+            ValueError: preset and copy are damaged.
+        """
+        copy = self._path(step) / _PRESET
+        if not self.is_written:
+            return
+        if not copy.exists():
+            # Without a copy, it is of a later step, or older than checksums.
+            with contextlib.suppress(ValueError):  # damaged
+                if (files.check_seal(self.preset) or {}).get("step", 0) > step:
+                    shutil.rmtree(self.preset)
+            return
+        try:
+            files.check_seal(self.preset)
+            is_same = _seal(self.preset) == _seal(copy)
+        except ValueError:
+            is_same = False
+        if not is_same:
+            files.check_seal(copy)
+            temporary = self.preset.with_name(f".{_PRESET}.tmp")
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.copytree(copy, temporary)
+            files.replace_folder(temporary, self.preset)
+
     def _remove_old(self):
         for step in self.steps()[: -self.keep]:
             shutil.rmtree(self._path(step))
         for path in self.directory.glob(".*.tmp"):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _seal(preset):
+    """Return the text of a preset's checksums, None where it has none."""
+    path = preset / files.CHECKSUMS
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _link(source, target):
+    try:
+        os.link(source, target)
+    except OSError:  # Not every file system has links.
+        shutil.copy(source, target)
 
 
 def _variables(model):

@@ -102,12 +102,8 @@ def catch_signals():
 
 def set_dtype(dtype):
     """Make `dtype` the policy of all layers built from now on."""
-    try:
-        keras.config.set_dtype_policy(dtype)
-    except (ValueError, TypeError):
-        raise errors.InputError(
-            f"`dtype` is {dtype!r}: give 'float32' or 'mixed_bfloat16'"
-        ) from None
+    checks.check("dtype", dtype, checks.Dtype)
+    keras.config.set_dtype_policy(dtype)
 
 
 def fit(
@@ -147,7 +143,7 @@ def fit(
     workdir = pathlib.Path(workdir)
     workdir.mkdir(parents=True, exist_ok=True)
     checkpoints = checkpoints_lib.Checkpoints(
-        workdir / "checkpoints",
+        workdir,
         keep=intervals.num_checkpoints,
         is_written=strategy.is_chief,
     )

@@ -55,30 +55,15 @@ class Strategy:
         return workdir
 
     def stop_request(self, own, learner):
-        """Return the stop request that the callbacks of `fit` obey.
-
-        Args:
-            own: `fit.StopRequest` of this process.
-            learner: `Learner`, whose steps tell the workers of each other's.
-        """
+        """Return the `fit.StopRequest` that callbacks obey, not only `own`."""
         return own
 
     def share_state(self, step, learner):
-        """Give every worker the chief's step and variables; return the step.
-
-        Args:
-            step: int. Step that this process has restored.
-            learner: compiled `Learner`.
-        """
+        """Give every worker the chief's step and variables; return the step."""
         return step
 
     def check_batch(self, batch_size, microbatch_size):
-        """Raise InputError if the sizes do not divide evenly.
-
-        Args:
-            batch_size: int. Examples per step on all replicas.
-            microbatch_size: int or None. Examples per forward pass on each.
-        """
+        """Refuse a batch that replicas or micro-batches cannot share."""
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
@@ -91,12 +76,7 @@ class Strategy:
             )
 
     def check_share(self, name, size):
-        """Raise InputError if the replicas cannot share `size` evenly.
-
-        Args:
-            name: str. Its parameter.
-            size: int.
-        """
+        """Refuse a size (of parameter `name`) that replicas cannot share."""
         if size % self.num_replicas:
             raise errors.InputError(
                 f"`{name}` {size} is not a multiple of the "
@@ -132,10 +112,6 @@ class Devices:
 
         Call it before anything is computed: some devices can only be
         configured then.
-
-        Raises:
-            InputError: the backend has no such strategy, or the machine lacks
-                the devices.
         """
         backend = keras.config.backend()
         others = STRATEGIES[backend]
@@ -164,12 +140,9 @@ class Devices:
 
 
 def seed_offset(replica):
-    """Return what a replica adds to the seed of every random state.
+    """Return what a replica (int or tensor) adds to every random seed.
 
     Replica 0 adds nothing: it draws what a single device draws.
-
-    Args:
-        replica: int or integer tensor.
     """
     # Odd, and far from any small difference between two seeds.
     return replica * 0x1E3779B1

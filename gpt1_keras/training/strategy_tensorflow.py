@@ -5,6 +5,7 @@ replicas, in place of Keras's own, which fail with several workers.
 """
 
 import atexit
+import contextlib
 import os
 import pathlib
 import shutil
@@ -125,29 +126,21 @@ def mirrored(devices):
             f"`num_replicas` is {count}, but this machine has {len(gpus)} "
             "GPUs: lower it"
         )
-    if not gpus:
-        _split_cpu(count)
-    kind = "GPU" if gpus else "CPU"
-    return TensorFlowStrategy(
-        tf.distribute.MirroredStrategy([f"{kind}:{i}" for i in range(count)])
-    )
-
-
-def _split_cpu(count):
-    """Split the CPU into `count` logical devices."""
-    (cpu, *_) = tf.config.list_physical_devices("CPU")
-    try:
-        if count > 1:
-            tf.config.set_logical_device_configuration(
-                cpu, [tf.config.LogicalDeviceConfiguration()] * count
-            )
-    except RuntimeError:
+    if not gpus and count > 1:
+        (cpu, *_) = tf.config.list_physical_devices("CPU")
+        parts = [tf.config.LogicalDeviceConfiguration()] * count
+        with contextlib.suppress(RuntimeError):  # already initialised
+            tf.config.set_logical_device_configuration(cpu, parts)
         if len(tf.config.list_logical_devices("CPU")) < count:
             raise errors.InputError(
                 f"`num_replicas` is {count}, but TensorFlow is already "
                 "initialised and cannot split the CPU: set it before the "
                 "first run of this process"
-            ) from None
+            )
+    kind = "GPU" if gpus else "CPU"
+    return TensorFlowStrategy(
+        tf.distribute.MirroredStrategy([f"{kind}:{i}" for i in range(count)])
+    )
 
 
 def tpu(devices):
@@ -207,9 +200,6 @@ def fit(learner, dataset, callbacks=()):
         learner: compiled `Learner`, built in the strategy's scope.
         dataset: tf.data.Dataset of batches `[B, ...]`, of known length.
         callbacks: list of Keras callbacks.
-
-    Raises:
-        Stopped: another worker has ended.
     """
     called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     stop = learner.stop_request
@@ -230,13 +220,7 @@ def fit(learner, dataset, callbacks=()):
 
 
 def predict(learner, dataset, callbacks=()):
-    """Return the scores of all batches, like `keras.Model.predict`.
-
-    Args: as in `fit`.
-
-    Returns:
-        dict of arrays, the examples of all batches in order.
-    """
+    """Return the scores of all batches, like `keras.Model.predict`."""
     called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     called.on_predict_begin()
     found = []
@@ -296,14 +280,12 @@ def _step(learner, batch, stop_request):
             ),
             autograph=False,
         )
-    try:
+    with _all_workers(learner):
         logs = learner.distributed_step(batch, stop_request)
         return {
             name: float(strategy.experimental_local_results(value)[0])
             for name, value in logs.items()
         }
-    except _LOST_WORKER as error:
-        raise _lost(learner, error) from None
 
 
 def replica_step(learner, batch, stop_request):
@@ -346,17 +328,20 @@ def _scores(learner, batch):
             }
 
         learner.distributed_scores = tf.function(score, autograph=False)
-    try:
+    with _all_workers(learner):
         return learner.distributed_scores(batch)
+
+
+@contextlib.contextmanager
+def _all_workers(learner):
+    """Stop the run where a collective fails because a worker has ended."""
+    try:
+        yield
     except _LOST_WORKER as error:
-        raise _lost(learner, error) from None
-
-
-def _lost(learner, error):
-    """Return what to raise when a collective fails."""
-    if learner.stop_request is None:
-        return error
-    return errors.Stopped(
-        f"another worker has ended ({type(error).__name__}): start all workers "
-        "with the same command, and they continue from the last checkpoint"
-    )
+        if learner.stop_request is None:
+            raise
+        raise errors.Stopped(
+            f"another worker has ended ({type(error).__name__}): start all"
+            " workers with the same command, and they continue from the last"
+            " checkpoint"
+        ) from None

@@ -37,7 +37,9 @@ def count(found):
     return sum(int(np.prod(shape)) for shape in found)
 
 
-def test_parameters_of_the_paper():
+def test_parameters_of_the_paper_and_of_small_networks():
+    assert count(shapes("mini")) == 5_338_112
+    assert count(shapes("tiny")) == 236_160
     found = shapes("gpt1")
     assert count(found) == 116_534_784
     # Positions, words, twelve blocks; matrices alone take weight decay.
@@ -47,13 +49,6 @@ def test_parameters_of_the_paper():
     assert count(s for s in found if len(s) == 1) == 119_808
 
 
-@pytest.mark.parametrize(
-    "network, parameters", [("mini", 5_338_112), ("tiny", 236_160)]
-)
-def test_parameters_of_small_networks(network, parameters):
-    assert count(shapes(network)) == parameters
-
-
 def test_heads_must_divide_the_width():
     with pytest.raises(
         errors.InputError, match="`num_heads` 3 does not divide"
@@ -61,16 +56,16 @@ def test_heads_must_divide_the_width():
         builders.gpt1_backbone(**small_models.SIZES | {"num_heads": 3})
 
 
-def test_backbone_takes_the_global_dtype_policy():
+def test_backbone_takes_sizes_and_the_global_dtype_policy():
     keras.config.set_dtype_policy("mixed_bfloat16")
-    model = builders.gpt1_backbone(**small_models.SIZES)
-    assert model.dtype_policy.name == "mixed_bfloat16"
-    dense = model.decoder_blocks[0].attention.query_key_value
-    assert dense.compute_dtype == "bfloat16"
-    config = model.get_config()
-    assert {
-        name: config[name] for name in small_models.SIZES
-    } == small_models.SIZES
+    for build, sizes in (
+        (builders.gpt1_backbone, small_models.SIZES),
+        (builders.lstm_backbone, small_models.LSTM_SIZES),
+    ):
+        model = build(**sizes)
+        assert model.dtype_policy.name == "mixed_bfloat16"
+        config = model.get_config()
+        assert {name: config[name] for name in sizes} == sizes
 
 
 def test_causal_lm_shares_the_network():

@@ -55,37 +55,26 @@ def test_equals_numpy(model):
     np.testing.assert_allclose(logits(model), expected, atol=1e-5)
 
 
-def test_softmax_sees_the_dropped_table():
+@pytest.mark.parametrize("on", ["tables", "activations"])
+def test_softmax_sees_the_dropped_table(on):
     # Without a block, hidden states are the embedding itself.
-    model = make(num_layers=0, embedding_dropout=0.5)
+    model = make(num_layers=0, embedding_dropout=0.5, embedding_dropout_on=on)
     backbone = model.backbone
-    probe = keras.Model(
-        model.input,
-        [
-            backbone.output,
-            backbone.table_output,
-            backbone.positions_output,
-            model.output,
-        ],
-    )
-    outputs = probe(small_models.inputs(IDS), training=True)
-    hidden, table, positions, scores = map(small_models.read, outputs)
+    outputs = [backbone.output, backbone.table_output]
+    outputs += [backbone.positions_output, model.output]
+    probe = keras.Model(model.input, outputs)
+    found = probe(small_models.inputs(IDS), training=True)
+    hidden, table, positions, scores = map(small_models.read, found)
+    np.testing.assert_allclose(scores, hidden @ table[:23].T, atol=1e-5)
+    if on == "activations":
+        whole = small_models.released_arrays(backbone)["we"]
+        np.testing.assert_allclose(table, whole[: len(table)], atol=1e-6)
+        assert small_models.draws(model) == [1]
+        return
     assert 0.2 < np.mean(table == 0) < 0.8
     np.testing.assert_allclose(hidden, table[IDS] + positions[:7], atol=1e-6)
-    np.testing.assert_allclose(scores, hidden @ table[:23].T, atol=1e-5)
     assert small_models.draws(model) == [1, 1]
-
-
-def test_softmax_of_activation_dropout_sees_the_whole_table():
-    model = make(
-        num_layers=0, embedding_dropout=0.5, embedding_dropout_on="activations"
-    )
-    probe = keras.Model(model.input, [model.backbone.output, model.output])
-    outputs = probe(small_models.inputs(IDS), training=True)
-    hidden, scores = map(small_models.read, outputs)
-    table = small_models.released_arrays(model.backbone)["we"]
-    np.testing.assert_allclose(scores, hidden @ table[:23].T, atol=1e-5)
-    assert small_models.draws(model) == [1]
+    assert {id(w) for w in model.weights} == {id(w) for w in backbone.weights}
 
 
 @pytest.mark.parametrize("lengths", [[7], [1] * 7, [4, 1, 1, 1]])
@@ -125,30 +114,15 @@ def test_generates_text():
     assert max(map(len, rows)) == 7
 
 
-def test_no_second_set_of_weights(model):
-    assert {id(w) for w in model.weights} == {
-        id(w) for w in model.backbone.weights
-    }
-
-
-@pytest.mark.parametrize("compiled_when_read", [True, False])
-def test_round_trip_by_keras_file(tmp_path, compiled_when_read):
-    model = with_tokenizer()
-    model.save(tmp_path / "model.keras")
-    read = keras.models.load_model(
-        tmp_path / "model.keras", compile=compiled_when_read
-    )
-    assert type(read) is causal_lm.GPT1CausalLM and not read.compiled
-    np.testing.assert_array_equal(logits(read), logits(model))
-    assert read.preprocessor.tokenizer("the cat") == [56, 58]
-
-
 def test_round_trip_of_a_compiled_model(tmp_path):
-    model = with_tokenizer()
+    model, path = with_tokenizer(), tmp_path / "model.keras"
+    model.save(path)
+    assert not keras.models.load_model(path).compiled
     sampler = keras_hub.samplers.TopKSampler(k=7)
     model.compile(optimizer=keras.optimizers.SGD(0.25), sampler=sampler)
-    model.save(tmp_path / "model.keras")
-    read = keras.models.load_model(tmp_path / "model.keras")
+    model.save(path)
+    read = keras.models.load_model(path)
+    assert read.preprocessor.tokenizer("the cat") == [56, 58]
     assert float(small_models.read(read.optimizer.learning_rate)) == 0.25
     assert type(read.sampler) is type(sampler) and read.sampler.k == 7
     np.testing.assert_array_equal(logits(read), logits(model))
@@ -197,6 +171,12 @@ def test_score_is_the_logits_and_their_cross_entropy(model):
             IDS, padding_mask=mask, scoring_mode="loss", target_ids=targets
         )
         np.testing.assert_allclose(small_models.read(found), loss, atol=1e-5)
+    for mode, expected in (
+        ("sum", "'logits' or 'loss'"),
+        ("loss", "needs target_ids"),
+    ):
+        with pytest.raises(ValueError, match=expected):
+            model.score(IDS, scoring_mode=mode)
 
 
 def test_score_hands_every_activation_to_the_function(model):
@@ -220,18 +200,6 @@ def test_score_hands_every_activation_to_the_function(model):
     np.testing.assert_allclose(
         small_models.read(found), seen[1][1] @ arrays["we"][:23].T, atol=1e-5
     )
-
-
-@pytest.mark.parametrize(
-    "arguments, expected",
-    [
-        ({"scoring_mode": "sum"}, "'logits' or 'loss'"),
-        ({"scoring_mode": "loss"}, "needs target_ids"),
-    ],
-)
-def test_score_refuses(model, arguments, expected):
-    with pytest.raises(ValueError, match=expected):
-        model.score(IDS, **arguments)
 
 
 def on_backend(backend, *arguments):

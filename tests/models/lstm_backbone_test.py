@@ -1,10 +1,8 @@
-import keras_hub
 import numpy as np
 import pytest
 from keras import ops
 
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import transfer
 from tests.reference import small_models
 
@@ -67,31 +65,6 @@ def test_cache_continues_at_any_column(network, start):
     np.testing.assert_allclose(
         small_models.read(logits), hidden(model, ids)[:, start:], atol=1e-5
     )
-
-
-def test_generates_the_likeliest(network):
-    model = causal_lm.GPT1CausalLM(network)
-    model.compile(sampler="greedy")
-    ids = np.array([[3, 5, 0, 0, 0, 0]], "int32")
-    found = model.generate(
-        {"token_ids": ids, "padding_mask": (ids > 0).astype("int32")},
-        stop_token_ids=None,
-    )
-    text = [3, 5]
-    for _ in range(4):
-        logits = hidden(model, np.array([text], "int32"))
-        text.append(int(logits[0, -1].argmax()))
-    assert ops.convert_to_numpy(found["token_ids"])[0].tolist() == text
-
-
-def test_preset(tmp_path, network):
-    network.save_to_preset(str(tmp_path))
-    ids = small_models.token_ids(2, 5, below=23)
-    bases = lstm_backbone.LSTMBackbone.__mro__[:2]
-    for cls in (*bases, keras_hub.models.Backbone):
-        loaded = cls.from_preset(str(tmp_path))
-        assert type(loaded) is lstm_backbone.LSTMBackbone
-        np.testing.assert_array_equal(hidden(loaded, ids), hidden(network, ids))
 
 
 @pytest.mark.parametrize("num_layers, is_equal", [(1, True), (0, False)])

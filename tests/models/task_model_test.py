@@ -140,40 +140,6 @@ def test_network_and_losses_equal_numpy(head):
         )
 
 
-def test_without_a_head_takes_token_ids_only():
-    model, given = make(), batch()
-    assert list(model.input) == ["token_ids"]
-    found = outputs(model, given)
-    assert set(found) == {"hidden", "table", "positions"}
-    assert tuple(found["hidden"].shape) == (B * C, T, 8)
-    inputs = {"token_ids": given["token_ids"][:, :1]}
-    states = model.predict(inputs, verbose=0)
-    expected = small_models.read(model(inputs)["hidden"])
-    np.testing.assert_allclose(states, expected, atol=1e-5)
-
-
-def test_tables_and_states_are_of_one_forward_pass():
-    # Without a block, hidden states are the embedding itself.
-    model, given = make(num_layers=0, embedding_dropout=0.5), batch()
-    found = outputs(model, given, training=True)
-    hidden, table, positions = (
-        small_models.read(found[name])
-        for name in ("hidden", "table", "positions")
-    )
-    assert 0.2 < np.mean(table == 0) < 0.8
-    ids = given["token_ids"].reshape(-1, T)
-    np.testing.assert_allclose(hidden, table[ids] + positions[:T], atol=1e-6)
-    assert small_models.draws(model) == [1, 1]
-
-
-def test_round_trip_by_keras_file(tmp_path):
-    model, given = make("sum"), batch()
-    model.save(tmp_path / "model.keras")
-    read = keras.models.load_model(tmp_path / "model.keras")
-    assert type(read.head) is heads.SumHead
-    np.testing.assert_array_equal(logits(read, given), logits(model, given))
-
-
 @pytest.mark.parametrize(
     "transform, build",
     [
@@ -195,6 +161,8 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
     np.testing.assert_array_equal(
         logits(again, theirs(RAW[transform])), expected
     )
+    predicted = again.predict(RAW[transform], verbose=0)
+    np.testing.assert_allclose(predicted, expected, atol=1e-5)
     alone = preprocessors.GPT1TaskPreprocessor.from_preset(str(tmp_path))
     for name, value in alone(RAW[transform]).items():
         np.testing.assert_array_equal(value, ours(RAW[transform])[name])
@@ -260,15 +228,6 @@ def test_fit_evaluate_and_predict_from_raw_strings(as_chain):
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_predict_returns_the_logits_of_choices():
-    model = fine_tuned("multiple_choice")
-    x = RAW["multiple_choice"]
-    expected = logits(model, model.preprocessor(x))
-    found = model.predict(x, verbose=0)
-    assert found.shape == (2, 2)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
 @keras.saving.register_keras_serializable(package="task_model_test")
 class Compiled(task_model.GPT1TaskModel):
     """Compiled on construction, as KerasHub's program expects."""
@@ -304,17 +263,19 @@ def test_keras_hub_task_program():
     )
 
 
-def language_model():
-    return builders.gpt1_causal_lm(
-        small_models.network(vocabulary_size=60), small_models.byte_pairs()
-    )
-
-
 def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):
-    language_model().save_to_preset(str(tmp_path))
+    builders.gpt1_causal_lm(
+        small_models.network(vocabulary_size=60), small_models.byte_pairs()
+    ).save_to_preset(str(tmp_path))
     model = task_model.GPT1TaskModel.from_preset(str(tmp_path))
-    assert model.head is None
-    assert model.preprocessor(["the cat"])["token_ids"].shape == (1, 1, 4)
+    assert model.head is None and list(model.input) == ["token_ids"]
+    inputs = {"token_ids": model.preprocessor(["the cat"])["token_ids"]}
+    found = model(inputs)
+    assert set(found) == {"hidden", "table", "positions"}
+    states = model.predict(inputs, verbose=0)
+    expected = small_models.read(found["hidden"])
+    assert expected.shape == (1, 4, 8)
+    np.testing.assert_allclose(states, expected, atol=1e-5)
 
 
 def test_preset_of_a_mixed_policy(tmp_path):

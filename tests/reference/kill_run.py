@@ -1,32 +1,32 @@
-"""Pretraining in processes that are killed, against one left alone.
+"""Runs in processes of their own, that tests kill, and what they leave."""
 
-    python -m tests.reference.kill_run --backend jax --dtype float32 --kills 3
-
-trains a small network on a small corpus twice: once undisturbed, once killed
-with SIGKILL at random moments and started again until it is done. Then the
-last checkpoints must agree bit for bit, and `metrics.jsonl` and the result in
-everything but time. Exit status 0 if they do.
-"""
-
-import argparse
 import json
+import multiprocessing
 import os
 import pathlib
 import random
+import resource
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
 import safetensors.numpy
 
+from gpt1_keras import files
 from tests.reference import cluster
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TIME_LIMIT = 600.0  # seconds for one process
 NUM_STEPS = 20
+_PRELOADED = [
+    *("keras_hub", "tensorboard.summary.writer.record_writer"),
+    *("gpt1_keras.main", "gpt1_keras.config", "gpt1_keras.runs.pretrain"),
+    *("gpt1_keras.runs.finetune", "gpt1_keras.runs.sources"),
+    *("gpt1_keras.runs.evaluate", "gpt1_keras.runs.zero_shot"),
+    "gpt1_keras.runs.prepare",
+]
 
 # Dropout on, two micro-batches per update; checkpoints, evaluations and
 # samples at intervals that seldom meet.
@@ -82,69 +82,152 @@ def write_books(directory, *, num_books=6, num_sentences=60):
     return directory
 
 
+class Process:
+    """A run in a process that was forked when all modules were imported.
+
+    Importing takes longer than most runs of the tests. What was computed
+    before, which may change the last bits, is not forked.
+    """
+
+    def __init__(self, arguments, log, environment):
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOADED)
+        self._process = context.Process(
+            target=_call_main, args=(arguments, str(log), environment)
+        )
+        self._process.start()
+        self.pid = self._process.pid
+
+    def poll(self):
+        return self._process.exitcode
+
+    def wait(self, timeout=TIME_LIMIT):
+        self._process.join(timeout)
+        if self.poll() is None:
+            self._process.kill()
+            self._process.join()
+            raise TimeoutError(f"still at work after {timeout} s")
+        return self.poll()
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+
+def _call_main(arguments, log, environment):
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(ROOT)
+    # A shell's background jobs ignore Ctrl-C, and so would their children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.update(environment)
+    limit = environment.get("FILE_SIZE_LIMIT")
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), -1))
+    from gpt1_keras import main
+
+    status = main.main(arguments)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
 class Experiment:
     """One configuration that several processes run.
 
     Args:
         directory: path for corpus, cache and workdirs.
-        backend: str, of Keras.
+        backend: str, of Keras; None: that of this process.
         settings: dict, in place of or beside `SETTINGS`.
     """
 
     gin_files = ("gin/pretrain.gin", "gin/model/tiny.gin")
 
-    def __init__(self, directory, *, backend, **settings):
+    def __init__(self, directory, *, backend=None, **settings):
         self.directory = pathlib.Path(directory)
         self.settings = self.make_input() | settings
-        self.environment = os.environ | {
-            "KERAS_BACKEND": backend,
+        self.is_forked = backend in (None, os.environ.get("KERAS_BACKEND"))
+        self.environment = {
             "GPT1_KERAS_CACHE": str(self.directory / "cache"),
             "TF_CPP_MIN_LOG_LEVEL": "3",
         }
+        if backend:
+            self.environment["KERAS_BACKEND"] = backend
 
     def make_input(self):
         """Write what the runs read; return the settings."""
         corpus = write_books(self.directory / "books")
         return SETTINGS | {"CORPUS": str(corpus)}
 
-    def command(self, workdir, **settings):
+    def arguments(self, workdir, **settings):
         """Return the command line, with `settings` in place of others."""
-        command = [sys.executable, "-m", "gpt1_keras.main"]
+        arguments = ["--workdir", str(workdir)]
         for name in self.gin_files:
-            command += ["--gin", name]
+            arguments += ["--gin", name]
         for name, value in (self.settings | settings).items():
-            command += ["--set", f"{name} = {value!r}"]
-        return [*command, "--workdir", str(workdir)]
+            arguments += ["--set", f"{name} = {value!r}"]
+        return arguments
 
-    def start(self, workdir, **settings):
-        """Start a process; its stderr goes to `<workdir>.log`."""
-        return self._start(
-            self.command(workdir, **settings), f"{workdir}.log", {}
-        )
-
-    def start_workers(self, workdir, count, **settings):
-        """Start processes that share the work; logs in `<workdir>.N.log`."""
-        command = self.command(workdir, STRATEGY="multi_worker", **settings)
-        return [
-            self._start(command, f"{workdir}.{i}.log", environment)
-            for i, environment in enumerate(cluster.environments(count))
-        ]
-
-    def _start(self, command, log, environment):
+    def start(self, workdir, *, log=None, environment=None, **settings):
+        """Start a process; its output goes to `<workdir>.log`."""
+        arguments = self.arguments(workdir, **settings)
+        log = log or f"{workdir}.log"
+        environment = self.environment | (environment or {})
+        if self.is_forked:
+            return Process(arguments, log, environment)
         with open(log, "w", encoding="utf-8") as file:
             return subprocess.Popen(
-                command,
+                [sys.executable, "-m", "gpt1_keras.main", *arguments],
                 cwd=ROOT,
-                env=self.environment | environment,
+                env=os.environ | environment,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
             )
 
+    def start_workers(self, workdir, count, **settings):
+        """Start processes that share the work; logs in `<workdir>.N.log`."""
+        return [
+            self.start(
+                workdir,
+                log=f"{workdir}.{i}.log",
+                environment=environment,
+                STRATEGY="multi_worker",
+                **settings,
+            )
+            for i, environment in enumerate(cluster.environments(count))
+        ]
+
     def finish(self, workdir, **settings):
         """Run to the end and return (exit status, output)."""
         status = self.start(workdir, **settings).wait(TIME_LIMIT)
         return status, pathlib.Path(f"{workdir}.log").read_text()
+
+    def must_finish(self, workdir, **settings):
+        """Run to the end and return the workdir."""
+        status, output = self.finish(workdir, **settings)
+        if status:
+            raise RuntimeError(f"exit {status}: {output}")
+        return pathlib.Path(workdir)
+
+    def on_one_and_two_devices(self, directory, **settings):
+        """Run on one device and on two replicas; return both workdirs."""
+        import keras
+        import pytest
+
+        strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
+        if keras.config.backend() not in strategies:
+            pytest.skip("single device only")
+        names = ("none", strategies[keras.config.backend()])
+        for count, name in enumerate(names, start=1):
+            flag = f"--xla_force_host_platform_device_count={count}"
+            self.environment["XLA_FLAGS"] = flag
+            settings["strategy.Devices.num_replicas"] = count
+            self.must_finish(
+                directory / name, STRATEGY=name, DROPOUT=0.0, **settings
+            )
+        return [directory / name for name in names]
 
     def send(self, workdir, number, *, step, delay=0.0):
         """Start, send a signal once `step` is logged, and wait for the end.
@@ -182,9 +265,7 @@ class Experiment:
             if status != -signal.SIGKILL:
                 raise RuntimeError(f"exit {status} before the kill: {output}")
             killed_at.append(reached)
-        status, output = self.finish(workdir)
-        if status:
-            raise RuntimeError(f"exit {status}: {output}")
+        self.must_finish(workdir)
         return killed_at
 
 
@@ -231,43 +312,20 @@ def differences(first, second):
         ]
     if lines(first) != lines(second):
         found.append("metrics.jsonl")
-    results = [
-        json.loads((pathlib.Path(w) / "result.json").read_text())
-        for w in (first, second)
-    ]
-    if results[0]["metrics"] != results[1]["metrics"]:
-        found.append("result.json")
+    for name in ("result.json", "preset/checksums.json"):
+        values = [
+            json.loads((pathlib.Path(w) / name).read_text())
+            for w in (first, second)
+        ]
+        for key in ("metrics", "step", "best_step"):
+            if values[0].get(key) != values[1].get(key):
+                found.append(f"{name}: {key}")
+    for preset in {path.parent for path in map(_weights, (first, second))}:
+        files.check_seal(preset)
+    if _weights(first).read_bytes() != _weights(second).read_bytes():
+        found.append("weights of the preset")
     return found
 
 
-def compare(directory, *, backend, dtype, kills, seed=0):
-    """Run both ways; return the killed steps and what differs."""
-    experiment = Experiment(directory, backend=backend, DTYPE=dtype)
-    undisturbed = pathlib.Path(directory) / "undisturbed"
-    killed = pathlib.Path(directory) / "killed"
-    status, output = experiment.finish(undisturbed)
-    if status:
-        raise RuntimeError(f"exit {status}: {output}")
-    killed_at = experiment.kill_and_finish(killed, kills=kills, seed=seed)
-    return killed_at, differences(undisturbed, killed)
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--backend", default="tensorflow")
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--kills", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        killed_at, found = compare(directory, **vars(arguments))
-    print(
-        f"{arguments.backend} {arguments.dtype}: {len(killed_at)} kills after "
-        f"steps {killed_at} of {NUM_STEPS}; "
-        + ("equal bit for bit" if not found else f"DIFFERENT: {found}")
-    )
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def _weights(workdir):
+    return pathlib.Path(workdir) / "preset" / "model.weights.h5"

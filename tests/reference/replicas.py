@@ -40,12 +40,7 @@ QUANTITIES = ("losses", "norms", "gradients", "weights", "scores")
 
 
 def train(devices, *, dropout, double, batch_size, micro_batch_size):
-    """Train both tasks on the devices; return `{task/quantity: array}`.
-
-    Args:
-        devices: `strategy.Devices`.
-        dropout, double, batch_size, micro_batch_size: see `run`.
-    """
+    """Train both tasks on the devices; return `{task/quantity: array}`."""
     # Not at the top: the backend is chosen by the process.
     from tests.reference import tiny_learner
 
@@ -160,13 +155,7 @@ def run(
     """Train in processes of their own; return what the first one wrote.
 
     Args:
-        path: where it writes; the others add their number.
-        backend: str, of Keras.
-        strategy: str.
-        replicas: int.
-        dropout: float.
         double: bool. The second half of every batch repeats the first.
-        batch_size: int. Examples per step.
         micro_batch_size: int or None. Examples per forward pass on each
             replica; None: 2 on several, all on one.
     """
@@ -222,13 +211,7 @@ def differences(one, several):
 
 
 def assert_equal_to_one_device(directory, backend, strategies):
-    """Several replicas learn what one device learns.
-
-    Args:
-        directory: path to write in.
-        backend: str, of Keras.
-        strategies: dict of strategy name to number of replicas.
-    """
+    """The replicas of `{strategy: number}` learn what one device learns."""
     one = run(directory / "one", backend, "none", 1)
     for strategy, count in strategies.items():
         several = run(directory / strategy, backend, strategy, count)
@@ -320,19 +303,12 @@ def main():
 
     from gpt1_keras.training import strategy as strategy_lib
 
+    given = vars(arguments)
+    path = given.pop("write")
     devices = strategy_lib.Devices(
-        strategy_name=arguments.strategy,
-        num_replicas=arguments.replicas,
-        tpu="",
+        strategy_name=given.pop("strategy"), num_replicas=given.pop("replicas")
     )
-    found = train(
-        devices,
-        dropout=arguments.dropout,
-        double=arguments.double,
-        batch_size=arguments.batch_size,
-        micro_batch_size=arguments.micro_batch_size,
-    )
-    np.savez(arguments.write, **found)
+    np.savez(path, **train(devices, **given))
     return 0
 
 

@@ -105,6 +105,15 @@ def state_of(learner):
     return [ops.convert_to_numpy(v).copy() for v in _variables(learner)]
 
 
+def _compiled(build, loss, names, scorer, seed, learning_rate, **options):
+    keras.utils.set_random_seed(seed)
+    learner = learner_lib.Learner(
+        build(), loss=loss, loss_names=names, scorer=scorer, **options
+    )
+    learner.compile(adam(learning_rate), jit_compile=False)
+    return learner
+
+
 @_shared
 def language_model(
     *,
@@ -116,19 +125,15 @@ def language_model(
     learning_rate=0.01,
 ):
     """Return a compiled `Learner` without a head."""
-    keras.utils.set_random_seed(seed)
     loss = losses.LanguageModelLoss(chunk_size=4)
-    learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(
+    return _compiled(
+        lambda: task_model.GPT1TaskModel(
             backbone_of(dropout=dropout, num_layers=num_layers)
         ),
-        loss=loss,
-        scorer=loss,
+        *(loss, ("loss",), loss, seed, learning_rate),
         clip_norm=clip_norm,
         micro_batch_size=micro_batch_size,
     )
-    learner.compile(adam(learning_rate), jit_compile=False)
-    return learner
 
 
 @_shared
@@ -142,25 +147,21 @@ def chooser(
     learning_rate=0.01,
 ):
     """Return a compiled `Learner` that chooses between two candidates."""
-    keras.utils.set_random_seed(seed)
-    loss = losses.LanguageModelLoss(chunk_size=4)
-    learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(
+    scorer = losses.LanguageModelLoss(chunk_size=4)
+    loss = losses.TaskLoss(
+        task_loss=losses.cross_entropy,
+        language_model_loss=scorer,
+        lm_weight=lm_weight,
+    )
+    return _compiled(
+        lambda: task_model.GPT1TaskModel(
             backbone_of(dropout=dropout, num_special_tokens=3),
             heads.ChoiceHead(dropout=dropout, initializer_range=0.2),
         ),
-        loss=losses.TaskLoss(
-            task_loss=losses.cross_entropy,
-            language_model_loss=loss,
-            lm_weight=lm_weight,
-        ),
-        loss_names=("loss", "task_loss", "lm_loss"),
-        scorer=loss,
+        *(loss, ("loss", "task_loss", "lm_loss"), scorer, seed, learning_rate),
         clip_norm=clip_norm,
         micro_batch_size=micro_batch_size,
     )
-    learner.compile(adam(learning_rate), jit_compile=False)
-    return learner
 
 
 class Batches:
@@ -182,7 +183,7 @@ class Batches:
 
     def __call__(self, step):
         draws = np.random.default_rng(int(step))
-        shape = (self.batch_size, self.candidates, LENGTH)
+        shape = self.spec["token_ids"][0]
         weights = (draws.random(shape) < 0.7).astype("float32")
         weights[..., 0] = 0.0
         weights[..., 1] = 1.0

@@ -10,6 +10,7 @@ import keras
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
+from gpt1_keras.runs import presets
 from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 from tests.reference import small_models
@@ -59,7 +60,7 @@ def write_preset(directory, tokenizer=None):
             "num_special_tokens": 0,
         }
     )
-    builders.gpt1_causal_lm(network, tokenizer).save_to_preset(str(directory))
+    presets.save(builders.gpt1_causal_lm(network, tokenizer), directory)
     return directory
 
 
@@ -86,4 +87,5 @@ class Experiment(kill_run.Experiment):
             "finetune.FineTuning.early_evaluation_steps": (4,),
             "fit.Intervals.log_steps": 1,
             "fit.Intervals.checkpoint_steps": 3,
+            "fit.Intervals.num_checkpoints": 2,
         }

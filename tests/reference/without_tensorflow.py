@@ -1,23 +1,15 @@
 """Every run that a machine without TensorFlow can do, in small.
 
-    python -m tests.reference.without_tensorflow --backend jax
-    python -m tests.reference.without_tensorflow --backend torch --python F
-
-pretrains, fine-tunes, evaluates, probes, measures perplexity, generates,
-reports on the generated sample data, uses the presets in Python, and says of
-each how long it took.
-TensorFlow is hidden from the processes. F, the python of an environment that
-has none (`requirements-no-tensorflow.txt`), runs them as it is.
+Pretrains, fine-tunes, evaluates, probes, measures perplexity, generates,
+reports on the generated sample data and uses the presets in Python.
+TensorFlow is hidden from the processes.
 """
 
-import argparse
 import json
 import os
 import pathlib
 import subprocess
 import sys
-import tempfile
-import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HIDING = pathlib.Path(__file__).resolve().parent / "no_tensorflow"
@@ -185,26 +177,3 @@ class Chain:
             text=True,
             timeout=TIME_LIMIT,
         )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--backend", default="jax")
-    parser.add_argument("--python")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory:
-        chain = Chain(directory, **vars(arguments))
-        chain.check()
-        for name, step in chain.steps().items():
-            started = time.monotonic()
-            output = step().strip()
-            print(f"{name:<12} {time.monotonic() - started:6.1f} s", flush=True)
-            if (pathlib.Path(directory) / name / "result.json").exists():
-                print(f"             {chain.result(name)['metrics']}")
-            elif output:
-                print(f"             {output!r}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -47,9 +47,9 @@ def continued(make, directory, *, stop, **settings):
     for backend in BACKENDS:
         workdirs[backend] = directory / backend
         shutil.copytree(begun, workdirs[backend])
-        experiment = make(directory, backend=backend, **settings)
-        status, output = experiment.finish(workdirs[backend])
-        assert status == 0, output
+        make(directory, backend=backend, **settings).must_finish(
+            workdirs[backend]
+        )
         assert results.read(workdirs[backend])["backend"] == backend
     return step, workdirs
 
@@ -106,32 +106,41 @@ def test_fine_tuning(tmp_path):
 def test_each_step_on_another_backend(pretrained, tmp_path):
     """Pretrained on torch, fine-tuned on JAX, evaluated on TensorFlow too."""
     _, workdirs = pretrained
-    settings = {"PRESET": str(workdirs["torch"])}
-    fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", **settings)
-    status, output = fine_tuning.finish(tmp_path / "cola")
-    assert status == 0, output
+    preset = str(workdirs["torch"])
+    fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", PRESET=preset)
+    fine_tuning.must_finish(tmp_path / "cola")
     learned = results.read(tmp_path / "cola")
     assert learned["backend"] == "jax"
-    tables = []
-    for backend in ("tensorflow", "jax"):
-        workdir = tmp_path / f"dev_{backend}"
-        evaluation = kill_run.Experiment(tmp_path, backend=backend)
-        evaluation.gin_files = ("gin/evaluate.gin",)
-        evaluation.settings = {
-            "PRESET": str(tmp_path / "cola"),
-            "DATA_DIR": str(tmp_path / "data"),
-        }
-        status, output = evaluation.finish(workdir)
-        assert status == 0, output
-        found = results.read(workdir)
+    tables, measured = [], []
+    for backend in BACKENDS:
+        run = kill_run.Experiment(tmp_path, backend=backend)
+        for name, start in (
+            ("evaluate", tmp_path / "cola"),
+            ("zero_shot/cola", preset),
+        ):
+            run.gin_files = (f"gin/{name}.gin",)
+            run.settings = {
+                "PRESET": str(start),
+                "DATA_DIR": str(tmp_path / "data"),
+            }
+            run.must_finish(tmp_path / f"{name[:8]}_{backend}")
+        found = results.read(tmp_path / f"evaluate_{backend}")
         assert found["backend"] == backend
         assert found["metrics"] == learned["metrics"]
-        tables.append(probabilities(workdir / "predictions.tsv"))
+        tables.append(
+            probabilities(tmp_path / f"evaluate_{backend}/predictions.tsv")
+        )
+        found = results.read(tmp_path / f"zero_sho_{backend}")["metrics"]
+        assert found == pytest.approx(
+            measured and measured[0] or found, abs=1e-4
+        )
+        measured.append(found)
     assert tables[0].shape == (40, 2)
     # Little was learned; what differs between examples is far above what may
     # differ between backends.
     assert tables[0][:, 1].std() > 2e-4
-    np.testing.assert_allclose(tables[1], tables[0], rtol=0, atol=1e-5)
+    for table in tables[1:]:
+        np.testing.assert_allclose(table, tables[0], rtol=0, atol=1e-5)
 
 
 def probabilities(path):

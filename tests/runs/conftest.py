@@ -22,30 +22,26 @@ def float32():
     keras.config.set_dtype_policy("float32")
 
 
-def _write_stsb(data):
-    """Write STS-B's dev file, only the columns that are read."""
-    path = data / "glue" / "STS-B" / "dev.tsv"
-    path.parent.mkdir(parents=True)
+def _write_stsb_and_race(data):
+    """Write dev files: only the columns that are read; one document a level."""
     lines = ["index\tsentence1\tsentence2\tscore"]
     for i, score in enumerate(SCORES):
         words = " ".join(tiny_task.WORDS[i : i + 3])
         lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
-    path.write_text("\n".join(lines) + "\n")
-
-
-def _write_race(data):
-    """Write RACE's dev folders, one document and two questions each."""
-    for level in ("middle", "high"):
-        path = data / "RACE" / "dev" / level / "1.txt"
-        path.parent.mkdir(parents=True)
-        record = {
-            "id": path.name,
-            "article": "the old captain walked",
-            "questions": ["who walked", "near"],
-            "answers": ["A", "C"],
-            "options": [["captain", "gate", "tree", "our"]] * 2,
-        }
-        path.write_text(json.dumps(record))
+    record = {
+        "id": "1.txt",
+        "article": "the old captain walked",
+        "questions": ["who walked", "near"],
+        "answers": ["A", "C"],
+        "options": [["captain", "gate", "tree", "our"]] * 2,
+    }
+    for name, text in (
+        ("glue/STS-B/dev.tsv", "\n".join(lines) + "\n"),
+        ("RACE/dev/middle/1.txt", json.dumps(record)),
+        ("RACE/dev/high/1.txt", json.dumps(record)),
+    ):
+        (data / name).parent.mkdir(parents=True)
+        (data / name).write_text(text)
 
 
 @pytest.fixture(scope="session")
@@ -60,8 +56,7 @@ def tiny(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("tiny")
     data = tiny_task.write_cola(folder / "data")
-    _write_stsb(data)
-    _write_race(data)
+    _write_stsb_and_race(data)
     tiny_task.write_preset(folder / "pretrained")
     models = {
         name: tiny_fine_tuned.write(

@@ -11,8 +11,6 @@ from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.runs import export
-from gpt1_keras.runs import presets
-from gpt1_keras.runs import sources
 from gpt1_keras.sample_world import benchmarks as sample_benchmarks
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
@@ -20,33 +18,14 @@ from gpt1_keras.tasks import custom
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import train_vocabulary
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 from tests.reference import tiny_task
 
 
-def options(data_dir, **changes):
-    settings = {
-        "data": sources.BenchmarkFiles(data_dir=str(data_dir)),
-        "build_task": benchmarks.of_preset,
-        "split": "dev",
-        "table_split": None,
-        "num_table_pieces": 100,
-        "scoring": presets.Scoring(batch_size=8, bucket_lengths=(8, 16, 32)),
-        "weights_dtype": "float32",
-    }
-    return export.Options(**settings | changes)
-
-
-def run(tiny, workdir, preset="cola", data=None, num_warm_up=0, **changes):
+def run(tiny, workdir, preset="cola", data=None, **changes):
     """Export a model; return the result."""
-    export.export(
-        workdir=workdir,
-        config_sha256="a" * 64,
-        preset=str(tiny.folder / preset),
-        options=options(data or tiny.data, **changes),
-        agreement=verify.Agreement(tolerance=1e-4, min_identical_tokens=0.999),
-        num_warm_up=num_warm_up,
-    )
-    return results.read(workdir)
+    data = data or tiny.data
+    return tiny_runs.export(workdir, tiny.folder / preset, data, **changes)
 
 
 def ask(workdir, version, **inputs):
@@ -109,75 +88,69 @@ def test_through_main_and_a_bare_process(tiny, tmp_path):
 
 
 def test_versions(tiny, here, tmp_path):
-    """A changed model is exported again, and another one is a new version."""
+    """A changed model is a new version; half as large in float16."""
     shutil.copytree(tiny.folder / "cola", tmp_path / "cola")
     workdir = tmp_path / "exported"
     for _ in range(2):
         run(tiny, workdir, tmp_path / "cola")
         assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
+    task = benchmarks.benchmark("cola")
     tiny_fine_tuned.write(
-        tmp_path / "cola",
-        benchmarks.benchmark("cola"),
-        tiny.folder / "pretrained",
-        seed=1,
+        tmp_path / "cola", task, tiny.folder / "pretrained", seed=1
     )
-    found = run(tiny, workdir, tmp_path / "cola")
+    found = run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
     assert found["saved_model"] == "saved_model/2"
+    assert found["metrics"]["largest_difference"] < 1e-4
     answers = [ask(workdir, version, text=["the old gate"]) for version in "12"]
     one, two = (answer["probabilities"] for answer in answers)
     assert np.abs(one - two).max() > 1e-3
+    one, two = (
+        workdir / f"saved_model/{n}/variables/variables.data-00000-of-00001"
+        for n in "12"
+    )
+    assert two.stat().st_size < 0.6 * one.stat().st_size
 
 
-def test_float16_is_half_as_large(tiny, here, tmp_path):
-    sizes = []
-    for dtype in ("float32", "float16"):
-        workdir = tmp_path / dtype
-        found = run(tiny, workdir, weights_dtype=dtype)
-        assert found["metrics"]["largest_difference"] < 1e-4
-        variables = workdir / "saved_model" / "1" / "variables"
-        sizes.append((variables / "variables.data-00000-of-00001").stat())
-    assert sizes[1].st_size < 0.6 * sizes[0].st_size
-
-
-def test_language_model(tiny, here, tmp_path):
+def test_language_model_and_other_texts(tiny, here, tmp_path):
     path = tmp_path / "data" / "glue" / "SST-2" / "dev.tsv"
     path.parent.mkdir(parents=True)
     path.write_text("sentence\tlabel\nthe old gate\t1\na tall tree\t0\n")
-    found = run(tiny, tmp_path / "x", "pretrained", data=tmp_path / "data")
+    book = tmp_path / "book.txt"
+    book.write_text("The old gate.\n\nA tall tree, schÃ¶n and old.\n" * 20)
+    found = run(
+        *(tiny, tmp_path / "x", "pretrained", tmp_path / "data"),
+        identity_texts=str(book),
+    )
     assert found["task"] == "language model" and found["num_examples"] == 2
-    assert found["metrics"]["largest_difference"] < 1e-4
+    metrics = found["metrics"]
+    assert metrics["largest_difference"] < 1e-4
     scores = ask(tmp_path / "x", "1", text=["the old gate", "a tall tree"])
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
-    assert found["metrics"]["loss"] == pytest.approx(loss, rel=1e-5)
+    assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
+    # The tokenizers are compared.
+    assert metrics["paragraphs"] == 40
+    assert metrics["identical_paragraphs"] == 0.5  # ftfy repairs the other one
+    assert 0.5 < metrics["identical_paragraph_tokens"] < 1
+    card = tmp_path / "x" / "saved_model/1/assets.extra/model_card.md"
+    assert "On 40 paragraphs" in card.read_text()
 
 
-@pytest.mark.parametrize("name", ["stsb", "race"])
-def test_families(tiny, here, tmp_path, name):
+def test_multiple_choice(tiny, here, tmp_path):
+    """Those of the paper's other families are served in tests/serving."""
     data = tmp_path / "sample"
     sample_benchmarks.write_benchmarks(data, num_train=8, num_dev=6, num_test=6)
-    task = benchmarks.benchmark(name)
-    tiny_fine_tuned.write(tmp_path / name, task, tiny.folder / "pretrained")
-    found = run(tiny, tmp_path / "x", tmp_path / name, data=data)
-    assert found["task"] == name
+    task = benchmarks.benchmark("race")
+    tiny_fine_tuned.write(tmp_path / "race", task, tiny.folder / "pretrained")
+    found = run(tiny, tmp_path / "x", tmp_path / "race", data=data)
+    assert found["task"] == "race"
     assert found["num_examples"] == found["metrics"]["compared_rows"] == 6
     assert found["metrics"]["same_predictions"] == 1.0
     rows = task.read(data, "dev")
-    fields = {"race": ("text", "text_pair", "choices")}
-    answer = ask(
-        *(tmp_path / "x", "1"),
-        **{
-            key: [getattr(row, key) for row in rows]
-            for key in fields.get(name, ("text", "text_pair"))
-        },
-    )
-    predictions = answer["score" if name == "stsb" else "label"]
-    names = task.label_space.class_names
-    if names:
-        predictions = [names.index(word.decode()) for word in predictions]
-    for metric, value in task.measure(rows, np.array(predictions)).items():
-        assert found["metrics"][metric] == pytest.approx(
-            value, rel=1e-4, nan_ok=True
-        )
+    names = ("text", "text_pair", "choices")
+    inputs = {name: [getattr(row, name) for row in rows] for name in names}
+    predictions = ask(tmp_path / "x", "1", **inputs)["label"]
+    for metric, value in task.measure(rows, predictions).items():
+        assert found["metrics"][metric] == pytest.approx(value, nan_ok=True)
 
 
 def test_word_pieces(tiny, tmp_path):
@@ -193,15 +166,10 @@ def test_word_pieces(tiny, tmp_path):
     assert metrics["largest_difference"] < 1e-5
 
 
-@pytest.mark.parametrize("is_labelled", [True, False])
-def test_own_rows(tiny, here, tmp_path, is_labelled):
+def test_own_rows_without_labels(tiny, here, tmp_path):
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
     train.write_text("text\tlabel\nZwölf Zwölf\tno\nthe gate\tyes\n")
-    rows = [("the old gate", "no"), ("a Zwölf tree", "yes"), ("our", "no")]
-    lines = [("text", "label"), *rows]
-    test.write_text(
-        "".join("\t".join(row[: 1 + is_labelled]) + "\n" for row in lines)
-    )
+    test.write_text("text\nthe old gate\na Zwölf tree\nour\n")
     task = custom.custom(
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
@@ -215,22 +183,10 @@ def test_own_rows(tiny, here, tmp_path, is_labelled):
     )
     assert status == 0, messages
     found = results.read(tmp_path / "x")
-    assert found["num_examples"] == 3
-    assert ("accuracy" in found["metrics"]) == is_labelled
+    assert found["num_examples"] == 3 and "accuracy" not in found["metrics"]
     # The words of the train file are in the table.
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()
-
-
-def test_tokenizers_are_compared_on_other_texts(tiny, here, tmp_path):
-    book = tmp_path / "book.txt"
-    book.write_text("The old gate.\n\nA tall tree, schÃ¶n and old.\n" * 20)
-    found = run(tiny, tmp_path / "x", identity_texts=str(book))["metrics"]
-    assert found["paragraphs"] == 40
-    assert found["identical_paragraphs"] == 0.5  # ftfy repairs the other one
-    assert 0.5 < found["identical_paragraph_tokens"] < 1
-    card = tmp_path / "x" / "saved_model/1/assets.extra/model_card.md"
-    assert "On 40 paragraphs" in card.read_text()
 
 
 def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
@@ -272,10 +228,17 @@ def test_table_has_the_frequent_words_of_a_split(tmp_path, monkeypatch):
         tf_tokenizer, "GraphTokenizer", lambda tokenizer, words: set(words)
     )
     for limit, expected in ((0, set()), (1, {"xx"}), (9, {"xx", "yy", "a"})):
-        made = options(tmp_path, table_split="train", num_table_pieces=limit)
+        made = tiny_runs.export_options(
+            tmp_path, table_split="train", num_table_pieces=limit
+        )
         rows = made.table_rows(benchmarks.benchmark("cola"))
         assert made.graph_tokenizer(None, rows) == expected
-    assert options(tmp_path).table_rows(benchmarks.benchmark("cola")) == []
+    assert (
+        tiny_runs.export_options(tmp_path).table_rows(
+            benchmarks.benchmark("cola")
+        )
+        == []
+    )
 
 
 def test_mistakes(tiny, tmp_path, monkeypatch):

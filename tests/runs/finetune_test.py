@@ -1,7 +1,8 @@
-"""Fine-tuning through main, in this process and in others."""
+"""Fine-tuning as a function, through main, and in processes."""
 
-import dataclasses
+import json
 import random
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
@@ -17,7 +19,6 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.evaluation import scoring
 from gpt1_keras.models import builders
-from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
@@ -27,83 +28,51 @@ from tests.reference import kill_run
 from tests.reference import predictions_table
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 from tests.reference import tiny_task
 
-SHA = "a" * 64
-SETTINGS = finetune.FineTuning(
-    batch_size=4,
-    microbatch_size=None,
-    num_epochs=3,
-    num_train_examples=None,
-    sequence_length=None,
-    clip_norm=1.0,
-    lm_loss_weight=0.5,
-    softmax_over="tokens",
-    softmax_chunk=8,
-    classifier_dropout=0.1,
-    initializer_range=0.02,
-    bucket_lengths=(8, 12),
-    pool_batches=2,
-    evaluation_batch_size=4,
-    num_scored_train_examples=5,
-    early_evaluation_steps=(1000, 2000),
-    dtype="float32",
-    batches=finetune.encoded_batches,
-)
+SHA = tiny_runs.SHA
+WEIGHTS = "model.weights.h5"
 
 
-def changed(**values):
-    return dataclasses.replace(SETTINGS, **values)
-
-
-@pytest.mark.parametrize(
-    "steps_per_epoch, expected",
-    [
+def test_evaluation_steps():
+    """At the end of each epoch, and early in the first one."""
+    settings = tiny_runs.fine_tuning(
+        num_epochs=3, early_evaluation_steps=(1000, 2000)
+    )
+    for steps_per_epoch, expected in (
         (80, {80, 160, 240}),
         (1000, {1000, 2000, 3000}),
         (1500, {1000, 1500, 3000, 4500}),
         (12000, {1000, 2000, 12000, 24000, 36000}),
-    ],
-)
-def test_evaluation_steps(steps_per_epoch, expected):
-    """At the end of each epoch, and early in the first one."""
-    assert SETTINGS.evaluation_steps(steps_per_epoch) == expected
+    ):
+        assert settings.evaluation_steps(steps_per_epoch) == expected
 
 
 @pytest.mark.parametrize(
     "values, expected",
     [
         ({"batch_size": 6, "microbatch_size": 4}, "`microbatch_size` 4"),
-        ({"num_epochs": 1.5}, "`num_epochs` is 1.5: give a whole number"),
-        ({"sequence_length": 0}, "`sequence_length` is 0: give .* or None"),
-        ({"clip_norm": -1}, "`clip_norm` is -1: give a number"),
-        ({"classifier_dropout": 2}, "`classifier_dropout` is 2: give a number"),
-        ({"evaluation_batch_size": 0}, "`evaluation_batch_size` is 0"),
-        ({"early_evaluation_steps": 9}, "`early_evaluation_steps` is 9: give"),
         ({"bucket_lengths": (8, 0.5)}, "`bucket_lengths` is .8, 0.5.: give"),
         ({"softmax_over": "all"}, "`softmax_over` is 'all'"),
-        ({"sequence_length": 13}, "more than the preset's 12 positions"),
     ],
 )
 def test_wrong_settings(values, expected):
     with pytest.raises(errors.InputError, match=expected):
-        settings = changed(**values)
-        settings.check(strategy.ONE_DEVICE)
-        settings.max_sequence_length(12)
+        tiny_runs.fine_tuning(**values).begin(strategy.ONE_DEVICE)
 
 
 @pytest.mark.parametrize(
     "name, candidates, num_logits, regression",
     [
-        ("rte", 1, 2, False),
-        ("stsb", 2, 6, False),
-        ("stsb", 2, 1, True),
+        *(("rte", 1, 2, False), ("stsb", 2, 6, False), ("stsb", 2, 1, True)),
         ("race", 4, 4, False),
     ],
 )
 def test_network_of_a_task(name, candidates, num_logits, regression):
     task = benchmarks.benchmark(name, regression=regression)
-    network = SETTINGS.build_network(
+    settings = tiny_runs.fine_tuning()
+    network = settings.build_network(
         task, small_models.network(), small_models.byte_pairs()
     )
     outputs = network(
@@ -118,10 +87,9 @@ def test_network_of_a_task(name, candidates, num_logits, regression):
     assert preprocessor.is_regression == regression
     assert network.head.dropout == 0.1
     names = ("loss", "task_loss", "lm_loss")
-    assert SETTINGS.build_learner(network, task).loss_names == names
-    without = changed(lm_loss_weight=0.0, sequence_length=7)
+    assert settings.build_learner(network, task).loss_names == names
+    without = tiny_runs.fine_tuning(lm_loss_weight=0.0)
     assert without.build_learner(network, task).loss_names == names[:2]
-    assert without.max_sequence_length(12) == 7
 
 
 def test_texts_become_batches_beforehand_or_on_the_way():
@@ -151,113 +119,90 @@ def test_texts_become_batches_beforehand_or_on_the_way():
     assert found(0)["token_ids"].shape == (2, 1, 16)
 
 
-class Runs:
-    """A run that writes a known result, and records its calls."""
+def test_median_and_range_of_several_seeds(tmp_path, monkeypatch):
+    monkeypatch.setattr(presets, "is_finished", results.is_finished)
+    values, ran = {1: 0.5, 2: 0.9, 3: 0.6, 4: 0.2}, []
 
-    values = {1: 0.5, 2: 0.9, 3: 0.6, 4: 0.2}
-
-    def __init__(self):
-        self.seeds = []
-
-    def __call__(self, directory, seed):
-        self.seeds.append(seed)
+    def run(directory, seed):
+        ran.append(seed)
         directory.mkdir(exist_ok=True)
-        value = self.values[seed]
         return results.write(
             directory,
             run="finetune",
             task="cola",
             split="dev",
-            metrics={"matthews": value, "accuracy": 1 - value},
+            metrics={"matthews": values[seed], "accuracy": 1 - values[seed]},
             majority={"matthews": 0.0},
             paper={"matthews": 0.454},
             num_examples=40,
-            num_train_examples=160,
             best_step=seed,
             seed=seed,
-            config_sha256=SHA,
+            config_sha256=sha,
             seconds=10.0 * seed,
         )
 
-
-def test_median_and_range_of_several_seeds(tmp_path):
-    runs = Runs()
-    path = finetune.run_each(tmp_path, SHA, 42, (1, 2), runs)
+    sha = SHA
+    path = finetune.run_each(tmp_path, SHA, 42, (1, 2), run)
     assert path == tmp_path / "result.json"
     # Finished seeds are not run again.
-    finetune.run_each(tmp_path, SHA, 42, [1, 2, 3], runs)
-    assert runs.seeds == [1, 2, 3]
+    finetune.run_each(tmp_path, SHA, 42, [1, 2, 3], run)
+    assert ran == [1, 2, 3]
     found = results.read(tmp_path)
-    assert found["metrics"] == {
-        "matthews": 0.6,
-        "accuracy": pytest.approx(0.4),
-    }
+    assert found["metrics"]["matthews"] == 0.6
+    assert found["metrics"]["accuracy"] == pytest.approx(0.4)
     assert found["range"]["matthews"] == [0.5, 0.9]
     assert found["range"]["accuracy"] == pytest.approx([0.1, 0.5])
     of_seeds = {k: v["matthews"] for k, v in found["seeds"].items()}
     assert of_seeds == {"1": 0.5, "2": 0.9, "3": 0.6}
     assert found["seed"] == [1, 2, 3] and found["seconds"] == 60.0
     assert "best_step" not in found  # Each seed has its own.
-    for name in ("run", "task", "split", "paper", "majority", "config_sha256"):
+    for name in ("run", "task", "split", "paper", "majority", "num_examples"):
         assert found[name] == results.read(tmp_path / "seed_1")[name]
-    assert (found["num_examples"], found["num_train_examples"]) == (40, 160)
     # The median of an even number is halfway between the middle two.
-    finetune.run_each(tmp_path, SHA, 42, (1, 2, 3, 4), runs)
+    finetune.run_each(tmp_path, SHA, 42, (1, 2, 3, 4), run)
     assert results.read(tmp_path)["metrics"]["matthews"] == pytest.approx(0.55)
     # Those of another configuration are run again.
-    runs = Runs()
-    finetune.run_each(tmp_path, "b" * 64, 42, (1, 2), runs)
-    assert runs.seeds == [1, 2]
-
-
-def test_one_seed_and_wrong_seeds(tmp_path):
-    runs = Runs()
-    path = finetune.run_each(tmp_path, SHA, 3, None, runs)
-    assert path == tmp_path / "result.json" and runs.seeds == [3]
+    sha = "b" * 64
+    finetune.run_each(tmp_path, sha, 42, (1, 2), run)
+    assert ran == [1, 2, 3, 4, 1, 2]
+    # A single one runs in the workdir itself.
+    assert (
+        finetune.run_each(tmp_path / "x", SHA, 3, None, run).parent.name == "x"
+    )
     for seeds in ((), (1, 1), (1, 2, 1), 3, "12"):
         with pytest.raises(errors.InputError, match="^`seeds` is .*: give dif"):
-            finetune.run_each(tmp_path, SHA, 42, seeds, runs)
-    assert runs.seeds == [3]
+            finetune.run_each(tmp_path, SHA, 42, seeds, run)
 
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("finetune")
-    return tiny_task.Experiment(directory, backend=keras.config.backend())
-
-
-def run(experiment, workdir, **settings):
-    """Call main in this process; return exit status and stderr."""
-    return tiny_fine_tuned.call_main(
-        experiment.gin_files, workdir, **experiment.settings | settings
-    )
+    return tiny_task.Experiment(tmp_path_factory.mktemp("finetune"))
 
 
 @pytest.fixture(scope="module")
 def finished(experiment):
-    """The workdir of a finished run; tests do not change it."""
+    """The workdir of a run that main finished; tests do not change it."""
     workdir = experiment.directory / "finished"
-    status, errors = run(experiment, workdir)
+    status, errors = tiny_fine_tuned.call_main(
+        experiment.gin_files, workdir, **experiment.settings
+    )
     assert status == 0, errors
     return workdir
 
 
 def test_learns_the_task(finished):
     found = results.read(finished)
-    assert (found["run"], found["task"]) == ("finetune", "cola")
-    assert (found["split"], found["num_examples"]) == ("dev", 40)
+    expected = {
+        **{"run": "finetune", "task": "cola", "split": "dev"},
+        **{"num_examples": 40, "num_train_examples": 160},
+        **{"num_steps": tiny_task.NUM_STEPS, "backbone": "GPT1Backbone"},
+        **{"num_transferred_layers": 2, "lm_loss_weight": 0.5},
+        "paper": {"matthews": 0.454},
+    }
+    assert {name: found[name] for name in expected} == expected
     assert found["metrics"]["matthews"] > 0.7
     assert found["train_metrics"]["matthews"] > 0.7
     assert found["majority"]["matthews"] == 0.0
-    assert found["paper"] == {"matthews": 0.454}
-    assert found["num_train_examples"] == 160
-    assert found["num_steps"] == tiny_task.NUM_STEPS
-    assert found["backbone"] == "GPT1Backbone"
-    assert found["num_transferred_layers"] == 2
-    assert found["lm_loss_weight"] == 0.5
-
-
-def test_evaluates_each_epoch_and_early(finished):
     lines = kill_run.lines(finished)
     dev = [line["step"] for line in lines if line.get("split") == "dev"]
     assert dev == [4, 20, 40, 60]
@@ -283,6 +228,9 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     )
     assert found["best_step"] == best["step"]
     assert found["metrics"]["matthews"] == best["matthews"]
+    facts = json.loads((finished / "preset" / "checksums.json").read_text())
+    assert facts["step"] == best["step"]
+    assert facts["metrics"] == found["metrics"]
     model = task_model.GPT1TaskModel.from_preset(str(finished / "preset"))
     rows = glue.read_cola(experiment.directory / "data", "dev")
     inputs = model.preprocessor([row.text for row in rows])
@@ -310,27 +258,24 @@ def write_scitail(folder, splits):
 
 
 def test_kept_weights_are_scored_on_a_labelled_test_once(
-    experiment, tmp_path, monkeypatch, caplog
+    tiny, tmp_path, monkeypatch, caplog
 ):
     scored, score = [], finetune._score_test
     monkeypatch.setattr(
         finetune, "_score_test", lambda *a: scored.append(a[2]) or score(*a)
     )
-    settings = {"DATA_DIR": str(tmp_path / "data"), "NUM_EPOCHS": 2}
-    settings = experiment.settings | settings
 
     def fine_tune(name, **more):
-        arguments = ("gin/finetune/scitail.gin", tmp_path / name)
-        status, said = tiny_fine_tuned.call_main(*arguments, **settings | more)
-        assert status == 0, said
-        return results.read(tmp_path / name)
+        preset, data = tiny.folder / "pretrained", tmp_path / "data"
+        settings = {"task": "scitail"} | more
+        return tiny_runs.finetune(tmp_path / name, preset, data, **settings)
 
     folder = tmp_path / "data/scitail"
     write_scitail(folder, ("train", "dev"))
     assert "test" not in fine_tune("without") and scored == []
     assert "scitail will not be scored on test: " in caplog.text
     write_scitail(folder, ("train", "dev", "test"))
-    found = fine_tune("several", SEEDS=(1, 2))
+    found = fine_tune("several", seeds=(1, 2))
     names = [f"several/seed_{seed}/preset" for seed in (1, 2)]
     assert scored == [tmp_path / name for name in names]
     accuracies = []
@@ -350,24 +295,8 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
         "metrics": {"accuracy": median},
         "num_examples": 16,
     }
-    assert fine_tune("several", SEEDS=(1, 2)) == found
+    assert fine_tune("several", seeds=(1, 2)) == found
     assert len(scored) == 2
-
-
-def test_preset_is_the_first_of_equals(experiment, tmp_path, monkeypatch):
-    saved, save = [], presets.save
-    monkeypatch.setattr(
-        presets, "save", lambda *given: saved.append(save(*given))
-    )
-    status, errors = run(
-        experiment, tmp_path, PEAK_LEARNING_RATE=1e-9, NUM_EPOCHS=1
-    )
-    assert status == 0, errors
-    lines = kill_run.lines(tmp_path)
-    dev = [line for line in lines if line.get("split") == "dev"]
-    assert dev[0]["matthews"] == dev[1]["matthews"]
-    assert results.read(tmp_path)["best_step"] == dev[0]["step"]
-    assert len(saved) == 1
 
 
 def test_preset_loads_where_only_the_models_are_imported(finished):
@@ -389,6 +318,93 @@ def test_preset_loads_where_only_the_models_are_imported(finished):
     assert found.stdout == "(2, 2)\n", found.stderr
 
 
+@pytest.fixture
+def again(finished, tmp_path):
+    """A copy of the finished run, and a function that runs it again."""
+    workdir = tmp_path / "again"
+    shutil.copytree(finished, workdir)
+    config = (workdir / "config.gin").read_text()
+
+    def run():
+        assert (workdir / "config.gin").read_text() == config
+        return tiny_fine_tuned.call_main(str(workdir / "config.gin"), workdir)
+
+    return workdir, run
+
+
+LOSSES = {
+    "deleted": shutil.rmtree,
+    "one byte": lambda preset: (preset / WEIGHTS).write_bytes(b"x"),
+    "no checksums, no weights": lambda preset: [
+        (preset / name).unlink() for name in (WEIGHTS, files.CHECKSUMS)
+    ],
+    # As an evaluation leaves it that lies behind the last checkpoint.
+    "of another step": lambda preset: files.seal(preset, step=59),
+}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_lost_preset_is_restored_from_the_checkpoint(finished, again, loss):
+    workdir, run = again
+    before = tiny_fine_tuned.contents(finished / "preset")
+    LOSSES[loss](workdir / "preset")
+    status, messages = run()
+    assert status == 0, messages
+    assert tiny_fine_tuned.contents(workdir / "preset") == before
+    assert kill_run.differences(finished, workdir) == []
+
+
+def test_a_preset_that_cannot_be_restored_is_missed(again):
+    workdir, run = again
+    shutil.rmtree(workdir / "preset")
+    for path in (workdir / "checkpoints").glob("*/preset"):
+        shutil.rmtree(path)
+    for remove, expected in (
+        (lambda: None, "is lost"),
+        (lambda: shutil.rmtree(workdir / "checkpoints"), "has no checkpoint"),
+    ):
+        remove()
+        status, messages = run()
+        last = messages.strip().splitlines()[-1]
+        assert (status, last[:7]) == (2, "error: "), messages
+        assert f"{workdir}/preset" in last and expected in last
+        assert "already finished" not in messages
+
+
+def test_a_resumed_run_forgets_the_preset_of_steps_that_are_lost(
+    finished, again
+):
+    """Also where these are not what they were, as on another machine."""
+    workdir, run = again
+    (workdir / "result.json").unlink()
+    shutil.rmtree(workdir / "checkpoints" / "00000060")
+    kept = workdir / "checkpoints" / "00000057" / "preset"
+    expected = json.loads((kept / "checksums.json").read_text())["step"]
+    assert expected <= 57
+    files.seal(workdir / "preset", step=60)
+    status, messages = run()
+    assert status == 0, messages
+    assert kill_run.differences(finished, workdir) == []
+
+
+def test_preset_is_the_first_of_equals(tiny, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(tiny.data, data)
+    settings = {"rate": 1e-9, "early_evaluation_steps": (4,)}
+    arguments = (tmp_path / "run", tiny.folder / "pretrained", data)
+    found = tiny_runs.finetune(*arguments, **settings)
+    lines = kill_run.lines(tmp_path / "run")
+    dev = [line for line in lines if line.get("split") == "dev"]
+    assert dev[0]["matthews"] == dev[1]["matthews"]
+    assert found["best_step"] == dev[0]["step"] == 4
+    # It does not resume on other examples.
+    (tmp_path / "run" / "result.json").unlink()
+    with open(data / "glue/CoLA/dev.tsv", "a") as file:
+        file.write("x\t1\t\tone more\n")
+    with pytest.raises(errors.InputError, match="^the dev examples have chan"):
+        tiny_runs.finetune(*arguments, **settings)
+
+
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="a graph of TensorFlow"
 )
@@ -396,96 +412,77 @@ def test_texts_tokenised_on_the_way(experiment, finished, tmp_path):
     status, errors = tiny_fine_tuned.call_main(
         ("gin/finetune/cola.gin", "gin/data/raw_examples.gin"),
         tmp_path,
-        **experiment.settings,
+        **experiment.settings | {"NUM_EPOCHS": 1},
     )
     assert status == 0, errors
     found, encoded = results.read(tmp_path), results.read(finished)
-    assert found["num_steps"] == encoded["num_steps"]
-    assert found["metrics"]["matthews"] > 0.7
+    assert found["num_steps"] == encoded["num_steps"] // 3
+    losses = [x["loss"] for x in kill_run.lines(tmp_path) if "loss" in x]
+    assert losses[-1] < losses[0]
     assert found["config_sha256"] != encoded["config_sha256"]
 
 
-def test_ablations_and_several_seeds(experiment, finished, tmp_path):
+def test_ablations_and_several_seeds(tiny, tmp_path):
     """A part of the examples, no pretraining, no auxiliary loss."""
-    settings = {
-        "LM_LOSS_WEIGHT": 0.0,
-        "NUM_TRANSFERRED_LAYERS": -1,
-        "NUM_TRAIN_EXAMPLES": 24,
-        "NUM_EPOCHS": 1,
-        "SEEDS": (1, 2),
-    }
-    status, errors = run(experiment, tmp_path, **settings)
-    assert status == 0, errors
-    found = results.read(tmp_path)
+    found = tiny_runs.finetune(
+        *(tmp_path, tiny.folder / "pretrained", tiny.data),
+        lm_loss_weight=0.0,
+        num_transferred_layers=-1,
+        num_train_examples=24,
+        seeds=(1, 2),
+    )
     assert found["num_train_examples"] == 24 and found["num_steps"] == 3
     assert found["num_transferred_layers"] == -1 and found["seed"] == [1, 2]
-    firsts = [
-        next(
-            line
-            for line in kill_run.lines(tmp_path / f"seed_{seed}")
-            if "gradient_norm" in line
-        )
-        for seed in (1, 2)
-    ]
-    assert firsts[0]["loss"] != firsts[1]["loss"]
-    for line in firsts:
+    first, second = (
+        next(x for x in kill_run.lines(tmp_path / name) if "gradient_norm" in x)
+        for name in ("seed_1", "seed_2")
+    )
+    assert first["loss"] != second["loss"]
+    for line in (first, second):
         assert line["loss"] == line["task_loss"]
         assert "lm_loss" not in line and "perplexity" not in line
 
 
-def test_lstm_learns_and_is_evaluated_and_measured(experiment, tmp_path):
+def test_lstm_learns_and_is_evaluated_and_measured(tiny, tmp_path):
     """From its preset on, the baseline passes through the same runs."""
-    like = causal_lm.GPT1CausalLM.from_preset(
-        str(experiment.directory / "preset")
-    )
-    tokenizer = like.preprocessor.tokenizer.pipeline
+    tokenizer = presets.load_tokenizer(tiny.folder / "pretrained")
     network = small_models.lstm_network(
         vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
     )
-    model = builders.gpt1_causal_lm(network, tokenizer)
-    presets.save(model, tmp_path / "lstm" / "preset")
-    lstm = str(tmp_path / "lstm")
-    status, errors = run(experiment, tmp_path / "cola", PRESET=lstm)
-    assert status == 0, errors
-    learned = results.read(tmp_path / "cola")
+    lstm = tmp_path / "lstm"
+    presets.save(builders.gpt1_causal_lm(network, tokenizer), lstm / "preset")
+    learned = tiny_runs.finetune(
+        *(tmp_path / "cola", lstm, tiny.data), num_epochs=3
+    )
     assert learned["backbone"] == "LSTMBackbone"
     assert learned["metrics"]["matthews"] > 0.7
-    data = {"DATA_DIR": str(experiment.directory / "data")}
-    for gin_file, workdir, preset in (
-        ("gin/evaluate.gin", tmp_path / "dev", str(tmp_path / "cola")),
-        ("gin/zero_shot/cola.gin", tmp_path / "zero_shot", lstm),
-    ):
-        status, errors = tiny_fine_tuned.call_main(
-            gin_file, workdir, PRESET=preset, **data
-        )
-        assert status == 0, errors
-    scored = results.read(tmp_path / "dev")
+    scored = tiny_runs.evaluate(tmp_path / "dev", tmp_path / "cola", tiny.data)
     assert scored["metrics"] == pytest.approx(learned["metrics"])
     assert not (tmp_path / "dev" / "tokens.html").exists()
+    assert tiny_runs.zero_shot(tmp_path / "zero", lstm, tiny.data)["metrics"]
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
-    """A folder with my.csv, a preset, and what was fine-tuned on them."""
+def own(tiny, tmp_path_factory):
+    """A folder with my.csv, and what was fine-tuned on it."""
     folder = tmp_path_factory.mktemp("own")
-    tiny_task.write_preset(folder / "preset")
     draws = random.Random(3)
     rows = [tiny_task.sentence(draws) for _ in range(160)]
     (folder / "my.csv").write_text(
         "review,stars\n" + "".join(f"{t},{'bg'[int(w)]}\n" for t, w in rows)
     )
-    status, errors = run_own(folder)
+    status, errors = run_own(tiny, folder)
     assert status == 0, errors
     return folder
 
 
-def run_own(folder):
+def run_own(tiny, folder):
     return tiny_fine_tuned.call_main(
         "gin/finetune/custom.gin",
         folder / "run",
         **{
             "TRAIN_FILE": str(folder / "my.csv"),
-            "PRESET": str(folder / "preset"),
+            "PRESET": str(tiny.folder / "pretrained"),
             "TEXT_COLUMN": "review",
             "LABEL_COLUMN": "stars",
             "SEQUENCE_LENGTH": 32,
@@ -499,22 +496,25 @@ def run_own(folder):
 
 def score_own(folder, workdir, file):
     """Evaluate on a file with the usual column names."""
+    settings = {"PRESET": str(folder / "run"), "TEST_FILE": str(file)}
     return tiny_fine_tuned.call_main(
-        "gin/evaluate_custom.gin",
-        workdir,
-        PRESET=str(folder / "run"),
-        TEST_FILE=str(file),
+        "gin/evaluate_custom.gin", workdir, **settings
     )
 
 
-def test_own_rows(own, tmp_path):
-    found = results.read(own / "run")
+def test_own_rows(tiny, own, tmp_path):
+    found, dev = results.read(own / "run"), own / "run" / "dev.jsonl"
     assert found["task"] == "custom" and found["paper"] == {}
     assert found["num_train_examples"] + found["num_examples"] == 160
     assert 8 <= found["num_examples"] <= 24
     assert found["metrics"]["accuracy"] > found["majority"]["accuracy"]
-    # The held-out rows are written, and score as they did.
-    status, errors = score_own(own, tmp_path, own / "run" / "dev.jsonl")
+    # The held-out rows are written, and again if they are lost.
+    held_out = dev.read_text()
+    dev.write_text("")
+    status, errors = run_own(tiny, own)
+    assert status == 0 and dev.read_text() == held_out, errors
+    # They score as they did.
+    status, errors = score_own(own, tmp_path, dev)
     assert status == 0, errors
     again = results.read(tmp_path)
     assert again["metrics"] == pytest.approx(found["metrics"])
@@ -522,11 +522,9 @@ def test_own_rows(own, tmp_path):
     # A file that has changed is not taken for the old one.
     content = (own / "my.csv").read_text()
     (own / "my.csv").write_text(content + "the old garden,b\n")
-    status, errors = run_own(own)
+    status, errors = run_own(tiny, own)
     assert status == 2 and "examples have changed since" in errors
     (own / "my.csv").write_text(content)
-    status, errors = run_own(own)
-    assert status == 0, errors
 
 
 def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
@@ -539,8 +537,7 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
     file.write_text('{"text": "the garden", "label": "h"}\n')
     status, errors = score_own(own, tmp_path / "other", file)
-    assert status == 2
-    assert "new.jsonl line 1 has label 'h'" in errors
+    assert status == 2 and "new.jsonl line 1 has label 'h'" in errors
     # The same command reads the corrected file again.
     file.write_text('{"text": "the garden", "label": "g"}\n')
     status, errors = score_own(own, tmp_path / "out", file)
@@ -548,85 +545,35 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     assert set(results.read(tmp_path / "out")["metrics"]) == {"accuracy"}
 
 
-MISTAKES = [
-    ({"benchmarks.benchmark.name": "kola"}, "did you mean 'cola'"),
-    ({"benchmarks.benchmark.name": "rte"}, "RTE"),
-    ({"PRESET": "nowhere"}, "PRESET: nowhere does not exist"),
-    ({"NUM_TRANSFERRED_LAYERS": 3}, "the preset has 2 layers"),
-    ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33 is more than the preset's"),
-    ({"BATCH_SIZE": 162, "MICROBATCH_SIZE": None}, "160 training"),
-    ({"NUM_EPOCHS": 0}, "NUM_EPOCHS is 0"),
-    ({"SEEDS": (1, 1)}, "SEEDS is (1, 1): give different whole numbers"),
-    ({"NUM_TRAIN_EXAMPLES": 0}, "NUM_TRAIN_EXAMPLES is 0"),
-]
-
-
-def test_mistakes_end_in_one_line(experiment, tmp_path):
-    for settings, expected in MISTAKES:
-        workdir = tmp_path / "run"
-        status, errors = run(experiment, workdir, **settings)
-        assert status == 2, errors
-        last = errors.strip().split("\n")[-1]
-        assert last.startswith("error: ") and expected in last
-        assert "Traceback" not in errors
-        assert not (workdir / "result.json").exists()
-
-
-def test_does_not_resume_on_other_examples(tmp_path):
-    experiment = tiny_task.Experiment(tmp_path, backend=keras.config.backend())
-    workdir = tmp_path / "run"
-    assert run(experiment, workdir, NUM_EPOCHS=1)[0] == 0
-    (workdir / "result.json").unlink()
-    with open(tmp_path / "data/glue/CoLA/dev.tsv", "a") as file:
-        file.write("x\t1\t\tone more\n")
-    status, errors = run(experiment, workdir, NUM_EPOCHS=1)
-    assert status == 2
-    last = errors.strip().split("\n")[-1]
-    assert last.startswith("error: the dev examples have changed"), last
-    assert not (workdir / "result.json").exists()
-
-
-def test_killed_run_ends_with_the_same_weights(experiment):
-    # Both in processes of their own: what ran before in this one may change
-    # how XLA shares sums among threads, and so their last bits.
-    undisturbed = experiment.directory / "undisturbed"
-    status, output = experiment.finish(undisturbed, NUM_EPOCHS=1)
-    assert status == 0, output
-    killed = experiment.directory / "killed"
-    experiment.settings["NUM_EPOCHS"] = 1
-    killed_at = experiment.kill_and_finish(killed, kills=1, seed=0)
-    experiment.settings["NUM_EPOCHS"] = 3
-    assert len(killed_at) == 1
-    assert kill_run.differences(undisturbed, killed) == []
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({"task": "kola"}, "did you mean 'cola'"),
+        ({"task": "rte"}, "RTE"),
+        ({"preset": "nowhere"}, "`preset`: nowhere does not exist"),
+        ({"num_transferred_layers": 3}, "the preset has 2 layers"),
+        ({"sequence_length": 33}, "`sequence_length` 33 is more than the"),
+        ({"batch_size": 162}, "160 training"),
+        ({"seeds": (1, 1)}, "`seeds` is .1, 1.: give different whole numbers"),
+    ],
+)
+def test_mistakes(tiny, tmp_path, changes, expected):
+    preset = changes.pop("preset", tiny.folder / "pretrained")
+    with pytest.raises(errors.InputError, match=expected):
+        tiny_runs.finetune(tmp_path, preset, tiny.data, **changes)
+    assert not (tmp_path / "result.json").exists()
 
 
 @pytest.mark.slow
 def test_replicas_learn_what_one_device_learns(experiment, tmp_path):
     """Dropout off; the last batch of dev is incomplete."""
-    strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
-    backend = keras.config.backend()
-    if backend not in strategies:
-        pytest.skip("single device only")
-    found = []
-    for name, count in (("none", 1), (strategies[backend], 2)):
-        workdir = tmp_path / name
-        experiment.environment["XLA_FLAGS"] = (
-            f"--xla_force_host_platform_device_count={count}"
-        )
-        status, output = experiment.finish(
-            workdir,
-            STRATEGY=name,
-            DROPOUT=0.0,
-            NUM_EPOCHS=1,
-            **{
-                "strategy.Devices.num_replicas": count,
-                "finetune.FineTuning.classifier_dropout": 0.0,
-                "finetune.FineTuning.evaluation_batch_size": 12,
-            },
-        )
-        assert status == 0, output
-        found.append(kill_run.lines(workdir))
-    one, two = found
+    settings = {
+        "NUM_EPOCHS": 1,
+        "finetune.FineTuning.classifier_dropout": 0.0,
+        "finetune.FineTuning.evaluation_batch_size": 12,
+    }
+    found = experiment.on_one_and_two_devices(tmp_path, **settings)
+    one, two = map(kill_run.lines, found)
     assert len(one) == len(two) > 20
     for ours, theirs in zip(one, two):
         assert ours.keys() == theirs.keys()

@@ -1,19 +1,19 @@
 import math
 
-import keras
 import numpy as np
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data import prepare
 from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
-from gpt1_keras.runs import perplexity
 from gpt1_keras.runs import presets
 from gpt1_keras.text import train_vocabulary
 from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
+from tests.reference.tiny_runs import perplexity as run
 
 POSITIONS = 32
 TEXTS = {
@@ -41,25 +41,6 @@ def write(folder, texts):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
-
-
-def run(preset, corpus, workdir=None, split="all", **changes):
-    settings = {
-        "num_tokens": None,
-        "sequence_length": None,
-        "stride": POSITIONS // 2,
-        "batch_size": 8,
-    }
-    if workdir is not None:
-        workdir.mkdir()
-    return perplexity.perplexity(
-        preset=str(preset),
-        corpus=str(corpus),
-        split=split,
-        scoring=perplexity.Scoring(**settings | changes),
-        config_sha256="a" * 64,
-        workdir=workdir,
-    )
 
 
 def log_probabilities(model, ids):
@@ -118,20 +99,23 @@ def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     assert found["num_examples"] == len(expected)
     assert found["unknown_share"] == 0.0
     assert found["sequence_length"] == POSITIONS
-    # A single file.
-    short, words = expected_of(preset, {"x": TEXTS["short.txt"]})
-    metrics = run(preset, texts / "short.txt")
+    # A single file, through main.
+    short, _ = expected_of(preset, {"x": TEXTS["short.txt"]})
+    status, messages = tiny_fine_tuned.call_main(
+        *("gin/perplexity.gin", tmp_path / "main"),
+        PRESET=str(preset),
+        CORPUS=str(texts / "short.txt"),
+    )
+    assert status == 0, messages
+    metrics = results.read(tmp_path / "main")["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     assert metrics["tokens"] == len(short)
-
-
-def test_less_text_and_less_context(preset, texts, tmp_path):
-    whole = run(preset, texts)
+    # Less text, and less context.
     part = run(preset, texts, num_tokens=20)
-    assert part["tokens"] < 25 < whole["tokens"]
+    assert part["tokens"] < 25 < wanted["tokens"]
     found = run(preset, texts, sequence_length=2)
-    assert found["tokens"] == whole["tokens"]
-    assert found["loss"] != pytest.approx(whole["loss"], abs=1e-3)
+    assert found["tokens"] == wanted["tokens"]
+    assert found["loss"] != pytest.approx(-expected.mean(), abs=1e-3)
 
 
 def test_special_rows_are_no_words_and_unknown_text_is_reported(
@@ -170,60 +154,23 @@ def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
     assert 0 < tokens["held_out"] < tokens["train"]
 
 
-@pytest.mark.slow
-def test_equals_the_figure_of_pretraining(tmp_path):
-    pretraining = kill_run.Experiment(
-        tmp_path,
-        backend=keras.config.backend(),
-        NUM_STEPS=4,
-        **{"fit.Intervals.sample_steps": 0},
-    )
-    status, output = pretraining.finish(tmp_path / "pretrained")
-    assert status == 0, output
-    (corpus,) = (tmp_path / "cache").glob("corpus_*")
-    found = run(
-        tmp_path / "pretrained",
-        corpus,
-        split="held_out",
-        sequence_length=kill_run.SETTINGS["SEQUENCE_LENGTH"],
-        stride=kill_run.SETTINGS["held_out.Evaluation.stride"],
-    )
-    expected = results.read(tmp_path / "pretrained")["metrics"]
-    assert found == pytest.approx(expected, rel=1e-6)
-
-
-MISTAKES = [
-    ({"CORPUS": None}, "CORPUS is not given"),
-    ({"CORPUS": "nowhere"}, "nowhere does not exist"),
-    ({"CORPUS": "empty.txt"}, "empty.txt: empty"),
-    ({"CORPUS": "binary.txt"}, "binary.txt: binary"),
-    ({"CORPUS": "texts/below"}, "CORPUS: texts/below has no file of two tok"),
-    ({"CORPUS": "folder"}, "folder"),
-    ({"PRESET": "nowhere"}, "PRESET: nowhere does not exist"),
-    ({"SPLIT": "test"}, "SPLIT is 'test': give 'all' or 'train'"),
-    ({"SPLIT": "held_out"}, "has no held_out files"),
-    ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33 is more than"),
-    ({"EVALUATION_STRIDE": 0}, "EVALUATION_STRIDE is 0: give a"),
-    ({"NUM_TOKENS": 0}, "NUM_TOKENS is 0"),
-]
-
-
-def test_through_main_and_mistakes(preset, texts, tmp_path, monkeypatch):
-    (tmp_path / "empty.txt").write_text(" \n\n")
-    (tmp_path / "binary.txt").write_bytes(b"a\0b")
-    (tmp_path / "folder").mkdir()
+@pytest.mark.parametrize(
+    "corpus, changes, expected",
+    [
+        (None, {}, "`corpus` is not given"),
+        ("nowhere", {}, "nowhere does not exist"),
+        ("texts/empty.txt", {}, "empty.txt: empty"),
+        ("texts/binary.txt", {}, "binary.txt: binary"),
+        ("texts/below", {}, "`corpus`: texts/below has no file of two tok"),
+        (".", {"split": "held_out"}, "has no held_out files"),
+        ("texts/short.txt", {"sequence_length": 33}, "33 is more than the mo"),
+    ],
+)
+def test_mistakes(
+    preset, texts, tmp_path, monkeypatch, corpus, changes, expected
+):
+    write(texts, {"empty.txt": " \n\n", "binary.txt": "a\0b"})
     monkeypatch.chdir(tmp_path)
-    given = {"PRESET": str(preset), "CORPUS": str(texts)}
-    for settings, expected in MISTAKES:
-        status, messages = tiny_fine_tuned.call_main(
-            "gin/perplexity.gin", tmp_path / "run", **given | settings
-        )
-        assert status == 2, messages
-        last = messages.strip().split("\n")[-1]
-        assert last.startswith("error: ") and expected in last
-        assert not list((tmp_path / "run").iterdir())
-    status, messages = tiny_fine_tuned.call_main(
-        "gin/perplexity.gin", tmp_path / "run", **given
-    )
-    assert status == 0, messages
-    assert results.read(tmp_path / "run")["metrics"]["tokens"] > 50
+    with pytest.raises(errors.InputError, match=expected):
+        run(preset, corpus, tmp_path / "run", **changes)
+    assert not list((tmp_path / "run").iterdir())

@@ -10,17 +10,6 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import tiny_fine_tuned
 
 
-@pytest.fixture
-def books(tmp_path):
-    folder = tmp_path / "books"
-    folder.mkdir()
-    for name in ("one", "two", "three"):
-        lines = f"The {name} old man went home with his {name} cat.\n" * 30
-        (folder / f"{name}.txt").write_text(lines)
-    (folder / "broken.txt").write_bytes(b"\0")
-    return folder
-
-
 def run(books, workdir, **changes):
     settings = {
         "vocabulary": None,
@@ -34,7 +23,13 @@ def run(books, workdir, **changes):
     return workdir
 
 
-def test_workdir_becomes_a_corpus(books, tmp_path):
+def test_workdir_becomes_a_corpus(tmp_path):
+    books, workdir = tmp_path / "books", tmp_path / "out"
+    books.mkdir()
+    for name in ("one", "two", "three"):
+        lines = f"The {name} old man went home with his {name} cat.\n" * 30
+        (books / f"{name}.txt").write_text(lines)
+    (books / "broken.txt").write_bytes(b"\0")
     path = run(books, tmp_path / "first")
     opened = shards.Shards.open(path)
     names = [opened.split(split).names for split in ("train", "held_out")]
@@ -52,10 +47,7 @@ def test_workdir_becomes_a_corpus(books, tmp_path):
     assert shards.Shards.open(again).tokenizer_sha256 == tokenizer.sha256
     with pytest.raises(errors.InputError, match="`vocabulary` is not given"):
         run(books, tmp_path / "third", merges=given["merges"])
-
-
-def test_through_main(books, tmp_path):
-    workdir = tmp_path / "out"
+    # Through main.
     for settings, expected in (
         ({"CORPUS": str(tmp_path / "nowhere")}, "nowhere does not exist"),
         ({"CORPUS": str(books), "VOCABULARY_SIZE": 90}, None),

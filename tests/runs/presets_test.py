@@ -15,11 +15,9 @@ from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
-from gpt1_keras.text import train_vocabulary
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 
@@ -40,11 +38,22 @@ def weights(model):
     return [small_models.read(weight.value) for weight in model.weights]
 
 
-def test_find_takes_the_preset_or_the_workdir_above(tiny, preset):
+def test_find(tiny, preset, tmp_path):
+    """The preset, or the workdir above."""
     for path in (preset, str(preset)):
         assert presets.find(path) == preset
     expected = tiny.folder / "cola" / "preset"
     assert presets.find(expected) == presets.find(expected.parent) == expected
+    assert presets.has_head(expected) and not presets.has_head(preset)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("")
+    for name, message in (
+        ("nowhere", "does not exist"),
+        ("empty", "has no preset/ folder and no config.json"),
+        ("file", "has no preset/ folder and no config.json"),
+    ):
+        with pytest.raises(errors.InputError, match=rf"\S+{name} {message}"):
+            presets.find(tmp_path / name)
 
 
 def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
@@ -59,21 +68,6 @@ def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
         assert presets.find(None) == place
     with pytest.raises(errors.InputError, match="^`preset` is not given"):
         presets.find_best(None)
-
-
-@pytest.mark.parametrize(
-    "name, expected",
-    [
-        ("nowhere", "does not exist"),
-        ("empty", "has no preset/ folder and no config.json"),
-        ("file", "has no preset/ folder and no config.json"),
-    ],
-)
-def test_no_preset(tmp_path, name, expected):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "file").write_text("")
-    with pytest.raises(errors.InputError, match=rf"`: \S+{name} {expected}"):
-        presets.find(tmp_path / name)
 
 
 def test_best_of_several_seeds(tmp_path):
@@ -105,36 +99,6 @@ def test_load_has_its_own_dtype_policy(preset, dtype):
     assert network.decoder_blocks[0].dtype_policy.name == (dtype or "float32")
 
 
-@pytest.mark.parametrize(
-    "name, text",
-    [
-        ("config.json", "{"),
-        ("task.json", "no json"),
-        ("model.weights.h5", "no weights"),
-        ("tokenizer.json", None),
-        ("assets/tokenizer/merges.txt", None),
-    ],
-)
-def test_damaged_preset(preset, tmp_path, name, text):
-    damaged = tmp_path / "preset"
-    shutil.copytree(preset, damaged)
-    (damaged / name).unlink()
-    if text is not None:
-        (damaged / name).write_text(text)
-    cls = causal_lm.GPT1CausalLM
-    if name == "tokenizer.json":
-        cls = tokenizer_lib.GPT1Tokenizer
-    with pytest.raises(errors.InputError) as caught:
-        presets.load(cls, damaged)
-    message = str(caught.value)
-    assert message.startswith(f"`preset`: {damaged} cannot be read (")
-    assert message.endswith(
-        "give the workdir of a finished run, or run it again"
-    )
-    assert "\n" not in message
-    assert keras.config.dtype_policy().name == "float32"
-
-
 def test_preset_of_another_network(tmp_path):
     keras_hub.models.GPT2Backbone(
         vocabulary_size=10,
@@ -148,7 +112,20 @@ def test_preset_of_another_network(tmp_path):
 
 
 def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
-    """Also what a killed process has left next to it."""
+    """Also what a killed process has left next to it.
+
+    Policies are rewritten in the files, class names that look like one are
+    not.
+    """
+    names = ["DTypePolicy", "mixed_bfloat16"]
+    cola.preprocessor.label_words = names
+    presets.save(cola, tmp_path / "preset", step=3, metrics={"f1": 0.5})
+    found = presets.load(task_model.GPT1TaskModel, tmp_path / "preset")
+    assert found.preprocessor.label_words == names
+    facts = json.loads((tmp_path / "preset" / "checksums.json").read_text())
+    files = facts.pop("files")
+    assert facts == {"step": 3, "metrics": {"f1": 0.5}}
+    assert {"model.weights.h5", "assets/tokenizer/merges.txt"} < set(files)
     (tmp_path / "preset" / "left_over").write_text("")
     for name in (".preset.tmp", ".preset.old"):
         (tmp_path / name).mkdir()
@@ -190,40 +167,31 @@ def test_save_that_fails_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
 
 
-def test_class_names_are_saved_as_they_are(cola, tmp_path):
-    """Policies are rewritten in the files, names that look like one are not."""
-    names = ["mixed_bfloat16", "DTypePolicy", "é"]
-    cola.preprocessor.label_words = names
-    presets.save(cola, tmp_path / "preset")
-    found = presets.load(task_model.GPT1TaskModel, tmp_path / "preset")
-    assert found.preprocessor.label_words == names
+def test_a_result_holds_for_unchanged_presets(preset, tmp_path):
+    def is_measured(**facts):
+        return presets.is_measured(tmp_path, "a", [preset, changed], **facts)
 
-
-def test_is_newer(preset, tmp_path):
-    result = tmp_path / "result.json"
-    assert not presets.is_newer(preset, result)  # There is no result yet.
-    result.write_text("{}")
     changed = shutil.copytree(preset, tmp_path / "preset")
-    for seconds, expected in ((-10, False), (10, True)):
+    assert not is_measured()  # There is no result yet.
+    result = tmp_path / "result.json"
+    result.write_text('{"config_sha256": "a", "split": "dev"}')
+    for seconds, expected in ((-10, True), (10, False)):
         time = result.stat().st_mtime + seconds
         for path in changed.iterdir():
             os.utime(path, (time, time))
-        assert presets.is_newer(changed, result) == expected
+        assert is_measured(split="dev") == expected
+        assert not is_measured(split="test")
 
 
-def test_has_head(tiny, preset):
-    assert not presets.has_head(preset)
-    assert presets.has_head(tiny.folder / "cola" / "preset")
-    assert not presets.has_head(tiny.folder)
-
-
-def test_shipped_preset_reads_novels():
+def test_shipped_preset_reads_novels(caplog):
     """It is small, and knows more of English than its words."""
     directory = presets.find(None)
     size = sum(p.stat().st_size for p in directory.rglob("*") if p.is_file())
     assert size < 15e6
     for name in ("config.gin", "metrics.jsonl", "README.md"):
         assert (directory / name).exists()
+    presets.check(directory)
+    assert "has no checksums" not in caplog.text
     model = keras_hub.models.CausalLM.from_preset(str(directory))
     assert isinstance(model, causal_lm.GPT1CausalLM)
     assert {str(weight.dtype) for weight in model.weights} == {"float32"}
@@ -277,30 +245,6 @@ def test_what_is_not_transferred_comes_from_the_global_seed(preset):
     assert not np.any(new(5) == table(source))
     with pytest.raises(errors.InputError, match="the preset has 2 layers"):
         pretrained(preset, num_transferred_layers=3).backbone()
-
-
-def test_fine_tuned_preset_may_be_the_start(tiny):
-    """A second task starts with all of the first except its head."""
-    ours = pretrained(tiny.folder / "cola").backbone()
-    theirs = tiny.models["cola"].backbone
-    for one, other in zip(weights(ours), weights(theirs), strict=True):
-        np.testing.assert_array_equal(one, other)
-
-
-def test_vocabulary_of_another_preset(preset, tmp_path):
-    mixed = tmp_path / "mixed"
-    shutil.copytree(preset, mixed)
-    texts = ["other words of a different book altogether"] * 9
-    other = train_vocabulary.train_bpe(texts, vocabulary_size=40)
-    (assets,) = mixed.rglob("vocabulary.json")
-    other.save(assets.parent)
-    size = json.loads((mixed / "config.json").read_text())["config"][
-        "vocabulary_size"
-    ]
-    assert other.vocabulary_size != size
-    expected = f"of {other.vocabulary_size} tokens and a network of {size}"
-    with pytest.raises(errors.InputError, match=expected):
-        pretrained(mixed).tokenizer()
 
 
 TEXTS = ["a tree", "the old captain walked under our gate", "the garden"]

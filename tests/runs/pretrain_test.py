@@ -1,8 +1,6 @@
 """Pretraining through main, in this process and in others."""
 
 import shutil
-import signal
-import time
 
 import keras
 import numpy as np
@@ -15,12 +13,12 @@ from gpt1_keras.data import shards
 from gpt1_keras.models import causal_lm
 from tests.reference import kill_run
 from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
 
 
 @pytest.fixture(scope="module")
 def experiment(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("pretrain")
-    made = kill_run.Experiment(directory, backend=keras.config.backend())
+    made = kill_run.Experiment(tmp_path_factory.mktemp("pretrain"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPT1_KERAS_CACHE", made.environment["GPT1_KERAS_CACHE"])
         yield made
@@ -39,15 +37,6 @@ def finished(experiment):
     workdir = experiment.directory / "finished"
     status, errors = run(experiment, workdir)
     assert status == 0, errors
-    return workdir
-
-
-@pytest.fixture(scope="module")
-def undisturbed(experiment):
-    """The workdir of a finished run in a process of its own."""
-    workdir = experiment.directory / "undisturbed"
-    status, output = experiment.finish(workdir)
-    assert status == 0, output
     return workdir
 
 
@@ -112,6 +101,11 @@ def test_preset_is_the_model_that_was_measured(experiment, finished):
     metrics = results.read(finished)["metrics"]
     assert scored.num_scored == metrics["tokens"]
     assert total / scored.num_scored == pytest.approx(metrics["loss"], 1e-5)
+    # So does the run that measures any text.
+    found = tiny_runs.perplexity(
+        *(finished, corpus), split="held_out", sequence_length=16, stride=8
+    )
+    assert found == pytest.approx(metrics, rel=1e-6)
 
 
 def test_the_same_and_other_configurations(experiment, finished):
@@ -133,7 +127,9 @@ def assert_refused(status, errors, *expected):
         assert text in line
 
 
-def test_extended_run_continues(experiment, finished):
+def test_extended_run_continues_and_its_preset_is_restored(
+    experiment, finished
+):
     workdir = experiment.directory / "extended"
     shutil.copytree(finished, workdir)
     status, errors = run(experiment, workdir, NUM_STEPS=22, EXTEND=True)
@@ -146,6 +142,24 @@ def test_extended_run_continues(experiment, finished):
     result = results.read(workdir)
     assert result["num_steps"] == 22
     assert result["seconds"] > results.read(finished)["seconds"]
+    weights = workdir / "preset" / "model.weights.h5"
+
+    def read():
+        preset = str(workdir / "preset")
+        return causal_lm.GPT1CausalLM.from_preset(preset).get_weights()
+
+    expected = read()
+    weights.write_bytes(b"x")
+    status, errors = run(experiment, workdir, NUM_STEPS=22)
+    assert status == 0, errors
+    for ours, theirs in zip(read(), expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert results.read(workdir)["metrics"] == result["metrics"]
+    # Without a checkpoint it is not trained again without a word.
+    weights.unlink()
+    shutil.rmtree(workdir / "checkpoints")
+    refused = run(experiment, workdir, NUM_STEPS=22)
+    assert_refused(*refused, "weights.h5", "has no checkpoint to restore it")
 
 
 def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
@@ -166,161 +180,30 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
     assert not (workdir / "result.json").exists()
 
 
-MISTAKES = [
-    ({"NUM_STEPZ": 3}, ["NUM_STEPZ", "did you mean NUM_STEPS?"]),
-    ({"pretrain.pretrain.sead": 3}, ["sead"]),
-    ({"CORPUS": "no_such_folder"}, ["CORPUS", "no_such_folder"]),
-    (
-        {"VOCABULARY": "no_such.json", "MERGES": "no_such.txt"},
-        ["no_such.json"],
-    ),
-    ({"MERGES": "no_such.txt"}, ["MERGES is no", "VOCABULARY is not given"]),
-    ({"BATCH_SIZE": 5}, ["BATCH_SIZE 5", "MICROBATCH_SIZE 2"]),
-    ({"DTYPE": "float23"}, ["DTYPE", "mixed_bfloat16"]),
-    ({"SEQUENCE_LENGTH": 33}, ["SEQUENCE_LENGTH 33", "32 positions"]),
-    ({"SEQUENCE_LENGTH": 1}, ["SEQUENCE_LENGTH is 1: give a whole number"]),
-    ({"STRATEGY": "many"}, ["STRATEGY"]),
-]
-
-
 def test_mistakes_end_in_one_line(experiment):
     workdir = experiment.directory / "mistake"
-    for settings, expected in MISTAKES:
+    other = {"tensorflow": "data_parallel"}
+    for settings, *expected in (
+        ({"NUM_STEPZ": 3}, "NUM_STEPZ", "did you mean NUM_STEPS?"),
+        ({"CORPUS": "no_such_folder"}, "CORPUS", "no_such_folder"),
+        ({"VOCABULARY": "no.json", "MERGES": "no.txt"}, "no.json"),
+        ({"MERGES": "no_such.txt"}, "MERGES is no", "VOCABULARY is not given"),
+        ({"BATCH_SIZE": 5}, "BATCH_SIZE 5", "MICROBATCH_SIZE 2"),
+        ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33", "32 positions"),
+        (
+            {"STRATEGY": other.get(keras.config.backend(), "mirrored")},
+            keras.config.backend(),
+        ),
+    ):
         assert_refused(*run(experiment, workdir, **settings), *expected)
         # The corrected command may have the workdir.
         assert not (workdir / "config.gin").exists()
 
 
-def test_strategy_of_another_backend(experiment):
-    backend = keras.config.backend()
-    other = "mirrored" if backend != "tensorflow" else "data_parallel"
-    refused = run(experiment, experiment.directory / "other", STRATEGY=other)
-    assert_refused(*refused, other, backend)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_signal_saves_and_the_same_command_continues(
-    experiment, undisturbed, name
-):
-    workdir = experiment.directory / name
-    status, output, _ = experiment.send(workdir, signal.Signals[name], step=7)
-    assert status == 3, output
-    line = output.splitlines()[-1]
-    assert f"stopped by {name} after" in line and "continues" in line
-    assert "Traceback" not in output
-    step, _ = kill_run.last_checkpoint(workdir)
-    assert 7 <= step < kill_run.NUM_STEPS
-    status, output = experiment.finish(workdir)
-    assert status == 0, output
-    assert kill_run.differences(undisturbed, workdir) == []
-
-
-@pytest.mark.slow
-def test_killed_run_ends_with_the_same_weights(experiment, undisturbed):
-    workdir = experiment.directory / "killed"
-    killed_at = experiment.kill_and_finish(workdir, kills=2, seed=0)
-    assert len(killed_at) == 2
-    assert kill_run.differences(undisturbed, workdir) == []
-
-
-@pytest.mark.slow
-@pytest.mark.backends
-@pytest.mark.parametrize(
-    "backend, dtype",
-    [
-        ("jax", "float32"),
-        ("torch", "float32"),
-        ("tensorflow", "mixed_bfloat16"),
-        ("jax", "mixed_bfloat16"),
-        ("torch", "mixed_bfloat16"),
-    ],
-)
-def test_killed_run_on_every_backend(tmp_path, backend, dtype):
-    pytest.importorskip(backend)
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("once is enough")
-    killed_at, found = kill_run.compare(
-        tmp_path, backend=backend, dtype=dtype, kills=2
-    )
-    assert len(killed_at) == 2 and found == []
-
-
-def finish_workers(experiment, workdir, count):
-    processes = experiment.start_workers(workdir, count)
-    for process in processes:
-        assert process.wait(kill_run.TIME_LIMIT) == 0, log_of(workdir, 0)
-
-
-def log_of(workdir, worker):
-    return workdir.with_name(f"{workdir.name}.{worker}.log").read_text()
-
-
-@pytest.fixture(scope="module")
-def two_workers(experiment):
-    """The workdir of a run that two processes finished."""
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("for the TensorFlow backend")
-    workdir = experiment.directory / "two_workers"
-    finish_workers(experiment, workdir, 2)
-    return workdir
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "victim, name, saved_by_all",
-    [(0, "SIGKILL", False), (1, "SIGKILL", False), (1, "SIGTERM", True)],
-)
-def test_workers_stop_together_and_continue(
-    experiment, two_workers, victim, name, saved_by_all
-):
-    """Whoever is lost, the job ends, and its weights in the end are the same.
-
-    Dropout is on: each replica draws its own masks, and the same ones again.
-    """
-    workdir = experiment.directory / f"workers_{victim}_{name}"
-    metrics = workdir / "metrics.jsonl"
-    processes = experiment.start_workers(workdir, 2)
-    deadline = time.monotonic() + kill_run.TIME_LIMIT
-    while kill_run.last_step(metrics) < 7 and time.monotonic() < deadline:
-        time.sleep(0.002)
-    processes[victim].send_signal(signal.Signals[name])
-    found = [process.wait(kill_run.TIME_LIMIT) for process in processes]
-    expected = [3, 3]
-    if not saved_by_all:
-        expected[victim] = -signal.Signals[name]
-    assert found == expected
-    step, _ = kill_run.last_checkpoint(workdir)
-    assert step >= 7 if saved_by_all else step >= 6
-    last = log_of(workdir, 1 - victim).strip().splitlines()[-1]
-    assert "continue" in last
-    said = "a signal to another worker" if saved_by_all else "has ended"
-    assert said in last
-    finish_workers(experiment, workdir, 2)
-    assert kill_run.differences(two_workers, workdir) == []
-
-
-@pytest.mark.slow
-def test_replicas_measure_what_one_device_measures(experiment):
+def test_replicas_measure_what_one_device_measures(experiment, tmp_path):
     """Losses, held-out tokens and perplexity; dropout off."""
-    strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
-    backend = keras.config.backend()
-    if backend not in strategies:
-        pytest.skip("single device only")
-    found = []
-    for name, count in (("none", 1), (strategies[backend], 2)):
-        workdir = experiment.directory / f"{name}_{count}"
-        experiment.environment["XLA_FLAGS"] = (
-            f"--xla_force_host_platform_device_count={count}"
-        )
-        status, output = experiment.finish(
-            workdir,
-            DROPOUT=0.0,
-            STRATEGY=name,
-            **{"strategy.Devices.num_replicas": count},
-        )
-        assert status == 0, output
-        found.append(workdir)
+    found = experiment.on_one_and_two_devices(tmp_path)
     one, two = map(kill_run.lines, found)
     assert len(one) == len(two)
     for ours, theirs in zip(one, two):

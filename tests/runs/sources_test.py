@@ -1,6 +1,3 @@
-import json
-import signal
-
 import keras
 import pytest
 
@@ -104,13 +101,16 @@ def test_mistakes(make, settings, expected):
     assert "\n" not in str(caught.value)
 
 
+def warning(caplog):
+    (message,) = (
+        r.getMessage() for r in caplog.records if r.levelname == "WARNING"
+    )
+    return message
+
+
 def test_sample_corpus_where_none_is_given(make, caplog):
     shards, tokenizer = make(corpus=None).open()
-    (message,) = (
-        record.getMessage()
-        for record in caplog.records
-        if record.levelname == "WARNING"
-    )
+    message = warning(caplog)
     assert "`corpus` is not given" in message
     assert "bpe vocabulary trained on it" in message
     assert shards.split("train").words.sum() > 2000
@@ -130,42 +130,6 @@ def test_raw_text(make, monkeypatch):
     expected = "needs KERAS_BACKEND=tensorflow, not jax; without this file"
     with pytest.raises(errors.InputError, match=expected):
         raw.open()
-
-
-class RawExperiment(kill_run.Experiment):
-    """Pretraining on raw text."""
-
-    gin_files = (*kill_run.Experiment.gin_files, "gin/data/raw_text.gin")
-
-
-@pytest.mark.slow
-def test_a_run_on_raw_text_that_is_stopped_ends_with_the_same_weights(
-    tmp_path,
-):
-    """Sent SIGTERM, killed, resumed; the same books are held out."""
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("for the TensorFlow backend")
-    experiment = RawExperiment(
-        tmp_path, backend="tensorflow", **{"sources.RawText.pool_books": 2}
-    )
-    undisturbed, stopped = tmp_path / "undisturbed", tmp_path / "stopped"
-    status, output = experiment.finish(undisturbed)
-    assert status == 0, output
-    status, output, _ = experiment.send(stopped, signal.SIGTERM, step=7)
-    assert status == 3, output
-    killed_at = experiment.kill_and_finish(stopped, kills=1, seed=0)
-    assert len(killed_at) == 1
-    assert kill_run.differences(undisturbed, stopped) == []
-    losses = [x["loss"] for x in kill_run.lines(stopped) if "loss" in x]
-    assert losses[-1] < losses[0] - 0.3
-    offline = kill_run.Experiment(tmp_path, backend="tensorflow", NUM_STEPS=1)
-    status, output = offline.finish(tmp_path / "offline")
-    assert status == 0, output
-    counts = [
-        json.loads((workdir / "result.json").read_text())["num_examples"]
-        for workdir in (stopped, tmp_path / "offline")
-    ]
-    assert counts[0] == counts[1] > 500
 
 
 def files(data_dir=None, **changes):
@@ -196,9 +160,7 @@ def test_sample_files_are_written_once(cache, caplog):
     task = benchmarks.benchmark("rte")
     sizes = {s: len(data.read(task, s)) for s in ("train", "dev", "test")}
     assert sizes == {"train": 8, "dev": 2, "test": 2}
-    (message,) = (
-        r.getMessage() for r in caplog.records if r.levelname == "WARNING"
-    )
+    message = warning(caplog)
     (folder,) = cache.iterdir()
     assert "`data_dir` is not given" in message and str(folder) in message
     manifest = folder / "sample_benchmarks.json"

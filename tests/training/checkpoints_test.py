@@ -2,6 +2,7 @@ import json
 import logging
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from tests.reference import tiny_learner
 
@@ -44,7 +46,7 @@ def learner():
 
 @pytest.fixture
 def checkpoints(tmp_path):
-    return checkpoints_lib.Checkpoints(tmp_path / "checkpoints", keep=2)
+    return checkpoints_lib.Checkpoints(tmp_path, keep=2)
 
 
 def files_of(checkpoints, step):
@@ -98,7 +100,7 @@ def test_the_newest_are_kept_and_a_saved_step_is_left_alone(
     assert path.stat().st_mtime_ns == written
     # Where another process writes, nothing is saved.
     other = checkpoints_lib.Checkpoints(
-        checkpoints.directory, keep=2, is_written=False
+        checkpoints.directory.parent, keep=2, is_written=False
     )
     other.save(101, learner)
     assert checkpoints.steps() == [12, 100]
@@ -168,6 +170,52 @@ def test_it_appears_in_one_rename(checkpoints, learner, monkeypatch):
     monkeypatch.setattr(os, "replace", watch)
     checkpoints.save(4, learner)
     assert seen == [[], [True, True]]
+
+
+def write_preset(preset, step):
+    """Write a preset whose weights are its step."""
+    shutil.rmtree(preset, ignore_errors=True)
+    preset.mkdir()
+    (preset / "weights").write_text(str(step))
+    files.seal(preset, step=step)
+
+
+def test_the_preset_of_the_time_comes_back(checkpoints, learner, tmp_path):
+    preset = tmp_path / "preset"
+    copies = [
+        checkpoints.directory / f"0000000{step}" / "preset" for step in (3, 6)
+    ]
+
+    def restored():
+        checkpoints.restore(learner)
+        files.check_seal(preset)
+        return (preset / "weights").read_text()
+
+    write_preset(preset, 2)
+    checkpoints.save(3, learner)
+    checkpoints.save(6, learner)
+    # A preset that did not change is not copied again.
+    inodes = {(copy / "weights").stat().st_ino for copy in copies}
+    assert len(inodes) == 1 != (preset / "weights").stat().st_ino
+    assert restored() == "2"
+    write_preset(preset, 7)  # after the checkpoint, before a kill
+    assert restored() == "2"
+    (preset / "weights").write_text("")
+    assert restored() == "2"
+    shutil.rmtree(preset)
+    assert restored() == "2"
+    # A checkpoint whose copy is needed and damaged is not used.
+    (copies[1] / "weights").unlink()
+    (copies[1] / "weights").write_text("")
+    assert restored() == "2" and checkpoints.steps() == [3, 6]
+    shutil.rmtree(preset)
+    assert restored() == "2" and checkpoints.steps() == [3]
+    # Without a copy, a later preset goes, an earlier one stays.
+    shutil.rmtree(copies[0])
+    for step, is_kept in ((2, True), (4, False)):
+        write_preset(preset, step)
+        checkpoints.restore(learner)
+        assert preset.exists() == is_kept
 
 
 def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):

@@ -20,7 +20,7 @@ from tests.models import shared_prefix_test
 from tests.reference import counting_books
 from tests.reference import small_models
 from tests.reference import tiny_learner
-from tests.runs import finetune_test
+from tests.reference import tiny_runs
 
 if keras.config.backend() != "tensorflow":
     pytest.skip("for the TensorFlow backend", allow_module_level=True)
@@ -189,7 +189,7 @@ def test_held_out_perplexity():
 )
 def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     task = benchmarks.benchmark(name, regression=regression)
-    settings = finetune_test.changed(microbatch_size=2)
+    settings = tiny_runs.fine_tuning(microbatch_size=2, bucket_lengths=(8,))
     network = settings.build_network(
         task, small_models.network(), small_models.byte_pairs()
     )

@@ -1,0 +1,269 @@
+"""Runs that are killed, stopped or out of room, and resumed.
+
+However often a run is killed, it ends with the metrics, weights and preset of
+one left alone. The long form counts kills:
+
+    FAULT_KILLS=1000 python -m pytest -m slow -s tests/faults -k long
+"""
+
+import collections
+import json
+import os
+import random
+import signal
+import time
+
+import keras
+import pytest
+
+from gpt1_keras import files
+from tests.reference import kill_run
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
+
+
+class Preparation(kill_run.Experiment):
+    """Preparing a corpus of many small pieces."""
+
+    gin_files = ("gin/prepare.gin",)
+
+    def make_input(self):
+        books = kill_run.write_books(
+            self.directory / "many", num_books=30, num_sentences=200
+        )
+        return {"CORPUS": str(books), "VOCABULARY_SIZE": 150}
+
+
+class Seeds(tiny_task.Experiment):
+    """Fine-tuning on two seeds."""
+
+    def make_input(self):
+        return super().make_input() | {"NUM_EPOCHS": 1, "SEEDS": (1, 2)}
+
+
+class RawText(kill_run.Experiment):
+    """Pretraining on raw text, as TensorFlow only can."""
+
+    gin_files = (*kill_run.Experiment.gin_files, "gin/data/raw_text.gin")
+
+
+EXPERIMENTS = {
+    "prepare": Preparation,
+    "pretrain": kill_run.Experiment,
+    "finetune": Seeds,
+}
+LONG = EXPERIMENTS | {"raw text": RawText}
+
+
+def outcome(workdir):
+    """Return what two finished workdirs must have in common, as bytes.
+
+    Not the words on time and machine, nor the pictures.
+    """
+    found = {}
+    for name, content in tiny_fine_tuned.contents(workdir).items():
+        timed = {"tensorboard", "plots", "checkpoints", "config.gin"}
+        if timed.isdisjoint(name.parts) and name.name != "metadata.json":
+            found[str(name)] = content
+    for name in list(found):
+        if name.endswith("result.json"):
+            result = json.loads(found[name])
+            del result["seconds"], result["git_commit"]
+            found[name] = result
+        if name.endswith("metrics.jsonl"):
+            found[name] = kill_run.lines((workdir / name).parent)
+        if name.endswith(files.CHECKSUMS):
+            facts = json.loads(found[name])
+            del facts["files"]["metadata.json"]  # It has the date.
+            found[name] = facts
+    return found
+
+
+def differences(expected, workdir):
+    found = outcome(workdir)
+    return [
+        name
+        for name in expected | found
+        if expected.get(name) != found.get(name)
+    ]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Return a function: name -> (experiment, its outcome, its seconds)."""
+    done = {}
+
+    def run(name):
+        if name not in done:
+            directory = tmp_path_factory.mktemp(name)
+            experiment = LONG[name](directory)
+            started = time.monotonic()
+            workdir = experiment.must_finish(directory / "undisturbed")
+            seconds = time.monotonic() - started
+            done[name] = experiment, outcome(workdir), seconds
+        return done[name]
+
+    return run
+
+
+def killed_once(experiment, workdir, seconds):
+    """Start a run and kill it after some seconds; return whether it was."""
+    process = experiment.start(workdir)
+    try:
+        status = process.wait(seconds)
+    except TimeoutError:  # `wait` killed it.
+        return True
+    log = workdir.with_name(f"{workdir.name}.log").read_text()
+    assert status == 0, log
+    return False
+
+
+def kill_and_compare(undisturbed, name, draws, kills):
+    """Kill a run at random moments, then finish it; return the counts."""
+    experiment, expected, seconds = undisturbed(name)
+    counts, number = collections.Counter(), 0
+    while counts["killed"] < kills:
+        assert number < 9 + 2 * kills  # Kills must come in time.
+        workdir = experiment.directory / f"killed_{number}"
+        number += 1
+        while killed_once(experiment, workdir, draws.uniform(0, seconds)):
+            counts["killed"] += 1
+            if counts["killed"] >= kills:
+                break
+        experiment.must_finish(workdir)
+        counts["finished"] += 1
+        assert differences(expected, workdir) == [], workdir
+    return counts
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_killed_run_ends_as_one_left_alone(undisturbed, name):
+    counts = kill_and_compare(undisturbed, name, random.Random(name), kills=2)
+    assert counts["killed"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_long_form(undisturbed, name):
+    if name == "raw text" and keras.config.backend() != "tensorflow":
+        pytest.skip("for the TensorFlow backend")
+    kills = int(os.environ.get("FAULT_KILLS", 30)) // len(LONG)
+    counts = kill_and_compare(undisturbed, name, random.Random(0), kills)
+    print(f"\n{name}: {dict(counts)}, no differences")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_no_file_may_grow(undisturbed, name):
+    """As on a full disk: one line, and the same command continues."""
+    experiment, expected, _ = undisturbed(name)
+    workdir = experiment.directory / "full"
+    for limit in (2_000, 30_000):
+        status, output = experiment_with_limit(experiment, workdir, limit)
+        assert status == 2, output
+        last = output.strip().splitlines()[-1]
+        assert last.startswith("error: ") and "oo large" in last
+        assert "Traceback" not in output
+        assert not (workdir / "result.json").exists()
+        for path in workdir.rglob(files.CHECKSUMS):
+            files.check_seal(path.parent)
+    experiment.must_finish(workdir)
+    assert differences(expected, workdir) == []
+
+
+def experiment_with_limit(experiment, workdir, limit):
+    process = experiment.start(
+        workdir, environment={"FILE_SIZE_LIMIT": str(limit)}
+    )
+    status = process.wait()
+    return status, workdir.with_name(f"{workdir.name}.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_signal_saves_and_the_same_command_continues(undisturbed, name):
+    experiment, expected, _ = undisturbed("pretrain")
+    workdir = experiment.directory / name
+    status, output, _ = experiment.send(workdir, signal.Signals[name], step=7)
+    assert status == 3, output
+    line = output.splitlines()[-1]
+    assert f"stopped by {name} after" in line and "continues" in line
+    assert "Traceback" not in output
+    step, _ = kill_run.last_checkpoint(workdir)
+    assert 7 <= step < kill_run.NUM_STEPS
+    experiment.must_finish(workdir)
+    assert differences(expected, workdir) == []
+
+
+@pytest.mark.slow
+@pytest.mark.backends
+@pytest.mark.parametrize(
+    "backend, dtype",
+    [
+        *(("jax", "float32"), ("torch", "float32")),
+        *(("tensorflow", "mixed_bfloat16"), ("jax", "mixed_bfloat16")),
+        ("torch", "mixed_bfloat16"),
+    ],
+)
+def test_killed_run_on_every_backend(tmp_path, backend, dtype):
+    pytest.importorskip(backend)
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+    experiment = kill_run.Experiment(tmp_path, backend=backend, DTYPE=dtype)
+    undisturbed = experiment.must_finish(tmp_path / "undisturbed")
+    killed_at = experiment.kill_and_finish(tmp_path / "x", kills=3, seed=0)
+    assert len(killed_at) == 3
+    assert kill_run.differences(undisturbed, tmp_path / "x") == []
+
+
+def finish_workers(experiment, workdir):
+    for process in experiment.start_workers(workdir, 2):
+        assert process.wait() == 0, log_of(workdir, 0)
+
+
+def log_of(workdir, worker):
+    return workdir.with_name(f"{workdir.name}.{worker}.log").read_text()
+
+
+@pytest.fixture(scope="module")
+def two_workers(tmp_path_factory):
+    """A run that two processes finished: experiment and outcome."""
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("for the TensorFlow backend")
+    experiment = kill_run.Experiment(tmp_path_factory.mktemp("workers"))
+    finish_workers(experiment, experiment.directory / "two_workers")
+    return experiment, outcome(experiment.directory / "two_workers")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "victim, name, saved_by_all",
+    [(0, "SIGKILL", False), (1, "SIGKILL", False), (1, "SIGTERM", True)],
+)
+def test_workers_stop_together_and_continue(
+    two_workers, victim, name, saved_by_all
+):
+    """Whoever is lost, the job ends, and its weights in the end are the same.
+
+    Dropout is on: each replica draws its own masks, and the same ones again.
+    """
+    experiment, finished = two_workers
+    workdir = experiment.directory / f"workers_{victim}_{name}"
+    metrics = workdir / "metrics.jsonl"
+    processes = experiment.start_workers(workdir, 2)
+    deadline = time.monotonic() + kill_run.TIME_LIMIT
+    while kill_run.last_step(metrics) < 7 and time.monotonic() < deadline:
+        time.sleep(0.002)
+    processes[victim].send_signal(signal.Signals[name])
+    found = [process.wait() for process in processes]
+    expected = [3, 3]
+    if not saved_by_all:
+        expected[victim] = -signal.Signals[name]
+    assert found == expected
+    step, _ = kill_run.last_checkpoint(workdir)
+    assert step >= 7 if saved_by_all else step >= 6
+    last = log_of(workdir, 1 - victim).strip().splitlines()[-1]
+    assert "continue" in last
+    said = "a signal to another worker" if saved_by_all else "has ended"
+    assert said in last
+    finish_workers(experiment, workdir)
+    assert differences(finished, workdir) == []

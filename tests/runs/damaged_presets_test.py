@@ -1,0 +1,265 @@
+"""Presets damaged in every way, loaded by every kind of run.
+
+With checksums any damage is refused. Without, as in presets of others, what
+would compute something else is refused where it can be seen.
+"""
+
+import contextlib
+import importlib.util
+import io
+import json
+import shutil
+
+import h5py
+import keras
+import numpy as np
+import pytest
+
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.runs import demo
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_runs
+
+VOCABULARY = "assets/tokenizer/vocabulary.json"
+MERGES = "assets/tokenizer/merges.txt"
+WEIGHTS = "model.weights.h5"
+
+
+def convert(preset, workdir):
+    """Call the tool; raise what it prints."""
+    path = tiny_fine_tuned.ROOT / "tools/convert_huggingface.py"
+    spec = importlib.util.spec_from_file_location("convert", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    said, output = io.StringIO(), str(workdir / "theirs")
+    with contextlib.redirect_stderr(said):
+        if tool.main(["--preset", str(preset), "--output", output]) == 2:
+            raise errors.InputError(said.getvalue().strip())
+
+
+# Runs that take a fine-tuned model, then those that take a language model.
+TASK_RUNS = {
+    "evaluate": lambda p, w, data: tiny_runs.evaluate(w, p, data),
+    "export": lambda p, w, data: tiny_runs.export(w, p, data),
+    "demo": lambda p, w, data: demo.TaskAnswers(p),
+}
+RUNS = {
+    "generate": lambda p, w, data: tiny_runs.generate(p),
+    "zero_shot": lambda p, w, data: tiny_runs.zero_shot(w, p, data),
+    "perplexity": lambda p, w, data: tiny_runs.perplexity(p, data / "x.txt"),
+    "view": lambda p, w, data: tiny_runs.view(w, p),
+    "finetune": lambda p, w, data: tiny_runs.finetune(w, p, data),
+    "demo": lambda p, w, data: demo.LanguageModelAnswers(p, 0),
+    "convert": lambda p, w, data: convert(p, w),
+}
+
+
+def change(name, edit):
+    """A damage: `edit` changes the object in a JSON file."""
+
+    def damage(preset):
+        found = json.loads((preset / name).read_text())
+        found = edit(found) or found
+        (preset / name).write_text(json.dumps(found))
+
+    return damage
+
+
+def configure(*names, inside="", **values):
+    """A damage: other values in the `config` of JSON files."""
+
+    def edit(found):
+        found = found["config"]
+        for key in inside.split():
+            found = found[key]["config"]
+        found |= values
+
+    def damage(preset):
+        for name in names:
+            change(name, edit)(preset)
+
+    return damage
+
+
+def put(name, content):
+    """A damage: another content, or what a function makes of the old one."""
+
+    def damage(preset):
+        path = preset / name
+        old = path.read_bytes()
+        path.write_bytes(content(old) if callable(content) else content)
+
+    return damage
+
+
+def weigh(value):
+    """A damage: a value in the first matrix."""
+
+    def damage(preset):
+        with h5py.File(preset / WEIGHTS, "r+") as weights:
+            seen = []
+            weights.visititems(lambda _, x: seen.append(x))
+            next(x for x in seen if getattr(x, "ndim", 0) == 2)[0, 0] = value
+
+    return damage
+
+
+def cut(pieces):
+    return dict(list(pieces.items())[: len(pieces) // 2])
+
+
+def other_weights(preset):
+    """The weights of a narrower network."""
+    with h5py.File(preset / WEIGHTS, "r+") as weights:
+        names = []
+        weights.visititems(lambda name, x: names.append(name))
+        for name in names:
+            if getattr(weights[name], "ndim", 0) == 2:
+                value = weights[name][:, :8]
+                del weights[name]
+                weights[name] = value
+
+
+# Of what is damaged -> (damage, what is said where there are no checksums).
+DAMAGES = {
+    "vocabulary cut": (change(VOCABULARY, cut), "tokens and a network of"),
+    "vocabulary longer": (
+        change(VOCABULARY, lambda x: x | {"<new>": len(x)}),
+        "tokens and a network of",
+    ),
+    "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
+    "vocabulary of text": (put(VOCABULARY, b"hello"), "not JSON"),
+    "no vocabulary": (lambda p: (p / VOCABULARY).unlink(), "found; pass"),
+    "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
+    "merges cut": (
+        put(MERGES, lambda x: x[: len(x) // 2].rpartition(b"\n")[0]),
+        "merges of .* tokens are missing",
+    ),
+    "merges torn": (put(MERGES, lambda x: x + b"a"), "expected two pieces"),
+    "no merges": (lambda p: (p / MERGES).unlink(), "merges.txt"),
+    "weights of one byte": (put(WEIGHTS, b"x"), "cannot be read"),
+    "no weights": (lambda p: (p / WEIGHTS).unlink(), WEIGHTS),
+    "weights cut": (put(WEIGHTS, lambda x: x[:-999]), "truncated"),
+    "weights flipped": (weigh(1e-9), None),  # Nothing tells it.
+    "weights not numbers": (weigh(np.nan), "is not finite"),
+    "weights infinite": (weigh(np.inf), "is not finite"),
+    "weights of another network": (other_weights, "weights of other sizes"),
+    "config torn": (put("config.json", b'{"config"'), "line 1|describe"),
+    "config of a list": (put("config.json", b"[]"), "describe"),
+    "config of more words": (
+        configure("config.json", vocabulary_size=10**12),
+        "tokens and a network of 1000000000000",
+    ),
+    "positions below zero": (
+        configure("config.json", max_sequence_length=-1),
+        "weights of other sizes",
+    ),
+    "wider in one file": (
+        configure("config.json", intermediate_dim=99),
+        "json are of other networks",
+    ),
+    "more layers": (
+        lambda p: [
+            configure("config.json", num_layers=3)(p),
+            configure("task.json", inside="backbone", num_layers=3)(p),
+        ],
+        "cannot be read",
+    ),
+    "no length": (
+        configure("task.json", inside="preprocessor", sequence_length=-1),
+        "sequence_length -1 in task.json",
+    ),
+    "length of all": (
+        configure("preprocessor.json", sequence_length=10**6),
+        "sequence_length 1000000 in preprocessor.json",
+    ),
+    "length of text": (
+        configure("preprocessor.json", sequence_length="12"),
+        "sequence_length '12'",
+    ),
+    "another class": (
+        change(
+            "config.json",
+            lambda x: x | {"registered_name": "os>system", "module": "os"},
+        ),
+        "cannot be read",
+    ),
+}
+TASK_DAMAGES = {
+    "odd transform": (
+        configure("task.json", inside="preprocessor", transform="pad"),
+        "transform is 'pad': give one of",
+    ),
+    "dunder transform": (
+        configure("task.json", inside="preprocessor", transform="__class__"),
+        "transform is '__class__'",
+    ),
+    "more labels": (
+        configure("task.json", inside="preprocessor", label_words=["a"] * 3),
+        "a head of 2 outputs and a task of 3",
+    ),
+    "labels are a score": (
+        configure("task.json", inside="preprocessor", score_range=[0, 5]),
+        "a head of 2 outputs and a task of 6",
+    ),
+    "scores of text": (
+        configure("task.json", inside="preprocessor", score_range=["a", "b"]),
+        "cannot be read",
+    ),
+}
+CASES = [
+    *((name, *case, "pretrained", RUNS) for name, case in DAMAGES.items()),
+    *(
+        (name, *case, "cola/preset", TASK_RUNS)
+        for name, case in (DAMAGES | TASK_DAMAGES).items()
+    ),
+]
+
+
+@pytest.fixture
+def data(tiny):
+    (tiny.data / "x.txt").write_text("the old captain walked under a tree")
+    return tiny.data
+
+
+@pytest.mark.parametrize("is_sealed", [True, False])
+def test_damaged_presets_are_refused_in_one_line(
+    tiny, data, tmp_path, monkeypatch, is_sealed
+):
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+    damaged, workdir = tmp_path / "preset", tmp_path / "work"
+    for name, damage, expected, whole, runs in CASES:
+        if expected is None and not is_sealed:
+            continue
+        shutil.copytree(tiny.folder / whole, damaged)
+        damage(damaged)
+        if is_sealed:
+            expected = None
+        else:
+            (damaged / files.CHECKSUMS).unlink()
+        for run, function in runs.items():
+            with pytest.raises(errors.InputError, match=expected) as caught:
+                function(damaged, workdir, data)
+                pytest.fail(f"{run} takes a preset with {name}")
+            message = str(caught.value)
+            assert "\n" not in message and str(damaged) in message, (run, name)
+            assert not list(workdir.rglob("result.json")), (run, name)
+        print(f"{name}: {message.replace(str(tmp_path), '')}")
+        shutil.rmtree(damaged)
+
+
+def test_checksums_that_are_damaged_or_missing(tiny, data, tmp_path, caplog):
+    damaged = tmp_path / "preset"
+    shutil.copytree(tiny.folder / "pretrained", damaged)
+    path = damaged / files.CHECKSUMS
+    text = path.read_text()
+    for content in ("", "{}", "[]", text[:-9], '{"files": 3}', "[" * 99999):
+        path.write_text(content)
+        with pytest.raises(errors.InputError, match="checksums.json is damag"):
+            tiny_runs.generate(damaged)
+    path.unlink()
+    assert tiny_runs.generate(damaged) == tiny_runs.generate(damaged)
+    assert caplog.text.count("has no checksums") == 1
