@@ -31,7 +31,6 @@ from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.models import transfer
-from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import fit
@@ -214,6 +213,9 @@ def _check_model(model):
     if not isinstance(ours, preprocessors.GPT1TaskPreprocessor):
         return
     if model.head is not None:
+        # Loaded late: pretraining needs no tasks.
+        from gpt1_keras.tasks import task as task_lib
+
         num_outputs = task_lib.label_space_of(ours).num_outputs
         if model.head.num_outputs != num_outputs:
             raise ValueError(
