@@ -8,14 +8,18 @@ outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
 
 import keras
 
+# Values in the largest tensor from which on compiling, a tenth of a second,
+# pays within some thousand steps.
+SMALLEST = 2**16
+
 
 def fused(function):
     """Return `function(*tensors, training)`, one loop in training.
 
     In training on TensorFlow, XLA compiles it for each combination of shapes,
     and its gradient is computed from the arguments alone: nothing in between
-    is kept in memory. Otherwise, and where a size is unknown, `function` runs
-    as it is written.
+    is kept in memory. Otherwise, and where a size is unknown or all are
+    small, `function` runs as it is written.
 
     Args:
         function: of tensors, without variables and random numbers, returning
@@ -65,9 +69,10 @@ def compiled(function):
 
 
 def _call(function, loop, arguments):
-    """Call the loop if all sizes are known, else the function."""
+    """Call the loop if sizes are known and large, else the function."""
     import tensorflow as tf
 
     tensors = [tf.convert_to_tensor(argument) for argument in arguments]
-    is_known = all(tensor.shape.is_fully_defined() for tensor in tensors)
-    return (loop if is_known else function)(*tensors)
+    sizes = [tensor.shape.num_elements() for tensor in tensors]
+    is_worth_it = None not in sizes and max(sizes) >= SMALLEST
+    return (loop if is_worth_it else function)(*tensors)

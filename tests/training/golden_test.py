@@ -3,6 +3,7 @@
 import keras
 import pytest
 
+from gpt1_keras.layers import fused
 from tests.reference import golden
 
 TOLERANCES = {
@@ -18,8 +19,11 @@ TOLERANCES = {
 }
 
 
+# As small networks are computed, and with all chains compiled.
+@pytest.mark.parametrize("smallest", [fused.SMALLEST, 0])
 @pytest.mark.needs_data
-def test_agrees_with_the_released_code(shared_file):
+def test_agrees_with_the_released_code(shared_file, smallest, monkeypatch):
+    monkeypatch.setattr(fused, "SMALLEST", smallest)
     found = golden.compare(shared_file("golden/openai_finetune_a.npz"))
     print(keras.config.backend())
     for name, value in found.items():
