@@ -152,6 +152,12 @@ def _check(path, text, new):
         and _is_larger(before, after)
         for name, before, after in differing
     )
+    steps = new.macros.get("NUM_STEPS")
+    if grown and steps and [name for name, *_ in differing] == ["NUM_EPOCHS"]:
+        raise errors.InputError(
+            f"{path.parent}: NUM_EPOCHS has no effect beside NUM_STEPS = "
+            f"{steps}: raise NUM_STEPS"
+        )
     if grown and new.macros.get("EXTEND") is True:
         return True
     listed = ", ".join(

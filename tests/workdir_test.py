@@ -116,6 +116,12 @@ def test_larger_num_steps_needs_extend(tmp_path):
         assert not workdir.claim(tmp_path, again, COMMAND)
 
 
+def test_num_epochs_beside_num_steps_extend_nothing(tmp_path):
+    workdir.claim(tmp_path, configuration(NUM_EPOCHS=1), COMMAND)
+    message = refusal(tmp_path, NUM_EPOCHS=3, EXTEND=True)
+    assert "NUM_STEPS = 100: raise NUM_STEPS" in message
+
+
 @pytest.mark.parametrize(
     "macros", [{"NUM_STEPS": 50}, {"NUM_STEPS": 200, "SEED": 1}]
 )

@@ -108,7 +108,10 @@ class LogMetrics(_PerStep):
 
 
 class EstimateDuration(_PerStep):
-    """Logs after the first step how long the others will take.
+    """Logs early in a run how long the rest of it will take.
+
+    After ten steps, or sooner if they take half a minute. The first does not
+    count, since graphs are built in it.
 
     Args:
         num_steps: int. Steps in all.
@@ -117,19 +120,26 @@ class EstimateDuration(_PerStep):
 
     def __init__(self, first_step, *, num_steps, advice):
         super().__init__(first_step)
-        self.num_left = num_steps - first_step - 1
+        self.num_steps = num_steps
         self.advice = advice
-        self._started = time.monotonic()
+        self._first = None
 
     def after_step(self, logs):
         if self.advice is None:
             return
-        seconds = (time.monotonic() - self._started) * self.num_left
+        now = time.monotonic()
+        if self._first is None:
+            self._first = self.step, now
+            return
+        step, started = self._first
+        num_timed, seconds = self.step - step, now - started
+        if num_timed < 9 and seconds < 30:
+            return
+        seconds *= (self.num_steps - self.step) / num_timed
         is_long = seconds > _LONG_SECONDS
         logging.info(
-            "the first step is done, graph building included; at this pace "
-            "the other %s would take %s%s",
-            f"{self.num_left:,}",
+            "at the pace of the first steps the other %s take %s%s",
+            f"{self.num_steps - self.step:,}",
             console.duration(seconds),
             f"; shorter: {self.advice}" if is_long else "",
         )

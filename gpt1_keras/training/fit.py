@@ -84,6 +84,10 @@ def catch_signals():
     def handle(number, frame):
         request.signal_name = signal.Signals(number).name
         restore()
+        logging.warning(
+            "%s: finishing this step and saving; a second one stops at once",
+            request.signal_name,
+        )
 
     def restore():
         for number, handler in previous.items():
@@ -130,7 +134,7 @@ def fit(
         periodic: list of (every, function `(step, history)`), `every` as in
             `callbacks.Periodically`.
         strategy: `strategy.Strategy` in whose scope the learner was built.
-        advice: str, how to make the run shorter, logged after the first step
+        advice: str, how to make the run shorter, logged after the first steps
             with an estimate of the remaining time. None logs no estimate.
 
     Returns:

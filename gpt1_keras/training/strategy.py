@@ -98,8 +98,8 @@ class Devices:
         num_replicas: int or None. Devices to use; None for all there are.
         tpu: str. Name of the TPU, "local" for one in this machine, "" for the
             one that the environment names.
-        jit_compile: bool. Whether XLA is requested, which replicas of the
-            TensorFlow backend cannot use.
+        jit_compile: bool. Whether XLA compiles whole steps, which replicas
+            of the TensorFlow backend cannot use.
     """
 
     strategy_name: str = "none"
@@ -130,6 +130,8 @@ class Devices:
                     "`num_replicas` = None"
                     f"{choice and f' or `strategy_name` {choice}'}"
                 )
+            if self.jit_compile:
+                _refuse_slow_xla()
             return ONE_DEVICE
         if self not in _opened:
             module = importlib.import_module(
@@ -137,6 +139,24 @@ class Devices:
             )
             _opened[self] = getattr(module, self.strategy_name)(self)
         return _opened[self]
+
+
+def _refuse_slow_xla():
+    """Raise InputError on a CPU with TensorFlow.
+
+    Whole steps take ten times as long there: XLA draws random numbers slowly.
+    Chains of operations are compiled anyway (`layers.fused`).
+    """
+    if keras.config.backend() != "tensorflow":
+        return
+    import tensorflow as tf
+
+    if not tf.config.list_physical_devices("GPU"):
+        raise errors.InputError(
+            "`jit_compile` is True, but there is no GPU, and on a CPU it makes "
+            'steps several times slower: --set "strategy.Devices.jit_compile = '
+            'False"'
+        )
 
 
 def seed_offset(replica):

@@ -121,21 +121,24 @@ def test_speed_is_measured_between_two_lines(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "num_steps, advice, expected",
+    "num_steps, seconds, advice, expected",
     [
-        (1001, "a smaller model", "1,000 would take 2:46:40; shorter: a sma"),
-        (101, "a smaller model", "100 would take 0:16:40$"),
-        (1001, None, None),
+        # The tenth step ends 9 s after the first, which took an hour.
+        (10010, 1, "a smaller model", "10,000 take 2:46:40; shorter: a sma"),
+        (110, 1, "a smaller model", "100 take 0:01:40$"),
+        # Half a minute is over after the fourth.
+        (104, 10, "a smaller model", "100 take 0:16:40$"),
+        (1010, 1, None, None),
     ],
 )
-def test_the_first_step_tells_how_long_the_others_take(
-    num_steps, advice, expected, monkeypatch, caplog
+def test_the_first_steps_tell_how_long_the_others_take(
+    num_steps, seconds, advice, expected, monkeypatch, caplog
 ):
-    clock = iter([0.0, 10.0])
+    clock = iter([3600.0 + seconds * step for step in range(20)])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     callback = callbacks.EstimateDuration(0, num_steps=num_steps, advice=advice)
     with caplog.at_level(logging.INFO, logger="absl"):
-        run(callback, [{}, {}])
+        run(callback, [{}] * 12)
     messages = [record.getMessage() for record in caplog.records]
     assert len(messages) == (expected is not None)
     assert not expected or re.search(expected, messages[0])

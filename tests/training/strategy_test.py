@@ -24,7 +24,20 @@ def test_one_device():
     assert found.is_chief
     assert found.workdir("out/x") == "out/x"
     assert found.share_state(7, None) == 7
-    assert devices("none", num_replicas=1, jit_compile=True).open() is found
+    assert devices("none", num_replicas=1).open() is found
+
+
+def test_xla_for_whole_steps_on_a_cpu():
+    asked = devices("none", jit_compile=True)
+    if keras.config.backend() != "tensorflow":
+        assert asked.open() is strategy.ONE_DEVICE
+        return
+    import tensorflow as tf
+
+    if tf.config.list_physical_devices("GPU"):
+        pytest.skip("for machines without a GPU")
+    with pytest.raises(errors.InputError, match="no GPU.*slower"):
+        asked.open()
 
 
 FOREIGN = {
