@@ -3,7 +3,9 @@
 First the numbers as rows, then the pictures drawn from these rows.
 """
 
+import collections
 import os
+import re
 import statistics
 
 from matplotlib import figure as figure_lib
@@ -140,12 +142,10 @@ def _by_layers(results):
 
 def _layers(run):
     """Return the transferred layers of an otherwise full Transformer."""
-    row = run.row or ""
-    if row == "full":
+    if run.row == "full":
         return run.num_layers
-    if row == "no_pretraining" or row.startswith("transferred_"):
-        return run.num_transferred_layers if " + " not in row else None
-    return None
+    is_one = re.fullmatch(r"no_pretraining|transferred_\d+", run.row or "")
+    return run.num_transferred_layers if is_one else None
 
 
 def _training_accuracies(result, evaluations):
@@ -154,11 +154,10 @@ def _training_accuracies(result, evaluations):
     for seed, run in result.run_of_seed.items():
         own = run.of_seed(seed)
         value = own.result.get("train_metrics", {}).get("accuracy")
-        if value is None:
-            value = _evaluated(own.path, evaluations)
-        if value is not None:
-            found.append(value)
-    return found
+        found.append(
+            _evaluated(own.path, evaluations) if value is None else value
+        )
+    return [value for value in found if value is not None]
 
 
 def _evaluated(folder, evaluations):
@@ -190,11 +189,10 @@ def draw_right(rows, path):
 
     Transformer solid, LSTM dashed; a marker and a colour for each task.
     """
-    shown = drawn_runs(rows)
-    curves = {}
+    shown, curves = drawn_runs(rows), collections.defaultdict(list)
     for row in rows:
         if row["workdir"] in shown:
-            points = curves.setdefault((row["task"], row["backbone"]), [])
+            points = curves[row["task"], row["backbone"]]
             points.append((row["step"], row["relative"]))
     tasks = list(dict.fromkeys(task for task, _ in curves))
     styles = {task: plots.curve_style(i) for i, task in enumerate(tasks)}
@@ -234,11 +232,8 @@ def draw_left(rows, path):
     axes = figure.subplots()
     for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
         for split, style in _SPLITS.items():
-            found = [
-                row
-                for row in rows
-                if (row["task"], row["split"]) == (task, split)
-            ]
+            curve = (task, split)
+            found = [r for r in rows if (r["task"], r["split"]) == curve]
             if found:
                 axes.errorbar(
                     *_points(found),

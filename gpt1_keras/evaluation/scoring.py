@@ -1,6 +1,8 @@
 """Labelled examples, and what a model predicts for them."""
 
-import copy
+import dataclasses
+import functools
+import typing
 
 import numpy as np
 
@@ -33,10 +35,11 @@ def predict(learner, batches, *, name, stop=None):
     return {key: batches.restore(value) for key, value in found.items()}
 
 
+@dataclasses.dataclass(eq=False)
 class Labelled:
     """Examples of a split of a task, encoded on first use, and their scores.
 
-    Args:
+    Attributes:
         task: `tasks.task.Task`.
         examples: list of Example.
         tokenizer: `text.tokenizer.Tokenizer`.
@@ -46,46 +49,32 @@ class Labelled:
         name: str, for messages.
     """
 
-    def __init__(
-        self,
-        task,
-        examples,
-        *,
-        tokenizer,
-        max_sequence_length,
-        batch_size,
-        bucket_lengths,
-        name,
-    ):
-        self.task = task
-        self.examples = examples
-        self.name = name
-        self.tokenizer = tokenizer
-        self.max_sequence_length = max_sequence_length
-        self._encoded = None
-        self._batch_size = batch_size
-        self._bucket_lengths = bucket_lengths
+    task: typing.Any
+    examples: list
+    _: dataclasses.KW_ONLY
+    tokenizer: typing.Any
+    max_sequence_length: int
+    batch_size: int
+    bucket_lengths: tuple
+    name: str
 
-    @property
+    @functools.cached_property
     def encoded(self):
         """`EncodedExamples` of all."""
-        if self._encoded is None:
-            self._encoded = examples_lib.EncodedExamples(
-                self.examples,
-                tokenizer=self.tokenizer,
-                transform=self.task.transform,
-                max_sequence_length=self.max_sequence_length,
-                name=self.name,
-            )
-        return self._encoded
+        return examples_lib.EncodedExamples(
+            self.examples,
+            tokenizer=self.tokenizer,
+            transform=self.task.transform,
+            max_sequence_length=self.max_sequence_length,
+            name=self.name,
+        )
 
     def part(self, rows, name):
         """Return the examples `rows` (ints) under another `name`."""
-        found = copy.copy(self)
-        found.name = name
-        found.examples = [self.examples[row] for row in rows]
-        if self._encoded is not None:
-            found._encoded = self._encoded.part(rows)
+        examples = [self.examples[row] for row in rows]
+        found = dataclasses.replace(self, examples=examples, name=name)
+        if "encoded" in self.__dict__:
+            found.encoded = self.encoded.part(rows)
         return found
 
     def __len__(self):
@@ -101,8 +90,8 @@ class Labelled:
         """Return the head's logits, float64 `[N, Y]`; see `predict`."""
         batches = example_batches.ScoredExamples(
             self.encoded,
-            batch_size=self._batch_size,
-            bucket_lengths=self._bucket_lengths,
+            batch_size=self.batch_size,
+            bucket_lengths=self.bucket_lengths,
         )
         found = predict(learner, batches, name=self.name, stop=stop)
         return found["logits"]
