@@ -49,11 +49,11 @@ def f1_and_accuracy(targets, predictions):
 
 def matthews_and_accuracy(targets, predictions):
     """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
-    targets, predictions = _arrays(targets, predictions)
+    pair = _arrays(targets, predictions)
     found = 0.0
-    if not (_is_constant(targets) or _is_constant(predictions)):
-        found = sklearn.metrics.matthews_corrcoef(targets, predictions)
-    return {"matthews": float(found)} | accuracy(targets, predictions)
+    if not any(map(_is_constant, pair)):
+        found = sklearn.metrics.matthews_corrcoef(*pair)
+    return {"matthews": float(found)} | accuracy(*pair)
 
 
 def pearson_and_spearman(targets, predictions):
@@ -135,10 +135,8 @@ def _is_constant(values):
 
 
 def _correlation(function, targets, predictions):
-    is_finite = np.all(np.isfinite(targets)) and np.all(
-        np.isfinite(predictions)
-    )
-    if not is_finite or _is_constant(targets) or _is_constant(predictions):
+    pair = (targets, predictions)
+    if not np.isfinite(pair).all() or any(map(_is_constant, pair)):
         return 0.0
     with warnings.catch_warnings():
         # Nearly constant predictions raise a warning and may yield NaN.

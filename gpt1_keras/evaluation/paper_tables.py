@@ -252,13 +252,10 @@ def choose_ablations(results):
         if result.run.row in ROWS:
             cell = (result.run.row, result.run.task)
             by_cell.setdefault(cell, []).append(result)
-    chosen = {}
-    for row in ROWS:
-        for (name, task), candidates in by_cell.items():
-            if name == row:
-                chosen[row, task] = comparison.closest(
-                    candidates, chosen.get(("full", task))
-                )
+    chosen, rows = {}, list(ROWS)  # the full model first
+    for row, task in sorted(by_cell, key=lambda cell: rows.index(cell[0])):
+        full = chosen.get(("full", task))
+        chosen[row, task] = comparison.closest(by_cell[row, task], full)
     others = {cell: len(found) - 1 for cell, found in by_cell.items()}
     return Ablations(chosen, others)
 

@@ -108,7 +108,7 @@ def test_texts_become_batches_beforehand_or_on_the_way():
             finetune.raw_batches(train, **settings)
     else:
         found = finetune.raw_batches(train, **settings)
-        assert train._encoded is None
+        assert "encoded" not in vars(train)
         dataset = found.dataset(first_step=0, num_steps=1)
         (batch,) = dataset.as_numpy_iterator()
         assert batch["token_ids"].shape == (2, 1, 16)
