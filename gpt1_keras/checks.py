@@ -10,6 +10,7 @@ the parameter means for the identity of a run.
 import dataclasses
 import difflib
 import os
+import re
 import types
 import typing
 
@@ -84,20 +85,14 @@ def value_object(cls):
 
 
 def check(name, value, annotation):
-    """Refuse a value that `annotation` does not allow.
+    """Refuse a value that `annotation` does not allow, and say what to give.
 
-    Args:
-        name: str, the parameter's name in the message.
-        value: any value; a person gave it.
-        annotation: a type, perhaps with `Dial` marks. A value for another
-            type than those that gin can write is not checked.
-
-    Raises:
-        InputError: says what to give.
+    A value for another type than those that gin can write is not checked.
     """
     if not _fits(value, annotation):
         raise errors.InputError(
-            f"`{name}` is {_shortened(value)}: give {_describe(annotation)}"
+            f"`{name}` is {errors.shortened(repr(value))}: give"
+            f" {_describe(annotation)}"
         )
 
 
@@ -120,12 +115,7 @@ def is_path(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`.
-
-    Args:
-        name: str.
-        known: dict.
-        kind: str, what the names are of, for the message.
+    """Return `known[name]` of a dict; `kind` is what the names are of.
 
     Raises:
         InputError: there is none; says which name is nearest.
@@ -135,9 +125,15 @@ def find_name(name, known, kind):
     near = nearest(str(name), known)
     advice = f"did you mean {near!r}?" if near else None
     raise errors.InputError(
-        f"there is no {kind} {_shortened(name)}: "
+        f"there is no {kind} {errors.shortened(repr(name))}: "
         f"{advice or 'take one of ' + ', '.join(known)}"
     )
+
+
+def did_you_mean(name, known):
+    """Return "; did you mean NAME?", or "" if no name is near."""
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
 
 
 def nearest(name, known):
@@ -157,14 +153,7 @@ def nearest(name, known):
 def check_names(names, *, dial, example, may_be_empty=False):
     """Refuse anything but a tuple or list of different names.
 
-    Args:
-        names: any value; a person gave it.
-        dial: str, what it is called in gin, for the message.
-        example: tuple of str, names that may be given.
-        may_be_empty: bool.
-
-    Raises:
-        InputError: says what to give.
+    `dial` and `example`, names that may be given, are for the message.
     """
     if isinstance(names, str):
         raise errors.InputError(
@@ -177,8 +166,8 @@ def check_names(names, *, dial, example, may_be_empty=False):
         or not (names or may_be_empty)
     ):
         raise errors.InputError(
-            f"{dial} is {_shortened(names)}: give different names, as in"
-            f" {example!r} or {example[:1]!r}"
+            f"{dial} is {errors.shortened(repr(names))}: give different names,"
+            f" as in {example!r} or {example[:1]!r}"
         )
 
 
@@ -203,7 +192,8 @@ def _is_number(value):
 
 
 def _is_text(value):
-    return isinstance(value, str) and "\0" not in value
+    """Return whether a text can be a name and stand in a file."""
+    return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
 
 
 # Type -> (whether a value fits, what to give).
@@ -268,7 +258,7 @@ def _describe(annotation):
         inner = _split(typing.get_args(kind)[0])[0]
         example = "(64, 128)" if inner in (int, float) else "('a', 'b')"
         return f"a tuple such as {example}"
-    limits = " and".join(_limits(mark) for mark in marks if _limits(mark))
+    limits = " and".join(filter(None, map(_limits, marks)))
     return _KINDS.get(kind, (None, "another value"))[1] + limits
 
 
@@ -285,8 +275,3 @@ def _limits(mark):
         )
         if limit is not None
     )
-
-
-def _shortened(value):
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:60]} ..."

@@ -3,12 +3,19 @@
 Every other exception is a defect of the program and shows its traceback.
 """
 
+import re
+
+_LONGEST = 1000
+
 
 class _OneLine(Exception):
-    """An exception whose message is one printable line."""
+    """An exception whose message is one printable line of bounded length."""
 
     def __init__(self, message=""):
-        super().__init__(one_line(message))
+        message = one_line(message)
+        if len(message) > _LONGEST:  # It quotes what somebody gave.
+            message = f"{message[: _LONGEST // 2]} ... {message[-300:]}"
+        super().__init__(message)
 
 
 class InputError(_OneLine, ValueError):
@@ -38,6 +45,27 @@ def one_line(message):
         character if character.isprintable() else repr(character)[1:-1]
         for character in str(message)
     )
+
+
+def missing_module(error):
+    """Return a line on what to install after ImportError `error`.
+
+    None if it is a module of this program that is missing.
+    """
+    message = str(error).split("\n")[0]
+    # Without gin-config, `gin` is the repository's folder of gin files.
+    missing = re.search(r"No module named '(\w+)'|from 'gin'", message)
+    if missing is None:
+        return None
+    remedy = "pip install -r requirements.txt"
+    if missing[1] in ("tensorflow", "jax", "torch"):
+        remedy += ", or set KERAS_BACKEND to a backend that is installed"
+    return f"{message}: {remedy}"
+
+
+def shortened(text):
+    """Return a text for a message: its beginning if it is long."""
+    return text if len(text) <= 80 else f"{text[:60]} ..."
 
 
 def describe_os_error(error):

@@ -1,11 +1,13 @@
-"""Paths from users, atomic writes, checksums, and locks of folders."""
+"""Paths from users, JSON, atomic writes, checksums, and locks of folders."""
 
 import contextlib
 import fcntl
 import hashlib
 import json
+import math
 import os
 import pathlib
+import re
 import shutil
 
 from absl import logging
@@ -13,6 +15,9 @@ from absl import logging
 from gpt1_keras import errors
 
 CHECKSUMS = "checksums.json"
+_SPECIAL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_JSON_KINDS = {dict: "object", list: "list"}
 
 
 def user_path(label, value):
@@ -28,16 +33,15 @@ def user_path(label, value):
         InputError: no file can have this name, or it may not be looked up.
     """
     try:
+        str(value).encode("utf-8")  # or no file of ours can hold it
         path = pathlib.Path(value).expanduser()
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass  # A run may be about to make it.
     except (OSError, ValueError, RuntimeError) as error:
-        shown = str(value)
-        shown = shown if len(shown) <= 80 else f"{shown[:60]} ..."
         raise errors.InputError(
-            f"{label} {shown} cannot be used as a path: "
-            f"{getattr(error, 'strerror', None) or error}; give another"
+            f"{label} {errors.shortened(str(value))} cannot be used as a path:"
+            f" {getattr(error, 'strerror', None) or error}; give another"
         ) from None
     return path
 
@@ -79,12 +83,33 @@ def write_atomic(path, content):
     sync(path.parent)
 
 
-def sync(path):
-    """Flush a file, or the names in a folder, to the disk.
+def escape_line(text):
+    """Return `text` without tabs, line breaks and control characters.
 
-    After a rename inside a folder this makes the new name survive a power
-    failure.
+    They are written as in Python: `\\t`, `\\n`, `\\u2028`, a backslash twice.
+    So programs agree on the lines of a file, whatever they take for an end.
     """
+    return _SPECIAL.sub(
+        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"), text
+    )
+
+
+def json_line(value):
+    """Return `value` as a line of readable JSON, with its end."""
+    text = json.dumps(value, ensure_ascii=False)
+    # JSON itself allows some characters that other programs take for ends.
+    return (
+        re.sub(
+            "[\x7f-\x9f\u2028\u2029]",
+            lambda found: f"\\u{ord(found[0]):04x}",
+            text,
+        )
+        + "\n"
+    )
+
+
+def sync(path):
+    """Flush a file to the disk, or, after a rename, the names in a folder."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -102,6 +127,53 @@ def sha256_of_json(value):
     """Return the hex SHA-256 of a value that `json.dumps` takes."""
     text = json.dumps(value, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def parse_json(text, kind=dict, *, is_finite=False):
+    """Return the value of JSON `text`, str or bytes.
+
+    Raises:
+        ValueError: it is not JSON, its value is no `kind`, or (`is_finite`) a
+            number is NaN or infinite. The message is one short line.
+    """
+    options = {"parse_constant": _finite, "parse_float": _finite}
+    try:
+        value = json.loads(text, **(options if is_finite else {}))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise ValueError(f"invalid JSON ({error.msg}: {place})") from None
+    except RecursionError:
+        raise ValueError("invalid JSON (nested too deeply)") from None
+    except ValueError as error:  # not UTF-8, or endless digits
+        reason = str(error).partition(";")[0]
+        raise ValueError(f"invalid JSON ({reason})") from None
+    if not isinstance(value, kind):
+        raise ValueError(f"not a JSON {_JSON_KINDS[kind]}")
+    return value
+
+
+def check_kinds(found, kinds):
+    """Check values of a dict that was read; whole numbers are not negative.
+
+    Args:
+        found: any value.
+        kinds: dict from each name that it must have to the type of its value.
+
+    Raises:
+        ValueError: a name is missing, or its value is of another type.
+    """
+    for name, kind in kinds.items():
+        value = found.get(name) if isinstance(found, dict) else None
+        is_right = type(value) is kind
+        if not is_right or (kind is int and not 0 <= value < 2**53):
+            raise ValueError(f"{name!r} is {errors.shortened(repr(value))}")
+
+
+def _finite(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
 
 
 def seal(directory, **facts):
@@ -132,10 +204,10 @@ def check_seal(directory):
     if not path.exists():
         return None
     try:
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        sums = dict(facts.pop("files"))
-    # Any content that is not what `seal` writes.
-    except Exception:
+        facts = parse_json(path.read_bytes())
+        sums = facts.pop("files")
+        check_kinds(sums, dict.fromkeys(sums, str))
+    except (OSError, ValueError, KeyError, TypeError):
         raise errors.InputError(f"{path.name} is damaged") from None
     for name, expected in sums.items():
         try:
@@ -160,11 +232,7 @@ def replace_folder(temporary, directory):
 
 
 def make_folder(path):
-    """Create the folder `path` if needed and return it as pathlib.Path.
-
-    Raises:
-        InputError: it cannot be created.
-    """
+    """Create the folder `path` if needed and return it as pathlib.Path."""
     path = pathlib.Path(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -210,17 +278,10 @@ def exclusive(directory, *, name=None, wait=False):
         path = os.path.join(directory, name)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
-        _lock(descriptor, directory, wait)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor, directory, wait):
-    try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         if not wait:
+            os.close(descriptor)
             raise errors.InputError(
                 f"{directory}: another process is using it: wait for it "
                 "or choose another folder"
@@ -229,3 +290,7 @@ def _lock(descriptor, directory, wait):
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
         pass  # this file system has no locks
+    try:
+        yield
+    finally:
+        os.close(descriptor)

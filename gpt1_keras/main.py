@@ -14,7 +14,6 @@ Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
 where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
 """
 
-import importlib.util
 import inspect
 import logging as std_logging
 import os
@@ -27,7 +26,12 @@ from gpt1_keras import errors
 def main(arguments):
     """Parse `arguments`, call the run they name, return the exit status."""
     try:
-        _check_environment()
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+        if backend not in ("tensorflow", "jax", "torch"):
+            raise errors.InputError(
+                f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
+            )
         flags = _parse_flags(arguments)
         if flags["help"].value:
             print(__doc__ + _runs())
@@ -40,6 +44,11 @@ def main(arguments):
         return _complain(f"error: {error}", 1)
     except errors.Stopped as stopped:
         return _complain(stopped, 3)
+    except ImportError as error:
+        line = errors.missing_module(error)
+        if line is None:
+            raise
+        return _complain(f"error: {errors.one_line(line)}", 2)
     except OSError as error:
         while error.errno is None and isinstance(error.__context__, OSError):
             error = error.__context__  # Gin's proxy has no errno.
@@ -56,26 +65,6 @@ def _complain(message, status):
     # Gin appends lines about the calls in between; ours is the first.
     print(str(message).split("\n")[0], file=sys.stderr)
     return status
-
-
-def _check_environment():
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
-    if backend not in ("tensorflow", "jax", "torch"):
-        raise errors.InputError(
-            f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
-        )
-    # Where gin-config is missing, the folder gin/ of the repository is found.
-    gin = importlib.util.find_spec("gin")
-    if gin is None or importlib.util.find_spec("gin.config") is None:
-        raise errors.InputError(
-            "gin-config is not installed, or a folder gin/ with __init__.py"
-            " hides it: pip install -r requirements.txt"
-        )
-    if importlib.util.find_spec("absl") is None:
-        raise errors.InputError(
-            "absl-py is not installed: pip install -r requirements.txt"
-        )
 
 
 def _parse_flags(arguments):
@@ -103,16 +92,16 @@ def _parse_flags(arguments):
 
 def _runs():
     """Return a line for each gin file that names a run."""
-    from gpt1_keras import config
+    from gpt1_keras import bindings
 
     lines = ["", "Runs:"]
-    for path in sorted((config.ROOT / "gin").glob("*.gin")):
+    for path in sorted((bindings.ROOT / "gin").glob("*.gin")):
         text = path.read_text(encoding="utf-8")
-        name = path.relative_to(config.ROOT).as_posix()
+        name = path.relative_to(bindings.ROOT).as_posix()
         if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
             lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
     for folder in ("finetune", "zero_shot"):
-        found = sorted((config.ROOT / "gin" / folder).iterdir())
+        found = sorted((bindings.ROOT / "gin" / folder).iterdir())
         names = ", ".join(path.stem for path in found)
         lines.append(f"  gin/{folder}/NAME.gin with NAME one of {names}")
     return "\n".join(lines)
@@ -132,10 +121,10 @@ def _run(flags, arguments):
     try:
         _start(configuration, arguments)
     except (errors.InputError, errors.RunError) as error:
-        # Code names parameters; a person knows them by their dials.
-        kind = errors.InputError
-        if isinstance(error, errors.RunError):
-            kind = errors.RunError
+        # Code names parameters; a person knows them by their dials. Gin has
+        # made a class of its own of the error's.
+        is_input = isinstance(error, errors.InputError)
+        kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]
         raise kind(configuration.name_dials(first)) from None
 
@@ -153,17 +142,16 @@ def _start(configuration, arguments):
     if "workdir" not in values or not workdirs.is_written_by(
         configuration, os.environ.get("TF_CONFIG")
     ):
-        _call(run, values)
+        run(**values)
         return
     directory = values["workdir"]
     command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
     with workdirs.held(directory):
         is_new = workdirs.claim(directory, configuration, command)
         try:
-            _call(run, values)
-        except (
-            BaseException
-        ):  # Then the corrected command can have the workdir.
+            run(**values)
+        except BaseException:
+            # Then the corrected command can have the workdir.
             if is_new:
                 workdirs.release(directory)
             raise
@@ -182,18 +170,6 @@ def _set_up_logging():
     )
     logging.set_verbosity(logging.INFO)
     console.without_retracing_notes()
-
-
-def _call(run, values):
-    from gpt1_keras import config
-
-    try:
-        run(**values)
-    except ImportError as error:
-        message = config.missing_module(error)
-        if message is None:
-            raise
-        raise errors.InputError(message) from None
 
 
 def _values_from_main(configuration, parameters):

@@ -9,61 +9,36 @@ and a run begun under the old name still resumes.
 
 import importlib
 import inspect
+import re
 
+# Folder -> the public names defined in its modules.
+_DEFINED = {
+    "runs": """
+        demo.demo evaluate.evaluate export.export finetune.finetune
+        generate.generate grid.grid perplexity.perplexity prepare.prepare
+        pretrain.pretrain report.report submission.submission view.view
+        zero_shot.zero_shot
+        sources.BenchmarkFiles sources.Corpus sources.RawText
+        finetune.encoded_batches finetune.raw_batches
+        presets.Pretrained presets.Scoring pretrain.Sampling pretrain.Training
+        finetune.FineTuning perplexity.Scoring zero_shot.Scoring
+        zero_shot.ZeroShotTasks export.Options""",
+    "models": "builders.gpt1_backbone builders.lstm_backbone",
+    "training": """
+        fit.Intervals strategy.Devices optimizers.adam_with_decay
+        optimizers.WarmupCosine optimizers.WarmupHold
+        optimizers.WarmupLinear""",
+    "tasks": """
+        benchmarks.benchmark benchmarks.of_preset custom.custom
+        custom.of_preset zero_shot.task zero_shot.tasks""",
+    "evaluation": "held_out.Evaluation",
+}
 # Public name -> where it is defined now.
 PUBLIC = {
-    # Runs.
-    "demo.demo": "gpt1_keras.runs.demo.demo",
-    "evaluate.evaluate": "gpt1_keras.runs.evaluate.evaluate",
-    "export.export": "gpt1_keras.runs.export.export",
-    "finetune.finetune": "gpt1_keras.runs.finetune.finetune",
-    "generate.generate": "gpt1_keras.runs.generate.generate",
-    "grid.grid": "gpt1_keras.runs.grid.grid",
-    "perplexity.perplexity": "gpt1_keras.runs.perplexity.perplexity",
-    "prepare.prepare": "gpt1_keras.runs.prepare.prepare",
-    "pretrain.pretrain": "gpt1_keras.runs.pretrain.pretrain",
-    "report.report": "gpt1_keras.runs.report.report",
-    "submission.submission": "gpt1_keras.runs.submission.submission",
-    "view.view": "gpt1_keras.runs.view.view",
-    "zero_shot.zero_shot": "gpt1_keras.runs.zero_shot.zero_shot",
-    # Data.
-    "sources.BenchmarkFiles": "gpt1_keras.runs.sources.BenchmarkFiles",
-    "sources.Corpus": "gpt1_keras.runs.sources.Corpus",
-    "sources.RawText": "gpt1_keras.runs.sources.RawText",
-    "finetune.encoded_batches": "gpt1_keras.runs.finetune.encoded_batches",
-    "finetune.raw_batches": "gpt1_keras.runs.finetune.raw_batches",
-    # Models.
-    "builders.gpt1_backbone": "gpt1_keras.models.builders.gpt1_backbone",
-    "builders.lstm_backbone": "gpt1_keras.models.builders.lstm_backbone",
-    "presets.Pretrained": "gpt1_keras.runs.presets.Pretrained",
-    # Training.
-    "fit.Intervals": "gpt1_keras.training.fit.Intervals",
-    "optimizers.adam_with_decay": (
-        "gpt1_keras.training.optimizers.adam_with_decay"
-    ),
-    "pretrain.Sampling": "gpt1_keras.runs.pretrain.Sampling",
-    "pretrain.Training": "gpt1_keras.runs.pretrain.Training",
-    "finetune.FineTuning": "gpt1_keras.runs.finetune.FineTuning",
-    "optimizers.WarmupCosine": "gpt1_keras.training.optimizers.WarmupCosine",
-    "optimizers.WarmupHold": "gpt1_keras.training.optimizers.WarmupHold",
-    "optimizers.WarmupLinear": "gpt1_keras.training.optimizers.WarmupLinear",
-    "strategy.Devices": "gpt1_keras.training.strategy.Devices",
-    # Tasks.
-    "benchmarks.benchmark": "gpt1_keras.tasks.benchmarks.benchmark",
-    "benchmarks.of_preset": "gpt1_keras.tasks.benchmarks.of_preset",
-    "custom.custom": "gpt1_keras.tasks.custom.custom",
-    "custom.of_preset": "gpt1_keras.tasks.custom.of_preset",
-    "zero_shot.task": "gpt1_keras.tasks.zero_shot.task",
-    "zero_shot.tasks": "gpt1_keras.tasks.zero_shot.tasks",
-    # Scoring and serving.
-    "export.Agreement": "gpt1_keras.serving.verify.Agreement",
-    "presets.Scoring": "gpt1_keras.runs.presets.Scoring",
-    "held_out.Evaluation": "gpt1_keras.evaluation.held_out.Evaluation",
-    "perplexity.Scoring": "gpt1_keras.runs.perplexity.Scoring",
-    "zero_shot.ZeroShotTasks": "gpt1_keras.runs.zero_shot.ZeroShotTasks",
-    "zero_shot.Scoring": "gpt1_keras.runs.zero_shot.Scoring",
-    "export.Options": "gpt1_keras.runs.export.Options",
-}
+    name: f"gpt1_keras.{folder}.{name}"
+    for folder, names in _DEFINED.items()
+    for name in names.split()
+} | {"export.Agreement": "gpt1_keras.serving.verify.Agreement"}
 
 # Former public name -> public name; likewise "name.parameter".
 RENAMED = {
@@ -119,78 +94,63 @@ ADDED = {
 
 # Former dial -> the parameters that it stood for. Commands and files that
 # give one still work: it is bound to those that the run uses.
+_FORMER = """\
+BUCKET_LENGTHS: finetune.FineTuning.bucket_lengths
+    presets.Scoring.bucket_lengths zero_shot.Scoring.bucket_lengths
+BUILD_BACKBONE: pretrain.pretrain.build_backbone
+CHECKPOINT_STEPS: fit.Intervals.checkpoint_steps
+CLASSIFIER_DROPOUT: finetune.FineTuning.classifier_dropout
+CLIP_NORM: pretrain.Training.clip_norm finetune.FineTuning.clip_norm
+DEV_FRACTION: custom.custom.dev_fraction
+EARLY_EVALUATION_STEPS: finetune.FineTuning.early_evaluation_steps
+EMBEDDING_DROPOUT_ON: builders.gpt1_backbone.embedding_dropout_on
+    builders.lstm_backbone.embedding_dropout_on
+EVALUATION_BATCH_SIZE: held_out.Evaluation.batch_size
+    finetune.FineTuning.evaluation_batch_size presets.Scoring.batch_size
+    perplexity.Scoring.batch_size zero_shot.Scoring.batch_size
+EVALUATION_STEPS: fit.Intervals.evaluation_steps
+EVALUATION_STRIDE: held_out.Evaluation.stride
+EVALUATION_TOKENS: held_out.Evaluation.tokens
+FINAL_EVALUATION_TOKENS: held_out.Evaluation.final_tokens
+FIRST_PROBE_STEP: zero_shot.ZeroShotTasks.first_step
+HELD_OUT_FRACTION: sources.Corpus.held_out_fraction
+HIGHEST_SCORE: custom.custom.high
+JIT_COMPILE: strategy.Devices.jit_compile
+LOG_STEPS: fit.Intervals.log_steps
+LOWEST_SCORE: custom.custom.low
+MIN_IDENTICAL_TOKENS: export.Agreement.min_identical_tokens
+NUM_CHECKPOINTS: fit.Intervals.num_checkpoints
+NUM_PROBE_EXAMPLES: zero_shot.Scoring.num_examples
+NUM_REPLICAS: strategy.Devices.num_replicas
+NUM_SCORED_TRAIN_EXAMPLES: finetune.FineTuning.num_scored_train_examples
+NUM_TABLE_PIECES: export.Options.num_table_pieces
+NUM_UNITS: builders.lstm_backbone.num_units
+NUM_VIEWED: evaluate.evaluate.num_viewed
+NUM_WARM_UP: export.export.num_warm_up
+POOL_BATCHES: finetune.FineTuning.pool_batches
+POOL_BOOKS: sources.RawText.pool_books
+PROBE: zero_shot.task.name
+PROBES: zero_shot.tasks.names
+REGRESSION: benchmarks.benchmark.regression
+SAMPLE_PROMPT: pretrain.Sampling.prompt
+SAMPLE_SEED: sources.Corpus.sample_seed sources.BenchmarkFiles.sample_seed
+SAMPLE_STEPS: fit.Intervals.sample_steps
+SAMPLE_WORDS: sources.Corpus.sample_words
+SOFTMAX_CHUNK: pretrain.Training.softmax_chunk
+    finetune.FineTuning.softmax_chunk perplexity.Scoring.softmax_chunk
+    zero_shot.Scoring.softmax_chunk
+SOFTMAX_OVER: finetune.FineTuning.softmax_over
+SPLIT_SEED: sources.Corpus.split_seed custom.custom.seed
+TABLE_SPLIT: export.Options.table_split
+TASK: benchmarks.benchmark.name
+TOKENIZER_TYPE: sources.Corpus.tokenizer_type
+TOLERANCE: export.Agreement.tolerance
+TPU: strategy.Devices.tpu"""
 FORMER_DIALS = {
-    "BUCKET_LENGTHS": (
-        "finetune.FineTuning.bucket_lengths",
-        "presets.Scoring.bucket_lengths",
-        "zero_shot.Scoring.bucket_lengths",
-    ),
-    "BUILD_BACKBONE": ("pretrain.pretrain.build_backbone",),
-    "CHECKPOINT_STEPS": ("fit.Intervals.checkpoint_steps",),
-    "CLASSIFIER_DROPOUT": ("finetune.FineTuning.classifier_dropout",),
-    "CLIP_NORM": (
-        "pretrain.Training.clip_norm",
-        "finetune.FineTuning.clip_norm",
-    ),
-    "DEV_FRACTION": ("custom.custom.dev_fraction",),
-    "EARLY_EVALUATION_STEPS": ("finetune.FineTuning.early_evaluation_steps",),
-    "EMBEDDING_DROPOUT_ON": (
-        "builders.gpt1_backbone.embedding_dropout_on",
-        "builders.lstm_backbone.embedding_dropout_on",
-    ),
-    "EVALUATION_BATCH_SIZE": (
-        "held_out.Evaluation.batch_size",
-        "finetune.FineTuning.evaluation_batch_size",
-        "presets.Scoring.batch_size",
-        "perplexity.Scoring.batch_size",
-        "zero_shot.Scoring.batch_size",
-    ),
-    "EVALUATION_STEPS": ("fit.Intervals.evaluation_steps",),
-    "EVALUATION_STRIDE": ("held_out.Evaluation.stride",),
-    "EVALUATION_TOKENS": ("held_out.Evaluation.tokens",),
-    "FINAL_EVALUATION_TOKENS": ("held_out.Evaluation.final_tokens",),
-    "FIRST_PROBE_STEP": ("zero_shot.ZeroShotTasks.first_step",),
-    "HELD_OUT_FRACTION": ("sources.Corpus.held_out_fraction",),
-    "HIGHEST_SCORE": ("custom.custom.high",),
-    "JIT_COMPILE": ("strategy.Devices.jit_compile",),
-    "LOG_STEPS": ("fit.Intervals.log_steps",),
-    "LOWEST_SCORE": ("custom.custom.low",),
-    "MIN_IDENTICAL_TOKENS": ("export.Agreement.min_identical_tokens",),
-    "NUM_CHECKPOINTS": ("fit.Intervals.num_checkpoints",),
-    "NUM_PROBE_EXAMPLES": ("zero_shot.Scoring.num_examples",),
-    "NUM_REPLICAS": ("strategy.Devices.num_replicas",),
-    "NUM_SCORED_TRAIN_EXAMPLES": (
-        "finetune.FineTuning.num_scored_train_examples",
-    ),
-    "NUM_TABLE_PIECES": ("export.Options.num_table_pieces",),
-    "NUM_UNITS": ("builders.lstm_backbone.num_units",),
-    "NUM_VIEWED": ("evaluate.evaluate.num_viewed",),
-    "NUM_WARM_UP": ("export.export.num_warm_up",),
-    "POOL_BATCHES": ("finetune.FineTuning.pool_batches",),
-    "POOL_BOOKS": ("sources.RawText.pool_books",),
-    "PROBE": ("zero_shot.task.name",),
-    "PROBES": ("zero_shot.tasks.names",),
-    "REGRESSION": ("benchmarks.benchmark.regression",),
-    "SAMPLE_PROMPT": ("pretrain.Sampling.prompt",),
-    "SAMPLE_SEED": (
-        "sources.Corpus.sample_seed",
-        "sources.BenchmarkFiles.sample_seed",
-    ),
-    "SAMPLE_STEPS": ("fit.Intervals.sample_steps",),
-    "SAMPLE_WORDS": ("sources.Corpus.sample_words",),
-    "SOFTMAX_CHUNK": (
-        "pretrain.Training.softmax_chunk",
-        "finetune.FineTuning.softmax_chunk",
-        "perplexity.Scoring.softmax_chunk",
-        "zero_shot.Scoring.softmax_chunk",
-    ),
-    "SOFTMAX_OVER": ("finetune.FineTuning.softmax_over",),
-    "SPLIT_SEED": ("sources.Corpus.split_seed", "custom.custom.seed"),
-    "TABLE_SPLIT": ("export.Options.table_split",),
-    "TASK": ("benchmarks.benchmark.name",),
-    "TOKENIZER_TYPE": ("sources.Corpus.tokenizer_type",),
-    "TOLERANCE": ("export.Agreement.tolerance",),
-    "TPU": ("strategy.Devices.tpu",),
+    dial: tuple(names.split())
+    for dial, _, names in (
+        entry.partition(": ") for entry in re.split(r"\n(?=[A-Z])", _FORMER)
+    )
 }
 
 # Dial -> the overlay that it needs.
@@ -201,11 +161,7 @@ OVERLAYS = {
 
 
 def find(name):
-    """Return the function or class of public `name`, None if there is none.
-
-    Raises:
-        ImportError: a module that it needs is missing.
-    """
+    """Return the function or class of public `name`, None if there is none."""
     if name not in PUBLIC:
         return None
     module, _, attribute = PUBLIC[name].rpartition(".")
@@ -216,11 +172,9 @@ def current(name):
     """Return the public name of "function" or "function.parameter"."""
     scope, slash, name = name.rpartition("/")
     function, _, parameter = name.rpartition(".")
-    if name in RENAMED:
-        name = RENAMED[name]
-    elif function in RENAMED:
-        name = f"{RENAMED[function]}.{parameter}"
-    return scope + slash + name
+    if name not in RENAMED and function in RENAMED:
+        return f"{scope}{slash}{RENAMED[function]}.{parameter}"
+    return scope + slash + RENAMED.get(name, name)
 
 
 def parameters(function):

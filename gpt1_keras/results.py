@@ -5,6 +5,7 @@ so the existence of a result says that the run is finished. Whatever is read
 back is checked here: a damaged file is one line that names the place.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -45,10 +46,7 @@ def read(workdir):
 def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether this very configuration is finished, and log it.
 
-    Args:
-        workdir: path.
-        config_sha256: str.
-        advice: str, what else to do than to give another workdir.
+    `advice` says what else to do than to give another workdir.
     """
     found = read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -214,12 +212,9 @@ def perplexity(loss):
 
 
 def read_metrics(path):
-    """Return the lines of a `metrics.jsonl` as dicts.
+    """Return the lines of a `metrics.jsonl`, which need not exist, as dicts.
 
     A last line without its end, left by a killed run, is left out.
-
-    Args:
-        path: path, which need not exist.
 
     Raises:
         InputError: a line is damaged; names it.
@@ -229,10 +224,11 @@ def read_metrics(path):
     lines = []
     *texts, _ = _text(path).split("\n")
     for number, text in enumerate(texts, 1):
-        lines.append(_parse(text, path, number))
-        _check(lines[-1], _LINE, f"{path}:{number}")
+        place = f"{path}:{number}"
+        lines.append(_parse(text, place))
+        _check(lines[-1], _LINE, place)
         if not isinstance(lines[-1].get("step"), int):
-            raise _damaged(f"{path}:{number}", "a step")
+            raise _damaged(place, "a step")
     return lines
 
 
@@ -242,7 +238,7 @@ def read_json(path):
     Raises:
         InputError: it is missing, or not a JSON object.
     """
-    return _parse(_text(path), path, 1)
+    return _parse(_text(path), f"{path}:1")
 
 
 def _text(path):
@@ -254,17 +250,11 @@ def _text(path):
         ) from None
 
 
-def _parse(text, path, first_line):
+def _parse(text, place):
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"{path}:{first_line + error.lineno - 1}"
-        raise _damaged(place, f"JSON ({error.msg})") from None
-    except (ValueError, RecursionError):  # endless digits or brackets
-        raise _damaged(f"{path}:{first_line}", "JSON") from None
-    if not isinstance(found, dict):
-        raise _damaged(f"{path}:{first_line}", "an object")
-    return found
+        return files.parse_json(text)
+    except ValueError as error:
+        raise _damaged(place, f"a JSON object: {error}") from None
 
 
 def _damaged(place, expected):
@@ -293,16 +283,17 @@ def _is_text(value):
     return isinstance(value, str) and "\0" not in value
 
 
-def _is_dict(value, is_right):
+def _is_dict(is_right, value):
     return isinstance(value, dict) and all(
         each is None or is_right(each) for each in value.values()
     )
 
 
-def _is_metrics(value):
-    return _is_dict(value, _is_number)
+def _is_list(is_right, value):
+    return isinstance(value, list) and all(map(is_right, value))
 
 
+_is_metrics = functools.partial(_is_dict, _is_number)
 _IS = {
     "anything": lambda value: True,
     "a number": _is_number,
@@ -311,20 +302,16 @@ _IS = {
     "metrics of seeds": lambda value: (
         isinstance(value, dict) and all(map(_is_metrics, value.values()))
     ),
-    "numbers": lambda value: _is_dict(
-        value, lambda each: _is_number(each) or _is_metrics(each)
+    "numbers": functools.partial(
+        _is_dict, lambda each: _is_number(each) or _is_metrics(each)
     ),
     "metrics and num_examples": lambda value: (
         isinstance(value, dict)
         and _is_metrics(value.get("metrics"))
         and _is_number(value.get("num_examples"))
     ),
-    "a list of numbers": lambda value: (
-        isinstance(value, list) and all(map(_is_number, value))
-    ),
-    "a list of texts": lambda value: (
-        isinstance(value, list) and all(map(_is_text, value))
-    ),
+    "a list of numbers": functools.partial(_is_list, _is_number),
+    "a list of texts": functools.partial(_is_list, _is_text),
 }
 # Kinds of the values that other programs and the report rely on; None stands
 # for all other names.

@@ -8,19 +8,22 @@ import json
 import pathlib
 import re
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import files
 
 CONFIG = "config.gin"
+# Runs that keep every version they make: any configuration of such a run may
+# follow another in one workdir.
+VERSIONED_RUNS = ("export.export",)
+# Parameters that may grow in a workdir when EXTEND is True.
+EXTENDABLE = ("num_steps", "num_epochs")
 
 
 def is_written_by(configuration, tf_config):
     """Return whether this process writes: of several workers the first does.
 
-    Args:
-        configuration: `config.Configuration`.
-        tf_config: str, the environment variable TF_CONFIG, or None.
+    `tf_config` is the environment variable TF_CONFIG, or None.
     """
     if not tf_config or "multi_worker" not in (
         configuration.bindings.values_of("strategy.Devices.strategy_name")
@@ -44,23 +47,19 @@ def sha256(directory, configuration):
     new = configuration.bindings
     try:
         text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
-        old = config.read_bindings(text, new.allowed)
+        old = bindings.read_text(text, new.allowed)
     except (OSError, ValueError):
         return configuration.sha256
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
-    if not noted or old.recipe() != new.recipe():
-        return configuration.sha256
-    return noted[1]
+    is_same = noted and old.recipe() == new.recipe()
+    return noted[1] if is_same else configuration.sha256
 
 
 @contextlib.contextmanager
 def held(directory):
-    """Keep other processes of this program out of a workdir.
+    """Keep other processes out of a workdir, which is created if missing.
 
     The lock is on the folder itself and leaves no file there.
-
-    Args:
-        directory: path, created if missing.
 
     Raises:
         InputError: another process works there, or it cannot be created.
@@ -77,14 +76,10 @@ def held(directory):
 def claim(directory, configuration, command):
     """Make `directory` the workdir of `configuration`.
 
-    Writes `config.gin` where there is none. An existing one must be of the
-    same recipe; with EXTEND, NUM_STEPS or NUM_EPOCHS may be larger, and the
-    file is replaced. A run that keeps versions may differ in anything.
-
-    Args:
-        directory: path, created if missing.
-        configuration: `config.Configuration`.
-        command: str. The command line, kept as a comment.
+    Writes `config.gin` where there is none, with the command line as a
+    comment. An existing one must be of the same recipe; with EXTEND, NUM_STEPS
+    or NUM_EPOCHS may be larger, and the file is replaced. A run that keeps
+    versions may differ in anything.
 
     Returns:
         bool: whether this call wrote the first `config.gin`.
@@ -116,11 +111,7 @@ def claim(directory, configuration, command):
 
 
 def release(directory):
-    """Undo a first claim if the run has written no file since.
-
-    So the corrected command can have the workdir of a run that refused its
-    input.
-    """
+    """Undo a first claim if the run has written no file since."""
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("*") if path.is_file()]
     if written == [directory / CONFIG]:
@@ -137,19 +128,21 @@ def _unusable(directory, error):
 def _check(path, text, new):
     """Compare with the `config.gin` found; return whether to replace it."""
     try:
-        old = config.read_bindings(text, new.allowed)
+        old = bindings.read_text(text, new.allowed)
     except errors.InputError as error:
         raise errors.InputError(
             f"{path} is damaged ({error}); give another --workdir"
         ) from None
-    if new.is_version_of(old):
+    if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
         return True
-    differing = config.differences(old, new)
+    differing = bindings.differences(old, new)
     if not differing:
         return False
     grown = all(
-        name.rpartition(".")[2].lower() in config.EXTENDABLE
-        and _is_larger(before, after)
+        name.rpartition(".")[2].lower() in EXTENDABLE
+        and isinstance(before, int | float)
+        and isinstance(after, int | float)
+        and after > before
         for name, before, after in differing
     )
     steps = new.macros.get("NUM_STEPS")
@@ -174,11 +167,6 @@ def _check(path, text, new):
     raise errors.InputError(
         f"{path.parent} belongs to another configuration: {listed}; {remedy}"
     )
-
-
-def _is_larger(before, after):
-    numbers = (before, after)
-    return all(isinstance(n, int | float) for n in numbers) and after > before
 
 
 def _shown(value):

@@ -5,6 +5,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies
 
+from gpt1_keras import bindings
 from gpt1_keras import config
 from gpt1_keras import errors
 
@@ -71,7 +72,7 @@ def repository(tmp_path, monkeypatch):
     root, current = tmp_path / "repository", tmp_path / "current"
     (root / "gin").mkdir(parents=True)
     (current / "gin").mkdir(parents=True)
-    monkeypatch.setattr(config, "ROOT", root)
+    monkeypatch.setattr(bindings, "ROOT", root)
     monkeypatch.chdir(current)
     return root
 
@@ -83,50 +84,48 @@ def resolve(path, *settings, workdir=None, allowed=ALLOWED):
 def refusal(path, *settings, **keywords):
     with pytest.raises(errors.InputError) as caught:
         resolve(path, *settings, **keywords)
-    message = str(caught.value)
-    assert message.isprintable()
-    return message
+    assert str(caught.value).isprintable()
+    return str(caught.value)
 
 
 def changed(old, new):
     assert old in TEXT
-    return config.read_bindings(TEXT.replace(old, new))
+    return bindings.read_text(TEXT.replace(old, new))
 
 
 # Bindings as data.
 
 
-def test_read_keeps_macros_and_references_as_symbols():
-    found = config.read_bindings(TEXT)
-    assert found.macros["RATES"] == [config.Macro("PEAK"), 1e-5]
-    assert found.run == config.Reference("pretrain.pretrain", False)
-    build = config.Reference("models.build", True)
+def test_bindings_are_symbols_and_data():
+    found = bindings.read_text(TEXT)
+    assert found.macros["RATES"] == [bindings.Macro("PEAK"), 1e-5]
+    assert found.run == bindings.Reference("pretrain.pretrain", False)
+    build = bindings.Reference("models.build", True)
     assert found.parameters["pretrain.pretrain.build_backbone"] == build
     names = found.parameters["train/pretrain.pretrain.names"]
     assert names == {"a": (1, True), "b": None}
     assert found.imports == {"models": "somewhere.models"}
-    assert config.read_bindings(found.text()) == found
+    assert bindings.read_text(found.text()) == found
     assert "import somewhere.models as models" in found.text()
-
-
-def test_used_macros_follow_macros():
-    found = config.read_bindings(TEXT)
+    # Macros are followed.
     assert found.used_macros() == {"SEED", "RATES", "PEAK", "WORKDIR", "DATA"}
     assert "RUN" in found.used_macros("RUN")
-    found = config.read_bindings("A = [%B]\nB = %A\npretrain.x = %A\n")
     with pytest.raises(errors.InputError, match="terms of itself"):
-        found.used_macros()
-
-
-def test_what_the_run_does_not_refer_to_is_dropped():
-    found = config.read_bindings(TEXT).without_unused("RUN")
-    assert "held_out.Evaluation.stride" not in found.parameters
-    assert "pretrain.Sampling.top_k" in found.parameters
-    assert "UNUSED" not in found.macros
+        circle = "A = [%B]\nB = %A\npretrain.x = %A\n"
+        bindings.read_text(circle).used_macros()
+    # What the run does not refer to is dropped.
+    small = found.without_unused("RUN")
+    assert "held_out.Evaluation.stride" not in small.parameters
+    assert "pretrain.Sampling.top_k" in small.parameters
+    assert "UNUSED" not in small.macros
+    # A dial is the macro, or what it stood for in an earlier version.
+    found = bindings.read_text("pretrain.Training.softmax_chunk = %A\nA = 3\n")
+    assert found.dial("A") == found.dial("SOFTMAX_CHUNK") == 3
+    assert found.dial("NUM_UNITS") is None
 
 
 def test_hash_and_differences_cover_the_recipe():
-    before = config.read_bindings(TEXT)
+    before = bindings.read_text(TEXT)
     for old, new, is_covered in (
         ("SEED = 0", "SEED = 1", True),
         ("PEAK = 2.5e-4", "PEAK = 2.6e-4", True),
@@ -147,53 +146,27 @@ def test_hash_and_differences_cover_the_recipe():
         ("stride = 256", "stride = 9", False),
     ):
         after = changed(old, new)
-        found = config.differences(before, after)
+        found = bindings.differences(before, after)
         assert bool(found) == is_covered, new
         assert (after.sha256() != before.sha256()) == is_covered, new
-
-
-def test_locations_and_defaults_are_not_recipe():
+    # Of a location only whether it is given; a default is as if not bound.
     here, there = (changed("DATA = None", f"DATA = {d!r}") for d in "ab")
     assert here.sha256() == there.sha256()
-    assert config.differences(here, config.read_bindings(TEXT)) == [
-        ("DATA", "a", None)
-    ]
+    assert bindings.differences(here, before) == [("DATA", "a", None)]
     text = "RUN = @f.f\nf.f.e = @held_out.Evaluation()\n"
     given = text + "held_out.Evaluation.final_tokens = None\n"
-    first, second = map(config.read_bindings, (text, given))
+    first, second = map(bindings.read_text, (text, given))
     assert first.sha256() == second.sha256()
-
-
-def test_differences_name_the_macro_or_the_parameter():
-    before = config.read_bindings(TEXT)
+    # The macro is named, or the parameter.
     for after, expected in (
         (changed("PEAK = 2.5e-4", "PEAK = 1e-3"), ("PEAK", 2.5e-4, 1e-3)),
         (changed("= %SEED", "= 7"), ("pretrain.Training.seed", 0, 7)),
         (
-            config.read_bindings(TEXT + "pretrain.pretrain.more = 3\n"),
+            bindings.read_text(TEXT + "pretrain.pretrain.more = 3\n"),
             ("pretrain.pretrain.more", None, 3),
         ),
     ):
-        assert config.differences(before, after) == [expected]
-
-
-def test_versions_of_one_run():
-    for old, new, expected in (
-        ("RUN = @export.export", "RUN = @export.export", True),
-        ("RUN = @export.export", "RUN = @evaluate.evaluate", False),
-        ("RUN = @finetune.finetune", "RUN = @finetune.finetune", False),
-        ("SEED = 1", "SEED = 1", False),
-    ):
-        old, new = map(config.read_bindings, (old, new))
-        assert new.is_version_of(old) == expected
-
-
-def test_dial_is_the_macro_or_what_it_stood_for():
-    found = config.read_bindings(
-        "pretrain.Training.softmax_chunk = %A\nA = 3\n"
-    )
-    assert found.dial("A") == found.dial("SOFTMAX_CHUNK") == 3
-    assert found.dial("NUM_UNITS") is None
+        assert bindings.differences(before, after) == [expected]
 
 
 VALUES = strategies.recursive(
@@ -214,13 +187,14 @@ VALUES = strategies.recursive(
 def test_hash_differences_and_text_agree(first, second):
     """One value, written as gin writes it, against another."""
     old, new = (
-        config.read_bindings(f"A = {value!r}\nf.x = %A\n")
+        bindings.read_text(f"A = {value!r}\nf.x = %A\n")
         for value in (first, second)
     )
     assert old.macros["A"] == first
-    assert config.read_bindings(old.text()) == old
-    assert (old.sha256() == new.sha256()) == (not config.differences(old, new))
-    if old.sha256() == new.sha256():
+    assert bindings.read_text(old.text()) == old
+    is_same = old.sha256() == new.sha256()
+    assert is_same == (not bindings.differences(old, new))
+    if is_same:
         assert first == second
 
 
@@ -233,16 +207,17 @@ def test_repository_is_first_and_the_current_directory_second(repository):
     (repository / "gin" / "run.gin").write_text("include 'gin/base.gin'\n")
     pathlib.Path("own.gin").write_text("include 'gin/base.gin'\nB = 2\n")
     for name in ("gin/run.gin", "gin/base.gin", "own.gin"):
-        assert config.read([name], []).macros["A"] == "ours"
-    assert config.read(["own.gin"], []).macros["B"] == 2
-
-
-def test_later_files_and_settings_override(write):
-    first = write("A = 1\nB = 1\nC = 1\n", "first.gin")
-    second = write("B = 2\nC = 2\n", "second.gin")
-    found = config.read([first, second], ["C = 3", "D = 'x'"])
-    assert found.macros == {"A": 1, "B": 2, "C": 3, "D": "x"}
-    assert found.places["B"] == f"{second}, line 1"
+        assert bindings.read([name], []).macros["A"] == "ours"
+    assert bindings.read(["own.gin"], []).macros["B"] == 2
+    # Mistakes name the file in which they are.
+    base = repository / "gin" / "base.gin"
+    base.write_text("A = 1\nB = 2 * 3\n")
+    assert refusal("gin/run.gin").startswith("gin/base.gin, line 2: ")
+    base.write_text("include 'gin/../gin/run.gin'\n")
+    assert "includes itself" in refusal("gin/run.gin")
+    assert "did you mean gin/run.gin?" in refusal("gin/rnu.gin")
+    pathlib.Path("binary.gin").write_bytes(b"\xff\xfe\x00")
+    assert "cannot be read as text" in refusal("binary.gin")
 
 
 def test_mistakes_name_file_and_line(write):
@@ -273,20 +248,10 @@ def test_mistakes_name_file_and_line(write):
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
     assert "name no RUN" in refusal(write("A = 1\n"))
+    for value in ("'a\udcff'", "'a\\udcff'"):
+        assert "CORPUS" in refusal("gin/pretrain.gin", f"CORPUS = {value}")
     with pytest.raises(errors.InputError, match="--gin"):
         config.resolve([], [])
-
-
-def test_mistakes_of_files(repository, tmp_path):
-    base = repository / "gin" / "base.gin"
-    (repository / "gin" / "pretrain.gin").write_text("include 'gin/base.gin'\n")
-    base.write_text("A = 1\nB = 2 * 3\n")
-    assert refusal("gin/pretrain.gin").startswith("gin/base.gin, line 2: ")
-    base.write_text("include 'gin/../gin/pretrain.gin'\n")
-    assert "includes itself" in refusal("gin/pretrain.gin")
-    assert "did you mean gin/pretrain.gin?" in refusal("gin/pretrian.gin")
-    (tmp_path / "binary.gin").write_bytes(b"\xff\xfe\x00")
-    assert "cannot be read as text" in refusal(tmp_path / "binary.gin")
 
 
 def test_gin_files_run_no_other_code(write):
@@ -301,35 +266,31 @@ def test_gin_files_run_no_other_code(write):
         ("include 'gin/pretrain.gin'\nSEED = @os.getpid()", "os.getpid"),
     ):
         for workdir in (None, "out/x"):
-            message = refusal(write(text), workdir=workdir, allowed=())
-            assert name in message
+            assert name in refusal(write(text), workdir=workdir, allowed=())
         # Reading it for a comparison runs nothing either.
-        assert "posix" not in str(config.read_bindings(text).recipe())
+        assert "posix" not in str(bindings.read_text(text).recipe())
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
 
 
-def test_missing_module():
+def test_missing_and_broken_modules(write, tmp_path, monkeypatch):
     for message, expected in (
         ("No module named 'tensorflow'", "KERAS_BACKEND"),
         ("No module named 'jax'\n  In file", "KERAS_BACKEND"),
         ("No module named 'ftfy'", "pip install -r requirements.txt"),
+        ("cannot import name 'x' from 'gin' (unknown location)", "pip"),
         ("No module named 'gpt1_keras.missing'", None),
         ("cannot import name 'x' from 'gpt1_keras'", None),
     ):
-        found = config.missing_module(ImportError(message))
+        found = errors.missing_module(ImportError(message))
         if expected is None:
             assert found is None
         else:
             assert found.startswith(message.split("\n")[0])
             assert expected in found and "\n" not in found
-
-
-def test_a_missing_or_broken_module_of_the_user(write, tmp_path, monkeypatch):
     path = write("import nobody\nRUN = @nobody.f\n")
-    message = refusal(path, allowed=("nobody",))
-    assert "pip install -r requirements.txt" in message
+    assert "pip install" in refusal(path, allowed=("nobody",))
     (tmp_path / "broken_module.py").write_text("1 / 0\n")
     monkeypatch.syspath_prepend(tmp_path)
     path = write("import broken_module\nRUN = @broken_module.f\n")
@@ -340,23 +301,25 @@ def test_a_missing_or_broken_module_of_the_user(write, tmp_path, monkeypatch):
 # Resolved configurations.
 
 
-def test_resolved_text_gives_the_same_configuration(write):
+def test_resolved_configuration(write, tmp_path):
     first = resolve(write(RECORD), "SEED = 5", workdir="out/x")
-    second = resolve(write(first.text, "config.gin"))
-    assert first.bindings == second.bindings
     assert first.bindings.macros["SEED"] == 5
     assert first.bindings.macros["WORKDIR"] == "out/x"
-    assert first.sha256 == second.sha256
     assert gin.config_is_locked()
-
-
-def test_function_is_the_run_with_its_bindings(write, tmp_path):
-    found = resolve(write(RECORD), "SEED = 5")
-    found.function()(workdir=tmp_path, config_sha256=found.sha256)
+    first.function()(workdir=tmp_path, config_sha256=first.sha256)
     assert '"built": 15' in (tmp_path / "arguments.json").read_text()
+    second = resolve(write(first.text, "config.gin"))
+    assert first.bindings == second.bindings
+    assert first.sha256 == second.sha256
+    # Later files override earlier ones, and settings all files.
+    overlay = write("STEPS = 3\nSEED = 4\n", "overlay.gin")
+    names = [write(RECORD), overlay]
+    found = config.resolve(names, ["SEED = 6"], allowed=ALLOWED).bindings
+    assert (found.macros["STEPS"], found.macros["SEED"]) == (3, 6)
+    assert found.places["STEPS"] == f"{overlay}, line 1"
 
 
-def test_settings_must_be_used(write):
+def test_settings_must_be_used_and_values_given(write):
     path = write(RECORD)
     for name in ("SPARE", "STEPZ"):
         message = refusal(path, f"{name} = 3")
@@ -364,9 +327,6 @@ def test_settings_must_be_used(write):
     for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):
         found = resolve(path, setting)
         assert setting.split()[0] in found.bindings.macros
-
-
-def test_values_that_must_be_given(write):
     path = write(RECORD.replace("STEPS = 10\n", ""))
     message = refusal(path)
     assert message.startswith(f"{path}, line 8: macro STEPS is not defined")
@@ -383,9 +343,7 @@ def test_values_that_must_be_given(write):
         assert message.startswith(f"{path}, line ")
         assert f"{name} must be given" in message
     assert resolve(write(RECORD + "STEPS = %gin.REQUIRED\n"), "STEPS = 3")
-
-
-def test_required_argument_of_the_run_that_nothing_binds(write):
+    # A required argument of the run that nothing binds.
     found = resolve(
         write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
     )
@@ -398,7 +356,7 @@ def test_required_argument_of_the_run_that_nothing_binds(write):
         config.check_arguments(found, ("workdir",))
 
 
-def test_paths_are_expanded():
+def test_paths_are_expanded_and_messages_name_dials():
     found = resolve("gin/pretrain.gin", "CORPUS = '~/books'")
     home = str(pathlib.Path.home())
     assert found.bindings.macros["CORPUS"] == f"{home}/books"
@@ -407,9 +365,6 @@ def test_paths_are_expanded():
     assert found.bindings.parameters[name] == f"{home}/books"
     message = refusal("gin/pretrain.gin", "CORPUS = '~nosuchuser/books'")
     assert message.startswith('--set "CORPUS') and "nosuchuser" in message
-
-
-def test_messages_name_dials():
     found = resolve("gin/pretrain.gin")
     for message, expected in (
         ("`batch_size` is", "BATCH_SIZE is"),

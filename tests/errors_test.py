@@ -4,6 +4,8 @@ from gpt1_keras import errors
 def test_messages_are_one_printable_line():
     message = str(errors.InputError("a\nb\0\u2028c\x85 grün é 日本"))
     assert message == "a\\nb\\x00\\u2028c\\x85 grün é 日本"
+    message = str(errors.InputError("begin" + "x" * 5000 + "end"))
+    assert len(message) < 1000 and message[:5] + message[-3:] == "beginend"
 
 
 def test_main_tells_the_exceptions_apart_by_class():

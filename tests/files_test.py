@@ -1,4 +1,5 @@
 import hashlib
+import math
 import os
 import pathlib
 import subprocess
@@ -6,6 +7,8 @@ import sys
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpt1_keras import files
 from gpt1_keras.errors import InputError
@@ -102,3 +105,40 @@ def test_one_process_at_a_time(tmp_path, request):
         with files.exclusive(tmp_path, name=".lock", wait=True):
             assert time.monotonic() - started > 0.3
             assert process.wait(10) == 0
+
+
+LINES = st.text(
+    st.characters(exclude_categories=["Cs"])
+    | st.sampled_from("\\nrtu0\n\r\t\x0b\x0c\x1c\x7f\x85\u2028\u2029")
+)
+
+
+@given(LINES)
+def test_escaped_text_is_one_line(text):
+    escaped = files.escape_line(text)
+    assert len(f"x{escaped}".splitlines()) == 1 and "\t" not in escaped
+    line = files.json_line({"text": text})
+    assert (
+        len(line.splitlines()) == 1 and files.parse_json(line)["text"] == text
+    )
+
+
+def test_parse_json():
+    for text, expected in (
+        ("[1]", "not a JSON object"),
+        ('{"a": 1} x', "invalid JSON (Extra data: line 1 column 10)"),
+        (b'{"a": "\xff"}', "invalid JSON ('utf-8' codec"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"a": ' + "9" * 5000 + "}", "invalid JSON (Exceeds the limit"),
+    ):
+        with pytest.raises(ValueError) as caught:
+            files.parse_json(text)
+        assert expected in str(caught.value) and len(str(caught.value)) < 200
+    assert math.isnan(files.parse_json('{"a": NaN}')["a"])
+    for number in ("NaN", "-Infinity", "1e999"):
+        with pytest.raises(ValueError, match="not a finite number"):
+            files.parse_json(f'{{"a": {number}}}', is_finite=True)
+    files.check_kinds({"a": 1, "b": "x", "c": []}, {"a": int, "b": str})
+    for found in ({"a": -1}, {"a": True}, {"a": 1.0}, {"a": 2**53}, {}, [1]):
+        with pytest.raises(ValueError, match="^'a' is "):
+            files.check_kinds(found, {"a": int})

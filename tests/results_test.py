@@ -67,29 +67,35 @@ def test_commit_is_that_of_the_repository(tmp_path, monkeypatch):
     assert results.read(tmp_path)["git_commit"] is None
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ('{"run":\n !', "json:2: damaged, expected JSON"),
-        ('{"run":\n\xff}', "json:2: damaged, expected JSON"),
-        ("[1]", "json:1: damaged, expected an object"),
-        ("[" * 100_000, "json:1: damaged, expected JSON"),
-        ('{"seconds": ' + "9" * 5000 + "}", "json:1: damaged"),
-        ('{"seconds": ' + "9" * 500 + "}", "expected a number under 'seconds'"),
-        ('{"run": 1}', "expected a text under 'run'"),
-        ('{"preset": "a\\u0000"}', "expected a text under 'preset'"),
-        ('{"metrics": "x"}', "expected metrics under 'metrics'"),
-        ('{"metrics": {"f1": "x"}}', "expected metrics under 'metrics'"),
-        ('{"seeds": [1]}', "expected metrics of seeds under 'seeds'"),
-        ('{"seeds": {"1": 2}}', "expected metrics of seeds"),
-        ('{"pieces": ["a"]}', "expected a log-probability for each piece"),
-    ],
-)
-def test_damaged_result_is_one_line_that_names_it(tmp_path, text, expected):
-    (tmp_path / "result.json").write_text(text, encoding="latin-1")
-    with pytest.raises(errors.InputError) as caught:
-        results.read(tmp_path)
-    assert expected in str(caught.value) and "\n" not in str(caught.value)
+DAMAGED = [
+    ('{"run":\n !', "json:1: damaged, expected a JSON object: invalid JSON ("),
+    ('{"run":\n\xff}', "json:1: damaged, expected a JSON object: invalid"),
+    ("[1]", "json:1: damaged, expected a JSON object: not"),
+    ("[" * 100_000, "nested too deeply"),
+    ('{"seconds": ' + "9" * 5000 + "}", "json:1: damaged"),
+    ('{"seconds": ' + "9" * 500 + "}", "expected a number under 'seconds'"),
+    ('{"run": 1}', "expected a text under 'run'"),
+    ('{"preset": "a\\u0000"}', "expected a text under 'preset'"),
+    ('{"metrics": "x"}', "expected metrics under 'metrics'"),
+    ('{"metrics": {"f1": "x"}}', "expected metrics under 'metrics'"),
+    ('{"seeds": [1]}', "expected metrics of seeds under 'seeds'"),
+    ('{"seeds": {"1": 2}}', "expected metrics of seeds"),
+    ('{"pieces": ["a"]}', "expected a log-probability for each piece"),
+]
+LINES = ['{"step"', "3", "", '{"loss": 1}', '{"step": 2, "loss": "x"}']
+
+
+def test_damaged_files_are_one_line_that_names_the_place(tmp_path):
+    for text, expected in DAMAGED:
+        (tmp_path / "result.json").write_text(text, encoding="latin-1")
+        with pytest.raises(errors.InputError) as caught:
+            results.read(tmp_path)
+        assert expected in str(caught.value) and str(caught.value).isprintable()
+    path = tmp_path / "metrics.jsonl"
+    for line in LINES:
+        path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
+        with pytest.raises(errors.InputError, match=r"\.jsonl:2: damaged"):
+            results.read_metrics(path)
 
 
 def recorded(workdir):
@@ -104,16 +110,6 @@ def test_lines_come_back_without_a_torn_last_one(tmp_path_factory, losses):
     text = "".join(json.dumps(line) + "\n" for line in lines)
     path.write_text(text + '{"step": 7')
     assert results.read_metrics(path) == lines
-
-
-@pytest.mark.parametrize(
-    "line", ['{"step"', "3", "", '{"loss": 1}', '{"step": 2, "loss": "x"}']
-)
-def test_damaged_line_is_named(tmp_path, line):
-    path = tmp_path / "metrics.jsonl"
-    path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
-    with pytest.raises(errors.InputError, match=r"metrics\.jsonl:2: damaged"):
-        results.read_metrics(path)
 
 
 def test_history_writes_lines_at_once_and_the_same_to_tensorboard(tmp_path):

@@ -6,6 +6,7 @@ Nothing is trained: this is what is checked before a run starts.
 import gin
 import pytest
 
+from gpt1_keras import bindings as bindings_lib
 from gpt1_keras import config
 from gpt1_keras import errors
 
@@ -60,7 +61,7 @@ def resolved(tmp_path_factory):
     """Return {name of a run: (its config.gin, its `Bindings`)}."""
     found = {}
     for name in RUNS:
-        given = config.read([f"gin/{name}.gin"], []).macros
+        given = bindings_lib.read([f"gin/{name}.gin"], []).macros
         settings = [f"{m} = 'x'" for m in REQUIRED if m in given]
         names = [f"gin/{name}.gin"] + (OVERLAYS if name == "pretrain" else [])
         resolved = config.resolve(names, settings, "out/x")
@@ -87,8 +88,8 @@ def test_any_value_of_any_dial_resolves_or_is_refused_in_a_line(resolved):
         dials = [name for name in bindings.macros if name != "RUN"] + [
             name
             for name, value in bindings.parameters.items()
-            if not isinstance(value, config.Macro)
-            and not config.references(value)
+            if not isinstance(value, bindings_lib.Macro)
+            and not bindings_lib.references(value)
         ]
         for dial in dials:
             if dial in seen:

@@ -68,10 +68,7 @@ class HeldOutBatches(_Batches):
     Args:
         split: shards.Split to score.
         batch_size: int, B.
-        sequence_length: int, T.
-        stride: int, tokens from window to window.
-        limit: int. About how many tokens to score, at the beginnings of all
-            books; None: all.
+        sequence_length, stride, limit: of `windows.held_out_windows`.
 
     Attributes:
         num_scored: int, tokens of weight 1 in all batches.

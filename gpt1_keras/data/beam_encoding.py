@@ -57,16 +57,7 @@ class BeamEncoding:
         self._options = [f"--runner={runner}", *options]
 
     def __call__(self, tasks, tokenizer, dtype):
-        """Yield what `encode.encode_piece` returns, in the order of `tasks`.
-
-        Args:
-            tasks: list of (books.Book, books.Piece).
-            tokenizer: Tokenizer, pickled for the workers.
-            dtype: "uint16" or "uint32".
-
-        Raises:
-            InputError: a file has changed since it was checked.
-        """
+        """Yield what `encode.encode_pieces` does; its arguments."""
         self._folder.mkdir(exist_ok=True)
         paths = [self._folder / _name(task, tokenizer) for task in tasks]
         left = {
@@ -104,9 +95,7 @@ class BeamEncoding:
 def write_piece(named_task, tokenizer, dtype):
     """Encode one piece into its file; called by the workers of Beam.
 
-    Args:
-        named_task: (path, (books.Book, books.Piece)).
-        tokenizer, dtype: as for `encode.encode_piece`.
+    `named_task` is (path, (books.Book, books.Piece)).
     """
     path, task = named_task
     ids, words = encode.encode_piece(tokenizer, dtype, *task)

@@ -46,19 +46,17 @@ class Piece:
 
 
 def find_books(paths):
-    """Find the books under `paths`.
+    """Find the books under `paths`, files and folders.
 
-    Args:
-        paths: list of files and folders; folders are searched recursively for
-            `*.txt`.
+    Folders are searched recursively for `*.txt`.
 
     Returns:
         dict from name (path below the folder, or file name) to path, sorted
         by name.
 
     Raises:
-        InputError: a path does not exist, a folder has no `.txt` file, or two
-            books have the same name.
+        InputError: a path does not exist, a folder has no `.txt` file, a name
+            is not UTF-8, or two books have the same name.
     """
     found = {}
     for path in map(pathlib.Path, paths):
@@ -77,6 +75,12 @@ def find_books(paths):
         else:
             raise InputError(f"{path} does not exist: pass .txt books")
         for name, file in named.items():
+            try:
+                name.encode("utf-8")
+            except UnicodeEncodeError:
+                raise InputError(
+                    f"{file}: its name is not UTF-8: rename it"
+                ) from None
             if name in found and not found[name].samefile(file):
                 raise InputError(
                     f"{file} and {found[name]} have the same name: rename one"
@@ -116,10 +120,7 @@ def check(path):
 
 
 def check_all(files):
-    """Check all files of a corpus; log those that are skipped.
-
-    Args:
-        files: dict from name to path.
+    """Check the files, a dict from name to path; log those that are skipped.
 
     Returns:
         (list of Book, list of {"name", "reason"} of the skipped files).
@@ -157,13 +158,10 @@ def read_book(path):
 
 
 def cut(path, piece_bytes=PIECE_BYTES):
-    """Cut a book into pieces of about `piece_bytes`.
+    """Cut a book into a list of `Piece` of about `piece_bytes`.
 
     A border is a blank line, else the end of a line, else a space, within a
     megabyte after the size of a piece is reached.
-
-    Returns:
-        list of Piece, in order.
     """
     size = pathlib.Path(path).stat().st_size
     starts = [0]

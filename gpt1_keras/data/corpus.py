@@ -54,11 +54,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
 
 
 def find_corpus(corpus):
-    """Return the books of a path as `books.find_books`.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Return the books of a path as `books.find_books`, at least one."""
     if not corpus.exists():
         raise InputError(
             f"CORPUS {corpus} does not exist: pass a folder of .txt books or "
@@ -84,11 +80,8 @@ def cache_root(cache_dir=None):
 def cache_folder(kind, files, recipe, cache_dir=None):
     """Create and return the cache folder for a set of books and a recipe.
 
-    Args:
-        kind: str, prefix of its name.
-        files: dict from name to path; names, sizes and times count.
-        recipe: prepare.Recipe.
-        cache_dir: path; None as for `open_corpus`.
+    `kind` is the prefix of its name. Names, sizes and times of the files, a
+    dict from name to path, count.
     """
     listing = []
     for name, path in files.items():

@@ -30,19 +30,10 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
 
 
 def encode_piece(tokenizer, dtype, book, piece):
-    """Return the ids of one piece of a book.
+    """Return ids `[n]` of one piece of a book, and its white-space words.
 
     Pieces after the first start with the line break of the vocabulary, if it
     has one, so that the pieces of a book join to the ids of the whole.
-
-    Args:
-        tokenizer: Tokenizer.
-        dtype: "uint16" or "uint32".
-        book: books.Book.
-        piece: books.Piece.
-
-    Returns:
-        (ids `[n]` of `dtype`, number of words between white space).
 
     Raises:
         InputError: the file has changed since it was checked.
@@ -52,7 +43,7 @@ def encode_piece(tokenizer, dtype, book, piece):
         raise InputError(f"{piece.path} changed while it was read: start again")
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
     parts, words = [np.empty(0, dtype)], 0
-    for text in _groups(books.read_piece(piece)):
+    for text in groups(books.read_piece(piece), _GROUP_CHARACTERS):
         words += len(text.split())
         ids = tokenizer.encode(text)
         if ids and (len(parts) > 1 or piece.start):
@@ -64,11 +55,7 @@ def encode_piece(tokenizer, dtype, book, piece):
 def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
     """Yield `encode_piece` of all (book, piece), in order.
 
-    Args:
-        tasks: list from `tasks_of`.
-        tokenizer: Tokenizer.
-        dtype: "uint16" or "uint32".
-        num_processes: int; None: all processors if there is much text.
+    `num_processes` None: all processors if there is much text.
     """
     encode = functools.partial(encode_piece, tokenizer, dtype)
     yield from _in_processes(encode, tasks, num_processes)
@@ -100,19 +87,20 @@ class PieceCounter:
 
     def __call__(self, book, piece):
         del book
-        return self._counter.count(_groups(books.read_piece(piece)))
+        paragraphs = books.read_piece(piece)
+        return self._counter.count(groups(paragraphs, _GROUP_CHARACTERS))
 
     def __reduce__(self):
         return PieceCounter, ()
 
 
-def _groups(paragraphs):
-    """Join paragraphs to texts of about a million characters."""
+def groups(paragraphs, num_characters):
+    """Join paragraphs to texts of about `num_characters`."""
     group, characters = [], 0
     for paragraph in paragraphs:
         group.append(paragraph)
         characters += len(paragraph)
-        if characters >= _GROUP_CHARACTERS:
+        if characters >= num_characters:
             yield "\n".join(group)
             group, characters = [], 0
     if group:

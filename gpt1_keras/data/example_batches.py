@@ -31,9 +31,6 @@ class TrainingOrder:
     Call returns:
         int array `[B]`.
 
-    Attributes:
-        steps_per_epoch: int.
-
     Raises:
         InputError: there are fewer examples than one batch.
     """
@@ -80,11 +77,9 @@ class TrainingExamples:
     Args:
         encoded: `EncodedExamples`.
         labels: array `[N, ...]`.
-        batch_size: int, `B`.
-        seed: int, for the order of the examples.
         bucket_lengths: ints, the possible values of `T`; a batch of longer
             sequences is as long as its longest.
-        pool_batches: int, see `TrainingOrder`.
+        **order: of `TrainingOrder`.
 
     Attributes:
         batch_size: int.
@@ -92,35 +87,20 @@ class TrainingExamples:
         num_cut: int. Number of truncated examples.
         steps_per_epoch: int.
         tokens_per_step: float, on average.
-
-    Raises:
-        InputError: there are fewer examples than one batch.
     """
 
-    def __init__(
-        self,
-        encoded,
-        labels,
-        *,
-        batch_size,
-        seed,
-        bucket_lengths,
-        pool_batches,
-    ):
-        self._order = TrainingOrder(
-            encoded.lengths,
-            batch_size=batch_size,
-            seed=seed,
-            pool_batches=pool_batches,
-        )
+    def __init__(self, encoded, labels, *, bucket_lengths, **order):
+        self._order = TrainingOrder(encoded.lengths, **order)
         self._encoded = encoded
         self._labels = np.asarray(labels)
         self._bucket_lengths = bucket_lengths
-        self.batch_size = batch_size
+        self.batch_size = order["batch_size"]
         self.num_examples = len(encoded)
         self.num_cut = encoded.num_cut
         self.steps_per_epoch = self._order.steps_per_epoch
-        self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
+        self.tokens_per_step = self.batch_size * float(
+            encoded.num_tokens.mean()
+        )
 
     @property
     def spec(self):
@@ -174,11 +154,7 @@ class ScoredExamples:
         return _pad(self._encoded, rows, self._bucket_lengths)
 
     def restore(self, results):
-        """Return `results` `[len * B, ...]` as `[N, ...]`, by example.
-
-        Args:
-            results: array, the concatenated results of all batches.
-        """
+        """Return the results of all batches `[len * B, ...]` as `[N, ...]`."""
         restored = np.empty((len(self._order), *results.shape[1:]))
         restored[self._order] = results[: len(self._order)]
         return restored

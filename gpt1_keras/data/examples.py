@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import functools
 import hashlib
 
 import numpy as np
@@ -42,8 +43,8 @@ def sha256(examples):
     return digest.hexdigest()
 
 
-def draw_subset(size, count, *, name):
-    """Return the indices of a random subset, ascending, always the same.
+def draw_subset(size, count, *, name, seed=0):
+    """Return the indices of a random subset of rows, ascending.
 
     Files are ordered: RACE has its middle schools before its high schools,
     CoLA source after source.
@@ -52,6 +53,7 @@ def draw_subset(size, count, *, name):
         size: int. Number of rows.
         count: int or None. Rows to draw; None, or more than `size`: all.
         name: str, what `count` is called, for the message.
+        seed: int. Another one draws other rows.
 
     Returns:
         int array `[min(size, count)]`.
@@ -62,7 +64,7 @@ def draw_subset(size, count, *, name):
     checks.check(name, count, checks.Count | None)
     if count is None:
         return np.arange(size)
-    return np.sort(np.random.default_rng(0).permutation(size)[:count])
+    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
 
 
 class EncodedExamples:
@@ -147,13 +149,7 @@ class EncodedExamples:
 
 
 def _encode(examples, tokenizer, name):
-    known = {}
-
-    def encode(text):
-        if text not in known:
-            known[text] = tokenizer.encode(text)
-        return known[text]
-
+    encode = functools.cache(tokenizer.encode)
     ids = []
     with console.bar(f"{name}: encoding", len(examples)) as advance:
         for example in examples:

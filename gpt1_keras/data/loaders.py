@@ -61,17 +61,10 @@ def dataset(batches, *, first_step=0, num_steps):
 
 
 class BatchSequence(keras.utils.PyDataset):
-    """Batches of consecutive steps without TensorFlow.
+    """Batches of consecutive steps without TensorFlow; arguments as in `load`.
 
     `fit` shuffles a PyDataset that has an end: pass `shuffle=False`, or an
-    endless one with `steps_per_epoch`.
-
-    Args:
-        batches: function of the step.
-        first_step: int, the step at which a resumed run continues.
-        num_steps: int; None: endless.
-        **kwargs: `workers`, `use_multiprocessing`, `max_queue_size` of
-            keras.utils.PyDataset.
+    endless one with `steps_per_epoch`. `kwargs` are of keras.utils.PyDataset.
     """
 
     def __init__(self, batches, *, first_step=0, num_steps, **kwargs):

@@ -118,14 +118,10 @@ class PackedCandidates:
         return arrays
 
     def scores(self, log_probability, num_tokens, num_likeliest):
-        """Return the scores of rows as those of their candidates.
+        """Return the scores of rows as a list of `N` `Scores`.
 
-        Args:
-            log_probability, num_tokens, num_likeliest: arrays `[rows, K]`,
-                sums over the scored tokens of each branch.
-
-        Returns:
-            list of `N` `Scores`.
+        The arguments, arrays `[rows, K]`, are sums over the scored tokens of
+        each branch.
         """
         # [rows, K, 3]
         sums = np.stack([log_probability, num_tokens, num_likeliest], axis=-1)

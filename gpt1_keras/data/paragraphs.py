@@ -93,13 +93,8 @@ def measure_width(lines):
     """Return the column at which `lines` were hard-wrapped, or None.
 
     A hard-wrapped text breaks lines where the next word would not fit, hence
-    in mid-sentence; a text with one paragraph a line does neither.
-
-    Args:
-        lines: list of str, of which the first 20,000 are measured.
-
-    Returns:
-        int, the length of a full line; None if each line is a paragraph.
+    in mid-sentence; a text with one paragraph a line does neither. The first
+    20,000 lines are measured.
     """
     lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
     lengths = sorted(len(line) for line in lines if line)
@@ -122,14 +117,8 @@ def unwrap(block, width):
 
     Prose becomes one paragraph. Verse, addresses and tables, whose lines end
     early and begin with capitals, keep their lines. In books without blank
-    lines, a short line that ends a sentence ends its paragraph too.
-
-    Args:
-        block: list of str, not empty.
-        width: int, from `measure_width`.
-
-    Returns:
-        list of str without line breaks.
+    lines, a short line that ends a sentence ends its paragraph too. `width`
+    is that of `measure_width`.
     """
     block = [line.rstrip() for line in block]
     pairs = list(zip(block, block[1:]))
@@ -182,9 +171,7 @@ def _tidy(text):
 def between_markers(lines):
     """Yield the lines between Project Gutenberg's START and END, if any.
 
-    Args:
-        lines: iterable of str. Without a START in the first 500 lines, the
-            text starts at the first line.
+    Without a START in the first 500 lines, the text starts at the first one.
     """
     lines = iter(lines)
     head = []

@@ -9,6 +9,7 @@ import shutil
 
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras import files as files_lib
 from gpt1_keras.data import books
@@ -31,9 +32,8 @@ class Recipe:
     """What turns books into a corpus: the vocabulary and the split.
 
     Attributes:
-        tokenizer: Tokenizer; None trains one on the training books.
-        tokenizer_type: "bpe" or "wordpiece", for training.
-        vocabulary_size: int, for training.
+        tokenizer: Tokenizer; None trains one of `tokenizer_type` and
+            `vocabulary_size` on the training books.
         held_out_fraction: float in [0, 1), share of books held out.
         split_seed: int, chooses the held-out books.
         held_out_books: tuple of str, names of the held-out books; None: they
@@ -49,12 +49,9 @@ class Recipe:
 
     def __post_init__(self):
         self.held_out([])  # complains of a wrong fraction before any work
-        trainers = train_vocabulary.TRAINERS
-        if self.tokenizer is None and self.tokenizer_type not in trainers:
-            raise InputError(
-                f"`tokenizer_type` is {self.tokenizer_type!r}: set one of "
-                f"{', '.join(trainers)}"
-            )
+        if self.tokenizer is None:
+            kinds = train_vocabulary.TRAINERS
+            checks.find_name(self.tokenizer_type, kinds, "`tokenizer_type`")
 
     @property
     def named(self):
@@ -104,8 +101,7 @@ def prepare(
         piece_bytes: int, text that a process takes at once.
         encode_pieces: `encode.encode_pieces` or a
             `beam_encoding.BeamEncoding`.
-        wait: bool. Wait for another process that prepares this folder,
-            instead of refusing.
+        wait: bool. Wait for another process that prepares this folder.
 
     Returns:
         Shards.
@@ -182,7 +178,7 @@ def exclusive(directory, *, wait):
 
 def _open_same(directory, request):
     prepared = shards.Shards.open(directory)
-    if prepared.index["request"] != request:
+    if prepared.index.get("request") != request:
         raise InputError(
             f"{directory} holds a corpus prepared from other books or with "
             "other settings: choose another folder"
@@ -274,10 +270,7 @@ def _totals(listed, skipped):
 def save_tokenizer(tokenizer, directory, *, training_sha256=None):
     """Write `directory`/tokenizer, whole or not at all, unless it is there.
 
-    Args:
-        tokenizer: Tokenizer.
-        directory: pathlib.Path of a prepared folder.
-        training_sha256: str or None, identity of what it was trained on.
+    `training_sha256` is the identity of what it was trained on.
     """
     folder = directory / shards.TOKENIZER
     if _identity(folder).get("sha256") == tokenizer.sha256:
@@ -295,11 +288,7 @@ def save_tokenizer(tokenizer, directory, *, training_sha256=None):
 
 
 def load_tokenizer(directory, *, sha256):
-    """Return the tokenizer of a prepared folder.
-
-    Raises:
-        InputError: it is not the one with hash `sha256`.
-    """
+    """Return the tokenizer of a prepared folder; refuse any but `sha256`."""
     folder = pathlib.Path(directory) / shards.TOKENIZER
     tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
     if tokenizer.sha256 != sha256:
@@ -314,14 +303,7 @@ def train_tokenizer(found, directory, recipe):
     """Train a tokenizer on the training books and save it in `directory`.
 
     A run that was stopped afterwards finds it there and does not train again.
-
-    Args:
-        found: list of books.Book, held-out books among them.
-        directory: pathlib.Path of the folder being prepared.
-        recipe: Recipe.
-
-    Returns:
-        Tokenizer.
+    `found` is a list of books.Book, held-out books among them.
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
@@ -345,6 +327,6 @@ def train_tokenizer(found, directory, recipe):
 
 def _identity(folder):
     try:
-        return json.loads((folder / _IDENTITY).read_text("utf-8"))
+        return files_lib.parse_json((folder / _IDENTITY).read_bytes())
     except (OSError, ValueError):
         return {}

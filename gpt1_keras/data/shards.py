@@ -11,6 +11,7 @@ the corpus gives its shard; long books continue in the next shard.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -68,13 +69,9 @@ class Shards:
         larger ones if the size or time of a shard has changed since the last
         verification.
 
-        Args:
-            directory: path of the prepared folder.
-            tokenizer_sha256: str. The tokenizer that is required, if any.
-
         Raises:
             InputError: the index is missing or damaged, a shard is missing or
-                changed, or the tokenizer is a different one.
+                changed, or the tokenizer is another than `tokenizer_sha256`.
         """
         directory = pathlib.Path(directory)
         index = _read_index(directory)
@@ -126,22 +123,19 @@ class Split:
         self._dtype = np.dtype(index["dtype"]).newbyteorder("<")
         self._paths = [directory / shard["file"] for shard in index["shards"]]
         self._maps = {}
-        offsets = [b["shard"] * self._shard_tokens + b["offset"] for b in books]
+        offsets = [_place(book, index) for book in books]
         self._offsets = np.array(offsets, np.int64)
 
     def __getstate__(self):
         return {**self.__dict__, "_maps": {}}
 
     def gather(self, book, start, length):
-        """Read windows of equal length.
+        """Read windows of equal length as int32 `[B, length]`.
 
         Args:
             book: int `[B]`, indices into `names`.
             start: int `[B]`, first token of each window inside its book.
             length: int, T.
-
-        Returns:
-            int32 `[B, T]`.
 
         Raises:
             ValueError: a window does not lie inside its book.
@@ -181,6 +175,17 @@ class Split:
         return self._maps[number]
 
 
+def _place(book, index):
+    """Return the place of the first token of a book in the corpus."""
+    return book["shard"] * index["shard_tokens"] + book["offset"]
+
+
+def _shard_sizes(tokens, shard_tokens):
+    """Return the ids of each shard of a corpus of `tokens` ids."""
+    full, rest = divmod(tokens, shard_tokens)
+    return [shard_tokens] * full + ([rest] if rest else [])
+
+
 def _read_index(directory):
     path = directory / INDEX
     if not path.is_file():
@@ -188,25 +193,65 @@ def _read_index(directory):
             f"{directory} holds no {INDEX}: prepare books there first"
         )
     try:
-        index = json.loads(path.read_text("utf-8"))
-        if index["format"] != FORMAT:
-            raise InputError(
-                f"{path} has format {index['format']}, this version reads "
-                f"{FORMAT}: prepare the books again"
-            )
-        held = sum(book["tokens"] for book in index["books"])
-        stored = sum(shard["tokens"] for shard in index["shards"])
-        if not held == stored == index["total"]["tokens"]:
-            raise ValueError("its token counts disagree")
-        index["tokenizer"]["sha256"]
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+        index = files.parse_json(path.read_bytes())
+        files.check_kinds(index, {"format": int})
+        if index["format"] == FORMAT:
+            _check_index(index)
+    except ValueError as error:
         raise InputError(
-            f"{path} is damaged ({type(error).__name__}: {error}): "
-            "prepare the books again"
+            f"{path} is damaged ({error}): prepare the books again"
         ) from error
+    if index["format"] != FORMAT:
+        raise InputError(
+            f"{path} has format {index['format']}, this version reads "
+            f"{FORMAT}: prepare the books again"
+        )
     return index
+
+
+# Names that other code relies on -> kind of the value; of all books, of all
+# shards, of all totals.
+_INDEX_KINDS = {
+    **{"vocabulary_size": int, "dtype": str, "tokenizer": dict},
+    **{"total": dict, "shard_tokens": int, "shards": list, "books": list},
+    "skipped": list,
+}
+_BOOK_KINDS = {
+    **{"name": str, "split": str, "shard": int, "offset": int},
+    **{"tokens": int, "words": int},
+}
+_SHARD_KINDS = {"file": str, "tokens": int, "sha256": str}
+_TOTALS = ("books", "tokens", "held_out_books", "skipped")
+
+
+def _check_index(index):
+    """Raise ValueError if an index is damaged."""
+    files.check_kinds(index, _INDEX_KINDS)
+    files.check_kinds(index["tokenizer"], {"sha256": str})
+    files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
+    for book in index["books"]:
+        files.check_kinds(book, _BOOK_KINDS)
+        if book["split"] not in ("train", "held_out"):
+            raise ValueError(f"a book of split {book['split']!r}")
+    for number, shard in enumerate(index["shards"]):
+        files.check_kinds(shard, _SHARD_KINDS)
+        if shard["file"] != shard_name(number):
+            raise ValueError(f"shard {number} is {shard['file']!r}")
+    if index["dtype"] != token_dtype(index["vocabulary_size"]):
+        raise ValueError(f"its dtype is {index['dtype']!r}")
+    tokens = index["total"]["tokens"]
+    places = itertools.accumulate(
+        (book["tokens"] for book in index["books"]), initial=0
+    )
+    sizes = [shard["tokens"] for shard in index["shards"]]
+    if (
+        index["shard_tokens"] < 1
+        or len(sizes) != -(-tokens // index["shard_tokens"])
+        or sizes != _shard_sizes(tokens, index["shard_tokens"])
+        or list(places)
+        != [*(_place(book, index) for book in index["books"]), tokens]
+    ):
+        raise ValueError("its token counts disagree")
 
 
 def _verify(directory, index):
@@ -227,8 +272,10 @@ def _verify(directory, index):
             *(state.st_size, state.st_mtime_ns, shard["sha256"])
         ]
     is_large = total >= _ALWAYS_HASHED_BYTES
-    if is_large and _was_verified(directory, states):
-        return
+    with contextlib.suppress(OSError, ValueError):
+        verified = (directory / _VERIFIED).read_bytes()
+        if is_large and files.parse_json(verified) == states:
+            return
     for shard in index["shards"]:
         path = directory / shard["file"]
         if files.sha256(path) != shard["sha256"]:
@@ -239,13 +286,6 @@ def _verify(directory, index):
     if is_large:
         with contextlib.suppress(OSError):  # the folder may be read-only
             files.write_atomic(directory / _VERIFIED, json.dumps(states))
-
-
-def _was_verified(directory, states):
-    try:
-        return json.loads((directory / _VERIFIED).read_text()) == states
-    except (OSError, ValueError):
-        return False
 
 
 class ShardWriter:
@@ -274,9 +314,11 @@ class ShardWriter:
         self.records = self._recover(request)
         self.tokens = sum(record["tokens"] for record in self.records)
         if not self.records:
-            self._journal_path.write_bytes(_line({"request": request}))
+            files.write_atomic(
+                self._journal_path, files.json_line({"request": request})
+            )
         self._truncate()
-        self._journal = open(self._journal_path, "ab")
+        self._journal = open(self._journal_path, "a", encoding="utf-8")
 
     def __enter__(self):
         return self
@@ -285,11 +327,9 @@ class ShardWriter:
         self._journal.close()
 
     def append(self, ids, **record):
-        """Append the ids of a piece; on return they are on the disk.
+        """Append the integer ids `[n]` of a piece and flush them to the disk.
 
-        Args:
-            ids: integer array `[n]`.
-            **record: what the journal records about the piece.
+        `record` is what the journal records about the piece.
         """
         ids = np.ascontiguousarray(ids, self._dtype)
         done = 0
@@ -302,7 +342,7 @@ class ShardWriter:
                 os.fsync(file.fileno())
             done += len(part)
         record["tokens"] = len(ids)
-        self._journal.write(_line(record))
+        self._journal.write(files.json_line(record))
         self._journal.flush()
         os.fsync(self._journal.fileno())
         self.records.append(record)
@@ -316,7 +356,9 @@ class ShardWriter:
                 "tokens": tokens,
                 "sha256": files.sha256(self._path(number)),
             }
-            for number, tokens in enumerate(self._sizes(self.tokens))
+            for number, tokens in enumerate(
+                _shard_sizes(self.tokens, self._shard_tokens)
+            )
         ]
 
     def remove_journal(self):
@@ -326,11 +368,6 @@ class ShardWriter:
     def _path(self, number):
         return self._directory / shard_name(number)
 
-    def _sizes(self, tokens):
-        """Return the ids of each shard of a corpus of `tokens` ids."""
-        full, rest = divmod(tokens, self._shard_tokens)
-        return [self._shard_tokens] * full + ([rest] if rest else [])
-
     def _recover(self, request):
         """Return the records of the journal; remove a half-written line."""
         if not self._journal_path.exists():
@@ -338,10 +375,12 @@ class ShardWriter:
         records, valid = [], 0
         for line in self._journal_path.read_bytes().splitlines(keepends=True):
             try:
-                record = json.loads(line) if line.endswith(b"\n") else None
+                record = files.parse_json(line)
+                if records:
+                    files.check_kinds(record, {"tokens": int})
             except ValueError:
-                record = None
-            if record is None:
+                break
+            if not line.endswith(b"\n"):
                 break
             records.append(record)
             valid += len(line)
@@ -352,7 +391,8 @@ class ShardWriter:
 
     def _holds(self, records):
         """Return whether the shards have at least the ids of `records`."""
-        sizes = self._sizes(sum(record["tokens"] for record in records))
+        written = sum(record["tokens"] for record in records)
+        sizes = _shard_sizes(written, self._shard_tokens)
         paths = [self._path(number) for number in range(len(sizes))]
         return all(
             path.exists()
@@ -362,14 +402,10 @@ class ShardWriter:
 
     def _truncate(self):
         """Remove the ids that the journal does not record."""
-        sizes = self._sizes(self.tokens)
+        sizes = _shard_sizes(self.tokens, self._shard_tokens)
         for path in self._directory.glob("shard_*.bin"):
             number = int(path.stem.removeprefix("shard_"))
             if number < len(sizes):
                 os.truncate(path, sizes[number] * self._dtype.itemsize)
             else:
                 path.unlink()
-
-
-def _line(record):
-    return json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n"

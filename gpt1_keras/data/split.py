@@ -17,11 +17,8 @@ _FACTOR = 0x9E3779B97F4A7C15
 def choose(names, *, fraction, seed):
     """Choose the held-out books by their names.
 
-    Args:
-        names: iterable of str.
-        fraction: float in [0, 1), share of the books. Above 0, at least one
-            book is held out, and one is always left for training.
-        seed: int.
+    Above a `fraction` of 0, at least one book is held out, and one is always
+    left for training.
 
     Returns:
         list of str, in the (random) order of choice.
@@ -49,7 +46,7 @@ def read_names(named):
     if not isinstance(named, str | os.PathLike):
         return tuple(named)
     try:
-        lines = pathlib.Path(named).read_text("utf-8").splitlines()
+        lines = pathlib.Path(named).read_text("utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"`held_out_books`: {named} is not readable ({error}); pass a text "
@@ -59,11 +56,7 @@ def read_names(named):
 
 
 def find(names, wanted):
-    """Return the held-out books that were named explicitly.
-
-    Args:
-        names: iterable of str, all books.
-        wanted: list of str, names of the held-out books.
+    """Return the held-out books that were named explicitly, sorted.
 
     Raises:
         InputError: there is no such book, or none is left for training.

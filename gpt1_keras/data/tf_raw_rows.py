@@ -33,8 +33,8 @@ class RawTrainingExamples:
         tokenizer: `text.tokenizer.Tokenizer`.
         transform: str, name of a function of `tf_transforms`.
         max_sequence_length: int. Longest sequence `T`.
-        batch_size, seed, bucket_lengths, pool_batches: see
-            `TrainingExamples`.
+        bucket_lengths: see `TrainingExamples`.
+        **order: of `TrainingOrder`.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: ints.
@@ -50,29 +50,17 @@ class RawTrainingExamples:
         tokenizer,
         transform,
         max_sequence_length,
-        batch_size,
-        seed,
         bucket_lengths,
-        pool_batches,
+        **order,
     ):
         self._examples = examples
         self._labels = np.asarray(labels)
         sizes = np.array([_num_characters(e) for e in examples])
-        self._order = example_batches.TrainingOrder(
-            sizes, batch_size=batch_size, seed=seed, pool_batches=pool_batches
-        )
+        self._order = example_batches.TrainingOrder(sizes, **order)
+        texts = (t for e in examples for t in (e.text, e.text_pair, *e.choices))
+        frequent = tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT)
         with tf.device("CPU:0"):  # where tf.data runs
-            self._tokenizer = tf_tokenizer.GraphTokenizer(
-                tokenizer,
-                tf_tokenizer.frequent_pieces(
-                    (
-                        text
-                        for e in examples
-                        for text in (e.text, e.text_pair, *e.choices)
-                    ),
-                    _NUM_FREQUENT,
-                ),
-            )
+            self._tokenizer = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
         self._special_ids = tf_transforms.SpecialIds(
             tokenizer.start_id, tokenizer.delimiter_id, tokenizer.extract_id
         )
@@ -91,21 +79,16 @@ class RawTrainingExamples:
         )
         self._num_candidates = measured.num_candidates
         self._num_choices = len(examples[0].choices)
-        self.batch_size = batch_size
+        self.batch_size = order["batch_size"]
         self.num_examples = len(examples)
         self.num_cut = None
         self.steps_per_epoch = self._order.steps_per_epoch
         self.tokens_per_step = float(
-            batch_size * sizes.mean() * tokens_per_character
+            self.batch_size * sizes.mean() * tokens_per_character
         )
 
     def dataset(self, *, first_step=0, num_steps):
-        """Return the batches of consecutive steps as a `tf.data.Dataset`.
-
-        Args:
-            first_step: int, the step at which a resumed run continues.
-            num_steps: int; None: unbounded.
-        """
+        """Return the batches of consecutive steps, as `loaders.dataset`."""
         end = _NO_END if num_steps is None else first_step + num_steps
         dataset = (
             tf.data.Dataset.range(first_step, end)
@@ -202,11 +185,8 @@ class RawTrainingExamples:
 
 def _num_characters(example):
     """Return the approximate length of the longest candidate."""
-    return (
-        len(example.text)
-        + len(example.text_pair)
-        + max(map(len, example.choices), default=0)
-    )
+    longest = max(map(len, example.choices), default=0)
+    return len(example.text) + len(example.text_pair) + longest
 
 
 def _bytes(texts):

@@ -17,6 +17,7 @@ from gpt1_keras import files as files_lib
 from gpt1_keras.data import batches
 from gpt1_keras.data import books
 from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.data import windows as windows_lib
@@ -24,6 +25,13 @@ from gpt1_keras.errors import InputError
 from gpt1_keras.text import tf_tokenizer
 
 _INDEX = "raw_corpus.json"
+_INDEX_KINDS = {
+    "tokenizer_sha256": str,
+    "train": list,
+    "held_out": list,
+    "tokens_per_byte": float,
+    "frequent": list,
+}
 _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
@@ -54,9 +62,6 @@ class PooledWindows:
     Attributes:
         num_windows: int, windows of an epoch.
         pool_books: int.
-
-    Raises:
-        InputError: no book has T tokens.
     """
 
     def __init__(self, lengths, *, sequence_length, seed, pool_books):
@@ -87,9 +92,8 @@ class PooledWindows:
     def shares(self, place):
         """Return where the windows of the book at `place` start.
 
-        Returns:
-            float64 `[K]`, ascending, from 0 (the first token) to 1 (the last
-            token at which a window can start).
+        float64 `[K]`, ascending, from 0 (the first token) to 1 (the last token
+        at which a window can start).
         """
         row, epoch = self._row(place)
         first, end = self._windows.borders[row : row + 2]
@@ -103,9 +107,8 @@ class PooledWindows:
     def order(self, pool):
         """Return the order in which the windows of a pool are read.
 
-        Returns:
-            int64 `[K]`, numbers in the order of the stream and, inside a book,
-            of their starts.
+        int64 `[K]`, numbers in the order of the stream and, inside a book, of
+        their starts.
         """
         first = pool * self.pool_books
         count = self._before(first + self.pool_books) - self._before(first)
@@ -146,37 +149,21 @@ class RawTextBatches:
         frequent: list of str, for the table of the graph
             (`tf_tokenizer.frequent_pieces`).
         batch_size: int, B.
-        sequence_length: int, T.
-        seed: int, the order of the data.
-        pool_books: int, books whose windows are shuffled together.
+        sequence_length, seed, pool_books: of `PooledWindows`.
 
     Attributes:
         num_windows: int, windows of an epoch.
     """
 
     def __init__(
-        self,
-        pieces,
-        lengths,
-        *,
-        tokenizer,
-        frequent,
-        batch_size,
-        sequence_length,
-        seed,
-        pool_books,
+        self, pieces, lengths, *, tokenizer, frequent, batch_size, **options
     ):
         self._pieces = pieces
-        self._windows = PooledWindows(
-            lengths,
-            sequence_length=sequence_length,
-            seed=seed,
-            pool_books=pool_books,
-        )
+        self._windows = PooledWindows(lengths, **options)
         with tf.device("CPU:0"):  # where tf.data runs
             self._tokenizer = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
         self._batch_size = batch_size
-        self._sequence_length = sequence_length
+        self._sequence_length = options["sequence_length"]
         self.num_windows = self._windows.num_windows
 
     def dataset(self, *, first_step=0, num_steps):
@@ -248,15 +235,7 @@ class RawTextBatches:
 
 
 class RawCorpus:
-    """A corpus tokenised during training; made by `open_raw`.
-
-    Args:
-        directory: pathlib.Path of its folder in the cache.
-        index: dict, the content of its index.
-        files: dict from name to path of all books.
-        tokenizer: `text.tokenizer.Tokenizer`.
-        pool_books: int, books whose windows are shuffled together.
-    """
+    """A corpus tokenised during training; made by `open_raw`."""
 
     def __init__(self, directory, index, files, tokenizer, pool_books):
         self._directory = directory
@@ -324,8 +303,11 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):
         try:
-            index = json.loads(path.read_text("utf-8"))
-        except (OSError, ValueError):
+            index = files_lib.parse_json(path.read_bytes())
+            files_lib.check_kinds(index, _INDEX_KINDS)
+            for name in index["train"] + index["held_out"]:
+                files[name]
+        except (OSError, ValueError, KeyError, TypeError):  # or damaged
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
             files_lib.write_atomic(path, text + "\n")
@@ -371,11 +353,6 @@ def _beginnings(found):
     """Return the first paragraphs of some books."""
     texts = []
     for book in found[:: -(-len(found) // _SAMPLE_BOOKS)]:
-        kept, characters = [], 0
-        for paragraph in books.read_piece(books.cut(book.path)[0]):
-            kept.append(paragraph)
-            characters += len(paragraph)
-            if characters >= _SAMPLE_CHARACTERS:
-                break
-        texts.append("\n".join(kept))
+        paragraphs = books.read_piece(books.cut(book.path)[0])
+        texts.append(next(encode.groups(paragraphs, _SAMPLE_CHARACTERS)))
     return texts

@@ -28,14 +28,7 @@ def mix(values):
 
 
 def hash_of(*parts):
-    """Hash integers or integer arrays, element by element.
-
-    Args:
-        *parts: ints or integer arrays `[n]`, broadcast against each other.
-
-    Returns:
-        uint64 `[n]`.
-    """
+    """Hash integers or integer arrays `[n]`, element by element, to uint64."""
     result = np.zeros(1, np.uint64)
     for part in parts:
         if isinstance(part, int):
@@ -136,26 +129,14 @@ class TrainingWindows:
         self.num_windows = int(self.borders[-1])
 
     def batch(self, step, batch_size):
-        """Return the windows of one step.
-
-        Args:
-            step: int, from 0.
-            batch_size: int, B.
-
-        Returns:
-            (book int64 `[B]`, start int64 `[B]`).
-        """
+        """Return (book int64 `[B]`, start int64 `[B]`) of a step, from 0."""
         numbers = step * batch_size + np.arange(batch_size, dtype=np.int64)
         return self.at(numbers)
 
     def at(self, numbers):
-        """Return windows by their number in the endless stream of epochs.
+        """Return (book, start), int64 `[n]`, of windows by their numbers.
 
-        Args:
-            numbers: int64 `[n]`, from 0.
-
-        Returns:
-            (book int64 `[n]`, start int64 `[n]`).
+        `numbers` int64 `[n]` count from 0 in the endless stream of epochs.
         """
         epoch, position = np.divmod(numbers, self.num_windows)
         keys = hash_of(self._seed, 0, epoch)
@@ -163,14 +144,9 @@ class TrainingWindows:
         return self.in_order(epoch, window)
 
     def in_order(self, epoch, window):
-        """Return windows of an epoch by their number in unshuffled order.
+        """Return (book, start), int64 `[n]`, of windows of an epoch.
 
-        Args:
-            epoch: int64 `[n]`, from 0.
-            window: int64 `[n]`, see `borders`.
-
-        Returns:
-            (book int64 `[n]`, start int64 `[n]`).
+        `window` int64 `[n]` are their numbers before shuffling, see `borders`.
         """
         row = np.searchsorted(self.borders[1:], window, side="right")
         phase = self._phase(epoch, row)

@@ -11,7 +11,7 @@ import pathlib
 import re
 import statistics
 
-from gpt1_keras import config as config_lib
+from gpt1_keras import bindings as bindings_lib
 from gpt1_keras import errors
 from gpt1_keras import results as results_lib
 
@@ -28,7 +28,7 @@ class Run:
     Attributes:
         path: pathlib.Path, as it was found.
         result: dict of `result.json`; empty while the run is not finished.
-        bindings: `config.Bindings` of its `config.gin`, None if there is
+        bindings: `bindings.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
         lines: list of dicts, the lines of `metrics.jsonl`.
@@ -38,7 +38,7 @@ class Run:
 
     path: pathlib.Path
     result: dict
-    bindings: config_lib.Bindings | None = None
+    bindings: bindings_lib.Bindings | None = None
     config: pathlib.Path | None = None
     lines: list = dataclasses.field(default_factory=list)
     seed_runs: dict = dataclasses.field(default_factory=dict)
@@ -252,7 +252,7 @@ def _read_config(path, sha256):
             text = config.read_text(encoding="utf-8")
             noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
             if sha256 is None or (noted and noted[1] == sha256):
-                return config_lib.read_bindings(text), config
+                return bindings_lib.read_text(text), config
         except (ValueError, OSError):
             raise errors.InputError(
                 f"{config}: damaged, not valid gin; remove it or its folder"
@@ -364,11 +364,11 @@ def differences(one, other):
 
 
 def setting_names(one, other):
-    """Return the names of what differs in two `config.Bindings`.
+    """Return the names of what differs in two `bindings.Bindings`.
 
     Without what says which task is run, and what else a grid runs.
     """
-    found = config_lib.differences(_of_one_task(one), _of_one_task(other))
+    found = bindings_lib.differences(_of_one_task(one), _of_one_task(other))
     return [name for name, _, _ in found]
 
 
@@ -402,7 +402,7 @@ def _of_one_task(found):
     """Return the `Bindings` of fine-tuning, whatever task or grid it is of."""
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
-        macros["RUN"] = config_lib.Reference("finetune.finetune", False)
+        macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)
         parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
     parameters.pop("finetune.finetune.task", None)
     return dataclasses.replace(found, parameters=parameters, macros=macros)

@@ -1,8 +1,7 @@
 """A table of predictions next to their texts, worst errors first.
 
-A TSV file without quoting; a tab in a text is written `\\t`, line breaks `\\n`
-and `\\r`, a backslash `\\\\`, other control characters and line ends in the
-form `\\u2028`. Columns:
+A TSV file without quoting; tabs, line breaks, control characters and
+backslashes are escaped (`files.escape_line`). Columns:
 
 - `row`: place of the example in its split, from 0;
 - `label`, `prediction`: class names, indices of choices or scores; the label
@@ -17,7 +16,6 @@ Letters: `N` examples, `Y` classes, choices or logits of a score.
 
 import json
 import pathlib
-import re
 
 import numpy as np
 
@@ -29,7 +27,6 @@ _FIRST = (
 )
 _LAST = ("text", "text_pair", "choices")
 _OF = "probability_of_"
-_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
 def write(path, examples, labels, predictions, probabilities=None, *, names=()):
@@ -75,7 +72,7 @@ def write(path, examples, labels, predictions, probabilities=None, *, names=()):
         judged.append(((badness is None, -(badness or 0.0), i), values))
     lines = [columns, *(values for _, values in sorted(judged))]
     content = "".join(
-        "\t".join(_escape(str(field)) for field in line) + "\n"
+        "\t".join(files.escape_line(str(field)) for field in line) + "\n"
         for line in lines
     )
     path = pathlib.Path(path)
@@ -110,11 +107,3 @@ def _judge_class(label, prediction, probabilities, names):
 
 def _number(value):
     return f"{float(value):.6g}"
-
-
-def _escape(field):
-    return re.sub(
-        r"[\\\0-\x1f\x7f-\x9f\u2028\u2029]",
-        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"),
-        field,
-    )

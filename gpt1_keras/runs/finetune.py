@@ -2,6 +2,7 @@
 
 import collections.abc
 import dataclasses
+import functools
 import json
 import statistics
 import typing
@@ -29,6 +30,7 @@ from gpt1_keras.training import strategy as strategy_lib
 
 # Digests of the examples that a run started with.
 _EXAMPLES = "examples.json"
+_SUBSET = "subset_seed"
 
 
 def encoded_batches(train, **settings):
@@ -234,14 +236,28 @@ def finetune(
         return results.path(workdir)
     strategy = devices.open()
     training.begin(strategy)
-    workdir = strategy.workdir(workdir)
+    shared, workdir = workdir, strategy.workdir(workdir)
     tokenizer = pretrained.tokenizer()
-    train, scored = _labelled(task, data, training, pretrained, tokenizer)
+    length = presets.check_length(
+        training.sequence_length, pretrained.num_positions()
+    )
+    dev = training.labelled(
+        task, data.read(task, "dev"), tokenizer, length, "dev"
+    )
     test = _read_test(task, data)
+
+    @functools.lru_cache(maxsize=1)
+    def examples_of(subset_seed):
+        return _training_examples(
+            task, data, training, tokenizer, length, subset_seed
+        )
 
     def run(directory, seed):
         keras.utils.clear_session()
         keras.utils.set_random_seed(seed)
+        subset_seed = _subset_seed(shared, training, seed)
+        train, sample = examples_of(subset_seed)
+        scored = {"dev": dev, "train_sample": sample}
         batches = training.training_batches(train, seed)
         num_steps = batches.steps_per_epoch * training.num_epochs
         with strategy.scope():
@@ -258,11 +274,11 @@ def finetune(
             task.name,
             f"{batches.num_examples:,}",
             batches.tokens_per_step / batches.batch_size,
-            f"{len(scored['dev']):,}",
+            f"{len(dev):,}",
             f"{num_steps:,}",
             batches.batch_size,
         )
-        _check_or_write_examples(directory, task, data)
+        _check_or_write_examples(directory, task, data, subset_seed)
         history = fit.fit(
             learner,
             batches,
@@ -279,10 +295,7 @@ def finetune(
             strategy=strategy,
         )
         history.close()
-        found, preset = (
-            _metrics(history.path, scored["dev"]),
-            directory / "preset",
-        )
+        found, preset = _metrics(history.path, dev), directory / "preset"
         if strategy.is_chief:
             presets.read_back(type(network), preset, step=found["best_step"])
             if test is not None:
@@ -295,8 +308,8 @@ def finetune(
             split="dev",
             **found,
             paper=paper.get(task.name, {}),
-            num_examples=len(scored["dev"]),
-            num_cut=scored["dev"].encoded.num_cut,
+            num_examples=len(dev),
+            num_cut=dev.encoded.num_cut,
             num_train_examples=batches.num_examples,
             num_train_cut=batches.num_cut,
             num_steps=num_steps,
@@ -313,31 +326,35 @@ def finetune(
     return run_each(workdir, config_sha256, seed, seeds, run)
 
 
-def _labelled(task, data, training, pretrained, tokenizer):
-    """Return training examples, and dict of those that are scored."""
-    length = presets.check_length(
-        training.sequence_length, pretrained.num_positions()
-    )
+def _training_examples(task, data, training, tokenizer, length, seed):
+    """Return the examples of `seed` to train on, and those of them to score."""
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
-        len(examples), training.num_train_examples, name="num_train_examples"
+        len(examples),
+        training.num_train_examples,
+        name="num_train_examples",
+        seed=seed,
     )
-    train, dev = (
-        training.labelled(task, part, tokenizer, length, split)
-        for split, part in (
-            ("train", [examples[row] for row in rows]),
-            ("dev", data.read(task, "dev")),
-        )
+    train = training.labelled(
+        task, [examples[row] for row in rows], tokenizer, length, "train"
     )
-    sample = train.part(
-        examples_lib.draw_subset(
-            len(train),
-            training.num_scored_train_examples,
-            name="num_scored_train_examples",
-        ),
-        f"{task.name} train sample",
+    scored = examples_lib.draw_subset(
+        len(train),
+        training.num_scored_train_examples,
+        name="num_scored_train_examples",
     )
-    return train, {"dev": dev, "train_sample": sample}
+    return train, train.part(scored, f"{task.name} train sample")
+
+
+def _subset_seed(workdir, training, seed):
+    """Return the seed that draws the training examples of a run.
+
+    It is the run's own; 0 if all are drawn, or in a workdir that was started
+    by an earlier version, which drew one subset for all seeds.
+    """
+    started = map(results.read_json, workdir.rglob(_EXAMPLES))
+    is_own = training.num_train_examples is not None
+    return seed if is_own and all(_SUBSET in each for each in started) else 0
 
 
 def _read_test(task, data):
@@ -368,19 +385,21 @@ def _score_test(task, examples, preset, training):
     return {"metrics": metrics, "num_examples": len(labelled)}
 
 
-def _check_or_write_examples(directory, task, data):
+def _check_or_write_examples(directory, task, data, subset_seed=0):
     """Record the examples of a new run; refuse others when it resumes."""
     examples = {split: data.read(task, split) for split in ("train", "dev")}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
     path = directory / _EXAMPLES
-    started = results.read_json(path) if path.exists() else digests
+    record = digests | {_SUBSET: subset_seed}
+    if path.exists():
+        record = results.read_json(path)
     for split, digest in digests.items():
-        if started.get(split) != digest:
+        if record.get(split) != digest:
             raise errors.InputError(
                 f"the {split} examples have changed since {directory} was"
                 " started: restore the old files, or give another --workdir"
             )
-    written = {path: json.dumps(digests, indent=2) + "\n"}
+    written = {path: json.dumps(record, indent=2) + "\n"}
     if task.is_own:
         lines = map(_as_json, examples["dev"])
         written[directory / "dev.jsonl"] = "".join(lines)
@@ -395,7 +414,7 @@ def _as_json(example):
     fields = dataclasses.asdict(example)
     del fields["group"]
     kept = {k: value for k, value in fields.items() if value not in ("", ())}
-    return json.dumps(kept, ensure_ascii=False) + "\n"
+    return files.json_line(kept)
 
 
 def _evaluator(learner, network, scored, directory, num_steps):

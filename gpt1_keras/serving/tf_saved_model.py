@@ -43,7 +43,8 @@ def write(server, directory, *, labels, requests):
     with tempfile.TemporaryDirectory() as folder:
         if labels:
             path = pathlib.Path(folder) / "labels.txt"
-            path.write_text("\n".join(labels) + "\n", encoding="utf-8")
+            lines = [files.escape_line(label) + "\n" for label in labels]
+            path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
         with _quiet():
             signatures = server.signatures()

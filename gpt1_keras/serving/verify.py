@@ -160,7 +160,7 @@ def _paragraphs(path):
     found = []
     for name, file in books.find_books([path]).items():
         try:
-            found += books.read_book(file).splitlines()
+            found += books.read_book(file).split("\n")
         except books.BrokenBook as error:
             logging.warning("%s is skipped: %s", name, error)
     found = [paragraph for paragraph in found if paragraph.strip()]

@@ -19,9 +19,8 @@ UNKNOWN_ID = 0
 class BytePair:
     """Byte-pair encoder; the merges are applied by Hugging Face `tokenizers`.
 
-    Args:
-        ids: dict from piece to id.
-        merges: list of (left, right) in the order in which they were learned.
+    `ids` is a dict from piece to id; `merges` a list of (left, right) in the
+    order in which they were learned.
     """
 
     type = "bpe"

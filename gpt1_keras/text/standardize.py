@@ -41,12 +41,7 @@ _NEEDS_FTFY = re.compile(
 _NOT_PLAIN = bytes(
     code for code in range(128) if not re.fullmatch(f"[{_ASCII}]", chr(code))
 )
-_STRAIGHT = (
-    ("\u2019", "'"),
-    ("\u201c", '"'),
-    ("\u201d", '"'),
-    ("\u2018", "'"),
-)
+_STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):

@@ -3,17 +3,19 @@
 The graph has only core operations (WordPiece adds one of tensorflow-text), so
 any TensorFlow runs it. A piece is what stands between spaces in standardised
 text. Pieces listed in a table get exactly the ids of the Python pipeline; the
-rest go through the rules of `tf_words` and the merges. Differences remain only
-where ftfy repairs what the expressions below do not know.
+rest go through the rules of `tf_words` and the merges. The differences that
+remain are listed in tools/serve.md.
 """
 
 import collections
 import itertools
-import unicodedata
 
+import ftfy
 import numpy as np
 import tensorflow as tf
 import tensorflow_text
+from ftfy import chardata
+from ftfy import fixes
 
 from gpt1_keras.text import byte_pair
 from gpt1_keras.text import standardize
@@ -25,9 +27,15 @@ _NO_PAIR = -1  # the key of a symbol without a next one
 _NEVER = np.iinfo("int32").max  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
+_MARK = "\x04"  # around what is looked up; ftfy removes it from any text
+# The beginning of a text up to the first line with "<".
+_BEFORE_HTML = r"(?s)^((?:[^<]*\n)?)[^<\n]*<.*$"
+_NAME = "&[0-9A-Za-z]{1,24};"
+_NUMBER = "&#[xX]?[0-9A-Fa-f]{1,23};"
+_LARGEST_NUMBER = 0x2200
 _REPAIRS = (
     ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # terminal colours
-    ("\r\n|\r|\u2028|\u2029|\u0085", "\n"),
+    ("\r\n|\r|\u2028|\u2029", "\n"),
     (
         "[\\x{0}-\\x{8}\\x{b}\\x{e}-\\x{1f}\\x{7f}\\x{206a}-\\x{206f}\\x{feff}"
         "\\x{fff9}-\\x{fffc}]",
@@ -35,14 +43,6 @@ _REPAIRS = (
     ),
     ("[\u02bc\u2018-\u201b]", "'"),
     ("[\u201c-\u201f]", '"'),
-)
-_ENTITIES = (
-    ("&lt;", "<"),
-    ("&gt;", ">"),
-    ("&quot;", '"'),
-    ("&(?:apos|#39|#x27);", "'"),
-    ("&nbsp;", " "),
-    ("&amp;", "&"),
 )
 _STANDARD = (
     ("[\u2013\u2014\u2015]", "-"),
@@ -57,67 +57,120 @@ _STANDARD = (
 _SPACE = (
     "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
 )
-_LIGATURES = "\u0132\u0133\u0149\u01f1\u01f2\u01f3\u01c4\u01c5\u01c6" + "".join(
-    map(chr, range(0xFB00, 0xFB07))
-)
-_WIDE = "".join(map(chr, range(0xFF01, 0xFFEF)))
 
 
 class Standardize(tf.Module):
     """`standardize.repair` and `standardize.standardize` as a graph.
 
-    Call arguments:
-        texts: string `[N]`, any bytes; invalid UTF-8 becomes U+FFFD.
-
-    Returns:
-        string `[N]`: pieces and `NEWLINE`, separated by spaces.
+    Call: string `[N]`, any bytes (invalid UTF-8 becomes U+FFFD), to string
+    `[N]`: pieces and `NEWLINE`, separated by spaces.
     """
 
     def __init__(self):
         super().__init__()
-        # ftfy replaces ligatures and wide forms by their NFKC forms.
         forms = {
-            c: unicodedata.normalize("NFKC", c) for c in _LIGATURES + _WIDE
+            chr(code): form
+            for code, form in (chardata.LIGATURES | chardata.WIDTH_MAP).items()
         }
-        self._simple = tf_words.table(
-            {c: form for c, form in forms.items() if form != c}
+        forms |= {
+            c: fixes.fix_c1_controls(c) for c in map(chr, range(128, 160))
+        }
+        self._form = f"[{''.join(forms)}]"
+        self._forms = tf_words.table(forms, _MARK)
+        self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
+        numbers = [
+            form.format(code)
+            for code in range(_LARGEST_NUMBER)
+            for form in ("&#{};", "&#x{:x};")
+        ]
+        self._numbers = tf_words.table(
+            {number: fixes.unescape_html(number) for number in numbers}, _MARK
         )
+        self._broken, mended = _mended_characters()
+        self._mended = tf_words.table(mended, _MARK)
 
     def __call__(self, texts):
         texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-        texts = _replace(texts, _REPAIRS)
-        # ftfy does not unescape entities in a text with tags.
-        texts = tf.where(
-            tf.strings.regex_full_match(texts, "(?s).*<.*"),
-            texts,
-            _replace(texts, _ENTITIES),
-        )
-        texts = self._with_simple_forms(texts)
-        texts = _replace(texts, _STANDARD)
+        texts = tf.strings.regex_replace(texts, _MARK, "")
+        # ftfy unescapes entities up to the first line with "<".
+        plain = tf.strings.regex_replace(texts, _BEFORE_HTML, r"\1")
+        size = _size(plain)
+        html = tf.strings.substr(texts, size, _size(texts) - size)
+        texts = tf.strings.join([self._unescaped(plain), html])
+        texts = _translated(texts, self._broken, self._mended)
+        texts = _translated(texts, self._form, self._forms)
+        texts = _replaced(texts, (*_REPAIRS, *_STANDARD))
         texts = tf.strings.regex_replace(texts, _SPACE, " ")
         texts = tf.strings.strip(texts)
         return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
 
-    def _with_simple_forms(self, texts):
-        """Replace ligatures and wide forms, if there are any."""
+    def _unescaped(self, texts):
+        """Replace entities, also those that appear by that: `&amp;lt;`."""
 
-        def replaced():
-            # [N] -> [N, (characters)]
-            characters = tf.strings.unicode_split(texts, "UTF-8")
-            found = self._simple.lookup(characters.values)
-            found = tf.where(found == "", characters.values, found)
-            return tf.strings.reduce_join(
-                characters.with_values(found), axis=-1
-            )
+        def step(texts, _):
+            new = _translated(texts, _NAME, self._names)
+            return _translated(new, _NUMBER, self._numbers, _plain), texts
 
-        # All of them are three bytes from 0xEF, or two from 0xC4 to 0xC7.
-        has_any = tf.strings.regex_full_match(
-            texts, f"(?s).*[{_LIGATURES}{_WIDE}].*"
+        return tf.while_loop(
+            lambda new, old: tf.reduce_any(new != old), step, step(texts, None)
+        )[0]
+
+
+def _mended_characters():
+    """Return an expression of characters that ftfy may mend, and how.
+
+    They are UTF-8 read as Latin-1 or Windows-1252: letters (two bytes),
+    punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
+    """
+    mended, others = {}, set()
+    continued = [bytes([code]) for code in range(0x80, 0xC0)]
+    starts = [bytes([code]) for code in range(0xC2, 0xE0)]
+    starts += [b + c for b in (b"\xe2", b"\xf0\x9f") for c in continued]
+    for encoding in ("latin-1", "sloppy-windows-1252"):
+        others.update(byte.decode(encoding) for byte in continued)
+        for start, end in itertools.product(starts, continued):
+            broken = (start + end).decode(encoding)
+            mended[broken] = ftfy.fix_encoding(broken)
+    other = f"[{''.join(sorted(others))}]"
+    pattern = (
+        f"(?:\u00f0[\u009f\u0178]|\u00e2){other}{{2}}|[\u00c2-\u00df]{other}"
+    )
+    return pattern, {k: v for k, v in mended.items() if k != v}
+
+
+def _translated(texts, pattern, table, plain=lambda found: found):
+    """Replace what `pattern` matches by its value in a table.
+
+    What the table lacks stays. `plain` gives the key of what was found.
+    """
+
+    def replaced():
+        marked = tf.strings.regex_replace(
+            texts, f"({pattern})", rf"{_MARK}\1{_MARK}"
         )
-        return tf.cond(tf.reduce_any(has_any), replaced, lambda: texts)
+        # [N] -> [N, (parts)] -> [N]
+        parts = tf.strings.split(marked, _MARK)
+        found = table.lookup(plain(parts.values))
+        found = tf.where(found == _MARK, parts.values, found)
+        return tf.strings.reduce_join(parts.with_values(found), axis=-1)
+
+    has_any = tf.strings.regex_full_match(texts, f"(?s).*(?:{pattern}).*")
+    found = tf.cond(tf.reduce_any(has_any), replaced, lambda: texts)
+    return tf.ensure_shape(found, texts.shape)
 
 
-def _replace(texts, pairs):
+def _plain(numbers):
+    """Return numbered entities in lower case without leading zeros."""
+    return tf.strings.regex_replace(
+        tf.strings.lower(numbers), "^&#(x?)0*([0-9a-f]+;)$", r"&#\1\2"
+    )
+
+
+def _size(texts):
+    return tf.strings.length(texts, "BYTE")
+
+
+def _replaced(texts, pairs):
     for pattern, replacement in pairs:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
     return texts
@@ -133,11 +186,7 @@ class BytePair(tf.Module):
         ids: dict from piece to id.
         merges: list of (left, right) in the order in which they were learned.
 
-    Call arguments:
-        words: string `[W]`, none empty.
-
-    Returns:
-        ragged int32 `[W, (ids)]`.
+    Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
     """
 
     def __init__(self, ids, merges):
@@ -210,13 +259,8 @@ class BytePair(tf.Module):
     def _merge_all(self, symbols, rows, num_words):
         """Merge until no word has a learned pair.
 
-        Args:
-            symbols: int32 `[S]`, word after word.
-            rows: int32 `[S]`, the word of each symbol.
-            num_words: int32 scalar.
-
-        Returns:
-            (symbols, rows) after all merges, with the words in another order.
+        Takes and returns symbols and the word of each, int32 `[S]`; returned
+        words are in another order.
         """
         nothing = tf.zeros([0], tf.int32)
         none_yet = tf.fill([num_words], _NEVER)
@@ -279,9 +323,7 @@ class BytePair(tf.Module):
 
 
 def _is_character(symbol):
-    return len(symbol.removesuffix(byte_pair.END_OF_WORD)) == 1 or (
-        len(symbol) == 1
-    )
+    return 1 in (len(symbol), len(symbol.removesuffix(byte_pair.END_OF_WORD)))
 
 
 def _symbols(ids, merges):
@@ -298,11 +340,7 @@ class WordPiece(tf.Module):
     Args:
         pieces: list of str, the vocabulary by id.
 
-    Call arguments:
-        words: string `[W]`, none empty.
-
-    Returns:
-        ragged int32 `[W, (ids)]`.
+    Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
     """
 
     def __init__(self, pieces):
@@ -362,10 +400,7 @@ class GraphTokenizer(tf.Module):
         ids = [[newline_id], *tokenizer.encode_batch(known)]
         self._rows = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(
-                [NEWLINE, *known],
-                range(len(ids)),
-                tf.string,
-                tf.int32,
+                [NEWLINE, *known], range(len(ids)), tf.string, tf.int32
             ),
             -1,
         )
@@ -419,12 +454,7 @@ class GraphTokenizer(tf.Module):
 
 
 def frequent_pieces(texts, limit):
-    """Return the most frequent pieces of texts, for the table of a graph.
-
-    Args:
-        texts: iterable of str.
-        limit: int.
-    """
+    """Return the most frequent pieces of texts, for the table of a graph."""
     counts = collections.Counter()
     for text in texts:
         text = standardize.repair(text)

@@ -24,11 +24,8 @@ class WordRules(tf.Module):
     As in spaCy, affixes are removed one by one until a special case or no
     affix is left; then the middle is split.
 
-    Call arguments:
-        pieces: string `[M]`, standardised, without white space.
-
-    Returns:
-        ragged string `[M, (words)]`, in lower case.
+    Call: string `[M]`, standardised, without white space, to ragged string
+    `[M, (words)]` in lower case.
     """
 
     def __init__(self):
@@ -193,11 +190,11 @@ class WordRules(tf.Module):
         return tf.where(special != "", special, split)
 
 
-def table(texts):
-    """Return a lookup table of a dict from str to str, with default ""."""
+def table(texts, default=""):
+    """Return a lookup table of a dict from str to str."""
     return tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
-        "",
+        default,
     )
 
 
@@ -218,18 +215,13 @@ def _rejoined_cases(tokenizer, special):
         infix_finditer=tokenizer.infix_finditer,
         url_match=tokenizer.url_match,
     )
-    cases = {}
+    cases = {n: {} for n in range(_MAX_REJOINED, 1, -1)}
     for piece, words in special.items():
-        has_affix = tokenizer.find_prefix(piece) or tokenizer.find_suffix(piece)
-        if has_affix or tokenizer.find_infix(piece):
-            parts = [token.text for token in without(piece)]
-            of_count = cases.setdefault(len(parts), {})
-            of_count[_BREAK.join(parts)] = words.replace(_BREAK, _TIE)
-    return {
-        n: cases[n]
-        for n in sorted(cases, reverse=True)
-        if 1 < n <= _MAX_REJOINED
-    }
+        parts = [token.text for token in without(piece)]
+        if len(parts) in cases:
+            key = _BREAK.join(parts)
+            cases[len(parts)][key] = words.replace(_BREAK, _TIE)
+    return {n: texts for n, texts in cases.items() if texts}
 
 
 class _Expression(typing.NamedTuple):
@@ -246,14 +238,14 @@ def _defaults():
     from spacy.lang.en import English  # takes seconds
 
     defaults = English.Defaults
-    return [
+    return (
         [each for each in expressions if each.strip()]
         for expressions in (
             defaults.prefixes,
             defaults.suffixes,
             defaults.infixes,
         )
-    ]
+    )
 
 
 def _prefix(expressions):
@@ -300,9 +292,10 @@ def _parse(expression):
     """Split an expression at its look-arounds."""
     before = after = ""
     is_negative = False
-    if expression.startswith("(?<="):
-        end = _closing(expression, 0)
-        before, expression = expression[4:end], expression[end + 1 :]
+    if found := re.match(
+        r"\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\)", expression
+    ):
+        before, expression = found[1], expression[found.end() :]
     for opening in ("(?=", "(?!"):
         start = expression.find(opening)
         if start >= 0:
@@ -313,25 +306,6 @@ def _parse(expression):
         if re.search(r"\(\?(?!:)", part):
             raise ValueError(f"RE2 has no equivalent of {expression}")
     return _Expression(*map(_for_re2, (before, expression, after)), is_negative)
-
-
-def _closing(expression, start):
-    """Return the index of the parenthesis that closes the one at `start`."""
-    depth, in_class, i = 0, False, start
-    while i < len(expression):
-        character = expression[i]
-        if character == "\\":
-            i += 1
-        elif in_class:
-            in_class = character != "]"
-        elif character == "[":
-            in_class = True
-        elif character in "()":
-            depth += 1 if character == "(" else -1
-            if not depth:
-                return i
-        i += 1
-    raise ValueError(f"no closing parenthesis: {expression}")
 
 
 def _for_re2(expression):

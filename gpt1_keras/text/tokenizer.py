@@ -217,11 +217,7 @@ class Tokenizer:
         )
 
     def save(self, directory):
-        """Write the tokenizer's files into `directory`.
-
-        Byte pairs: `vocabulary.json`, `merges.txt`; WordPiece:
-        `vocabulary.txt`.
-        """
+        """Write the tokenizer's files into `directory`."""
         if self.merges is None:
             vocabulary_files.write_word_pieces(directory, self.vocabulary)
         else:

@@ -31,10 +31,7 @@ class WordCounter:
         )
 
     def count(self, texts):
-        """Return a Counter of the words of an iterable of texts.
-
-        Memory grows with the number of different words only.
-        """
+        """Return a Counter of the words of an iterable of texts."""
         counts = collections.Counter()
         for text in texts:
             counts.update(self._split(text))
@@ -58,7 +55,7 @@ def train_bpe(
         max_characters: int. The most frequent characters become entries;
             words with other characters are not counted.
         min_frequency: int. Rarer pairs are not merged.
-        show_progress: bool. Show the progress of learning on a terminal.
+        show_progress: bool.
 
     Returns:
         Tokenizer.
@@ -97,10 +94,7 @@ def train_wordpiece(
     """Learn a WordPiece vocabulary; arguments as in `train_bpe`."""
     counts, characters = _count(texts, max_characters)
     inner = [word_piece.CONTINUATION + character for character in characters]
-    first = [
-        *(word_piece.UNKNOWN, word_piece.NEWLINE_ENTRY),
-        *(*characters, *inner),
-    ]
+    first = [word_piece.UNKNOWN, word_piece.NEWLINE_ENTRY, *characters, *inner]
     _check_size(vocabulary_size, len(first))
     model = _learn(
         tokenizers.models.WordPiece(unk_token=word_piece.UNKNOWN),

@@ -7,6 +7,7 @@ text file with one piece a line.
 
 import json
 import pathlib
+import re
 
 from gpt1_keras import errors
 from gpt1_keras import files
@@ -20,20 +21,22 @@ _HEADER = "#version: 0.2"
 
 def read_byte_pairs(path):
     """Return the list of pieces by id of a JSON vocabulary."""
-    expected = "a byte-pair vocabulary is a JSON object from piece to id"
     try:
-        ids = json.loads(_read(path))
-    except json.JSONDecodeError as error:
+        ids = files.parse_json(_read(path))
+    except ValueError as error:
+        if isinstance(error, errors.InputError):
+            raise
         raise errors.InputError(
-            f"{path}: line {error.lineno}: not JSON ({error.msg}); {expected}"
+            f"{path}: {error}; a byte-pair vocabulary is a JSON object from"
+            " piece to id"
         ) from None
-    if not isinstance(ids, dict) or not ids:
-        raise errors.InputError(f"{path}: {expected}")
     pieces = {index: p for p, index in ids.items() if type(index) is int}
-    if sorted(pieces) != list(range(len(ids))):
+    if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
             f"{path}: ids must be 0 to {len(ids) - 1}, each once"
         )
+    if any(re.search("[\ud800-\udfff]", piece) for piece in ids):
+        raise errors.InputError(f"{path}: a piece is not valid UTF-8")
     return [pieces[index] for index in range(len(ids))]
 
 

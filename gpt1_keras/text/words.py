@@ -32,8 +32,7 @@ def _special_cases():
 def _split_tokens(text):
     """Return spaCy's tokens of `text` as a list of str.
 
-    spaCy's vocabulary forgets them again, so memory stays bounded however many
-    different words occur.
+    spaCy's vocabulary forgets them again, so memory stays bounded.
     """
     tokenizer = english()
     with _lock, tokenizer.vocab.memory_zone():
@@ -49,10 +48,7 @@ def split_words(text):
 
 
 def split_pieces(pieces):
-    """Split pieces of standardised text, none of which has white space.
-
-    Args:
-        pieces: iterable of different str.
+    """Split different pieces of standardised text, without white space.
 
     Returns:
         (dict from piece to its list of lower-case words, set of the pieces

@@ -109,7 +109,7 @@ class Checkpoints:
             try:
                 arrays = self._read(step)
                 self._restore_preset(step)
-            except (OSError, ValueError, KeyError) as error:
+            except (OSError, ValueError, KeyError, TypeError) as error:
                 logging.warning(
                     "checkpoint %s cannot be read (%s): using the previous one",
                     self._path(step),
@@ -138,7 +138,7 @@ class Checkpoints:
 
     def _read(self, step):
         path = self._path(step)
-        index = json.loads((path / _INDEX).read_text(encoding="utf-8"))
+        index = files.parse_json((path / _INDEX).read_bytes())
         if files.sha256(path / _STATE) != index["sha256"]:
             raise ValueError("checksum mismatch")
         arrays = safetensors.numpy.load_file(path / _STATE)

@@ -1,4 +1,5 @@
 import hashlib
+import os
 import textwrap
 
 import pytest
@@ -59,6 +60,9 @@ def test_finds_books(tmp_path):
     (tmp_path / "two" / "b.txt").write_text("other")
     with pytest.raises(InputError, match="same name"):
         books.find_books([tmp_path / "in", tmp_path / "two"])
+    (tmp_path / "two" / os.fsdecode(b"caf\xe9.txt")).write_text("text")
+    with pytest.raises(InputError, match=r"udce9.txt: its name is not UTF-8"):
+        books.find_books([tmp_path / "two"])
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

@@ -88,18 +88,19 @@ def test_larger_pools_pad_less():
     assert padded[16] < 1.15 * lengths.sum() < padded[1]
 
 
-def test_batches_of_an_epoch_are_not_in_order_of_length():
+def test_batches_of_an_epoch():
     lengths = np.arange(64) + 1
     batches = training(lengths, pool_batches=16, bucket_lengths=())
     found = [batches(step)["token_ids"].shape[2] for step in range(16)]
     assert found != sorted(found) and found != sorted(found)[::-1]
-
-
-def test_tokens_per_step():
     assert training([3] * 12).tokens_per_step == 12.0
-
-
-def test_too_few_examples():
+    batches = training([3, 9, 4, 20])
+    batch = batches(0)
+    assert batch.keys() == batches.spec.keys()
+    for name, (shape, dtype) in batches.spec.items():
+        assert batch[name].dtype == dtype
+        for got, said in zip(batch[name].shape, shape, strict=True):
+            assert said in (None, got)
     with pytest.raises(errors.InputError, match="3 training .* lower BATCH"):
         training([1, 2, 3])
 
@@ -120,13 +121,3 @@ def test_scored_examples_come_back_in_their_order(lengths, batch_size):
     assert len(results) == len(batches) * batch_size
     restored = batches.restore(results)
     np.testing.assert_equal(restored[:, 0], np.arange(len(lengths)) + 1)
-
-
-def test_spec_says_what_comes():
-    batches = training([3, 9, 4, 20])
-    batch = batches(0)
-    assert batch.keys() == batches.spec.keys()
-    for name, (shape, dtype) in batches.spec.items():
-        assert batch[name].dtype == dtype
-        for got, said in zip(batch[name].shape, shape, strict=True):
-            assert said in (None, got)

@@ -43,10 +43,19 @@ def test_all_parts_of_a_file_are_drawn_from():
     assert counts.min() >= 3
 
 
-@pytest.mark.parametrize("count", [0, -5, 2.5, "10", True])
-def test_wrong_numbers(count):
-    with pytest.raises(errors.InputError, match=f"^`COUNT` is {count!r}: give"):
-        examples.draw_subset(10, count, name="COUNT")
+def test_subsets_of_seeds_and_wrong_numbers():
+    subsets = {
+        tuple(examples.draw_subset(1000, 100, name="COUNT", seed=seed))
+        for seed in range(5)
+    }
+    assert len(subsets) == 5
+    # The subset of seed 0, as drawn by every version.
+    found = examples.draw_subset(10, 4, name="COUNT").tolist()
+    assert found == [2, 4, 6, 7]
+    for count in (0, -5, 2.5, "10", True):
+        message = f"^`COUNT` is {count!r}: give"
+        with pytest.raises(errors.InputError, match=message):
+            examples.draw_subset(10, count, name="COUNT")
 
 
 class CountingTokenizer(letter_tokenizer.LetterTokenizer):
@@ -72,7 +81,7 @@ def encode(rows, transform, max_sequence_length=32):
     )
 
 
-def test_sequences_and_sizes():
+def test_sequences_and_sizes(caplog):
     rows = [
         examples.Example("ab", "c", ("d", "ef")),
         examples.Example("abc", "", ("g", "h")),
@@ -86,12 +95,21 @@ def test_sequences_and_sizes():
     np.testing.assert_equal(found.lengths, [8, 7])
     np.testing.assert_equal(found.num_tokens, [15, 14])
     assert (len(found), found.num_candidates, found.num_cut) == (2, 2, 0)
-
-
-def test_a_repeated_text_is_encoded_once():
+    # A repeated text is encoded once.
     rows = [examples.Example("same", "same"), examples.Example("same", "b")]
     tokenizer, _ = encode(rows, transforms.entailment)
     assert tokenizer.asked == ["same", "b"]
+    # Truncation is logged.
+    rows = [examples.Example("a"), examples.Example("a" * 9)]
+    with caplog.at_level("WARNING"):
+        _, found = encode(rows, transforms.classification, 6)
+    assert found.num_cut == 1
+    assert (
+        "letters: 1 of 2 examples were truncated to 6 positions, by 5 tokens "
+        "in all; example 2 is the first"
+    ) in caplog.text
+    with pytest.raises(ValueError):
+        encode([examples.Example("a")], transforms.multiple_choice)
 
 
 def test_part_is_that_of_these_rows_encoded_alone():
@@ -110,19 +128,3 @@ def test_part_is_that_of_these_rows_encoded_alone():
     ]
     np.testing.assert_equal(found.lengths, expected.lengths)
     np.testing.assert_equal(found.num_tokens, expected.num_tokens)
-
-
-def test_truncation_is_logged(caplog):
-    rows = [examples.Example("a"), examples.Example("a" * 9)]
-    with caplog.at_level("WARNING"):
-        _, found = encode(rows, transforms.classification, 6)
-    assert found.num_cut == 1
-    assert (
-        "letters: 1 of 2 examples were truncated to 6 positions, by 5 tokens "
-        "in all; example 2 is the first"
-    ) in caplog.text
-
-
-def test_examples_without_choices_are_no_multiple_choice():
-    with pytest.raises(ValueError):
-        encode([examples.Example("a")], transforms.multiple_choice)

@@ -1,19 +1,18 @@
 import numpy as np
-import pytest
 
 from gpt1_keras.data import packing
 
 ITEMS = [
     packing.Candidates(
-        [7, 8],
-        (packing.Continuation([5]), packing.Continuation([6, 9])),
+        [7, 8], (packing.Continuation([5]), packing.Continuation([6, 9]))
     ),
     packing.Candidates([3], (packing.Continuation([1, 2, 4], 2),)),
 ]
 
 
-def test_table():
-    found = packing.PackedCandidates(ITEMS).batch([0, 1], 6)
+def test_tables():
+    packed = packing.PackedCandidates(ITEMS)
+    found = packed.batch([0, 1], 6)
     assert {name: array[0].tolist() for name, array in found.items()} == {
         "token_ids": [7, 8, 5, 6, 9, 0],
         "position_ids": [0, 1, 2, 2, 3, 0],
@@ -24,9 +23,11 @@ def test_table():
     # The first two tokens of the other one are only read.
     assert found["token_weights"][1].tolist() == [0, 0, 0, 1, 0, 0]
     assert found["predictor"][1].tolist() == [0, 0, 1, 2, 0, 0]
-
-
-def test_one_continuation_a_row():
+    spec = packed.spec(2)
+    assert found.keys() == spec.keys()
+    for name, (shape, dtype) in spec.items():
+        assert found[name].dtype == dtype and shape == (2, None)
+    # One continuation a row.
     packed = packing.PackedCandidates(ITEMS, share_prefix=False)
     assert (len(packed), packed.num_branches) == (3, 1)
     np.testing.assert_equal(packed.lengths, [3, 4, 4])
@@ -36,23 +37,14 @@ def test_one_continuation_a_row():
     assert found["predictor"].tolist() == [[0, 0, 1, 2]]
 
 
-@pytest.mark.parametrize("share_prefix", [True, False])
-def test_scores_go_back_to_their_items(share_prefix):
-    packed = packing.PackedCandidates(ITEMS, share_prefix=share_prefix)
-    shape = (len(packed), packed.num_branches)
-    values = -1.0 - np.arange(shape[0] * shape[1]).reshape(shape)
-    found = packed.scores(values, np.full(shape, 2.0), values + 4.0)
-    assert found[0].log_probability.tolist() == [-1.0, -2.0]
-    assert found[1].log_probability.tolist() == [-3.0]
-    assert found[0].num_tokens.tolist() == [2, 2]
-    assert found[0].is_likeliest.tolist() == [True, True]
-    assert found[1].is_likeliest.tolist() == [False]
-
-
-def test_spec_says_what_comes():
-    packed = packing.PackedCandidates(ITEMS)
-    batch = packed.batch([0], 5)
-    spec = packed.spec(1)
-    assert batch.keys() == spec.keys()
-    for name, (shape, dtype) in spec.items():
-        assert batch[name].dtype == dtype and shape == (1, None)
+def test_scores_go_back_to_their_items():
+    for share_prefix in (True, False):
+        packed = packing.PackedCandidates(ITEMS, share_prefix=share_prefix)
+        shape = (len(packed), packed.num_branches)
+        values = -1.0 - np.arange(shape[0] * shape[1]).reshape(shape)
+        found = packed.scores(values, np.full(shape, 2.0), values + 4.0)
+        assert found[0].log_probability.tolist() == [-1.0, -2.0]
+        assert found[1].log_probability.tolist() == [-3.0]
+        assert found[0].num_tokens.tolist() == [2, 2]
+        assert found[0].is_likeliest.tolist() == [True, True]
+        assert found[1].is_likeliest.tolist() == [False]

@@ -1,6 +1,5 @@
 import textwrap
 
-import pytest
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -50,6 +49,10 @@ def test_unwrapping_inverts_wrapping(words, width):
     assert clean("\n\n".join(text).replace("\n", "\r\n")) == plain
 
 
+LETTER = textwrap.indent(textwrap.fill(BODY, 66), "      ")
+VERSE = "  The fair breeze blew, the white foam flew,\n  The furrow followed free;\n  We were the first that ever burst\n  Into that silent sea."
+START = "*** START OF THE PROJECT GUTENBERG EBOOK TOM ***"
+END = "*** END OF THIS PROJECT GUTENBERG EBOOK TOM ***"
 BOOKS = {
     "title page, contents and illustrations": (
         [
@@ -61,218 +64,109 @@ BOOKS = {
             "     I. THE STREET                                          1",
             "    II. THE HAT, AND WHAT BECAME OF IT IN THE END, WITH SOME\n          REMARKS                                          17",
             "[Illustration: The old man stands in the street and looks for\nhis hat]",
-            "CHAPTER I",
-            wrapped(BODY),
-            "       *       *       *       *       *",
-            "[Illustration]",
-            wrapped(BODY * 2),
-            "CHAPTER II",
-            "“Stop!” cried he.",
-            wrapped(BODY),
+            "CHAPTER I", wrapped(BODY),
+            "       *       *       *       *       *", "[Illustration]", wrapped(BODY * 2),
+            "CHAPTER II", "“Stop!” cried he.", wrapped(BODY),
         ],
         [BODY, BODY * 2, "CHAPTER II", "“Stop!” cried he.", BODY],
     ),
     "contents after a preface": (
-        [
-            *("PREFACE", wrapped(BODY), "CONTENTS", "I. HERE  1"),
-            *("II. THERE  20", "I", wrapped(BODY)),
-        ],
+        ["PREFACE", wrapped(BODY), "CONTENTS", "I. HERE  1", "II. THERE  20", "I", wrapped(BODY)],
         [BODY, BODY],
     ),
     "dialogue at the beginning": (
-        [
-            *("TOM", "By SOMEBODY", "CHAPTER I", "“Tom!”  he called."),
-            *("No answer.", wrapped(BODY), wrapped(BODY)),
-        ],
+        ["TOM", "By SOMEBODY", "CHAPTER I", "“Tom!”  he called.", "No answer.", wrapped(BODY), wrapped(BODY)],
         ["“Tom!” he called.", "No answer.", BODY, BODY],
     ),
     "Gutenberg": (
-        [
-            "The Project Gutenberg eBook of Tom",
-            "*** START OF THE PROJECT GUTENBERG EBOOK TOM ***",
-            *(wrapped(BODY), wrapped(BODY)),
-            "*** END OF THE PROJECT GUTENBERG EBOOK TOM ***",
-            wrapped(BODY),
-        ],
+        ["The Project Gutenberg eBook of Tom", START, wrapped(BODY), wrapped(BODY), END, wrapped(BODY)],
         [BODY, BODY],
     ),
     "italics, footnotes and hyphens": (
-        [
-            wrapped(f"{BODY} His _dear,old_, self-made friend[12] came."),
-            wrapped(BODY),
-        ],
+        [wrapped(f"{BODY} His _dear,old_, self-made friend[12] came."), wrapped(BODY)],
         [f"{BODY} His dear,old, self-made friend came.", BODY],
     ),
     "verse": (
-        [
-            *(wrapped(BODY), wrapped(BODY)),
-            "  The fair breeze blew, the white foam flew,\n  The furrow followed free;\n  We were the first that ever burst\n  Into that silent sea.",
-            wrapped(BODY),
-        ],
-        [
-            *(BODY, BODY, "The fair breeze blew, the white foam flew,"),
-            *("The furrow followed free;", "We were the first that ever burst"),
-            *("Into that silent sea.", BODY),
-        ],
+        [wrapped(BODY), wrapped(BODY), VERSE, wrapped(BODY)],
+        [BODY, BODY, *map(str.strip, VERSE.split("\n")), BODY],
     ),
-    "an indented letter": (
-        [
-            wrapped(BODY * 2),
-            textwrap.indent(textwrap.fill(BODY, 66), "      "),
-            wrapped(BODY),
-        ],
-        [BODY * 2, BODY, BODY],
-    ),
+    "an indented letter": ([wrapped(BODY * 2), LETTER, wrapped(BODY)], [BODY * 2, BODY, BODY]),
     "no blank lines": (
-        [
-            wrapped(f"{BODY} So it ended, and that was all of it.")
-            + "\n"
-            + wrapped(f"Now it began. {BODY} The end.")
-        ],
-        [
-            f"{BODY} So it ended, and that was all of it.",
-            f"Now it began. {BODY} The end.",
-        ],
+        [wrapped(f"{BODY} So it ended, and that was all of it.") + "\n" + wrapped(f"Now it began. {BODY} The end.")],
+        [f"{BODY} So it ended, and that was all of it.", f"Now it began. {BODY} The end."],
     ),
-}
+}  # fmt: skip
+ONE_PARAGRAPH_PER_LINE = [
+    "A cat sat on the mat.\nThe dog ran home.\nIt rained all day long in the town.\n" * 40,
+    "first story about a cat\nanother one\n\nthe third, which is longer than the others\n" * 40,
+    "the cat sat\na very long walk through the woods it was\nno\n" * 50,
+    "one paragraph\n\nanother one of them\n\n" * 20,
+    (SENTENCES + "\n") * 5,
+    "CONTENTS\nBy me\nsnake_case and other_words [1]\nCopyright 1920\n",
+    *("short", ""),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BOOKS)
-def test_clean(name):
-    blocks, expected = BOOKS[name]
-    assert clean(*blocks) == expected
+def test_clean():
+    for name, (blocks, expected) in BOOKS.items():
+        assert clean(*blocks) == expected, name
+    for text in ONE_PARAGRAPH_PER_LINE:
+        assert paragraphs.measure_width(text.split("\n")) is None
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        assert paragraphs.clean(text) == "\n".join(lines)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "A cat sat on the mat.\nThe dog ran home.\nIt rained all day long in the town.\n"
-        * 40,
-        "first story about a cat\nanother one\n\nthe third, which is longer than the others\n"
-        * 40,
-        "the cat sat\na very long walk through the woods it was\nno\n" * 50,
-        "one paragraph\n\nanother one of them\n\n" * 20,
-        (SENTENCES + "\n") * 5,
-        "CONTENTS\nBy me\nsnake_case and other_words [1]\nCopyright 1920\n",
-        "short",
-        "",
-    ],
-)
-def test_one_paragraph_per_line_passes_unharmed(text):
-    assert paragraphs.measure_width(text.split("\n")) is None
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    assert paragraphs.clean(text) == "\n".join(lines)
+# A block, and its paragraphs.
+ENDS = ["and so the long walk came to an end, just as the sun", "went down.", "Then a new day began, and with it the same long road", "again."]  # fmt: skip
+FULL = ["and so the long walk came to an end with the sunset.", "Then a new day began, and with it the same long road"]  # fmt: skip
+NEARLY = ["and even the most contented of all men would doubt it,", "and so the long walk came to its end.", "Then a new day began, and with it the same long road"]  # fmt: skip
+HYPHENS = ["and even the most easily contented of all these self-", "satisfied men would have doubted it--he thought, and--", "stopped"]  # fmt: skip
+BLOCKS = [
+    # A short line that ends a sentence ends a paragraph. A full line that does
+    # so does not, nor does one that is a little shorter.
+    (ENDS, [" ".join(ENDS[:2]), " ".join(ENDS[2:])]),
+    (FULL, [" ".join(FULL)]),
+    (NEARLY, [" ".join(NEARLY)]),
+    (["  The fair breeze blew,", "    The furrow followed free;", "  We were"], ["The fair breeze blew,", "The furrow followed free;", "We were"]),
+    # A hyphen of a compound, and a dash.
+    (HYPHENS, ["".join(HYPHENS)]),
+    # Italics over the end of a line, footnote marks, blanks for names.
+    (["  from _Le Rouge[12] et", "le Noir_, by Mr. ____{3}"], ["from Le Rouge et le Noir, by Mr. ____"]),
+    (["___"], ["___"]),
+    (["[*]"], []),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("block", "expected"),
-    [
-        # A short line that ends a sentence ends a paragraph.
-        (
-            [
-                "and so the long walk came to an end, just as the sun",
-                "went down.",
-                "Then a new day began, and with it the same long road",
-                "again.",
-            ],
-            [
-                "and so the long walk came to an end, just as the sun went down.",
-                "Then a new day began, and with it the same long road again.",
-            ],
-        ),
-        # A full line that ends a sentence does not.
-        (
-            [
-                "and so the long walk came to an end with the sunset.",
-                "Then a new day began, and with it the same long road",
-            ],
-            [
-                "and so the long walk came to an end with the sunset. "
-                "Then a new day began, and with it the same long road"
-            ],
-        ),
-        # Nor does one that is a little shorter.
-        (
-            [
-                "and even the most contented of all men would doubt it,",
-                "and so the long walk came to its end.",
-                "Then a new day began, and with it the same long road",
-            ],
-            [
-                "and even the most contented of all men would doubt it, "
-                "and so the long walk came to its end. "
-                "Then a new day began, and with it the same long road"
-            ],
-        ),
-        # Verse.
-        (
-            [
-                "  The fair breeze blew,",
-                "    The furrow followed free;",
-                "  We were",
-            ],
-            ["The fair breeze blew,", "The furrow followed free;", "We were"],
-        ),
-        # A hyphen of a compound, and a dash.
-        (
-            [
-                "and even the most easily contented of all these self-",
-                "satisfied men would have doubted it--he thought, and--",
-                "stopped",
-            ],
-            [
-                "and even the most easily contented of all these self-satisfied "
-                "men would have doubted it--he thought, and--stopped"
-            ],
-        ),
-        # Italics over the end of a line, footnote marks, blanks for names.
-        (
-            ["  from _Le Rouge[12] et", "le Noir_, by Mr. ____{3}"],
-            ["from Le Rouge et le Noir, by Mr. ____"],
-        ),
-        (["___"], ["___"]),
-        (["[*]"], []),
-    ],
-)
-def test_unwrap(block, expected):
-    assert paragraphs.unwrap(block, 52) == expected
+def test_unwrap():
+    for block, expected in BLOCKS:
+        assert paragraphs.unwrap(block, 52) == expected
 
 
 def kept(*blocks):
     return list(paragraphs.without_front_matter(blocks))
 
 
-@pytest.mark.parametrize(
-    "noise",
-    [
-        ["THE OLD MAN"],
-        ["By John Doe"],
-        ["Translated, With An Introduction, By Ernest Vizetelly"],
-        ["                 DEDICATION", "              To my Mother"],
-        [
-            "Entered according to Act of Congress, in the year 1855, by John Doe,"
-        ],
-        ["First published in 1901. Printed in Great Britain by Smith and Son."],
-        [
-            "Produced by A. Volunteer and the Online Distributed Proofreading Team."
-        ],
-        [
-            "Transcriber's note: obvious typos were corrected. "
-            + "The rest was left. " * 9
-        ],
-        ["A novel. 3 vols. 16mo. $1.50 each."],
-        ["CONTENTS"],
-        ["LIST OF ILLUSTRATIONS"],
-        ["     I. THE STREET" + " " * 40 + "1"],
-        ["CHAPTER I. In which the old man loses his hat, and finds no other."],
-        ["AN IMMENSE WOLF ENTERED THE ROOM      _Frontispiece_"],
-    ],
-)
-def test_front_matter_goes(noise):
-    assert kept(noise, PROSE) == [PROSE]
+FRONT_MATTER = [
+    ["THE OLD MAN"],
+    ["By John Doe"],
+    ["Translated, With An Introduction, By Ernest Vizetelly"],
+    ["                 DEDICATION", "              To my Mother"],
+    ["Entered according to Act of Congress, in the year 1855, by John Doe,"],
+    ["First published in 1901. Printed in Great Britain by Smith and Son."],
+    ["Produced by A. Volunteer and the Online Distributed Proofreading Team."],
+    ["Transcriber's note: obvious typos were corrected. " + "The rest was left. " * 9],
+    ["A novel. 3 vols. 16mo. $1.50 each."],
+    ["CONTENTS"],
+    ["LIST OF ILLUSTRATIONS"],
+    ["     I. THE STREET" + " " * 40 + "1"],
+    ["CHAPTER I. In which the old man loses his hat, and finds no other."],
+    ["AN IMMENSE WOLF ENTERED THE ROOM      _Frontispiece_"],
+]  # fmt: skip
 
 
-def test_what_is_no_front_matter_stays():
+def test_front_matter_goes_and_nothing_else():
+    for block in FRONT_MATTER:
+        assert kept(block, PROSE) == [PROSE], block
     opening = [["“Tom!”"], ["No answer."], ["“Tom, come!”"], PROSE]
     assert kept(["TOM"], ["Preface."], *opening) == opening
     # A list ends with the next prose.
@@ -287,9 +181,8 @@ def test_what_is_no_front_matter_stays():
     assert kept(*long) == long
 
 
-@pytest.mark.parametrize(
-    ("block", "is_noise"),
-    [
+def test_noise():
+    for block, expected in (
         (["       *       *       *       *"], True),
         (["-" * 60], True),
         (["[Illustration]"], True),
@@ -299,21 +192,17 @@ def test_what_is_no_front_matter_stays():
         (["[companions] to see the stone laid.]"], False),
         (["He said: *"], False),
         (["1"], False),
-    ],
-)
-def test_noise(block, is_noise):
-    assert paragraphs.is_noise(block) == is_noise
+    ):
+        assert paragraphs.is_noise(block) == expected, block
 
 
 def test_markers():
-    start = "*** START OF THE PROJECT GUTENBERG EBOOK EMMA ***"
-    end = "*** END OF THIS PROJECT GUTENBERG EBOOK EMMA ***"
     lines = [str(i) for i in range(2000)]
-    late = [*lines, start, "x"]
+    late = [*lines, START, "x"]
     for given_lines, expected in (
-        (["a", start, "b", "c", end, "d"], ["b", "c"]),
+        (["a", START, "b", "c", END, "d"], ["b", "c"]),
         (["a", "b"], ["a", "b"]),
         (lines, lines),
-        ([*late, end, "y"], late),
+        ([*late, END, "y"], late),
     ):
         assert list(paragraphs.between_markers(given_lines)) == expected

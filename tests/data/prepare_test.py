@@ -204,9 +204,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(
     encoded = []
     encode_piece = encode.encode_piece
     monkeypatch.setattr(
-        encode,
-        "encode_piece",
-        lambda *a: encoded.append(a) or encode_piece(*a),
+        encode, "encode_piece", lambda *a: encoded.append(a) or encode_piece(*a)
     )
     prepare_letters(folder, out)
     assert contents(out) == whole
@@ -269,7 +267,7 @@ def test_a_tokenizer_is_trained_once(tmp_path, kind, monkeypatch):
 
 
 def test_a_wrong_recipe_is_refused():
-    with pytest.raises(InputError, match="'unigram': set one of bpe, wordpi"):
+    with pytest.raises(InputError, match="'unigram': take one of bpe, wordpi"):
         prepare.Recipe(tokenizer_type="unigram")
     with pytest.raises(InputError, match="held_out_fraction` is 2"):
         prepare.Recipe(tokenizer_type="bpe", held_out_fraction=2)

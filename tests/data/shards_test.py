@@ -49,12 +49,17 @@ def write(directory, *, shard_tokens=4, dtype="uint16"):
         place += len(ids)
     index = {
         "format": shards.FORMAT,
-        "vocabulary_size": 20,
+        "vocabulary_size": 20 if dtype == "uint16" else 70_000,
         "dtype": dtype,
         "tokenizer": {"type": "bpe", "sha256": "f" * 64},
         "shard_tokens": shard_tokens,
         "shards": finished,
-        "total": {"tokens": place},
+        "total": {
+            "tokens": place,
+            "books": 3,
+            "held_out_books": 1,
+            "skipped": 0,
+        },
         "books": entries,
         "skipped": [],
     }
@@ -65,7 +70,7 @@ def write(directory, *, shard_tokens=4, dtype="uint16"):
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
 @pytest.mark.parametrize("shard_tokens", [1, 4, 5, 100])
 def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
-    write(tmp_path, shard_tokens=shard_tokens, dtype=dtype)
+    index = write(tmp_path, shard_tokens=shard_tokens, dtype=dtype)
     opened = shards.Shards.open(tmp_path, tokenizer_sha256="f" * 64)
     train = opened.split("train")
     assert train.names == ["a", "c"] and train.lengths.tolist() == [5, 13]
@@ -79,16 +84,14 @@ def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
     for start in (-1, 3):
         with pytest.raises(ValueError, match="border"):
             train.gather(np.array([0]), np.array([start]), 3)
-
-
-def test_bytes_are_little_endian_and_shards_full(tmp_path):
-    index = write(tmp_path, shard_tokens=8)
-    assert [shard["tokens"] for shard in index["shards"]] == [8, 8, 3]
+    # Ids are little-endian and shards full.
+    sizes = [shard["tokens"] for shard in index["shards"]]
+    assert sum(sizes) == 19 and set(sizes[:-1]) <= {shard_tokens}
     content = (tmp_path / "shard_00000.bin").read_bytes()
-    assert content[:4] == b"\x01\x00\x02\x00"
+    assert content[:2] == b"\x01\x00"
     assert index["shards"][0]["sha256"] == hashlib.sha256(content).hexdigest()
-    for size, dtype in ((65_536, "uint16"), (65_537, "uint32")):
-        assert shards.token_dtype(size) == dtype
+    for size, expected in ((65_536, "uint16"), (65_537, "uint32")):
+        assert shards.token_dtype(size) == expected
 
 
 def spoil_bit(directory):
@@ -98,32 +101,67 @@ def spoil_bit(directory):
     path.write_bytes(content)
 
 
-def spoil_total(directory):
-    index = json.loads((directory / "index.json").read_text())
-    index["books"][0]["tokens"] += 1
-    (directory / "index.json").write_text(json.dumps(index))
+def change(*path, to):
+    """Return a function that changes a value of the index of a folder."""
+
+    def spoil(directory):
+        index = json.loads((directory / "index.json").read_text())
+        *parents, last = path
+        place = index
+        for name in parents:
+            place = place[name]
+        place[last] = to
+        (directory / "index.json").write_text(json.dumps(index))
+
+    return spoil
 
 
-SPOILERS = {
-    "its sha256 is not": spoil_bit,
-    "bytes instead of": lambda d: (d / "shard_00001.bin").write_bytes(b"12"),
-    "is missing": lambda d: (d / "shard_00004.bin").unlink(),
-    "is damaged": lambda d: (d / "index.json").write_text('{"format": 1'),
-    "disagree": spoil_total,
-    "has format 0": lambda d: (d / "index.json").write_text('{"format": 0}'),
-    "holds no index.json": lambda d: (d / "index.json").unlink(),
-}
+def text(content):
+    return lambda d: (d / "index.json").write_bytes(content)
 
 
-@pytest.mark.parametrize("message", SPOILERS)
-def test_a_spoiled_folder_is_refused_in_one_line(tmp_path, message):
-    write(tmp_path)
-    with pytest.raises(InputError, match="another tokenizer"):
-        shards.Shards.open(tmp_path, tokenizer_sha256="e" * 64)
-    SPOILERS[message](tmp_path)
-    with pytest.raises(InputError, match=message) as caught:
-        shards.Shards.open(tmp_path)
-    assert "\n" not in str(caught.value) and str(tmp_path) in str(caught.value)
+SPOILERS = [
+    ("its sha256 is not", spoil_bit),
+    ("bytes instead of", lambda d: (d / "shard_00001.bin").write_bytes(b"12")),
+    ("is missing", lambda d: (d / "shard_00004.bin").unlink()),
+    ("holds no index.json", lambda d: (d / "index.json").unlink()),
+    ("is damaged", text(b'{"format": 1')),
+    ("not a JSON object", text(b"[]")),
+    ("UTF-8|utf-8", text(b"\xff")),
+    ("Exceeds the limit", text(b'{"format": ' + b"9" * 5000 + b"}")),
+    ("'vocabulary_size' is None", text(b'{"format": 1}')),
+    ("has format 0", text(b'{"format": 0}')),
+    ("disagree", change("books", 0, "tokens", to=6)),
+    ("disagree", change("books", 0, "offset", to=1)),
+    ("disagree", change("shards", 0, "tokens", to=5)),
+    ("disagree", change("shard_tokens", to=0)),
+    ("disagree", change("shard_tokens", to=1)),
+    ("disagree", change("total", "tokens", to=2**52)),
+    ("'tokens' is -1", change("books", 0, "tokens", to=-1)),
+    ("'name' is None", change("books", 0, to=3)),
+    ("'shard' is 9007199254740992", change("books", 1, "shard", to=2**53)),
+    ("'name' is 5", change("books", 1, "name", to=5)),
+    ("split 'x'", change("books", 1, "split", to="x")),
+    ("'/etc/passwd'", change("shards", 1, "file", to="/etc/passwd")),
+    ("dtype is 'object'", change("dtype", to="object")),
+    ("dtype is 'uint16'", change("vocabulary_size", to=70_000)),
+    ("'sha256' is None", change("tokenizer", to={})),
+    ("'books' is None", change("total", to={})),
+]
+
+
+def test_a_spoiled_folder_is_refused_in_one_line(tmp_path):
+    for number, (message, spoil) in enumerate(SPOILERS):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write(folder)
+        with pytest.raises(InputError, match="another tokenizer"):
+            shards.Shards.open(folder, tokenizer_sha256="e" * 64)
+        spoil(folder)
+        with pytest.raises(InputError, match=message) as caught:
+            shards.Shards.open(folder)
+        text = str(caught.value)
+        assert text.isprintable() and str(folder) in text
 
 
 def test_large_shards_are_hashed_once(tmp_path, monkeypatch):
@@ -180,3 +218,14 @@ def test_writer_starts_afresh(tmp_path):
     os.truncate(tmp_path / "shard_00001.bin", 6)  # of 8 bytes
     with writer(tmp_path) as again:
         assert again.records == []
+
+
+def test_a_damaged_journal_starts_afresh(tmp_path):
+    for line in (b"[]", b"5", b"{}", b'{"tokens": "x"}', b'{"tokens": -1}'):
+        with writer(tmp_path) as target:
+            append(target, PIECES[:1])
+        content = (tmp_path / "journal.jsonl").read_bytes().splitlines(True)
+        content[1:] = [line + b"\n"]
+        (tmp_path / "journal.jsonl").write_bytes(b"".join(content))
+        with writer(tmp_path) as again:
+            assert again.records == [] and again.tokens == 0

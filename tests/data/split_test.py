@@ -30,13 +30,7 @@ def test_sizes(count, fraction):
         assert abs(len(chosen) - fraction * count) <= 1
 
 
-@pytest.mark.parametrize("fraction", [-0.1, 1.0, 3])
-def test_fraction_is_a_share(fraction):
-    with pytest.raises(InputError, match="held_out_fraction"):
-        split.choose(NAMES, fraction=fraction, seed=0)
-
-
-def test_named_books(tmp_path):
+def test_named_books_and_mistakes(tmp_path):
     (tmp_path / "names").write_text("book 7\n\n book 3 \nbook 7\n")
     for named in (["book 7", "book 3"], str(tmp_path / "names")):
         found = split.find(NAMES, split.read_names(named))
@@ -47,6 +41,9 @@ def test_named_books(tmp_path):
         split.find(NAMES, NAMES)
     with pytest.raises(InputError, match="gone is not readable"):
         split.read_names(tmp_path / "gone")
+    for fraction in (-0.1, 1.0, 3):
+        with pytest.raises(InputError, match="held_out_fraction"):
+            split.choose(NAMES, fraction=fraction, seed=0)
 
 
 def random_ids(seed, n):
@@ -97,11 +94,13 @@ def test_books_with_overlap_go_back_and_count_as_training():
     kept, moved = overlaps(texts, ["first", "second", "new"])
     assert kept == {"new": 0.0} and set(moved) == {"first", "second"}
 
-
-def test_one_book_stays_held_out():
+    # One book stays held out; a short one has no sequence.
     same = random_ids(0, 1000)
     kept, moved = overlaps({"a": same, "b": same, "c": same[100:]}, ["a", "c"])
     assert len(kept) == 1 and len(moved) == 1 and list(kept.values()) == [1.0]
+    short = {"a": np.arange(3), "b": np.arange(20)}
+    assert overlaps(short, ["a"]) == ({"a": 0.0}, {})
+    assert overlaps({"a": np.arange(3)}, []) == ({}, {})
 
 
 def test_sampling_keeps_memory_bounded(monkeypatch):
@@ -111,9 +110,3 @@ def test_sampling_keeps_memory_bounded(monkeypatch):
     kept, _ = overlaps({"new": new, "train": train}, ["new"])
     assert 0 < kept["new"] == pytest.approx(0.04, abs=0.03)
     assert len(split._Shingles(["new"], lambda _: [new])._sorted) < 2000
-
-
-def test_short_books():
-    kept, moved = overlaps({"a": np.arange(3), "b": np.arange(20)}, ["a"])
-    assert kept == {"a": 0.0} and moved == {}
-    assert overlaps({"a": np.arange(3)}, []) == ({}, {})

@@ -38,9 +38,7 @@ def in_python(name, rows, length):
 def graph_of(name, length):
     ragged = tf.RaggedTensorSpec([None, None], tf.int32)
 
-    @tf.function(
-        input_signature=[*[ragged] * 3, tf.TensorSpec([], tf.int32)],
-    )
+    @tf.function(input_signature=[*[ragged] * 3, tf.TensorSpec([], tf.int32)])
     def run(text, text_pair, choices, num_choices):
         return getattr(tf_transforms, name)(
             text=text,

@@ -4,7 +4,6 @@ import types
 
 import hypothesis
 import numpy as np
-import pytest
 from hypothesis import strategies
 
 from gpt1_keras.data import transforms
@@ -27,30 +26,24 @@ def apply(transform, *texts, max_sequence_length=512):
     )
 
 
-@pytest.mark.parametrize(
-    "transform, texts, expected",
-    [
+def test_table():
+    for transform, texts, expected in (
         (transforms.classification, ([5, 6],), [[S, 5, 6, E]]),
         (transforms.entailment, ([5, 6], [7]), [[S, 5, 6, D, 7, E]]),
         (
-            transforms.similarity,
-            ([5, 6], [7]),
+            *(transforms.similarity, ([5, 6], [7])),
             [[S, 5, 6, D, 7, E], [S, 7, D, 5, 6, E]],
         ),
         (
-            transforms.multiple_choice,
-            ([5, 6], [7], ([8], [9, 8])),
+            *(transforms.multiple_choice, ([5, 6], [7], ([8], [9, 8]))),
             [[S, 5, 6, 7, D, 8, E], [S, 5, 6, 7, D, 9, 8, E]],
         ),
         (
-            transforms.multiple_choice,
-            ([5, 6], (), ([8], [9, 8])),
+            *(transforms.multiple_choice, ([5, 6], (), ([8], [9, 8]))),
             [[S, 5, 6, D, 8, E], [S, 5, 6, D, 9, 8, E]],
         ),
-    ],
-)
-def test_table(transform, texts, expected):
-    assert apply(transform, *texts) == (expected, 0)
+    ):
+        assert apply(transform, *texts) == (expected, 0)
 
 
 def test_pad_table():
@@ -72,40 +65,27 @@ def test_pad_table():
     }
 
 
-@pytest.mark.parametrize(
-    "transform", [transforms.entailment, transforms.similarity]
-)
-def test_both_texts_are_cut_to_the_released_length(transform):
+def test_what_is_truncated():
     """max_len = n_ctx // 2 - 2 (train.py, line 377)."""
-    found = apply(transform, [5] * 300, [6] * 300)
-    assert [len(ids) for ids in found.candidates] == [511] * len(
-        found.candidates
-    )
-    assert found.candidates[0] == [S, *[5] * 254, D, *[6] * 254, E]
-    assert found.num_cut == 2 * 46
-
-
-def test_one_text_may_fill_all_positions():
+    for transform in (transforms.entailment, transforms.similarity):
+        found = apply(transform, [5] * 300, [6] * 300)
+        assert {len(ids) for ids in found.candidates} == {511}
+        assert found.candidates[0] == [S, *[5] * 254, D, *[6] * 254, E]
+        assert found.num_cut == 2 * 46
+    # One text may fill all positions.
     found = apply(
         transforms.classification, list(range(7)), max_sequence_length=6
     )
     assert found == ([[S, 0, 1, 2, 3, E]], 3)
-
-
-def test_of_a_choice_only_the_document_is_cut():
+    # Of a choice only the document is truncated. Here the longest choice
+    # leaves room for two of its tokens.
     found = apply(
         transforms.multiple_choice,
-        [1, 2, 3, 4, 5],
-        [6, 7],
-        ([8], [9, 9, 9]),
+        *([1, 2, 3, 4, 5], [6, 7], ([8], [9, 9, 9])),
         max_sequence_length=10,
     )
-    # The longest choice leaves room for two tokens of the document.
-    assert found.candidates == [
-        [S, 1, 2, 6, 7, D, 8, E],
-        [S, 1, 2, 6, 7, D, 9, 9, 9, E],
-    ]
-    assert found.num_cut == 3
+    expected = [[S, 1, 2, 6, 7, D, 8, E], [S, 1, 2, 6, 7, D, 9, 9, 9, E]]
+    assert found == (expected, 3)
 
 
 ids = strategies.lists(strategies.integers(0, 100), max_size=40)

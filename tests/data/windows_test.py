@@ -74,33 +74,27 @@ def test_windows_of_earlier_versions():
     assert book.tolist() == [0, 1, 0, 0, 1, 1, 0, 1, 1, 1, 0, 1]
     assert start.tolist() == [17, 14, 1, 9, 37, 6, 22, 0, 30, 22, 19, 35]
 
-
-def test_epochs_seeds_and_only_they_change_the_order():
-    lengths = [1007, 2003]
-
+    # Epochs and seeds, and only they, change order and phases.
     def order(seed, number):
-        book, start = epoch(lengths, 100, seed, number)
+        book, start = epoch([1007, 2003], 100, seed, number)
         return list(zip(book.tolist(), start.tolist()))
 
     assert order(1, 0) == order(1, 0)
     assert order(1, 0) != order(1, 1)
     assert order(1, 0) != order(2, 0)
-    assert sorted(order(1, 0)) != sorted(order(1, 1))  # phases differ too
+    assert sorted(order(1, 0)) != sorted(order(1, 1))
 
 
-def test_lengths_and_strides_that_make_no_sense():
+def test_held_out_table_and_mistakes():
+    placed = windows.held_out_windows([7], sequence_length=4, stride=2)
+    assert placed.start.tolist() == [0, 2, 3]
+    assert placed.first_scored.tolist() == [1, 4, 6]
+    assert placed.end.tolist() == [4, 6, 7]
     with pytest.raises(InputError, match="at least 2"):
         windows.TrainingWindows([5], sequence_length=1, seed=0)
     for stride in (0, 8, 9):
         with pytest.raises(InputError, match="stride"):
             windows.held_out_windows([20], sequence_length=8, stride=stride)
-
-
-def test_held_out_table():
-    placed = windows.held_out_windows([7], sequence_length=4, stride=2)
-    assert placed.start.tolist() == [0, 2, 3]
-    assert placed.first_scored.tolist() == [1, 4, 6]
-    assert placed.end.tolist() == [4, 6, 7]
 
 
 @settings(max_examples=100)
@@ -157,16 +151,14 @@ def test_permutation_is_a_bijection(size, key):
     one = windows.permute(np.array([size // 2]), size, keys)
     assert one[0] == whole[size // 2]
 
-
-def test_keys_of_a_permutation_belong_to_elements():
+    # Keys belong to elements.
     keys = np.arange(4, dtype=np.uint64)
     mixed = windows.permute(np.array([5, 5, 5, 5]), 10**6, keys)
     alone = [
         windows.permute(np.array([5]), 10**6, keys[i : i + 1])[0]
         for i in range(4)
     ]
-    assert list(mixed) == alone
-    assert len(set(alone)) == 4
+    assert list(mixed) == alone and len(set(alone)) == 4
 
 
 def test_a_permutation_looks_random():
@@ -181,7 +173,7 @@ def test_a_permutation_looks_random():
     assert np.abs(table - size / 100).max() < 5 * (size / 100) ** 0.5
     # Also beyond 32 bits.
     image = windows.permute(np.arange(1000), 10**13, windows.hash_of(3))
-    assert len(set(image)) == 1000 and image.min() >= 0
+    assert len(set(image)) == 1000 and 0 <= image.min()
     assert image.max() < 10**13 and image.mean() == pytest.approx(5e12, rel=0.1)
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
 from tests.reference import fake_workdirs
@@ -242,7 +242,9 @@ def test_other_settings_are_apart(tmp_path):
 
 def run_of(name, *settings):
     """Return a `comparison.Run` with the bindings of a gin file."""
-    return comparison.Run(pathlib.Path(name), {}, config.read([name], settings))
+    return comparison.Run(
+        pathlib.Path(name), {}, bindings.read([name], settings)
+    )
 
 
 def test_one_recipe_in_a_single_run_a_suite_and_a_grid():

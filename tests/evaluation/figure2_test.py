@@ -4,7 +4,7 @@ import re
 import pytest
 from matplotlib import image
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import figure2
@@ -51,7 +51,7 @@ def test_constants():
             errors.InputError, match=f"({expected}).*report.gin"
         ):
             figure2.zero_shot_rows([], {"sst2": wrong})
-    found = config.read(["gin/report.gin"], [])
+    found = bindings.read(["gin/report.gin"], [])
     constants = found.macros["PROBE_CONSTANTS"]
     assert list(constants) == ["sst2", "cola", "race", "dprd"]
     assert figure2.zero_shot_rows([], constants) == []

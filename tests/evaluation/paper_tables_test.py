@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from tests.reference import fake_workdirs
@@ -48,7 +48,7 @@ LEADERBOARD = {
 @pytest.fixture(scope="module", name="paper")
 def _paper():
     """The paper's numbers in gin: tables 2 to 4, and table 5."""
-    macros = config.read(["gin/paper.gin", "gin/table5.gin"], []).macros
+    macros = bindings.read(["gin/paper.gin", "gin/table5.gin"], []).macros
     return macros["PAPER"], macros["PAPER_TABLE_5"]
 
 

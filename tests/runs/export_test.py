@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
@@ -83,7 +83,7 @@ def test_through_main_and_a_bare_process(tiny, tmp_path):
     card = (extra / "model_card.md").read_text()
     assert found["config_sha256"] in card and "# cola" in card
     assert (extra / "tf_serving_warmup_requests").stat().st_size > 0
-    kept = config.read_bindings((extra / "config.gin").read_text())
+    kept = bindings.read_text((extra / "config.gin").read_text())
     assert kept.macros["PRESET"] == str(tiny.folder / "cola")
 
 

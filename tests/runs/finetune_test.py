@@ -1,5 +1,6 @@
 """Fine-tuning as a function, through main, and in processes."""
 
+import functools
 import json
 import random
 import shutil
@@ -424,13 +425,15 @@ def test_texts_tokenised_on_the_way(experiment, finished, tmp_path):
 
 def test_ablations_and_several_seeds(tiny, tmp_path):
     """A part of the examples, no pretraining, no auxiliary loss."""
-    found = tiny_runs.finetune(
+    run = functools.partial(
+        tiny_runs.finetune,
         *(tmp_path, tiny.folder / "pretrained", tiny.data),
         lm_loss_weight=0.0,
         num_transferred_layers=-1,
         num_train_examples=24,
         seeds=(1, 2),
     )
+    found = run()
     assert found["num_train_examples"] == 24 and found["num_steps"] == 3
     assert found["num_transferred_layers"] == -1 and found["seed"] == [1, 2]
     first, second = (
@@ -441,6 +444,17 @@ def test_ablations_and_several_seeds(tiny, tmp_path):
     for line in (first, second):
         assert line["loss"] == line["task_loss"]
         assert "lm_loss" not in line and "perplexity" not in line
+    # Each seed has its own part. A workdir of an earlier version, which drew
+    # one for all seeds, keeps that.
+    paths = [tmp_path / name / "examples.json" for name in ("seed_1", "seed_2")]
+    records = [results.read_json(path) for path in paths]
+    assert [record.pop("subset_seed") for record in records] == [1, 2]
+    paths[0].write_text(json.dumps(records[0]))
+    shutil.rmtree(paths[1].parent)
+    results.path(tmp_path).unlink()
+    run()
+    assert "subset_seed" not in results.read_json(paths[0])
+    assert results.read_json(paths[1])["subset_seed"] == 0
 
 
 def test_lstm_learns_and_is_evaluated_and_measured(tiny, tmp_path):

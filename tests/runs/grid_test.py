@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from gpt1_keras import config
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
@@ -293,6 +293,6 @@ def test_grid_of_one_ablation(folder, tmp_path, monkeypatch):
 
 
 def test_suite_has_all_tasks_of_the_paper():
-    macros = config.read(["gin/suite.gin"], []).macros
+    macros = bindings.read(["gin/suite.gin"], []).macros
     assert macros["TASKS"] == tuple(benchmarks.NAMES)
     assert macros["ROWS"] == ("full",)

@@ -7,6 +7,9 @@ import sys
 
 import pytest
 import tokenizers
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 
 from gpt1_keras import errors
 from gpt1_keras.text import standardize
@@ -85,28 +88,37 @@ def test_limits_of_the_vocabulary():
     assert len([p for p in few.vocabulary[1:] if len(p) == 1]) == 10
     assert "e" in few.vocabulary and "ï" not in few.vocabulary
     assert 0 in few.encode("naïve")
-
-
-def test_a_counter_of_words_gives_the_same():
+    # A counter of words gives the same, and is left as it was.
     counter = train_vocabulary.WordCounter()
     counts = counter.count(iter(TEXTS))
     assert counts == collections.Counter(w for t in TEXTS for w in split(t))
-    assert train_vocabulary.train_bpe(counts, vocabulary_size=130).sha256 == (
-        small_bpe().sha256
-    )
-    assert counts["\n"]  # left as it was
+    counted = train_vocabulary.train_bpe(counts, vocabulary_size=130)
+    assert counted.sha256 == small_bpe().sha256
+    assert counts["\n"]
     assert counter.count(["a b"]) == {"a": 1, "b": 1}
+    for train in train_vocabulary.TRAINERS.values():
+        for texts, size, message in (
+            (TEXTS, 20, "20 entries is too small"),
+            ([], 100, "no words"),
+            ([" \n "], 100, "no words"),
+        ):
+            with pytest.raises(errors.InputError, match=message):
+                train(texts, vocabulary_size=size)
 
 
-@pytest.mark.parametrize("train", train_vocabulary.TRAINERS.values())
-def test_mistakes_are_one_line(train):
-    for texts, size, message in (
-        (TEXTS, 20, "20 entries is too small"),
-        ([], 100, "no words"),
-        ([" \n "], 100, "no words"),
-    ):
-        with pytest.raises(errors.InputError, match=message):
-            train(texts, vocabulary_size=size)
+@settings(max_examples=40)
+@given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=4))
+def test_what_is_learned_from_any_text_is_read_back(tmp_path_factory, texts):
+    """No piece breaks the lines of a vocabulary's files."""
+    folder = tmp_path_factory.mktemp("learned")
+    for kind, train in train_vocabulary.TRAINERS.items():
+        try:
+            ours = train(texts * 3, vocabulary_size=200)
+        except errors.InputError:
+            continue  # no words
+        ours.save(folder / kind)
+        read = tokenizer.Tokenizer.from_directory(folder / kind)
+        assert read.sha256 == ours.sha256
 
 
 def test_every_process_learns_the_same():

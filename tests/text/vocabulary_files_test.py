@@ -29,33 +29,32 @@ def test_word_pieces_come_back(tmp_path):
     assert vocabulary_files.read_word_pieces(path) == pieces
 
 
-@pytest.mark.parametrize(
-    "read, content, message",
-    [
-        ("read_byte_pairs", b"{", "line 1: not JSON"),
-        ("read_byte_pairs", b"[1]", "JSON object from piece to id"),
-        ("read_byte_pairs", b"{}", "JSON object from piece to id"),
-        ("read_byte_pairs", b'{"a": 1}', "ids must be 0 to 0, each once"),
-        ("read_byte_pairs", b'{"a": 0, "b": 0}', "ids must be 0 to 1"),
-        ("read_byte_pairs", b'{"a": "0"}', "ids must be 0 to 0"),
-        ("read_byte_pairs", b"\xff", "not UTF-8 at byte 0"),
-        ("read_merges", b"#version\na b\na\n", "line 3: expected two pieces"),
-        ("read_merges", b"#version\na b c\n", "line 2: expected two pieces"),
-        ("read_word_pieces", b"", "empty vocabulary"),
-        ("read_word_pieces", b"a\n\nb\n", "line 2: empty line"),
-        ("read_word_pieces", b"a\nb\na\n", "line 3: 'a' appears twice"),
-    ],
-)
-def test_a_malformed_file_is_one_clear_line(tmp_path, read, content, message):
+MALFORMED = [
+    ("read_byte_pairs", b"{", "invalid JSON (Expecting property name"),
+    ("read_byte_pairs", b"[1]", "not a JSON object; a byte-pair vocabulary is"),
+    ("read_byte_pairs", b"{}", "ids must be 0 to -1"),
+    ("read_byte_pairs", b'{"a": 1}', "ids must be 0 to 0, each once"),
+    ("read_byte_pairs", b'{"a": 0, "b": 0}', "ids must be 0 to 1"),
+    ("read_byte_pairs", b'{"a": "0"}', "ids must be 0 to 0"),
+    ("read_byte_pairs", b"\xff", "not UTF-8 at byte 0"),
+    ("read_byte_pairs", b'{"a": %s}' % (b"9" * 5000), "invalid JSON (Exceeds"),
+    ("read_byte_pairs", b"[" * 100_000, "nested too deeply"),
+    ("read_byte_pairs", b'{"\\ud800": 0}', "a piece is not valid UTF-8"),
+    ("read_merges", b"#version\na b\na\n", "line 3: expected two pieces"),
+    ("read_merges", b"#version\na b c\n", "line 2: expected two pieces"),
+    ("read_word_pieces", b"", "empty vocabulary"),
+    ("read_word_pieces", b"a\n\nb\n", "line 2: empty line"),
+    ("read_word_pieces", b"a\nb\na\n", "line 3: 'a' appears twice"),
+]
+
+
+def test_a_malformed_file_is_one_clear_line(tmp_path):
     path = tmp_path / "file"
-    path.write_bytes(content)
-    with pytest.raises(errors.InputError) as error:
-        getattr(vocabulary_files, read)(path)
-    assert message in str(error.value)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_a_missing_file_is_named(tmp_path):
+    for read, content, message in MALFORMED:
+        path.write_bytes(content)
+        with pytest.raises(errors.InputError) as error:
+            getattr(vocabulary_files, read)(path)
+        text = str(error.value)
+        assert message in text and str(path) in text and text.isprintable()
     with pytest.raises(errors.InputError, match="gone.*No such file"):
         vocabulary_files.read_merges(tmp_path / "gone")

@@ -1,4 +1,3 @@
-import pytest
 import spacy
 from hypothesis import given
 from hypothesis import settings
@@ -46,20 +45,17 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
     assert words.split_pieces([]) == ({}, set())
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("The president", ["the", "president"]),
-        ("I'm sure he isn't .", ["i", "'m", "sure", "he", "is", "n't", "."]),
-        ("one \n two", ["one", "\n", "two"]),
-        ("", []),
-        ("Mr. Smith", ["mr.", "smith"]),
+def test_split_words():
+    for text, expected in (
+        ("The president", "the president"),
+        ("I'm sure he isn't .", "i 'm sure he is n't ."),
+        ("Mr. Smith", "mr. smith"),
         # To spaCy "Ill." is a state, "ill." is not: lower case comes after.
-        ("Ill.", ["ill."]),
-        ("ill.", ["ill", "."]),
+        ("Ill.", "ill."),
+        ("ill.", "ill ."),
         # A sigma at the end of a word has a form of its own.
-        ("ΟΔΟΣ ΟΔΟΣ", ["οδος", "οδος"]),
-    ],
-)
-def test_split_words(text, expected):
-    assert words.split_words(text) == expected
+        ("ΟΔΟΣ ΟΔΟΣ", "οδος οδος"),
+    ):
+        assert words.split_words(text) == expected.split()
+    assert words.split_words("one \n two") == ["one", "\n", "two"]
+    assert words.split_words("") == []

@@ -13,9 +13,9 @@ _RELEASED_VOCABULARY = 40478
 
 def sizes(name):
     """Return the arguments of a backbone from `gin/model/<name>.gin`."""
-    from gpt1_keras import config as config_lib
+    from gpt1_keras import bindings
 
-    macros = config_lib.read_bindings(
+    macros = bindings.read_text(
         (_GIN / f"{name}.gin").read_text("utf-8")
     ).macros
     return {

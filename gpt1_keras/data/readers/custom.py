@@ -53,13 +53,8 @@ class Table(typing.NamedTuple):
 class Columns:
     """The columns of a file, by what they hold.
 
-    Attributes:
-        text: str.
-        text_pair: str, or None.
-        choices: None, a tuple of at least two columns, or the one column of a
-            JSONL file that holds a list.
-        label: str.
-        is_score: bool. Whether labels are numbers to be predicted.
+    `choices` is a tuple of at least two columns, or the one column of a JSONL
+    file that holds a list. `is_score`: labels are numbers to be predicted.
     """
 
     text: str
@@ -147,16 +142,13 @@ def _below_header(path, rows, advice):
 
 
 def read_rows(path, columns, *, is_labelled):
-    """Read a `.tsv`, `.csv` or `.jsonl` file as examples.
+    """Read a `.tsv`, `.csv` or `.jsonl` file as a list of `Row`.
 
     Args:
         path: path of the file.
         columns: `Columns`.
         is_labelled: bool. Whether every row must have a label; otherwise the
             column may be missing or empty, and the label is None.
-
-    Returns:
-        list of `Row`.
 
     Raises:
         InputError: the file or one of its rows is malformed.
@@ -218,12 +210,13 @@ def _example(values, columns, is_labelled):
                 f"{columns.label!r} is empty: add a label, or remove the line"
             )
         label = None
-    elif choices:
-        label = _choice_label(_class_name(label, columns.label), choices)
-    elif columns.is_score:
+    elif columns.is_score and not choices:
         label = _score(label)
     else:
-        label = _class_name(label, columns.label)
+        if isinstance(label, bool | int | float):
+            label = json.dumps(label)
+        label = _text(label, columns.label)
+        label = _choice_label(label, choices) if choices else label
     return examples.Example(text, text_pair, choices, label)
 
 
@@ -244,8 +237,8 @@ def _choices(values, names):
     listed = values.get(names)
     if not isinstance(listed, list):
         raise rows_lib.BadRow(
-            f"{names!r} is not a list but {_short(listed)}: write the choices"
-            ' as ["...", "..."]'
+            f"{names!r} is not a list but {errors.shortened(repr(listed))}:"
+            ' write the choices as ["...", "..."]'
         )
     if len(listed) < 2:
         raise rows_lib.BadRow(f"{len(listed)} choices: give at least two")
@@ -263,7 +256,7 @@ def _choice_label(label, choices):
     if choices.count(label) != 1:
         number = "several" if label in choices else "none"
         raise rows_lib.BadRow(
-            f"label {_short(label)} is {number} of the choices:"
+            f"label {errors.shortened(repr(label))} is {number} of the choices:"
             " give the text of one choice, or its index from 0"
         )
     return choices.index(label)
@@ -272,24 +265,14 @@ def _choice_label(label, choices):
 def _score(label):
     try:
         score = float(label)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         score = math.nan
     if isinstance(label, bool) or not math.isfinite(score):
         raise rows_lib.BadRow(
-            f"label {_short(label)} is not a number: give a score"
+            f"label {errors.shortened(repr(label))} is not a number: give a"
+            " score"
         )
     return score
-
-
-def _class_name(label, name):
-    if isinstance(label, bool | int | float):
-        return json.dumps(label)
-    return _text(label, name)
-
-
-def _short(value):
-    written = repr(value)
-    return written if len(written) <= 40 else f"{written[:37]}..."
 
 
 class CustomFiles:
@@ -306,8 +289,8 @@ class CustomFiles:
         columns: `Columns`.
         dev_fraction: float between 0 and 1.
         seed: int. Selects the held-out rows.
-        low: float, the lowest possible score; None takes that of `train`.
-        high: float, the highest possible score; None takes that of `train`.
+        low, high: floats, the lowest and the highest possible score; None
+            takes that of `train`.
     """
 
     def __init__(
@@ -329,8 +312,7 @@ class CustomFiles:
                 " a share of the train file, or a DEV_FILE"
             )
         checks.check("seed", seed, checks.Seed)
-        if dev is not None:
-            checks.check("dev", dev, checks.Path)
+        checks.check("dev", dev, checks.Path | None)
         self._paths = {"train": train, "dev": dev, "test": test}
         self._columns = columns
         self._dev_fraction = dev_fraction
@@ -340,14 +322,10 @@ class CustomFiles:
         self._parts = {}
 
     def read(self, data_dir, split):
-        """Return the examples of a split.
+        """Return the list of Example of split "train", "dev" or "test".
 
-        Args:
-            data_dir: folder of relative paths; None: the current one.
-            split: str, "train", "dev" or "test".
-
-        Returns:
-            list of Example; those of "test" may have label None.
+        Those of "test" may have label None. Relative paths are below
+        `data_dir`, or the current folder if it is None.
 
         Raises:
             InputError: a file is missing or malformed.
@@ -425,28 +403,46 @@ class CustomFiles:
         if data_dir not in self._parts:
             rows = self._file(data_dir, "train")
             path = self._path(data_dir, "train")
-            held_out = _draw_held_out(
-                rows,
-                self._dev_fraction,
-                self._seed,
-                path=path,
-                is_stratified=self._has_classes,
-            )
-            self._parts[data_dir] = (
-                [row for i, row in enumerate(rows) if i not in held_out],
-                [row for i, row in enumerate(rows) if i in held_out],
+            held_out = self._held_out(path, rows)
+            self._parts[data_dir] = tuple(
+                [row for i, row in enumerate(rows) if (i in held_out) == is_dev]
+                for is_dev in (False, True)
             )
             _warn(few_to_score(path, self._parts[data_dir][1]))
         return self._parts[data_dir]
 
+    def _held_out(self, path, rows):
+        """Return the set of indices of the rows to hold out."""
+        # Label of the first row with a text -> text -> rows with it.
+        strata = collections.defaultdict(dict)
+        stratum_of = {}
+        for i, row in enumerate(rows):
+            name = _text_key(row.example)
+            label = row.example.label if self._has_classes else ""
+            label = stratum_of.setdefault(name, label)
+            strata[label].setdefault(name, []).append(i)
+        generator = np.random.default_rng(self._seed)
+        held_out = set()
+        for label, texts in sorted(strata.items()):
+            groups = list(texts.values())
+            if len(groups) < 2:
+                line = rows[groups[0][0]].line
+                what = f"of class {label!r}" if self._has_classes else "in all"
+                raise errors.InputError(
+                    f"{path} has one text {what} (line {line}), so none can be"
+                    " held out: add more, remove it, or give a DEV_FILE"
+                )
+            share = round(self._dev_fraction * len(groups))
+            count = min(max(share, 1), len(groups) - 1)
+            for i in generator.permutation(len(groups))[:count]:
+                held_out.update(groups[i])
+        return held_out
+
 
 def check_classes(path, rows, class_names):
-    """Raise InputError if a label is not one of the learned classes.
+    """Raise InputError if a label of `rows` is not one of the learned classes.
 
-    Args:
-        path: path of the file, for messages.
-        rows: list of labelled `Row`.
-        class_names: tuple of str.
+    `path` is for the message, as below.
     """
     if len(class_names) < 2:
         raise errors.InputError(
@@ -478,33 +474,6 @@ def check_scores(path, rows, low, high):
 
 def _class_names(rows):
     return tuple(sorted({row.example.label for row in rows}))
-
-
-def _draw_held_out(rows, fraction, seed, *, path, is_stratified):
-    """Return the set of indices of the rows to hold out."""
-    # Label of the first row with a text -> text -> rows with it.
-    strata = collections.defaultdict(dict)
-    stratum_of = {}
-    for i, row in enumerate(rows):
-        name = _text_key(row.example)
-        label = row.example.label if is_stratified else ""
-        label = stratum_of.setdefault(name, label)
-        strata[label].setdefault(name, []).append(i)
-    generator = np.random.default_rng(seed)
-    held_out = set()
-    for label, texts in sorted(strata.items()):
-        groups = list(texts.values())
-        if len(groups) < 2:
-            line = rows[groups[0][0]].line
-            what = f"of class {label!r}" if is_stratified else "in all"
-            raise errors.InputError(
-                f"{path} has one text {what} (line {line}), so none can be held"
-                " out: add more, remove it, or give a DEV_FILE"
-            )
-        count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
-        for i in generator.permutation(len(groups))[:count]:
-            held_out.update(groups[i])
-    return held_out
 
 
 # Each of the next four returns a list of warnings, one line each.
@@ -542,23 +511,22 @@ def repetitions(path, rows):
     for row in rows:
         groups[_text_key(row.example)].append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
-    contradicting = [
-        group
-        for group in repeated
-        if len({row.example.label for row in group} - {None}) > 1
+    if not repeated:
+        return []
+    count = sum(len(group) - 1 for group in repeated)
+    first, second = repeated[0][:2]
+    warnings = [
+        f"{path}: repeated texts: {len(repeated)}, in {count} of"
+        f" {len(rows)} rows (line {second.line} repeats line {first.line})"
     ]
-    warnings = []
-    if repeated:
-        count = sum(len(group) - 1 for group in repeated)
-        first, second = repeated[0][:2]
-        warnings.append(
-            f"{path}: repeated texts: {len(repeated)}, in {count} of"
-            f" {len(rows)} rows (line {second.line} repeats line {first.line})"
-        )
+    contradicting = []
+    for group in repeated:
+        labelled = [row for row in group if row.example.label is not None]
+        label = labelled[0].example.label if labelled else None
+        other = [row for row in labelled if row.example.label != label]
+        contradicting += [(labelled[0], other[0])] if other else []
     if contradicting:
-        group = [r for r in contradicting[0] if r.example.label is not None]
-        first = group[0]
-        other = next(r for r in group if r.example.label != first.example.label)
+        first, other = contradicting[0]
         warnings.append(
             f"{path}: repeated texts with contradictory labels:"
             f" {len(contradicting)} (line {first.line}"

@@ -9,6 +9,7 @@ prediction for each of their rows: a bad row becomes an example with an empty
 text.
 """
 
+import functools
 import math
 import typing
 
@@ -69,26 +70,6 @@ def read_cola(data_dir, split):
     return rows.collect(path, rows.tab_separated(path), parse)
 
 
-def read_sst2(data_dir, split):
-    """SST-2: is a film review positive?"""
-    return _read(_SST2, data_dir, split)
-
-
-def read_mrpc(data_dir, split):
-    """MRPC: do two sentences from the news say the same?"""
-    return _read(_MRPC, data_dir, split)
-
-
-def read_qqp(data_dir, split):
-    """QQP: do two questions on Quora ask the same?"""
-    return _read(_QQP, data_dir, split)
-
-
-def read_stsb(data_dir, split):
-    """STS-B: how similar are two sentences? Labels are floats from 0 to 5."""
-    return _read(_STSB, data_dir, split)
-
-
 def read_mnli(data_dir, split):
     """MNLI: does a premise entail a hypothesis?
 
@@ -108,27 +89,6 @@ def read_mnli(data_dir, split):
     return found + _read(_MNLI, data_dir, split, "mismatched")
 
 
-def read_qnli(data_dir, split):
-    """QNLI: does a sentence contain the answer to a question?"""
-    return _read(_QNLI, data_dir, split)
-
-
-def read_rte(data_dir, split):
-    """RTE: does a text entail a hypothesis?"""
-    return _read(_RTE, data_dir, split)
-
-
-def read_wnli(data_dir, split):
-    """WNLI: does a sentence entail itself with its pronoun replaced?"""
-    return _read(_WNLI, data_dir, split)
-
-
-def read_ax(data_dir, split):
-    """AX, the diagnostic set of GLUE: as MNLI, with only a `test` split."""
-    rows.check_split(split, ["test"])
-    return _read(_AX, data_dir, split, file="diagnostic.tsv")
-
-
 def _read(table, data_dir, split, group="", *, file=None):
     rows.check_split(split)
     suffix = f"_{group}" if group else ""
@@ -145,6 +105,28 @@ def _read(table, data_dir, split, group="", *, file=None):
         lambda row: _parse(table, row, group),
         substitute=examples.Example("", group=group) if is_test else None,
     )
+
+
+# Is a film review positive?
+read_sst2 = functools.partial(_read, _SST2)
+# Do two sentences from the news say the same?
+read_mrpc = functools.partial(_read, _MRPC)
+# Do two questions on Quora ask the same?
+read_qqp = functools.partial(_read, _QQP)
+# How similar are two sentences? Labels are floats from 0 to 5.
+read_stsb = functools.partial(_read, _STSB)
+# Does a sentence contain the answer to a question?
+read_qnli = functools.partial(_read, _QNLI)
+# Does a text entail a hypothesis?
+read_rte = functools.partial(_read, _RTE)
+# Does a sentence entail itself with its pronoun replaced?
+read_wnli = functools.partial(_read, _WNLI)
+
+
+def read_ax(data_dir, split):
+    """AX, the diagnostic set of GLUE: as MNLI, with only a `test` split."""
+    rows.check_split(split, ["test"])
+    return _read(_AX, data_dir, split, file="diagnostic.tsv")
 
 
 def _find(table, data_dir, file):

@@ -17,14 +17,9 @@ _FILES = {
 def read(data_dir, split):
     """Read a split from `DATA_DIR/lambada`.
 
-    Args:
-        data_dir: path of DATA_DIR.
-        split: `dev` or `test`; the official training set is a corpus of whole
-            novels, without questions.
-
-    Returns:
-        list of Example: text is the passage without its last word, which is
-        the only choice; label 0.
+    There is no `train`: the official one is a corpus of whole novels, without
+    questions. Returns a list of Example: text is the passage without its last
+    word, which is the only choice; label 0.
     """
     rows.check_split(split, list(_FILES))
     file = _FILES[split]

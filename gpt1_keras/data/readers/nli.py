@@ -25,8 +25,7 @@ def read_snli(data_dir, split):
     rows.check_split(split)
     file = f"snli_1.0_{split}.jsonl"
     path = rows.find_file(
-        data_dir,
-        [f"snli/{file}", f"snli/snli_1.0/{file}", f"snli_1.0/{file}"],
+        data_dir, [f"snli/{file}", f"snli/snli_1.0/{file}", f"snli_1.0/{file}"]
     )
     num_dropped = 0
 

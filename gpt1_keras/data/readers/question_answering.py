@@ -30,14 +30,10 @@ _NUM_STORIES, _NUM_DEV = 1871, 374
 def read_race(data_dir, split):
     """Read a split from `DATA_DIR/race/RACE` or `DATA_DIR/RACE`.
 
-    Args:
-        data_dir: path of DATA_DIR.
-        split: `train`, `dev` or `test`.
-
-    Returns:
-        list of Example, one for each question: text is the passage, text_pair
-        the question, label the index of the right choice, group `middle` or
-        `high`. First middle, then high, each by the number of the passage.
+    Returns a list of Example, one for each question: text is the passage,
+    text_pair the question, label the index of the right choice, group
+    `middle` or `high`. First middle, then high, each by the number of the
+    passage.
     """
     rows.check_split(split)
     folder = rows.find_file(
@@ -116,13 +112,8 @@ def _race_example(article, question, options, answer, group):
 def read_story_cloze(data_dir, split):
     """Read a split from `DATA_DIR/story_cloze`.
 
-    Args:
-        data_dir: path of DATA_DIR.
-        split: `train`, `dev` or `test`.
-
-    Returns:
-        list of Example: text is the story, its sentences joined by a space,
-        choices the two endings, label the index of the right one.
+    Returns a list of Example: text is the story, its sentences joined by a
+    space, choices the two endings, label the index of the right one.
     """
     rows.check_split(split)
     file = TEST_FILE if split == "test" else VALIDATION_FILE

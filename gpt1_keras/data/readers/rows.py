@@ -7,12 +7,12 @@ skipped.
 """
 
 import csv
-import json
 import pathlib
 
 from absl import logging
 
 from gpt1_keras import errors
+from gpt1_keras import files
 
 SPLITS = ("train", "dev", "test")
 # A folder with this file holds generated sample data of any size.
@@ -26,14 +26,10 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def find_file(data_dir, names):
-    """Return the first existing file or folder of `names`.
-
-    Args:
-        data_dir: path of DATA_DIR.
-        names: list of str, paths below it, the usual one first.
+    """Return the first existing file or folder of `names` below `data_dir`.
 
     Raises:
-        InputError: none of them exists.
+        InputError: none of them exists; the message names the first.
     """
     for name in names:
         path = pathlib.Path(data_dir, name)
@@ -95,11 +91,9 @@ class BadRows:
             logging.warning("%s: %s; %s", place, reason, self._remedy)
 
     def check(self, total):
-        """Compare the number of bad rows with that of all rows.
+        """Raise InputError if there is no row, no good one, or too many bad.
 
-        Raises:
-            InputError: there is no row, no good row, or more than
-                `TOLERATED_SHARE` of all rows and more than one are bad.
+        These are more than `TOLERATED_SHARE` of all rows, and more than one.
         """
         if total == 0:
             raise errors.InputError(
@@ -164,9 +158,7 @@ def tab_separated(path):
 def comma_separated(path, **dialect):
     """Yield (line, list of str) of a file with quoting, also of line breaks.
 
-    Args:
-        path: path of the file.
-        **dialect: as of `csv.reader`; commas by default.
+    `dialect` is as of `csv.reader`: commas by default.
     """
     with _open(path, newline="") as file:
         yield from _parse(file, **dialect)
@@ -176,17 +168,18 @@ def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
     with _open(path, newline="\n") as file:
         for line, text in enumerate(file, 1):
-            if text.strip():
+            if not _is_unicode(text):
+                yield line, BadRow(NOT_UTF8)
+            elif text.strip():
                 yield line, parse_json(text)
 
 
 def parse_json(text):
     """Return the dict that `text` (str or bytes) holds, or a `BadRow`."""
     try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return BadRow(f"invalid JSON ({error})")
-    return row if isinstance(row, dict) else BadRow("not a JSON object")
+        return files.parse_json(text, is_finite=True)
+    except ValueError as error:
+        return BadRow(str(error))
 
 
 def select(path, rows, columns, *, optional=()):
@@ -200,11 +193,7 @@ def select(path, rows, columns, *, optional=()):
     Args:
         path: path of the file, for messages.
         rows: iterable of (line, list of str or `BadRow`), the header first.
-        columns: names of required columns.
-        optional: names of columns that may be missing.
-
-    Yields:
-        (line, list of str or None by `columns` and `optional`, or `BadRow`).
+        columns, optional: names; `optional` ones may be missing.
 
     Raises:
         InputError: the header lacks a required column.
@@ -250,20 +239,16 @@ def text_of(value, name):
     """
     if not isinstance(value, str):
         raise BadRow(f"{name} is not text")
+    if not _is_unicode(value):
+        raise BadRow(f"{name} is not valid UTF-8")
     value = value.strip()
     if not value:
         raise BadRow(f"{name} is empty")
-    if not _is_unicode(value):
-        raise BadRow(f"{name} is not valid UTF-8")
     return value
 
 
 def label_of(value, class_names):
-    """Return `value` if it is one of the class names.
-
-    Raises:
-        BadRow: it is not.
-    """
+    """Return `value` if it is one of the class names, else raise BadRow."""
     if value not in class_names:
         raise BadRow(f"label {value!r} is not one of {', '.join(class_names)}")
     return value

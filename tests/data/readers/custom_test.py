@@ -7,6 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
+from gpt1_keras import files as files_lib
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import custom
 
@@ -27,49 +28,41 @@ def write(tmp_path):
 
 # Files with named columns.
 
-
-@pytest.mark.parametrize(
-    "name, content, names, expected",
-    [
-        (
-            "a.tsv",
-            'text\tlabel\r\n"so\t1\r\n\r\nit\u2028is"\tx y\n',
-            ["text", "label"],
-            [(2, ['"so', "1"]), (4, ['it\u2028is"', "x y"])],
-        ),
-        (
-            "a.CSV",
-            '\ufefftext, label\n"a, ""b""\nc",x\n\n,\nd,y\n',
-            ["text", "label"],
-            [(2, ['a, "b"\nc', "x"]), (6, ["d", "y"])],
-        ),
-        *(
-            # As spreadsheets write it elsewhere.
-            (
-                "a.csv",
-                f'a{mark}b\r\n"a{mark} b, c"{mark}1\r\n',
-                ["a", "b"],
-                [(2, [f"a{mark} b, c", "1"])],
-            )
-            for mark in ";\t"
-        ),
-        (
-            "a.csv",
-            f'a,b\n"{"word " * 40_000}",x\n',
-            ["a", "b"],
-            [(2, ["word " * 40_000, "x"])],
-        ),
-    ],
-)
-def test_tables(write, name, content, names, expected):
-    table = custom.read_table(write(name, content))
-    assert table.names == names
-    assert table.rows == [
-        (line, dict(zip(names, values))) for line, values in expected
-    ]
+LONG = "word " * 40_000
+TABLES = [
+    ("a.tsv", 'text\tlabel\r\n"so\t1\r\n\r\nit\u2028is"\tx y\n', ["text", "label"], [(2, ['"so', "1"]), (4, ['it\u2028is"', "x y"])]),
+    ("a.CSV", '\ufefftext, label\n"a, ""b""\nc",x\n\n,\nd,y\n', ["text", "label"], [(2, ['a, "b"\nc', "x"]), (6, ["d", "y"])]),
+    # As spreadsheets write it elsewhere.
+    *(("a.csv", f'a{mark}b\r\n"a{mark} b, c"{mark}1\r\n', ["a", "b"], [(2, [f"a{mark} b, c", "1"])]) for mark in ";\t"),
+    ("a.csv", f'a,b\n"{LONG}",x\n', ["a", "b"], [(2, [LONG, "x"])]),
+]  # fmt: skip
+MALFORMED_FILES = [
+    ("a.txt", "x", "a.txt has an unknown ending"),
+    ("a.tsv", " \n\n", "a.tsv has no rows"),
+    ("a.jsonl", "\ufeff", "a.jsonl has no rows"),
+    ("a.csv", "text,label\n\n", "a.csv has no rows"),
+    ("a.tsv", "a\tb\n1\t2\n\n1\t2\t3\n", "line 4 has 3 columns, its header 2"),
+    ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4 has 1 columns, its header 2"),
+    ("a.csv", 'a,b\nx,1\n"y,2\nz,3\n', "line 3: invalid CSV"),
+    ("a.csv", 'a,b\n"x"y,1\n', "line 2: invalid CSV"),
+    ("a.csv", "a;b\nx;y;1\n", "quote texts with semicolons"),
+    ("a.tsv", "a\tb\ta\n1\t2\t3\n", "line 1 names column 'a' twice"),
+    ("a.jsonl", '{"a": 1}\n{"a": \n', "line 2: invalid JSON"),
+    ("a.jsonl", '{"a": 1}\n["a"]\n', "line 2: not a JSON object"),
+    ("a.jsonl", "[" * 100_000, "line 1: invalid JSON"),
+    ("a.jsonl", '{"a": NaN}\n', "line 1: invalid JSON (NaN is not a finite"),
+    ("a.jsonl", '{"a": 1e999}\n', "1e999 is not a finite number"),
+    ("a.jsonl", f'{{"a": {"9" * 5000}}}\n', "line 1: invalid JSON (Exceeds"),
+]
 
 
-def test_jsonl_keeps_types(write):
+def test_tables(write, tmp_path):
+    for name, content, names, expected in TABLES:
+        table = custom.read_table(write(name, content))
+        assert table.names == names
+        assert table.rows == [
+            (line, dict(zip(names, values))) for line, values in expected
+        ]
     path = write("a.jsonl", '\n{"text": "a\\tb", "n": 1}\n{"c": ["x", null]}\n')
     table = custom.read_table(path)
     assert table.names == ["text", "n", "c"]
@@ -77,43 +70,23 @@ def test_jsonl_keeps_types(write):
         (2, {"text": "a\tb", "n": 1}),
         (3, {"c": ["x", None]}),
     ]
-
-
-@pytest.mark.parametrize(
-    "name, content, message",
-    [
-        ("a.txt", "x", "a.txt has an unknown ending"),
-        ("a.tsv", " \n\n", "a.tsv has no rows"),
-        ("a.jsonl", "\ufeff", "a.jsonl has no rows"),
-        ("a.csv", "text,label\n\n", "a.csv has no rows"),
-        ("a.tsv", "a\tb\n1\t2\n\n1\t2\t3\n", "line 4 has 3 columns, its header 2"),
-        ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4 has 1 columns, its header 2"),
-        ("a.csv", 'a,b\nx,1\n"y,2\nz,3\n', "line 3: invalid CSV"),
-        ("a.csv", 'a,b\n"x"y,1\n', "line 2: invalid CSV"),
-        ("a.csv", "a;b\nx;y;1\n", "quote texts with semicolons"),
-        ("a.tsv", "a\tb\ta\n1\t2\t3\n", "line 1 names column 'a' twice"),
-        ("a.jsonl", '{"a": 1}\n{"a": \n', "line 2: invalid JSON"),
-        ("a.jsonl", '{"a": 1}\n["a"]\n', "line 2: not a JSON object"),
-        ("a.jsonl", "[" * 100_000, "line 1: invalid JSON"),
-    ],
-)  # fmt: skip
-def test_malformed_files(write, name, content, message):
-    path = write(name, content)
-    with pytest.raises(errors.InputError) as caught:
-        custom.read_table(path)
-    assert message in str(caught.value) and str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_unreadable_files(tmp_path):
+    for name, content, message in MALFORMED_FILES:
+        path = write(name, content)
+        with pytest.raises(errors.InputError) as caught:
+            custom.read_table(path)
+        assert message in str(caught.value) and str(path) in str(caught.value)
+        assert caught.value.args[0].isprintable()
     (tmp_path / "folder.csv").mkdir()
     for name in ("no.tsv", "folder.csv"):
         with pytest.raises(errors.InputError, match=f"{name} cannot be read"):
             custom.read_table(tmp_path / name)
-    path = tmp_path / "latin.tsv"
-    path.write_bytes(b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n")
-    with pytest.raises(errors.InputError, match="line 3: not UTF-8; save the"):
-        custom.read_table(path)
+    for name, content in (
+        ("b.tsv", b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n"),
+        ("b.jsonl", b'{"a": 1}\n\n{"a": "caf\xe9"}\n'),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(errors.InputError, match="line 3: not UTF-8; save"):
+            custom.read_table(tmp_path / name)
 
 
 # Rows as labelled examples.
@@ -135,54 +108,38 @@ def read(write):
     return read
 
 
-def test_pairs_with_other_names(read):
+def choice(*choices, label=0):
+    return {"text": "a", "choices": list(choices), "label": label}
+
+
+def test_rows_of_every_family(read):
     rows = read(
         "id\tq\ta\tgold\n7\t Why? \tSo.\tyes\n8\tHow?\tThus.\tno \n",
-        text="q",
-        text_pair="a",
-        label="gold",
+        **{"text": "q", "text_pair": "a", "label": "gold"},
     )
     assert rows == [
         (2, examples.Example("Why?", "So.", (), "yes")),
         (3, examples.Example("How?", "Thus.", (), "no")),
     ]
-
-
-@pytest.mark.parametrize(
-    "label, is_score, expected",
-    [
+    for label, is_score, expected in (
         *(("good", False, "good"), (" a b ", False, "a b"), (1, False, "1")),
         *((True, False, "true"), (0.5, False, "0.5")),
         *(("3.25", True, 3.25), (2, True, 2.0), ("-1e1", True, -10.0)),
-    ],
-)
-def test_labels(read, label, is_score, expected):
-    (row,) = read([{"text": "a", "label": label}], is_score=is_score)
-    assert row.example.label == expected
-    assert type(row.example.label) is type(expected)
-
-
-@pytest.mark.parametrize(
-    "choices, label, expected",
-    [
-        (["red", "blue"], 1, 1),
-        (["red", "blue"], "0", 0),
-        (["red", "blue"], "blue", 1),
-        (["red", " blue "], "blue ", 1),
+    ):
+        (row,) = read([{"text": "a", "label": label}], is_score=is_score)
+        assert row.example.label == expected
+        assert type(row.example.label) is type(expected)
+    for choices, label, expected in (
+        *((["red", "blue"], 1, 1), (["red", "blue"], "0", 0)),
+        *((["red", "blue"], "blue", 1), (["red", " blue "], "blue ", 1)),
         # A number is an index, whatever the choices are.
-        (["1", "0", "2"], "1", 1),
-        (["1", "0", "2"], 2, 2),
+        *((["1", "0", "2"], "1", 1), (["1", "0", "2"], 2, 2)),
         (["1.5", "2.5"], 2.5, 1),
-    ],
-)
-def test_right_choice(read, choices, label, expected):
-    row = {"text": "a", "choices": choices, "label": label}
-    (found,) = read([row], choices="choices")
-    assert found.example.label == expected
-    assert found.example.choices == tuple(c.strip() for c in choices)
-
-
-def test_choices_from_several_columns(read):
+    ):
+        row = choice(*choices, label=label)
+        (found,) = read([row], choices="choices")
+        assert found.example.label == expected
+        assert found.example.choices == tuple(c.strip() for c in choices)
     rows = read(
         "text\tA\tB\tC\tlabel\nx\tu\tv\tw\t2\ny\tr\ts\tt\tr\n",
         choices=("A", "B", "C"),
@@ -191,9 +148,6 @@ def test_choices_from_several_columns(read):
         examples.Example("x", "", ("u", "v", "w"), 2),
         examples.Example("y", "", ("r", "s", "t"), 0),
     ]
-
-
-def test_rows_without_labels(read):
     rows = read("text\na\nb\n", is_labelled=False)
     assert [row.example.label for row in rows] == [None, None]
     content = [{"text": "a", "label": None}, {"text": "b", "label": "x"}]
@@ -201,47 +155,69 @@ def test_rows_without_labels(read):
     assert [row.example.label for row in rows] == [None, "x"]
 
 
-def choice(*choices, label=0):
-    return {"text": "a", "choices": list(choices), "label": label}
-
-
 LIST = {"choices": "choices"}
 SCORE = {"is_score": True}
+MALFORMED_ROWS = [
+    ("sentence\tlabel\na\t1\n", {}, "no column 'text' but 'sentence', 'label': rename the column or set TEXT_COLUMN"),
+    ("text\tlabel\na\t1\n", {"text_pair": "b"}, "set PAIR_COLUMN"),
+    ("text\tlabel\na\t1\n", {"choices": ("b", "c")}, "set CHOICES_COLUMNS"),
+    ("text\ta\nb\tc\n", {}, "set LABEL_COLUMN"),
+    ("text\tchoices\tlabel\na\tb\t0\n", LIST, "one column of choices"),
+    ("text\tlabel\na\t1\nb\t \n", {}, "line 3: 'label' is empty"),
+    ("text\tlabel\na\t1\n \t1\n", {}, "line 3: 'text' is empty"),
+    ([{"text": "a", "label": 1}, {"label": 1}], {}, "line 2: 'text' is not text"),
+    ([{"text": 5, "label": 1}], {}, "line 1: 'text' is not text"),
+    ([{"text": "\ud800", "label": 1}], {}, "is not valid UTF-8"),
+    ([{"text": "a", "label": [1]}], {}, "'label' is not text"),
+    ("text\tlabel\na\t1.5\nb\thigh\n", SCORE, "line 3: label 'high' is not a number"),
+    ("text\tlabel\na\tnan\n", SCORE, "is not a number"),
+    ([{"text": "a", "label": True}], SCORE, "is not a number"),
+    ([{"text": "a", "label": 10**400}], SCORE, "is not a number"),
+    ([choice("u", "v", label=2)], LIST, "label 2 for 2 choices: give the index of the right one, 0 to 1"),
+    ([choice("u", "v", label=-1)], LIST, "label -1 for 2"),
+    ([choice("u", "v", label="w")], LIST, "is none of the choices"),
+    ([choice("u", "u", label="u")], LIST, "is several of the choices"),
+    ([choice("u")], LIST, "line 1: 1 choices"),
+    ([choice("u", "")], LIST, "'choices' is empty"),
+    ([choice() | {"choices": "u"}], LIST, "'choices' is not a list but 'u'"),
+    ([choice("u", "v"), choice("u", "v", "w")], LIST, "line 2 has 3 choices, line 1 has 2"),
+    ("text\ta\tlabel\nx\ty\t0\n", {"choices": ("a",)}, "at least two columns"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "content, columns, message",
-    [
-        ("sentence\tlabel\na\t1\n", {}, "no column 'text' but 'sentence', 'label': rename the column or set TEXT_COLUMN"),
-        ("text\tlabel\na\t1\n", {"text_pair": "b"}, "set PAIR_COLUMN"),
-        ("text\tlabel\na\t1\n", {"choices": ("b", "c")}, "set CHOICES_COLUMNS"),
-        ("text\ta\nb\tc\n", {}, "set LABEL_COLUMN"),
-        ("text\tchoices\tlabel\na\tb\t0\n", LIST, "one column of choices"),
-        ("text\tlabel\na\t1\nb\t \n", {}, "line 3: 'label' is empty"),
-        ("text\tlabel\na\t1\n \t1\n", {}, "line 3: 'text' is empty"),
-        ([{"text": "a", "label": 1}, {"label": 1}], {}, "line 2: 'text' is not text"),
-        ([{"text": 5, "label": 1}], {}, "line 1: 'text' is not text"),
-        ([{"text": "\ud800", "label": 1}], {}, "is not valid UTF-8"),
-        ([{"text": "a", "label": [1]}], {}, "'label' is not text"),
-        ("text\tlabel\na\t1.5\nb\thigh\n", SCORE, "line 3: label 'high' is not a number"),
-        ("text\tlabel\na\tnan\n", SCORE, "is not a number"),
-        ([{"text": "a", "label": True}], SCORE, "is not a number"),
-        ([choice("u", "v", label=2)], LIST, "label 2 for 2 choices: give the index of the right one, 0 to 1"),
-        ([choice("u", "v", label=-1)], LIST, "label -1 for 2"),
-        ([choice("u", "v", label="w")], LIST, "is none of the choices"),
-        ([choice("u", "u", label="u")], LIST, "is several of the choices"),
-        ([choice("u")], LIST, "line 1: 1 choices"),
-        ([choice("u", "")], LIST, "'choices' is empty"),
-        ([choice() | {"choices": "u"}], LIST, "'choices' is not a list but 'u'"),
-        ([choice("u", "v"), choice("u", "v", "w")], LIST, "line 2 has 3 choices, line 1 has 2"),
-        ("text\ta\tlabel\nx\ty\t0\n", {"choices": ("a",)}, "at least two columns"),
-    ],
-)  # fmt: skip
-def test_malformed_rows(read, content, columns, message):
-    with pytest.raises(errors.InputError) as caught:
-        read(content, **columns)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
-    assert "my." in str(caught.value) or "CHOICES" in str(caught.value)
+def test_malformed_rows(read):
+    for content, columns, message in MALFORMED_ROWS:
+        with pytest.raises(errors.InputError) as caught:
+            read(content, **columns)
+        text = str(caught.value)
+        assert message in text and text.isprintable()
+        assert "my." in text or "CHOICES" in text
+
+
+TEXTS = st.text(
+    st.characters(exclude_categories=["Cs"])
+    | st.sampled_from('\n\r\t\x0b\x1c\x7f\x85\u2028\u2029\ufeff"\\')
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5))
+def test_lines_of_json_are_read_back(tmp_path_factory, pairs):
+    """By us, and by any program that reads a file line by line."""
+    path = tmp_path_factory.getbasetemp() / "written.jsonl"
+    rows = [
+        {"text": f"a{text}b", "label": f"x{label}y"} for text, label in pairs
+    ]
+    lines = [files_lib.json_line(row) for row in rows]
+    content = "".join(lines)
+    assert len(content.splitlines()) == len(rows)
+    assert [json.loads(line) for line in content.splitlines()] == rows
+    path.write_text("\n" + content, encoding="utf-8", newline="\n")
+    columns = custom.Columns(text="text", label="label")
+    found = custom.read_rows(path, columns, is_labelled=True)
+    assert [
+        {"text": row.example.text, "label": row.example.label} for row in found
+    ] == rows
 
 
 # Three files, or a train file of which a part is held out.
@@ -279,6 +255,15 @@ def test_splits_of_three_files(write, tmp_path, logged, monkeypatch):
     assert files(train="train.jsonl").class_names(None) == ("a", "b")
     absolute = files(train=str(tmp_path / "train.jsonl"))
     assert absolute.class_names("elsewhere") == ("a", "b")
+    # Arguments that make no sense.
+    mine = files(train="train.jsonl")
+    with pytest.raises(errors.InputError, match="set TEST_FILE"):
+        mine.read(tmp_path, "test")
+    with pytest.raises(errors.InputError, match="split 'valid' is unknown"):
+        mine.read(tmp_path, "valid")
+    for fraction in (0, 1, -1):
+        with pytest.raises(errors.InputError, match="`dev_fraction` is"):
+            files(train="train.jsonl", dev_fraction=fraction)
 
 
 def test_held_out_rows(write, tmp_path):
@@ -296,6 +281,15 @@ def test_held_out_rows(write, tmp_path):
         for seed in (1, 2)
     )
     assert dev == again != other
+    # Scores and choices are held out without strata.
+    write("s.jsonl", labelled(*((f"t{i}", i / 10) for i in range(10))))
+    mine = files(train="s.jsonl", columns=SCORES)
+    assert len(mine.read(tmp_path, "dev")) == 2
+    assert mine.score_range(tmp_path) == (0.0, 0.9)
+    rows = [choice("x", "y") | {"text": f"t{i}"} for i in range(5)]
+    mine = files(train=write("c.jsonl", rows), columns=CHOICES)
+    sizes = [len(mine.read(None, split)) for split in ("train", "dev")]
+    assert sizes == [4, 1]
 
 
 @settings(max_examples=40)
@@ -322,15 +316,43 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
         assert {e.label for e in split} == {"true", "false"}
 
 
-def test_scores_and_choices_are_held_out_too(write, tmp_path):
-    write("s.jsonl", labelled(*((f"t{i}", i / 10) for i in range(10))))
-    mine = files(train="s.jsonl", columns=SCORES)
-    assert len(mine.read(tmp_path, "dev")) == 2
-    assert mine.score_range(tmp_path) == (0.0, 0.9)
-    rows = [choice("x", "y") | {"text": f"t{i}"} for i in range(5)]
-    mine = files(train=write("c.jsonl", rows), columns=CHOICES)
-    assert len(mine.read(None, "dev")) == 1
-    assert len(mine.read(None, "train")) == 4
+MISTAKES = [
+    ([("a", "x"), ("b", "x")], None, CLASSES, "only the class 'x'"),
+    ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
+    ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1 has label 'z', which no training row has"),
+    ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2 has score 2.5, outside 1.0 to 2.0"),
+    ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
+    ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
+]  # fmt: skip
+
+
+def test_mistakes_are_named(write, tmp_path):
+    for train, dev, columns, message in MISTAKES:
+        write("train.jsonl", labelled(*train))
+        if dev:
+            write("dev.jsonl", labelled(*dev))
+        mine = files(
+            train="train.jsonl", dev=dev and "dev.jsonl", columns=columns
+        )
+        for _ in range(2):
+            with pytest.raises(errors.InputError) as caught:
+                mine.read(tmp_path, "dev")
+            assert message in str(caught.value)
+    write("train.jsonl", [choice("x", "y")])
+    write("dev.jsonl", [choice("x", "y", "z")])
+    mine = files(train="train.jsonl", dev="dev.jsonl", columns=CHOICES)
+    with pytest.raises(errors.InputError, match="has 3 choices a row"):
+        mine.read(tmp_path, "dev")
+    # A given range of scores.
+    write("train.jsonl", labelled(("a", 1.5), ("b", 4)))
+    mine = files(train="train.jsonl", columns=SCORES, low=0, high=5)
+    assert mine.score_range(tmp_path) == (0, 5)
+    mine = files(train="train.jsonl", columns=SCORES, low=2, high=5)
+    with pytest.raises(errors.InputError, match="line 1 has score 1.5"):
+        mine.read(tmp_path, "train")
+
+
+# Suspicious data.
 
 
 def test_each_warning_comes_once(write, tmp_path, logged):
@@ -354,60 +376,6 @@ def test_each_warning_comes_once(write, tmp_path, logged):
     assert "only 20 rows" in few and "5.0 % of accuracy" in few
 
 
-@pytest.mark.parametrize(
-    "train, dev, columns, message",
-    [
-        ([("a", "x"), ("b", "x")], None, CLASSES, "only the class 'x'"),
-        ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
-        ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1 has label 'z', which no training row has"),
-        ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2 has score 2.5, outside 1.0 to 2.0"),
-        ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
-        ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
-    ],
-)  # fmt: skip
-def test_mistakes_are_named(write, tmp_path, train, dev, columns, message):
-    write("train.jsonl", labelled(*train))
-    if dev:
-        write("dev.jsonl", labelled(*dev))
-    mine = files(train="train.jsonl", dev=dev and "dev.jsonl", columns=columns)
-    for _ in range(2):
-        with pytest.raises(errors.InputError) as caught:
-            mine.read(tmp_path, "dev")
-        assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_files_with_other_numbers_of_choices(write, tmp_path):
-    write("train.jsonl", [choice("x", "y")])
-    write("dev.jsonl", [choice("x", "y", "z")])
-    mine = files(train="train.jsonl", dev="dev.jsonl", columns=CHOICES)
-    with pytest.raises(errors.InputError, match="has 3 choices a row"):
-        mine.read(tmp_path, "dev")
-
-
-def test_given_score_range(write, tmp_path):
-    write("train.jsonl", labelled(("a", 1.5), ("b", 4)))
-    mine = files(train="train.jsonl", columns=SCORES, low=0, high=5)
-    assert mine.score_range(tmp_path) == (0, 5)
-    mine = files(train="train.jsonl", columns=SCORES, low=2, high=5)
-    with pytest.raises(errors.InputError, match="line 1 has score 1.5"):
-        mine.read(tmp_path, "train")
-
-
-def test_wrong_arguments(write, tmp_path):
-    write("train.jsonl", labelled(*MANY))
-    mine = files(train="train.jsonl")
-    with pytest.raises(errors.InputError, match="set TEST_FILE"):
-        mine.read(tmp_path, "test")
-    with pytest.raises(errors.InputError, match="split 'valid' is unknown"):
-        mine.read(tmp_path, "valid")
-    for fraction in (0, 1, -1):
-        with pytest.raises(errors.InputError, match="`dev_fraction` is"):
-            files(train="train.jsonl", dev_fraction=fraction)
-
-
-# Suspicious data.
-
-
 def rows(*texts_and_labels):
     """Rows from line 2 on, as below a header."""
     return [
@@ -416,7 +384,7 @@ def rows(*texts_and_labels):
     ]
 
 
-def test_imbalance():
+def test_limits_of_warnings():
     common = [(f"a{i}", "yes") for i in range(100)]
     rare = [(f"b{i}", "no") for i in range(10)]
     assert custom.imbalance("my.tsv", rows(*common, *rare)) == []
@@ -424,9 +392,6 @@ def test_imbalance():
     assert "'yes' 100, 'no' 9 rows (line 102 is the first" in line
     assert custom.few_to_score("my.tsv", rows(*common)) == []
     assert custom.few_to_score("my.tsv", rows(*common[1:]))
-
-
-def test_repetitions():
     repeated, contradictory = custom.repetitions(
         "my.tsv",
         rows(("a", 1), ("b", 1), ("a", 1), ("c", 0), ("a", 0), ("c", 0)),
@@ -444,9 +409,6 @@ def test_repetitions():
         custom.Row(3, examples.Example("a", "c", ("d", "e"), 0)),
     ]
     assert custom.repetitions("t", different) == []
-
-
-def test_overlap():
     train = rows(("a", 1), ("b", 0), ("b", 1))
     dev = rows(("c", 1), ("b", 0), ("b", 1))
     (line,) = custom.overlap("train.tsv", train, "dev.tsv", dev)

@@ -59,47 +59,41 @@ def test_pairs_without_gold_label_are_dropped_and_counted(tmp_path, logged):
     assert logged == [f"{path}: 3 rows dropped, without a gold label"]
 
 
-@pytest.mark.parametrize(
-    "row, reason",
-    [
-        (PAIR | {"gold_label": "maybe"}, "label 'maybe' is not one of entailment, neutral, contradiction"),
-        (PAIR | {"gold_label": None}, "label None is not one of entailment"),
-        (PAIR | {"gold_label": ["neutral"]}, "label ['neutral'] is not one of"),
-        (PAIR | {"sentence1": " "}, "sentence1 is empty"),
-        (PAIR | {"sentence2": 7}, "sentence2 is not text"),
-        ("A.\tB.\n", "2 columns, not 3"),
-        ("A.\tB.\tentailment\n", "label 'entailment' is not one of entails, neutral"),
-        ("A.\t\tentails\n", "hypothesis is empty"),
-        (" \tB.\tentails\n", "premise is empty"),
-    ],
-)  # fmt: skip
-def test_bad_rows(tmp_path, row, reason):
-    if isinstance(row, dict):
-        read, place = nli.read_snli, "snli/snli_1.0_dev.jsonl"
-        good, expected = PAIR, SNLI
-    else:
-        read, place = nli.read_scitail, "scitail/scitail_1.0_dev.tsv"
-        good, expected = ROW, SCITAIL
-    path = write(tmp_path, place, good, row)
-    assert read(tmp_path, "dev") == [expected]
-    write(tmp_path, place, good, row, row)
-    message = f"^{path} line 2: {re.escape(reason)}.*; 2 of 3 rows"
-    with pytest.raises(errors.InputError, match=message):
-        read(tmp_path, "dev")
+BAD_ROWS = [
+    (PAIR | {"gold_label": "maybe"}, "label 'maybe' is not one of entailment, neutral, contradiction"),
+    (PAIR | {"gold_label": None}, "label None is not one of entailment"),
+    (PAIR | {"gold_label": ["neutral"]}, "label ['neutral'] is not one of"),
+    (PAIR | {"sentence1": " "}, "sentence1 is empty"),
+    (PAIR | {"sentence2": 7}, "sentence2 is not text"),
+    ("A.\tB.\n", "2 columns, not 3"),
+    ("A.\tB.\tentailment\n", "label 'entailment' is not one of entails, neutral"),
+    ("A.\t\tentails\n", "hypothesis is empty"),
+    (" \tB.\tentails\n", "premise is empty"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "read, usual",
-    [
+def test_bad_rows_and_missing_files(tmp_path):
+    for row, reason in BAD_ROWS:
+        if isinstance(row, dict):
+            read, place = nli.read_snli, "snli/snli_1.0_dev.jsonl"
+            good, expected = PAIR, SNLI
+        else:
+            read, place = nli.read_scitail, "scitail/scitail_1.0_dev.tsv"
+            good, expected = ROW, SCITAIL
+        path = write(tmp_path, place, good, row)
+        assert read(tmp_path, "dev") == [expected]
+        write(tmp_path, place, good, row, row)
+        message = f"^{path} line 2: {re.escape(reason)}.*; 2 of 3 rows"
+        with pytest.raises(errors.InputError, match=message):
+            read(tmp_path, "dev")
+    for read, usual in (
         (nli.read_snli, "snli/snli_1.0_test.jsonl"),
         (nli.read_scitail, "scitail/tsv_format/scitail_1.0_test.tsv"),
-    ],
-)
-def test_missing(tmp_path, read, usual):
-    with pytest.raises(errors.InputError, match=f"{usual} does not exist: put"):
-        read(tmp_path, "test")
-    with pytest.raises(errors.InputError, match="split 'val' is not one of"):
-        read(tmp_path, "val")
+    ):
+        with pytest.raises(errors.InputError, match=f"{usual} does not exist"):
+            read(tmp_path, "test")
+        with pytest.raises(errors.InputError, match="split 'val' is not one"):
+            read(tmp_path, "val")
 
 
 # Counted with grep -c and with cut -f3 | sort | uniq -c.
@@ -108,7 +102,7 @@ def test_real_files(shared_file, tmp_path, logged):
     folder = shared_file("data/snli/snli_1.0_dev.jsonl").parents[1]
     found = nli.read_snli(folder, "dev")
     assert collections.Counter(e.label for e in found) == {
-        **{"entailment": 3329, "contradiction": 3278, "neutral": 3235},
+        **{"entailment": 3329, "contradiction": 3278, "neutral": 3235}
     }
     (tmp_path / "scitail").mkdir()
     for split, labels in (

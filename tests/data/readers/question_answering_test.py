@@ -38,16 +38,14 @@ def write_race(folder, name, passage, place="race/RACE/dev"):
     return path
 
 
-@pytest.mark.parametrize("place", ["race/RACE/dev", "RACE/dev", "race/dev"])
-def test_race(tmp_path, place, logged):
-    write_race(tmp_path, "high/7.txt", PASSAGE, place)
-    write_race(tmp_path, "middle/1.txt", PASSAGE, place)
-    expected = race_rows("middle") + race_rows("high")
-    assert qa.read_race(tmp_path, "dev") == expected and not logged
-
-
-def test_race_passages_are_ordered_by_number(tmp_path):
-    for number in (10, 9, 100):
+def test_race(tmp_path, logged):
+    for i, place in enumerate(("race/RACE/dev", "RACE/dev", "race/dev")):
+        write_race(tmp_path / str(i), "high/7.txt", PASSAGE, place)
+        write_race(tmp_path / str(i), "middle/1.txt", PASSAGE, place)
+        expected = race_rows("middle") + race_rows("high")
+        assert qa.read_race(tmp_path / str(i), "dev") == expected
+    assert not logged
+    for number in (10, 9, 100):  # ordered by number
         passage = PASSAGE | {"article": str(number)}
         write_race(tmp_path, f"high/{number}.txt", passage)
     texts = [example.text for example in qa.read_race(tmp_path, "dev")]
@@ -57,35 +55,34 @@ def test_race_passages_are_ordered_by_number(tmp_path):
 FOUR = ["c"] * 4
 
 
-@pytest.mark.parametrize(
-    "passage, place, reason",
-    [
-        (PASSAGE | {"answers": ["B", "E"]}, " question 2", "label 'E' is not one of A, B, C, D"),
-        (PASSAGE | {"answers": ["B", ["D"]]}, " question 2", "label ['D'] is not one of A, B, C, D"),
-        (PASSAGE | {"questions": ["", "Why?"]}, " question 1", "question is empty"),
-        (PASSAGE | {"options": [["a", "b"], FOUR]}, " question 1", "not 4 options"),
-        (PASSAGE | {"options": ["abcd", FOUR]}, " question 1", "not 4 options"),
-        (PASSAGE | {"options": [["a", "b", "c", " "], FOUR]}, " question 1", "option is empty"),
-        (PASSAGE | {"answers": ["B"]}, "", "questions, options and answers differ in number"),
-        (PASSAGE | {"options": None}, "", "questions, options and answers are not all lists"),
-        (PASSAGE | {"article": ""}, "", "article is empty"),
-        ("[]", "", "not a JSON object"),
-        ("{", "", "invalid JSON (Expecting property name enclosed in double quotes: line 1 column 2 (char 1))"),
-    ],
-)  # fmt: skip
-def test_bad_questions_and_passages(tmp_path, passage, place, reason, logged):
-    write_race(tmp_path, "middle/1.txt", PASSAGE)
-    path = write_race(tmp_path, "middle/2.txt", passage)
-    found = qa.read_race(tmp_path, "dev")
-    assert found[:2] == race_rows() and len(found) == (3 if place else 2)
-    assert logged[0] == f"{path}{place}: {reason}; skipped"
-    write_race(tmp_path, "middle/3.txt", passage)
-    with pytest.raises(errors.InputError) as caught:
-        qa.read_race(tmp_path, "dev")
-    assert str(caught.value).startswith(f"{path}{place}: {reason}; 2 of ")
+BAD_PASSAGES = [
+    (PASSAGE | {"answers": ["B", "E"]}, " question 2", "label 'E' is not one of A, B, C, D"),
+    (PASSAGE | {"answers": ["B", ["D"]]}, " question 2", "label ['D'] is not one of A, B, C, D"),
+    (PASSAGE | {"questions": ["", "Why?"]}, " question 1", "question is empty"),
+    (PASSAGE | {"options": [["a", "b"], FOUR]}, " question 1", "not 4 options"),
+    (PASSAGE | {"options": ["abcd", FOUR]}, " question 1", "not 4 options"),
+    (PASSAGE | {"options": [["a", "b", "c", " "], FOUR]}, " question 1", "option is empty"),
+    (PASSAGE | {"answers": ["B"]}, "", "questions, options and answers differ in number"),
+    (PASSAGE | {"options": None}, "", "questions, options and answers are not all lists"),
+    (PASSAGE | {"article": ""}, "", "article is empty"),
+    ("[]", "", "not a JSON object"),
+    ("{", "", "invalid JSON (Expecting property name enclosed in double quotes: line 1 column 2)"),
+]  # fmt: skip
 
 
-def test_missing_race(tmp_path):
+def test_bad_questions_and_passages(tmp_path, logged):
+    for number, (passage, place, reason) in enumerate(BAD_PASSAGES):
+        logged.clear()
+        folder = tmp_path / str(number)
+        write_race(folder, "middle/1.txt", PASSAGE)
+        path = write_race(folder, "middle/2.txt", passage)
+        found = qa.read_race(folder, "dev")
+        assert found[:2] == race_rows() and len(found) == (3 if place else 2)
+        assert logged[0] == f"{path}{place}: {reason}; skipped"
+        write_race(folder, "middle/3.txt", passage)
+        with pytest.raises(errors.InputError) as caught:
+            qa.read_race(folder, "dev")
+        assert str(caught.value).startswith(f"{path}{place}: {reason}; 2 of ")
     for split, message in (
         ("train", "race/RACE/train does not exist: put"),
         ("val", "split 'val' is not one of"),
@@ -145,14 +142,14 @@ def read_numbers(folder, split):
     ]
 
 
-@pytest.mark.parametrize("place", ["story_cloze", ""])
-def test_story_cloze(tmp_path, place):
-    write_stories(tmp_path, map(story, range(2)), TEST, place)
-    first, second = qa.read_story_cloze(tmp_path, "test")
-    assert first == examples.Example(
-        'Story 0. He said, "Hi". C. D.', choices=("Good.", "Bad."), label=0
-    )
-    assert second.label == 1
+def test_story_cloze(tmp_path):
+    for i, place in enumerate(("story_cloze", "")):
+        write_stories(tmp_path / str(i), map(story, range(2)), TEST, place)
+        first, second = qa.read_story_cloze(tmp_path / str(i), "test")
+        assert first == examples.Example(
+            'Story 0. He said, "Hi". C. D.', choices=("Good.", "Bad."), label=0
+        )
+        assert second.label == 1
 
 
 def test_split_of_the_paper(tmp_path):
@@ -161,35 +158,26 @@ def test_split_of_the_paper(tmp_path):
     order = np.random.RandomState(3535999445).permutation(1871).tolist()
     assert read_numbers(tmp_path, "dev") == order[:374]
     assert read_numbers(tmp_path, "train") == order[374:]
+    for count, num_dev in ((2, 1), (5, 1), (100, 20)):  # the same share
+        write_stories(tmp_path, map(story, range(count)))
+        dev = read_numbers(tmp_path, "dev")
+        assert len(dev) == num_dev
+        both = read_numbers(tmp_path, "train") + dev
+        assert sorted(both) == list(range(count))
 
 
-@pytest.mark.parametrize("count, num_dev", [(2, 1), (5, 1), (100, 20)])
-def test_other_sizes_keep_the_share(tmp_path, count, num_dev):
-    write_stories(tmp_path, map(story, range(count)))
-    dev = read_numbers(tmp_path, "dev")
-    assert len(dev) == num_dev
-    both = read_numbers(tmp_path, "train") + dev
-    assert sorted(both) == list(range(count))
-
-
-@pytest.mark.parametrize(
-    "row, reason",
-    [
+def test_bad_and_missing_stories(tmp_path):
+    for row, reason in (
         (story(2)[:-1] + [3], "label '3' is not one of 1, 2"),
         (story(2)[:-1], "7 columns, not 8"),
         ([*story(2)[:5], "", "Bad.", 1], "RandomFifthSentenceQuiz1 is empty"),
-    ],
-)
-def test_bad_stories(tmp_path, row, reason):
-    path = write_stories(tmp_path, [story(0), row, story(1)], TEST)
-    assert read_numbers(tmp_path, "test") == [0, 1]
-    write_stories(tmp_path, [story(0), row, row], TEST)
-    with pytest.raises(errors.InputError) as caught:
-        qa.read_story_cloze(tmp_path, "test")
-    assert str(caught.value).startswith(f"{path} line 3: {reason}; 2 of 3 rows")
-
-
-def test_missing_stories(tmp_path):
+    ):
+        path = write_stories(tmp_path, [story(0), row, story(1)], TEST)
+        assert read_numbers(tmp_path, "test") == [0, 1]
+        write_stories(tmp_path, [story(0), row, row], TEST)
+        message = f"^{path} line 3: {reason}; 2 of 3 rows"
+        with pytest.raises(errors.InputError, match=message):
+            read_numbers(tmp_path, "test")
     for split, message in (
         ("dev", f"story_cloze/{VALIDATION} does not exist"),
         ("val", "split 'val' is not one of"),

@@ -37,33 +37,34 @@ def plain(found):
 # Traps of real files: quotes, BOM, carriage returns, characters that
 # str.splitlines takes for line breaks, no line break at the end, blank lines,
 # bytes that are not UTF-8, broken rows.
-@pytest.mark.parametrize(
-    "form, content, expected",
-    [
-        ("tab", 'a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
-        ("tab", "\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
-        ("tab", "a\tb\r\nc\rd\te\r\n", [(1, ["a", "b"]), (2, ["c d", "e"])]),
-        ("tab", "a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
-        ("tab", "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
-        ("tab", "a\t\tb\n", [(1, ["a", "", "b"])]),
-        ("tab", "", []),
-        ("tab", b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
-        ("comma", 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
-        ("comma", 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
-        ("comma", "\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
-        ("comma", "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
-        ("comma", b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
-        ("json", '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
-        ("json", "[1]\n", [(1, "not a JSON object")]),
-    ],
-)  # fmt: skip
-def test_formats(tmp_path, form, content, expected):
+FORMATS = [
+    ("tab", 'a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
+    ("tab", "\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
+    ("tab", "a\tb\r\nc\rd\te\r\n", [(1, ["a", "b"]), (2, ["c d", "e"])]),
+    ("tab", "a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
+    ("tab", "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
+    ("tab", "a\t\tb\n", [(1, ["a", "", "b"])]),
+    ("tab", "", []),
+    ("tab", b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
+    ("comma", 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
+    ("comma", 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
+    ("comma", "\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
+    ("comma", "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
+    ("comma", b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
+    ("json", '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
+    ("json", "[1]\n", [(1, "not a JSON object")]),
+    ("json", b'{"a": 1}\n{"a": "\xff"}\n', [(1, {"a": 1}), (2, "not UTF-8")]),
+]  # fmt: skip
+
+
+def test_formats(tmp_path):
     read = {
         "tab": rows.tab_separated,
         "comma": rows.comma_separated,
         "json": rows.json_lines,
-    }[form]
-    assert plain(read(write(tmp_path, content))) == expected
+    }
+    for form, content, expected in FORMATS:
+        assert plain(read[form](write(tmp_path, content))) == expected
 
 
 def test_reading_continues_after_a_broken_row(tmp_path):
@@ -104,7 +105,7 @@ def test_missing_file_and_folder(tmp_path):
                 list(read(path))
 
 
-def test_select_keeps_the_named_columns():
+def test_select():
     table = [["a ", "b", "c"], ["1", "x", "y"], ["2", "x"], ["3"]]
     found = rows.select(
         "data",
@@ -118,19 +119,13 @@ def test_select_keeps_the_named_columns():
         (4, "1 column, not 3"),
         (5, "not UTF-8"),
     ]
-
-
-@pytest.mark.parametrize(
-    "table, message",
-    [
+    for table, message in (
         ([(1, ["a", "b"])], "line 1 names no column 'c' but 'a', 'b': use"),
         ([], "line 1 names no column 'a' but nothing: use"),
         ([(1, rows.BadRow("not UTF-8"))], "line 1: not UTF-8; use"),
-    ],
-)
-def test_select_refuses_another_header(table, message):
-    with pytest.raises(errors.InputError, match=f"^data.tsv {message}"):
-        list(rows.select("data.tsv", table, ("a", "c")))
+    ):
+        with pytest.raises(errors.InputError, match=f"^data.tsv {message}"):
+            list(rows.select("data.tsv", table, ("a", "c")))
 
 
 def parse(row):
@@ -147,9 +142,7 @@ def test_collect(logged):
         assert found == ["x", "-", "y"]
     assert logged[-1] == "data line 2: invalid JSON; read as empty"
 
-
-def test_rows_that_are_not_wanted_count_as_readable():
-    """Two bad rows are 1 % of 200, whether or not the others are wanted."""
+    # Rows that are not wanted count as readable: two bad ones are 1 % of 200.
     dropped = [(i, "drop") for i in range(3, 200)]
     table = [(1, ""), (2, ""), *dropped, (200, "x")]
     assert rows.collect("data", table, parse) == ["x"]
@@ -159,60 +152,45 @@ def test_rows_that_are_not_wanted_count_as_readable():
         rows.collect("data", table[:-1], parse)
 
 
-@pytest.mark.parametrize(
-    "bad, total, is_tolerated",
-    [
+def test_tolerance(logged):
+    for bad, total, is_tolerated in (
         *((0, 1, True), (1, 2, True), (1, 199, True), (2, 200, True)),
         *((10, 1000, True), (1, 1, False), (2, 199, False), (2, 2, False)),
         (11, 1000, False),
-    ],
-)
-def test_tolerance(bad, total, is_tolerated):
-    found = rows.BadRows("data.tsv")
-    for line in range(bad):
-        found.add(f"data.tsv line {10 + line}", "2 columns, not 4")
-    if is_tolerated:
-        return found.check(total)
-    with pytest.raises(errors.InputError) as caught:
-        found.check(total)
-    assert str(caught.value) == (
-        f"data.tsv line 10: 2 columns, not 4; {bad} of {total} rows cannot be"
-        " read: use the official file"
-    )
-
-
-def test_reports_of_bad_rows(logged):
+    ):
+        found = rows.BadRows("data.tsv")
+        for line in range(bad):
+            found.add(f"data.tsv line {10 + line}", "2 columns, not 4")
+        if is_tolerated:
+            found.check(total)
+            continue
+        message = f"^data.tsv line 10: 2 columns, not 4; {bad} of {total} rows"
+        with pytest.raises(errors.InputError, match=message):
+            found.check(total)
+    logged.clear()
     found = rows.BadRows("data.tsv", remedy="read as empty")
     with pytest.raises(errors.InputError, match="^data.tsv has no rows: use"):
         found.check(0)
     for line in range(7):
         found.add(f"data.tsv line {line}", "2 columns, not 4")
         found.check(1000)
+    first = "data.tsv line {}: 2 columns, not 4; read as empty"
     assert logged == [
-        *(
-            f"data.tsv line {i}: 2 columns, not 4; read as empty"
-            for i in range(5)
-        ),
+        *(first.format(line) for line in range(5)),
         "data.tsv: 6 of 1000 rows cannot be read; read as empty",
         "data.tsv: 7 of 1000 rows cannot be read; read as empty",
     ]
 
 
-@pytest.mark.parametrize(
-    "value, reason",
-    [
+def test_texts_and_labels():
+    assert rows.text_of(" a b\n", "sentence") == "a b"
+    for value, reason in (
         *(("", "is empty"), (" \u3000", "is empty")),
         *((None, "is not text"), (3, "is not text")),
         *(("\ud800", "is not valid UTF-8"), ("\udce9", "is not valid UTF-8")),
-    ],
-)
-def test_text_of(value, reason):
-    assert rows.text_of(" a b\n", "sentence") == "a b"
-    with pytest.raises(rows.BadRow, match=f"^sentence {reason}$"):
-        rows.text_of(value, "sentence")
-
-
-def test_label_of():
+    ):
+        with pytest.raises(rows.BadRow, match=f"^sentence {reason}$"):
+            rows.text_of(value, "sentence")
     assert rows.label_of("yes", ("yes", "no")) == "yes"
     for value in ("Yes", "", None, 1, ["yes"]):
         message = re.escape(f"label {value!r} is not one of yes, no")
@@ -220,7 +198,7 @@ def test_label_of():
             rows.label_of(value, ("yes", "no"))
 
 
-def test_find_file(tmp_path):
+def test_files_splits_and_counts(tmp_path, logged):
     for name in ("b", "c"):
         (tmp_path / name).mkdir()
     assert rows.find_file(tmp_path, ["a", "b", "c"]) == tmp_path / "b"
@@ -228,16 +206,10 @@ def test_find_file(tmp_path):
     message = f"{tmp_path}/glue/dev.tsv does not exist: put the official files"
     with pytest.raises(errors.InputError, match=re.escape(message)):
         rows.find_file(tmp_path, ["glue/dev.tsv", "dev.tsv"])
-
-
-def test_check_split():
     for split in ("train", "dev", "test"):
         rows.check_split(split)
     with pytest.raises(errors.InputError, match="'dev' is not one of test: "):
         rows.check_split("dev", ["test"])
-
-
-def test_another_row_count_is_one_warning(tmp_path, logged):
     for count in (277, 276):
         rows.check_row_count(tmp_path, "rte", "dev", count, 277)
     expected = f"{tmp_path}: 276 dev examples of rte, the official files have"

@@ -49,17 +49,18 @@ def collection(*schemas):
     )
 
 
-@pytest.mark.parametrize("folder", ["dpr/", ""])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_blocks(tmp_path, folder, end, logged):
-    write(tmp_path, f"{folder}test.c.txt", DPRD.replace("\n", end))
+def test_blocks(tmp_path, logged):
     cup = "The cup fell off the tray because [MASK] was wet."
-    assert winograd.read_dprd(tmp_path, "test") == [
-        Example(cup, "it", ("The cup", "the tray"), 1),
-        Example(
-            "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
-        ),
-    ]
+    for i, (folder, end) in enumerate([("dpr/", "\n"), ("", "\r\n")]):
+        data = tmp_path / str(i)
+        data.mkdir()
+        write(data, f"{folder}test.c.txt", DPRD.replace("\n", end))
+        assert winograd.read_dprd(data, "test") == [
+            Example(cup, "it", ("The cup", "the tray"), 1),
+            Example(
+                "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
+            ),
+        ]
     write(tmp_path, "winograd/PDP.txt", PDP)
     hidden = "Tom saw [MASK] dog and Bob. He ran."
     expected = [Example(hidden, "", ("Tom", "Bob", "the dog"), 0)]
@@ -71,52 +72,51 @@ def test_blocks(tmp_path, folder, end, logged):
 
 # The clause of the definite pronoun, in brackets here, begins with a
 # conjunction after both candidates are named.
-@pytest.mark.parametrize(
-    "candidates, sentence",
-    [
-        ("Ann,Sue", "Ann hit Sue because [she] thought she was late."),
-        ("Ann,Sue", "Before she left, Ann paid Sue as [she] had asked."),
-        ("Ann,Sue", "Ann gave Sue the dress she found, since [she] had two."),
-        ("Ann,Sue", "Ann met Sue. She sang and danced until [she] fell."),
-        ("Ann,Sue", "Ann met Sue. [She] sang while dancing, she fell."),
-        # A candidate that is not in the sentence says nothing.
-        ("Eve,Sue", "She sang but [she] fell."),
-        # Not in "shed"; the contraction stays.
-        ("Ann,Sue", "Ann shed tears with Sue, [she]'s sad."),
-    ],
-)
-def test_which_of_several_pronouns(tmp_path, logged, candidates, sentence):
-    right = candidates.split(",")[0]
-    plain = sentence.replace("[", "").replace("]", "")
-    block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
-    path = write(tmp_path, "train.c.txt", block + DPRD)
-    found = winograd.read_dprd(tmp_path, "train")[0]
-    assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
-    assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
-    is_repeated = "shed" not in sentence
-    line = f"{path}: the pronoun occurs more than once in 1 of 3 sentences"
-    assert (line in logged) == is_repeated
+DEFINITE = [
+    ("Ann,Sue", "Ann hit Sue because [she] thought she was late."),
+    ("Ann,Sue", "Before she left, Ann paid Sue as [she] had asked."),
+    ("Ann,Sue", "Ann gave Sue the dress she found, since [she] had two."),
+    ("Ann,Sue", "Ann met Sue. She sang and danced until [she] fell."),
+    ("Ann,Sue", "Ann met Sue. [She] sang while dancing, she fell."),
+    # A candidate that is not in the sentence says nothing.
+    ("Eve,Sue", "She sang but [she] fell."),
+    # Not in "shed"; the contraction stays.
+    ("Ann,Sue", "Ann shed tears with Sue, [she]'s sad."),
+]
+BROKEN = [
+    ("It fell.\nit\nA,B", "a block of 3 lines, not 4"),
+    ("It fell.\nit\nA,B\nA\nB", "a block of 5 lines, not 4"),
+    ("It fell.\nshe\nA,B\nA", "'she' is not in the sentence"),
+    ("It fell.\nit\nA,B\nC", "'C' is not one of the candidates A, B"),
+    ("It fell.\nit\nA,A\nA", "'A' is not one of the candidates A, A"),
+    ("It fell.\nit\nA\nA", "'A' is not one of the candidates A"),
+    ("It fell.\nit\nA,,B\nA", "'A' is not one of the candidates A, , B"),
+]
 
 
-@pytest.mark.parametrize(
-    "block, reason",
-    [
-        ("It fell.\nit\nA,B", "a block of 3 lines, not 4"),
-        ("It fell.\nit\nA,B\nA\nB", "a block of 5 lines, not 4"),
-        ("It fell.\nshe\nA,B\nA", "'she' is not in the sentence"),
-        ("It fell.\nit\nA,B\nC", "'C' is not one of the candidates A, B"),
-        ("It fell.\nit\nA,A\nA", "'A' is not one of the candidates A, A"),
-        ("It fell.\nit\nA\nA", "'A' is not one of the candidates A"),
-        ("It fell.\nit\nA,,B\nA", "'A' is not one of the candidates A, , B"),
-    ],
-)
-def test_broken_blocks(tmp_path, block, reason, logged):
-    path = write(tmp_path, "train.c.txt", f"{DPRD}{block}\n")
-    assert len(winograd.read_dprd(tmp_path, "train")) == 2
-    assert f"{path} line 11: {reason}; skipped" in logged
-    write(tmp_path, "train.c.txt", f"{DPRD}{block}\n\n{block}\n")
-    with pytest.raises(errors.InputError, match="line 11: .*; 2 of 4 rows"):
-        winograd.read_dprd(tmp_path, "train")
+def test_which_of_several_pronouns(tmp_path, logged):
+    for candidates, sentence in DEFINITE:
+        logged.clear()
+        right = candidates.split(",")[0]
+        plain = sentence.replace("[", "").replace("]", "")
+        block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
+        path = write(tmp_path, "train.c.txt", block + DPRD)
+        found = winograd.read_dprd(tmp_path, "train")[0]
+        assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
+        assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
+        is_repeated = "shed" not in sentence
+        line = f"{path}: the pronoun occurs more than once in 1 of 3 sentences"
+        assert (line in logged) == is_repeated
+
+
+def test_broken_blocks(tmp_path, logged):
+    for block, reason in BROKEN:
+        path = write(tmp_path, "train.c.txt", f"{DPRD}{block}\n")
+        assert len(winograd.read_dprd(tmp_path, "train")) == 2
+        assert f"{path} line 11: {reason}; skipped" in logged
+        write(tmp_path, "train.c.txt", f"{DPRD}{block}\n\n{block}\n")
+        with pytest.raises(errors.InputError, match="line 11: .*; 2 of 4 rows"):
+            winograd.read_dprd(tmp_path, "train")
 
 
 def test_xml(tmp_path, logged):

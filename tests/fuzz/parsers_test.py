@@ -1,0 +1,209 @@
+"""Foreign and damaged files: every parser gives a result or an InputError.
+
+A check tries a few hundred mutations of a good file for each parser. A long
+run takes GPT1_FUZZ_EXAMPLES of each, and prints how they ended:
+
+    GPT1_FUZZ_EXAMPLES=100000 python -m pytest -s tests/fuzz
+"""
+
+import collections
+import json
+import os
+import types
+
+import hypothesis
+import numpy as np
+import pytest
+from hypothesis import strategies
+
+from gpt1_keras import bindings
+from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.data import shards
+from gpt1_keras.data.readers import custom
+from gpt1_keras.data.readers import glue
+from gpt1_keras.data.readers import lambada
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering
+from gpt1_keras.data.readers import winograd
+from gpt1_keras.text import tokenizer
+from gpt1_keras.training import checkpoints
+from tests.data import shards_test
+from tests.data.readers import question_answering_test
+from tests.data.readers import winograd_test
+
+NUM_EXAMPLES = int(os.environ.get("GPT1_FUZZ_EXAMPLES", 150))
+# What has broken parsers, here and elsewhere.
+TOKENS = [
+    *(b"", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\r", b"\n", b"\t"),
+    *(b"NaN", b"1e999", b"-Infinity", b"9" * 5000, b"-1", b"0", b"0.5"),
+    *(b"null", b"true", b"[]", b"{}", b'""', b'"a"', b"[" * 2000, b'{"a":'),
+    *(
+        b'"',
+        b",",
+        b"]",
+        b"}",
+        b"\\",
+        b"\\ud800",
+        b"\\u0000",
+        b"9007199254740993",
+    ),
+    *("\u2028".encode(), "\x85".encode(), b"=", b"@f()", b"%A", b"<a>", b"&b;"),
+]
+
+
+def encoded(value):
+    return json.dumps(value).encode()
+
+
+@strategies.composite
+def mutations(draw, content):
+    """A good file with a few spliced places, or any bytes at all."""
+    if draw(strategies.integers(0, 9)) == 0:
+        return draw(strategies.binary(max_size=60))
+    for _ in range(draw(strategies.integers(1, 4))):
+        start = draw(strategies.integers(0, len(content)))
+        count = draw(strategies.integers(0, 6))
+        put = draw(
+            strategies.sampled_from(TOKENS) | strategies.binary(max_size=4)
+        )
+        content = content[:start] + put + content[start + count :]
+    return content
+
+
+def read_custom(folder, name, **columns):
+    found = {"text": "text", "label": "label"} | columns
+    for is_labelled in (True, False):
+        custom.read_rows(
+            folder / name, custom.Columns(**found), is_labelled=is_labelled
+        )
+    files = custom.CustomFiles(
+        train=folder / name,
+        columns=custom.Columns(**found),
+        dev_fraction=0.5,
+        seed=0,
+    )
+    for split in ("train", "dev"):
+        files.read(None, split)
+
+
+def open_shards(folder):
+    opened = shards.Shards.open(folder)
+    opened.summary()
+    for name in ("train", "held_out"):
+        split = opened.split(name)
+        for book, length in enumerate(split.lengths):
+            assert len(split.read(book, 0, length)) == length
+
+
+def resume_shards(folder):
+    with shards_test.writer(folder) as target:
+        target.append(np.array([1, 2, 3]))
+
+
+def write_tokenizer(folder, kind):
+    pieces = ["<unk>", "a", "b", "a</w>", "b</w>", "ab</w>", "\n</w>"]
+    merges = [("a", "b</w>")]
+    if kind == "wordpiece":
+        pieces, merges = ["[UNK]", "[NEWLINE]", "a", "b", "##b"], None
+    tokenizer.Tokenizer(pieces, merges).save(folder)
+
+
+def encode(folder):
+    read = tokenizer.Tokenizer.from_directory(folder)
+    read.decode(read.encode("ab a\nB."))
+
+
+EMPTY_MODEL = types.SimpleNamespace(
+    variables=[], optimizer=types.SimpleNamespace(variables=[])
+)
+
+
+def write_checkpoints(folder):
+    checkpoints.Checkpoints(folder).save(2, EMPTY_MODEL)
+
+
+def restore(folder):
+    checkpoints.Checkpoints(folder).restore(EMPTY_MODEL)
+
+
+RESULT = {
+    "run": "finetune", "task": "cola", "split": "dev", "num_examples": 7,
+    "metrics": {"accuracy": 0.5}, "paper": {"f1": 1}, "seeds": {"1": {"f1": 2}},
+    "pieces": ["a"], "log_probabilities": [-1.5], "config_sha256": "ab",
+}  # fmt: skip
+GIN = b"""\
+import gpt1_keras.files as f
+RUN = @pretrain.pretrain
+A = [%B, 'x', {'k': (1, True)}]
+B = 2.5e-4
+pretrain.pretrain.training = @pretrain.Training()
+pretrain.Training.seed = %A
+s/pretrain.pretrain:
+  x = None
+"""
+RTE = b"index\tsentence1\tsentence2\tlabel\n0\tIt rains.\tWet.\tentailment\n"
+STORY = ",".join(
+    f'"{field}"' for field in question_answering_test.HEADER
+) + "\n" + "".join(
+    ",".join(f'"{field}"' for field in map(str, question_answering_test.story(i))).replace('"Hi"', '""Hi""') + "\n"
+    for i in range(3)
+)  # fmt: skip
+# Parser -> the file that is mutated; its content, or what writes it with its
+# neighbours; what reads the folder.
+PARSERS = {
+    "own tsv": ("my.tsv", b"text\tlabel\na\tx\nb\ty\nc\tx\nd\ty\n", lambda f: read_custom(f, "my.tsv")),
+    "own csv": ("my.csv", b'text,text_pair,label\n"a ""b""",c,1\nd,e,2.5\n', lambda f: read_custom(f, "my.csv", text_pair="text_pair", is_score=True)),
+    "own jsonl": ("my.jsonl", b"".join(b'{"text": "a%d", "choices": ["b", "c"], "label": 1}\n' % i for i in range(3)), lambda f: read_custom(f, "my.jsonl", choices="choices")),
+    "own labels": ("my.jsonl", b"".join(b'{"text": "a%d", "label": %s}\n' % (i, (b"1.5", b"true")[i % 2]) for i in range(4)), lambda f: read_custom(f, "my.jsonl")),
+    "glue": ("RTE/dev.tsv", RTE, lambda f: glue.read_rte(f, "dev")),
+    "stsb": ("STS-B/dev.tsv", b"sentence1\tsentence2\tscore\nA\tB\t2.5\n", lambda f: glue.read_stsb(f, "dev")),
+    "snli": ("snli_1.0/snli_1.0_dev.jsonl", b'{"sentence1": "A", "sentence2": "B", "gold_label": "neutral"}\n' * 2, lambda f: nli.read_snli(f, "dev")),
+    "scitail": ("scitail/scitail_1.0_dev.tsv", b"A\tB\tentails\n", lambda f: nli.read_scitail(f, "dev")),
+    "race": ("RACE/dev/high/1.txt", encoded(question_answering_test.PASSAGE), lambda f: question_answering.read_race(f, "dev")),
+    "story cloze": (question_answering_test.VALIDATION, STORY.encode(), lambda f: question_answering.read_story_cloze(f, "dev")),
+    "lambada": ("lambada_test_plain_text.txt", b"it is late , tom\n", lambda f: lambada.read(f, "test")),
+    "dprd": ("test.c.txt", winograd_test.DPRD.encode(), lambda f: winograd.read_dprd(f, "test")),
+    "wsc": ("WSCollection.xml", winograd_test.collection(winograd_test.SCHEMA.format("x", "A")).encode(), lambda f: winograd.read_wsc(f, "test")),
+    "vocabulary.json": ("vocabulary.json", lambda f: write_tokenizer(f, "bpe"), encode),
+    "merges.txt": ("merges.txt", lambda f: write_tokenizer(f, "bpe"), encode),
+    "vocabulary.txt": ("vocabulary.txt", lambda f: write_tokenizer(f, "wordpiece"), encode),
+    "shard index": ("index.json", shards_test.write, open_shards),
+    "journal": ("journal.jsonl", resume_shards, resume_shards),
+    "result.json": ("result.json", encoded(RESULT), results.read),
+    "metrics.jsonl": ("metrics.jsonl", b'{"step": 1, "loss": 2.5, "split": "dev"}\n' * 2, lambda f: results.read_metrics(f / "metrics.jsonl")),
+    "checkpoint.json": ("checkpoints/00000002/checkpoint.json", write_checkpoints, restore),
+    "gin": ("config.gin", GIN, lambda f: bindings.read_text((f / "config.gin").read_bytes().decode("utf-8", "replace")).sha256()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_a_result_or_an_input_error(name, tmp_path):
+    file, content, parse = PARSERS[name]
+    path = tmp_path / file
+    if callable(content):
+        content(tmp_path)
+        content = path.read_bytes()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    parse(tmp_path)  # A good file is read.
+    counts = collections.Counter()
+
+    @hypothesis.settings(
+        max_examples=NUM_EXAMPLES,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+    @hypothesis.given(mutations(content))
+    def try_one(mutated):
+        path.write_bytes(mutated)
+        try:
+            parse(tmp_path)
+            counts["results"] += 1
+        except errors.InputError as error:
+            assert str(error).isprintable() and len(str(error)) <= 1000
+            counts["input errors"] += 1
+
+    try_one()
+    print(f"{name}: {dict(counts)}")
+    assert counts["input errors"] or name == "journal"
