@@ -369,26 +369,16 @@ def locate(name):
 
 
 def read_text(text, allowed=()):
-    """Return the `Bindings` of gin `text` such as a `config.gin`.
-
-    Raises:
-        InputError: `text` is not gin.
-    """
+    """Return the `Bindings` of gin `text` such as a `config.gin`."""
     reader = _Reader(allowed, is_strict=False)
     reader.read_text(text, "config.gin")
     return reader.bindings()
 
 
 def read(names, settings, allowed=()):
-    """Return the `Bindings` of files and settings; later ones override.
+    """Return the `Bindings` of gin files and settings "NAME = VALUE".
 
-    Args:
-        names: list of str, gin files.
-        settings: list of str, each "NAME = VALUE".
-        allowed: see `Bindings`.
-
-    Raises:
-        InputError: a file is missing or unreadable, or not gin.
+    Later ones override earlier ones. `allowed` is that of `Bindings`.
     """
     reader = _Reader(allowed)
     for name in names:

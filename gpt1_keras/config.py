@@ -86,9 +86,6 @@ def resolve(names, settings, workdir=None, allowed=()):
 
     Returns:
         The `Configuration`; gin is locked afterwards.
-
-    Raises:
-        InputError: whatever is wrong with the files or the settings.
     """
     if not names:
         raise errors.InputError(
@@ -109,12 +106,7 @@ def resolve(names, settings, workdir=None, allowed=()):
 
 
 def check_arguments(configuration, given):
-    """Refuse a run with a required argument that is neither bound nor given.
-
-    Args:
-        configuration: a `Configuration`.
-        given: names that the caller passes to the run itself.
-    """
+    """Refuse a run if a required argument is neither bound nor `given`."""
     run = configuration.bindings.run
     bound = {
         name.rpartition(".")[2]

@@ -25,15 +25,9 @@ def bar(description, total, *, done=0):
     """Show the progress of a task and the remaining time.
 
     Without a terminal, a line is printed every 20 seconds instead of a bar.
-
-    Args:
-        description: str. What is being done.
-        total: int. Size of the task (bytes, tokens, steps ...).
-        done: int. Part of `total` that a resumed run did before.
-
-    Yields:
-        function `advance(amount, note="")`; the note, for instance the loss,
-        is shown next to the bar.
+    `total` is the size of the task in any unit; a resumed run did `done` of it
+    before. Yields a function `advance(amount, note="")`; the note, for instance
+    the loss, is shown next to the bar.
     """
     terminal = console.Console(stderr=True)
     if not terminal.is_terminal:

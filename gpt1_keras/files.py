@@ -21,13 +21,9 @@ _JSON_KINDS = {dict: "object", list: "list"}
 
 
 def user_path(label, value):
-    """Return the `pathlib.Path` of a path that a user gave.
+    """Return the `pathlib.Path` of a path that a user gave, and need not exist.
 
-    A leading `~` is expanded. The path need not exist.
-
-    Args:
-        label: str, what the value is called in messages, such as "CORPUS".
-        value: str or path.
+    A leading `~` is expanded. `label` is what messages call it.
 
     Raises:
         InputError: no file can have this name, or it may not be looked up.
@@ -153,14 +149,10 @@ def parse_json(text, kind=dict, *, is_finite=False):
 
 
 def check_kinds(found, kinds):
-    """Check values of a dict that was read; whole numbers are not negative.
-
-    Args:
-        found: any value.
-        kinds: dict from each name that it must have to the type of its value.
+    """Check the type of each named value; whole numbers are not negative.
 
     Raises:
-        ValueError: a name is missing, or its value is of another type.
+        ValueError: `found` is no dict, or a value is missing or another type.
     """
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None

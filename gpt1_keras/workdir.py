@@ -83,10 +83,6 @@ def claim(directory, configuration, command):
 
     Returns:
         bool: whether this call wrote the first `config.gin`.
-
-    Raises:
-        InputError: the workdir belongs to another configuration or cannot be
-            written.
     """
     path = pathlib.Path(directory) / CONFIG
     # Every extension must be asked for, also where this file is run again.

@@ -31,14 +31,8 @@ class _Batches:
 class TrainingBatches(_Batches):
     """Endless training batches: call with a step, from 0.
 
-    Args:
-        split: shards.Split to train on.
-        batch_size: int, B.
-        sequence_length: int, T.
-        seed: int, the order of the data.
-
-    Attributes:
-        num_windows: int, windows of an epoch.
+    `split` is the shards.Split to train on, `num_windows` the windows of an
+    epoch.
     """
 
     def __init__(self, split, *, batch_size, sequence_length, seed):
@@ -62,16 +56,9 @@ class TrainingBatches(_Batches):
 class HeldOutBatches(_Batches):
     """Held-out batches: `len` of them; call with 0 .. len-1.
 
-    Each token but the first of a book has weight 1 in exactly one window. The
-    last batch is padded with rows of weight 0.
-
-    Args:
-        split: shards.Split to score.
-        batch_size: int, B.
-        sequence_length, stride, limit: of `windows.held_out_windows`.
-
-    Attributes:
-        num_scored: int, tokens of weight 1 in all batches.
+    Each token but the first of a book has weight 1 in exactly one window,
+    `num_scored` in all. The last batch is padded with rows of weight 0. Other
+    arguments are those of `windows.held_out_windows`.
     """
 
     def __init__(

@@ -29,11 +29,7 @@ class BeamEncoding:
     Args:
         folder: pathlib.Path, created if needed and removed in the end.
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
-        options: list of str, options of the runner, such as
-            "--direct_num_workers=4".
-
-    Raises:
-        InputError: Beam is not installed, or has no such runner.
+        options: list of str, such as "--direct_num_workers=4".
     """
 
     def __init__(self, folder, *, runner, options=()):

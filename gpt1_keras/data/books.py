@@ -46,13 +46,10 @@ class Piece:
 
 
 def find_books(paths):
-    """Find the books under `paths`, files and folders.
+    """Return a dict from name to path of the books under `paths`, by name.
 
-    Folders are searched recursively for `*.txt`.
-
-    Returns:
-        dict from name (path below the folder, or file name) to path, sorted
-        by name.
+    Folders are searched recursively for `*.txt`; the name of a book is its
+    path below the folder.
 
     Raises:
         InputError: a path does not exist, a folder has no `.txt` file, a name
@@ -120,13 +117,9 @@ def check(path):
 
 
 def check_all(files):
-    """Check the files, a dict from name to path; log those that are skipped.
+    """Return a list of Book, and of {"name", "reason"} of skipped files.
 
-    Returns:
-        (list of Book, list of {"name", "reason"} of the skipped files).
-
-    Raises:
-        InputError: no file is a book.
+    `files` is a dict from name to path. One of them at least must be a book.
     """
     found, skipped = [], []
     total = sum(os.path.getsize(path) for path in files.values())

@@ -13,18 +13,11 @@ from gpt1_keras.errors import InputError
 
 
 def open_corpus(corpus, recipe, *, cache_dir=None):
-    """Open a prepared folder, or books that are prepared on first use.
+    """Return the (Shards, Tokenizer) of a path.
 
-    Books are prepared into a cache, which serves all later runs with the same
-    files and recipe.
-
-    Args:
-        corpus: path of a prepared folder, a folder of `.txt` or one `.txt`.
-        recipe: prepare.Recipe.
-        cache_dir: path; None: $GPT1_KERAS_CACHE or ~/.cache/gpt1_keras.
-
-    Returns:
-        (Shards, Tokenizer).
+    It is a prepared folder, or a folder of `.txt` or one `.txt`, which are
+    prepared on first use into a cache that serves all later runs with the same
+    files and recipe: `cache_dir`, $GPT1_KERAS_CACHE or ~/.cache/gpt1_keras.
 
     Raises:
         InputError: there is no corpus, or it does not fit the tokenizer.

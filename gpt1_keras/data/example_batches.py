@@ -15,21 +15,12 @@ BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 
 
 class TrainingOrder:
-    """The examples of each training step: call with the step (int from 0).
+    """The examples, int array `[B]`, of a training step: call with the step.
 
     Every epoch has a new random order; its incomplete last batch is dropped.
-    Within pools of `pool_batches` batches, examples are sorted by length; then
-    the batches of the epoch are shuffled. A pool of one batch is the paper's
-    plain random order.
-
-    Args:
-        lengths: int array `[N]`, the approximate length of each example.
-        batch_size: int, `B`.
-        seed: int.
-        pool_batches: int.
-
-    Call returns:
-        int array `[B]`.
+    Within pools of `pool_batches` batches, examples are sorted by `lengths`,
+    int array `[N]`; then the batches of the epoch are shuffled. A pool of one
+    batch is the paper's plain random order.
 
     Raises:
         InputError: there are fewer examples than one batch.
@@ -82,10 +73,8 @@ class TrainingExamples:
         **order: of `TrainingOrder`.
 
     Attributes:
-        batch_size: int.
-        num_examples: int. Examples trained on.
+        batch_size, num_examples, steps_per_epoch: int.
         num_cut: int. Number of truncated examples.
-        steps_per_epoch: int.
         tokens_per_step: float, on average.
     """
 
@@ -123,13 +112,8 @@ class ScoredExamples:
 
     The longest come first, so that a lack of memory shows at once. The last
     batch is padded with its first example; `restore` drops these rows and
-    puts results in the order of the examples.
-
-    Args:
-        encoded: `EncodedExamples`, or any object with its `lengths`, `batch`
-            and `spec`.
-        batch_size: int, `B`.
-        bucket_lengths: ints, as in `TrainingExamples`.
+    puts results in the order of the examples. `encoded` are `EncodedExamples`,
+    or any object with their `lengths`, `batch` and `spec`.
     """
 
     def __init__(self, encoded, *, batch_size, bucket_lengths):

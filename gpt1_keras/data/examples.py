@@ -44,7 +44,7 @@ def sha256(examples):
 
 
 def draw_subset(size, count, *, name, seed=0):
-    """Return the indices of a random subset of rows, ascending.
+    """Return the indices of a random subset, int array, ascending.
 
     Files are ordered: RACE has its middle schools before its high schools,
     CoLA source after source.
@@ -54,12 +54,6 @@ def draw_subset(size, count, *, name, seed=0):
         count: int or None. Rows to draw; None, or more than `size`: all.
         name: str, what `count` is called, for the message.
         seed: int. Another one draws other rows.
-
-    Returns:
-        int array `[min(size, count)]`.
-
-    Raises:
-        InputError: `count` is not a positive whole number.
     """
     checks.check(name, count, checks.Count | None)
     if count is None:

@@ -103,9 +103,6 @@ def prepare(
             `beam_encoding.BeamEncoding`.
         wait: bool. Wait for another process that prepares this folder.
 
-    Returns:
-        Shards.
-
     Raises:
         InputError: no book is usable, another process prepares this folder,
             or it holds a different corpus.

@@ -48,11 +48,8 @@ def is_prepared(directory):
 class Shards:
     """A prepared corpus, opened with `Shards.open`.
 
-    Attributes:
-        directory: pathlib.Path of the folder.
-        index: dict, the content of `index.json`.
-        vocabulary_size: int.
-        tokenizer_sha256: str, `Tokenizer.sha256` of the tokenizer used.
+    `index` is the content of `index.json`, `tokenizer_sha256` the
+    `Tokenizer.sha256` of the tokenizer used.
     """
 
     def __init__(self, directory, index):
@@ -130,15 +127,10 @@ class Split:
         return {**self.__dict__, "_maps": {}}
 
     def gather(self, book, start, length):
-        """Read windows of equal length as int32 `[B, length]`.
+        """Read windows of `length` tokens as int32 `[B, length]`.
 
-        Args:
-            book: int `[B]`, indices into `names`.
-            start: int `[B]`, first token of each window inside its book.
-            length: int, T.
-
-        Raises:
-            ValueError: a window does not lie inside its book.
+        `book` `[B]` are indices into `names`, `start` `[B]` the first token of
+        each window inside its book, which it must not leave.
         """
         book, start = np.asarray(book), np.asarray(start)
         inside = (start >= 0) & (start + length <= self.lengths[book])
@@ -293,17 +285,9 @@ class ShardWriter:
 
     A context manager. The journal has a line for each piece whose ids are on
     the disk; whatever the shards hold beyond it is removed on opening.
-
-    Args:
-        directory: pathlib.Path of the folder.
-        dtype: "uint16" or "uint32".
-        shard_tokens: int, ids of a full shard.
-        request: str, identity of what is written; the journal of a different
-            request is discarded with its shards.
-
-    Attributes:
-        records: list of dicts, the pieces written so far, in order.
-        tokens: int, ids written so far.
+    `request` is the identity of what is written; the journal of a different
+    one is discarded with its shards. `records` are the pieces written so far,
+    in order, and `tokens` their ids.
     """
 
     def __init__(self, directory, *, dtype, shard_tokens, request):

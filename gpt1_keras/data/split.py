@@ -15,13 +15,10 @@ _FACTOR = 0x9E3779B97F4A7C15
 
 
 def choose(names, *, fraction, seed):
-    """Choose the held-out books by their names.
+    """Return names of held-out books, in the (random) order of choice.
 
     Above a `fraction` of 0, at least one book is held out, and one is always
     left for training.
-
-    Returns:
-        list of str, in the (random) order of choice.
     """
     if not 0 <= fraction < 1:
         raise InputError(
@@ -83,12 +80,11 @@ def overlaps(chosen, names, read, *, limit):
         chosen: list of str, held-out books.
         names: list of str, all books.
         read: function of a name; yields the book's ids in integer arrays.
-        limit: float, share of a book's sequences of 12 tokens that may occur
-            in training books.
+        limit: float, share of a book's sequences of 12 tokens.
 
     Returns:
-        (overlap of the held-out books, overlap of those put back): dicts
-        from name to float in [0, 1].
+        overlap of the held-out books, and of those put back: dicts from name
+        to float in [0, 1].
     """
     known = _Shingles(chosen, read)
     for name in sorted(set(names) - set(chosen)):

@@ -23,23 +23,11 @@ class RawTrainingExamples:
     """`example_batches.TrainingExamples` tokenised while training.
 
     A tf.data chain ahead of the model passes the texts of many steps at once
-    through `text.tf_tokenizer`, then the ids of each step through
-    `tf_transforms`. Batches are composed by lengths in characters, so the
-    order differs from that of encoded examples.
-
-    Args:
-        examples: list of Example.
-        labels: array `[N, ...]`.
-        tokenizer: `text.tokenizer.Tokenizer`.
-        transform: str, name of a function of `tf_transforms`.
-        max_sequence_length: int. Longest sequence `T`.
-        bucket_lengths: see `TrainingExamples`.
-        **order: of `TrainingOrder`.
-
-    Attributes:
-        batch_size, num_examples, steps_per_epoch: ints.
-        num_cut: None: truncated examples are not counted.
-        tokens_per_step: float, the estimated average.
+    through `text.tf_tokenizer`, then the ids of each step through the function
+    of `tf_transforms` named `transform`. Batches are composed by lengths in
+    characters, so the order differs from that of encoded examples. Truncated
+    examples are not counted (`num_cut` None), and `tokens_per_step` is
+    estimated.
     """
 
     def __init__(

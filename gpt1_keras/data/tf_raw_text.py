@@ -50,18 +50,8 @@ class PooledWindows:
     stretched or compressed to its real length: the number of windows is that
     of the estimate, and a token is seen about once an epoch. The windows of
     `pool_books` consecutive books are shuffled together. Everything is a
-    function of the seed.
-
-    Args:
-        lengths: int `[N]`, estimated tokens of each book; books shorter than
-            T are not used.
-        sequence_length: int, T, at least 2.
-        seed: int.
-        pool_books: int, truncated to the number of books used.
-
-    Attributes:
-        num_windows: int, windows of an epoch.
-        pool_books: int.
+    function of the seed. `lengths` `[N]` are the estimates; books shorter than
+    T are not used.
     """
 
     def __init__(self, lengths, *, sequence_length, seed, pool_books):
@@ -145,14 +135,8 @@ class RawTextBatches:
     Args:
         pieces: list of `books.Piece`, the training books.
         lengths: int64 `[N]`, their estimated tokens.
-        tokenizer: `text.tokenizer.Tokenizer`.
-        frequent: list of str, for the table of the graph
-            (`tf_tokenizer.frequent_pieces`).
-        batch_size: int, B.
-        sequence_length, seed, pool_books: of `PooledWindows`.
-
-    Attributes:
-        num_windows: int, windows of an epoch.
+        frequent: list of str, for the table of the graph.
+        **options: of `PooledWindows`.
     """
 
     def __init__(
@@ -274,20 +258,12 @@ class RawCorpus:
 
 
 def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
-    """Open a folder of `.txt` books to be tokenised during training.
+    """Return the (RawCorpus, Tokenizer) of books tokenised during training.
 
     Tokenizer and held-out books are those of `corpus.open_corpus`, except
     that held-out books that share text with training books stay held out: to
-    find them takes the ids of all books.
-
-    Args:
-        corpus: path of a folder of `.txt` or one `.txt`.
-        recipe: prepare.Recipe.
-        pool_books: int. Books whose windows are shuffled together.
-        cache_dir: path; None as for `corpus.open_corpus`.
-
-    Returns:
-        (RawCorpus, Tokenizer).
+    find them takes the ids of all books. The arguments are the same; the
+    windows of `pool_books` books are shuffled together.
 
     Raises:
         InputError: there are no books, or they are already prepared.

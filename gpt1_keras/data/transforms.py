@@ -140,20 +140,14 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
 
 
 def pad(examples, *, length):
-    """Return candidate sequences as arrays, padded with id 0 on the right.
+    """Return candidate sequences as a batch, padded with id 0 on the right.
 
     | candidates | token_ids   | token_weights | extract_position |
     |------------|-------------|---------------|------------------|
     | s 5 6 e    | s 5 6 e 0 0 | 0 1 1 1 0 0   | 3                |
 
-    Neither a loss nor any position before the padding sees it.
-
-    Args:
-        examples: list of `B` lists of `C` lists of ids.
-        length: int, `T`, at least the length of the longest.
-
-    Returns:
-        dict, see `data.batches`.
+    Neither a loss nor any position before the padding sees it. `examples` are
+    `B` lists of `C` lists of ids, none longer than `length`.
     """
     shape = (len(examples), len(examples[0]), length)
     token_ids = np.zeros(shape, "int32")

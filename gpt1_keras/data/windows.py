@@ -40,13 +40,8 @@ def hash_of(*parts):
 def permute(positions, size, keys):
     """Apply a keyed pseudo-random permutation of 0 .. size-1 to `positions`.
 
-    Args:
-        positions: integer `[n]`, each in 0 .. size-1.
-        size: int, at least 1.
-        keys: uint64 `[n]` or `[1]`; each key gives another permutation.
-
-    Returns:
-        int64 `[n]`.
+    Integer `[n]` to int64 `[n]`; `keys` are uint64 `[n]` or `[1]`, and each
+    gives another permutation.
     """
     half = max(1, -(-(int(size) - 1).bit_length() // 2))
     result = np.array(positions, np.uint64)
@@ -169,11 +164,8 @@ class TrainingWindows:
 class HeldOutWindows:
     """Sliding windows; each array is int64 `[W]`, positions in the book.
 
-    Attributes:
-        book: index of the book.
-        start: first token of the window.
-        first_scored: first token whose prediction counts.
-        end: one past the last token, at most `start` + T.
+    `first_scored` is the first token whose prediction counts, `end` one past
+    the last token, at most `start` + T.
     """
 
     book: np.ndarray

@@ -179,15 +179,9 @@ class Tokenizer:
 
     @classmethod
     def from_files(cls, vocabulary, merges=None):
-        """Read a tokenizer from its vocabulary files.
+        """Read a `.json` vocabulary of the released format and its merges.
 
-        Args:
-            vocabulary: path of a `.json` file in the released format, or of
-                a WordPiece `.txt` file with one piece a line.
-            merges: path of the merges file of a `.json` vocabulary.
-
-        Raises:
-            InputError: a file is missing or malformed.
+        Or a WordPiece `.txt` file with one piece a line.
         """
         if merges is not None:
             pieces = vocabulary_files.read_byte_pairs(vocabulary)

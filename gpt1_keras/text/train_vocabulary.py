@@ -46,7 +46,7 @@ def train_bpe(
     min_frequency=MIN_FREQUENCY,
     show_progress=False,
 ):
-    """Learn a byte-pair vocabulary; equal texts give an equal one.
+    """Return a `Tokenizer` with byte pairs; equal texts give an equal one.
 
     Args:
         texts: iterable of str, or a Counter of words (`WordCounter`).
@@ -56,9 +56,6 @@ def train_bpe(
             words with other characters are not counted.
         min_frequency: int. Rarer pairs are not merged.
         show_progress: bool.
-
-    Returns:
-        Tokenizer.
 
     Raises:
         InputError: there are no words, or more characters than entries.

@@ -38,7 +38,6 @@ class Table(typing.NamedTuple):
     """The rows of a file.
 
     Attributes:
-        path: pathlib.Path.
         names: list of str, the columns in order of appearance.
         rows: list of (line number from 1, dict from name to value). Values
             are str, or any JSON value; a JSONL row has only its own names.
@@ -144,14 +143,8 @@ def _below_header(path, rows, advice):
 def read_rows(path, columns, *, is_labelled):
     """Read a `.tsv`, `.csv` or `.jsonl` file as a list of `Row`.
 
-    Args:
-        path: path of the file.
-        columns: `Columns`.
-        is_labelled: bool. Whether every row must have a label; otherwise the
-            column may be missing or empty, and the label is None.
-
-    Raises:
-        InputError: the file or one of its rows is malformed.
+    `is_labelled`: every row must have a label; otherwise the column may be
+    missing or empty, and the label is None.
     """
     table = read_table(path)
     _check_names(table, columns, is_labelled)
@@ -280,17 +273,9 @@ class CustomFiles:
 
     Without a dev file, `dev_fraction` of the train file is held out: this
     share of each class, all rows of the same text on one side, and the same
-    rows for the same seed. No row is dropped from the user's files.
-
-    Args:
-        train: path of a file.
-        dev: path of a file, or None.
-        test: path of a file, or None. Its rows need no labels.
-        columns: `Columns`.
-        dev_fraction: float between 0 and 1.
-        seed: int. Selects the held-out rows.
-        low, high: floats, the lowest and the highest possible score; None
-            takes that of `train`.
+    rows for the same `seed`. No row is dropped from the user's files. Rows of a
+    test file need no labels. `low` and `high` are the lowest and the highest
+    possible score; None takes that of `train`.
     """
 
     def __init__(
@@ -326,9 +311,6 @@ class CustomFiles:
 
         Those of "test" may have label None. Relative paths are below
         `data_dir`, or the current folder if it is None.
-
-        Raises:
-            InputError: a file is missing or malformed.
         """
         if split not in self._paths:
             raise errors.InputError(

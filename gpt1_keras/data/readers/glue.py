@@ -26,13 +26,9 @@ LOWEST_SCORE, HIGHEST_SCORE = 0, 5
 
 
 class _Table(typing.NamedTuple):
-    """The files of a task.
+    """The folder of a task, and the columns of its files.
 
-    Attributes:
-        folder: str.
-        texts: names of the columns with the text or the two texts.
-        label: name of the column with the label.
-        class_names: tuple of str; () for a score.
+    `texts` are the one or two with text; `class_names` is () for a score.
     """
 
     folder: str

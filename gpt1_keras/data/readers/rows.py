@@ -68,13 +68,10 @@ class BadRow(Exception):
 
 
 class BadRows:
-    """Reports bad rows and stops the run if there are too many.
+    """Reports bad rows of a file or folder, and stops if there are too many.
 
-    The first few are logged with their place, the others as a count.
-
-    Args:
-        source: path of the file or folder that the rows come from.
-        remedy: str. What happens to a bad row.
+    The first few are logged with their place, the others as a count; `remedy`
+    says what happens to them.
     """
 
     def __init__(self, source, remedy="skipped"):
@@ -122,9 +119,6 @@ def collect(path, rows, parse, *, substitute=None):
             wanted; may raise `BadRow`.
         substitute: example that replaces a bad row where every row needs a
             prediction; None skips bad rows.
-
-    Raises:
-        InputError: too many rows are bad (`BadRows.check`).
     """
     bad = BadRows(path, "skipped" if substitute is None else "read as empty")
     examples, total = [], 0
@@ -190,13 +184,8 @@ def select(path, rows, columns, *, optional=()):
         ["1", "x", "y"]   ->   ["x", "y", None]
         ["2", "x"]        ->   BadRow: 2 columns, not 3
 
-    Args:
-        path: path of the file, for messages.
-        rows: iterable of (line, list of str or `BadRow`), the header first.
-        columns, optional: names; `optional` ones may be missing.
-
-    Raises:
-        InputError: the header lacks a required column.
+    `rows` are (line, list of str or `BadRow`), the header first, which must
+    have the required `columns`.
     """
     rows = iter(rows)
     line, header = next(rows, (1, []))
