@@ -6,13 +6,9 @@ python tools/word_baselines.py --data DIR [--examples N] TASK [TASK ...]
   --examples N   train on N examples, the ones that NUM_TRAIN_EXAMPLES = N draws
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
-They show what a network adds to knowing which words occur. Words and overlap
-are features of scikit-learn's logistic regression (for scores, ridge
-regression) with its defaults, trained on train and measured on dev:
-
-  majority  the best constant prediction
-  words     TF-IDF of words and pairs of adjacent words
-  overlap   the shares of words that two texts have in common
+They show what a network adds to knowing which words occur. `majority` is the
+best constant prediction; `words` and `overlap`, trained on train and measured
+on dev, are described in gpt1_keras/evaluation/word_baselines.py.
 
 Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.
@@ -20,10 +16,7 @@ examples. Exit status: 0 done; 2 invalid arguments or files.
 
 import os
 import pathlib
-import re
 import sys
-
-import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
@@ -35,6 +28,7 @@ from tools import command_line  # noqa: E402
 
 with console.without_noise():  # tasks import Keras
     from gpt1_keras.data import examples
+    from gpt1_keras.evaluation import word_baselines
     from gpt1_keras.tasks import benchmarks
 
 _LEFT_OUT = {
@@ -67,59 +61,10 @@ def _measure(arguments):
         print(*map(_row, rows), sep="\n", flush=True)
 
 
-def baselines(task, train, dev):
-    """Return {baseline: metrics} on `dev` of a task without choices.
-
-    Overlap is left out where examples are single texts.
-    """
+def _cells(task, train, dev):
     constant = task.label_space.majority(train)
     found = {"majority": task.measure(dev, [constant] * len(dev))}
-    for name, features in (("words", _words), ("overlap", _overlap)):
-        if name == "words" or dev[0].text_pair:
-            predictions = _fit(task, *features(train, dev), train)
-            found[name] = task.measure(dev, predictions)
-    return found
-
-
-def _words(train, dev):
-    from sklearn.feature_extraction import text
-
-    vectors = text.TfidfVectorizer(ngram_range=(1, 2))
-    both = [[f"{e.text} {e.text_pair}" for e in part] for part in (train, dev)]
-    return vectors.fit_transform(both[0]), vectors.transform(both[1])
-
-
-def _overlap(train, dev):
-    return [
-        np.array([_shares(e.text, e.text_pair) for e in part])
-        for part in (train, dev)
-    ]
-
-
-def _shares(first, second):
-    """Return |A and B| over |A or B|, |A| and |B| of two sets of words."""
-    a, b = (set(re.findall(r"\w+", text.lower())) for text in (first, second))
-    return [len(a & b) / max(1, len(whole)) for whole in (a | b, a, b)]
-
-
-def _fit(task, features, dev_features, train):
-    from sklearn import linear_model
-
-    labels = [task.label_space.value(example) for example in train]
-    if task.label_space.score_range:
-        model = linear_model.Ridge()
-    elif len(set(labels)) > 1:
-        model = linear_model.LogisticRegression(max_iter=1000)
-    else:
-        raise InputError(
-            f"{task.name}: all {len(labels)} training examples have the same"
-            " label: use more of them with --examples"
-        )
-    return model.fit(features, labels).predict(dev_features)
-
-
-def _cells(task, train, dev):
-    found = baselines(task, train, dev)
+    found |= word_baselines.measure(task, train, dev)
     metric = next(iter(found["majority"]))
     values = [
         f"{found[name][metric]:.3f}" if name in found else ""

@@ -17,6 +17,7 @@ from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.evaluation import scoring
+from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
@@ -300,6 +301,10 @@ def finetune(
             presets.read_back(type(network), preset, step=found["best_step"])
             if test is not None:
                 found["test"] = _score_test(task, test, preset, training)
+        if task.is_own:
+            found["baselines"] = _baselines(
+                task, train, scored["dev"], found["metrics"]
+            )
         layers = pretrained.num_transferred_layers
         return results.write(
             directory,
@@ -383,6 +388,23 @@ def _score_test(task, examples, preset, training):
         *(labelled.name, results.shown(metrics)),
     )
     return {"metrics": metrics, "num_examples": len(labelled)}
+
+
+def _baselines(task, train, dev, metrics):
+    """Measure what needs no network; log it beside the model's metrics."""
+    if isinstance(task.label_space, task_lib.Choice):
+        return {}
+    found = word_baselines.measure(task, train.examples, dev.examples)
+    name, value = next(iter(metrics.items()))
+    best = max(found, key=lambda baseline: found[baseline][name])
+    logging.info(
+        "%s on dev: %s %.3f; without a network, scikit-learn on %s: %.3f in"
+        " %.1f s%s",
+        *(task.name, name, value, best, found[best][name]),
+        found[best]["seconds"],
+        "" if value > found[best][name] else ": the network adds nothing here",
+    )
+    return found
 
 
 def _check_or_write_examples(directory, task, data, subset_seed=0):

@@ -522,6 +522,8 @@ def test_own_rows(tiny, own, tmp_path):
     assert found["num_train_examples"] + found["num_examples"] == 160
     assert 8 <= found["num_examples"] <= 24
     assert found["metrics"]["accuracy"] > found["majority"]["accuracy"]
+    words = found["baselines"]["words"]
+    assert words["accuracy"] > 0.9 and 0 < words["seconds"] < 60
     # The held-out rows are written, and again if they are lost.
     held_out = dev.read_text()
     dev.write_text("")

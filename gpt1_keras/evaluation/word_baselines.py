@@ -1,0 +1,78 @@
+"""What can be told from words alone, without a network.
+
+Words and overlap are features of scikit-learn's logistic regression (for
+scores, ridge regression) with its defaults:
+
+    words    TF-IDF of words and pairs of adjacent words
+    overlap  the shares of words that two texts have in common
+"""
+
+import re
+import time
+
+import numpy as np
+
+from gpt1_keras import errors
+
+
+def measure(task, train, dev):
+    """Return what the baselines reach on dev.
+
+    Args:
+        task: `tasks.task.Task` without choices.
+        train: list of Example.
+        dev: list of Example.
+
+    Returns:
+        dict from `words` and, for pairs of texts, `overlap` to a dict of the
+        task's metrics and `seconds`.
+
+    Raises:
+        InputError: all training examples have the same label.
+    """
+    found = {}
+    for name, features in (("words", _words), ("overlap", _overlap)):
+        if name == "overlap" and not dev[0].text_pair:
+            continue
+        started = time.monotonic()
+        predictions = _fit(task, *features(train, dev), train)
+        metrics = task.measure(dev, predictions)
+        found[name] = metrics | {"seconds": time.monotonic() - started}
+    return found
+
+
+def _words(train, dev):
+    from sklearn.feature_extraction import text
+
+    vectors = text.TfidfVectorizer(ngram_range=(1, 2))
+    both = [[f"{e.text} {e.text_pair}" for e in part] for part in (train, dev)]
+    return vectors.fit_transform(both[0]), vectors.transform(both[1])
+
+
+def _overlap(train, dev):
+    return [
+        np.array([_shares(e.text, e.text_pair) for e in part])
+        for part in (train, dev)
+    ]
+
+
+def _shares(first, second):
+    """Return |A and B| over |A or B|, |A| and |B| of two sets of words."""
+    a, b = (set(re.findall(r"\w+", text.lower())) for text in (first, second))
+    return [len(a & b) / max(1, len(whole)) for whole in (a | b, a, b)]
+
+
+def _fit(task, features, dev_features, train):
+    from sklearn import linear_model
+
+    labels = [task.label_space.value(example) for example in train]
+    if task.label_space.score_range:
+        model = linear_model.Ridge()
+    elif len(set(labels)) > 1:
+        model = linear_model.LogisticRegression(max_iter=1000)
+    else:
+        raise errors.InputError(
+            f"{task.name}: all {len(labels)} training examples have the same"
+            " label: use more of them"
+        )
+    return model.fit(features, labels).predict(dev_features)
