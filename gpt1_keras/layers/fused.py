@@ -8,8 +8,8 @@ outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
 
 import keras
 
-# Values in the largest tensor from which on compiling, a tenth of a second,
-# pays within some thousand steps.
+# Compiling takes tenths of a second. With this many values in a tensor, they
+# are regained within some thousand steps.
 SMALLEST = 2**16
 
 
