@@ -21,17 +21,18 @@ _HEADER = "#version: 0.2"
 
 def read_byte_pairs(path):
     """Return the list of pieces by id of a JSON vocabulary."""
+    text = _read(path)
     try:
-        ids = files.parse_json(_read(path))
+        ids = files.parse_json(text)
+        if not ids:
+            raise ValueError("empty")
     except ValueError as error:
-        if isinstance(error, errors.InputError):
-            raise
         raise errors.InputError(
             f"{path}: {error}; a byte-pair vocabulary is a JSON object from"
             " piece to id"
         ) from None
     pieces = {index: p for p, index in ids.items() if type(index) is int}
-    if not ids or sorted(pieces) != list(range(len(ids))):
+    if sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
             f"{path}: ids must be 0 to {len(ids) - 1}, each once"
         )

@@ -129,7 +129,7 @@ DAMAGES = {
         "tokens and a network of",
     ),
     "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
-    "vocabulary of text": (put(VOCABULARY, b"hello"), "not JSON"),
+    "vocabulary of text": (put(VOCABULARY, b"hello"), "invalid JSON"),
     "no vocabulary": (lambda p: (p / VOCABULARY).unlink(), "found; pass"),
     "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
     "merges cut": (

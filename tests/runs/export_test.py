@@ -108,7 +108,7 @@ def test_versions(tiny, here, tmp_path):
         workdir / f"saved_model/{n}/variables/variables.data-00000-of-00001"
         for n in "12"
     )
-    assert two.stat().st_size < 0.6 * one.stat().st_size
+    assert two.stat().st_size < 0.65 * one.stat().st_size
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):
@@ -116,7 +116,7 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text("sentence\tlabel\nthe old gate\t1\na tall tree\t0\n")
     book = tmp_path / "book.txt"
-    book.write_text("The old gate.\n\nA tall tree, schÃ¶n and old.\n" * 20)
+    book.write_text("The old gate.\n\nA tall tree, schÃƒÂ¶n and old.\n" * 20)
     found = run(
         *(tiny, tmp_path / "x", "pretrained", tmp_path / "data"),
         identity_texts=str(book),
@@ -129,7 +129,7 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
     assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
     # The tokenizers are compared.
     assert metrics["paragraphs"] == 40
-    assert metrics["identical_paragraphs"] == 0.5  # ftfy repairs the other one
+    assert metrics["identical_paragraphs"] == 0.5  # ftfy repairs twice
     assert 0.5 < metrics["identical_paragraph_tokens"] < 1
     card = tmp_path / "x" / "saved_model/1/assets.extra/model_card.md"
     assert "On 40 paragraphs" in card.read_text()

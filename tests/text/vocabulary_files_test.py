@@ -32,7 +32,7 @@ def test_word_pieces_come_back(tmp_path):
 MALFORMED = [
     ("read_byte_pairs", b"{", "invalid JSON (Expecting property name"),
     ("read_byte_pairs", b"[1]", "not a JSON object; a byte-pair vocabulary is"),
-    ("read_byte_pairs", b"{}", "ids must be 0 to -1"),
+    ("read_byte_pairs", b"{}", "empty; a byte-pair vocabulary is"),
     ("read_byte_pairs", b'{"a": 1}', "ids must be 0 to 0, each once"),
     ("read_byte_pairs", b'{"a": 0, "b": 0}', "ids must be 0 to 1"),
     ("read_byte_pairs", b'{"a": "0"}', "ids must be 0 to 0"),
