@@ -7,7 +7,6 @@ one left alone. The long form counts kills:
 """
 
 import collections
-import json
 import os
 import random
 import signal
@@ -18,7 +17,6 @@ import pytest
 
 from gpt1_keras import files
 from tests.reference import kill_run
-from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 
@@ -55,42 +53,9 @@ EXPERIMENTS = {
 LONG = EXPERIMENTS | {"raw text": RawText}
 
 
-def outcome(workdir):
-    """Return what two finished workdirs must have in common, as bytes.
-
-    Not the words on time and machine, nor the pictures.
-    """
-    found = {}
-    for name, content in tiny_fine_tuned.contents(workdir).items():
-        timed = {"tensorboard", "plots", "checkpoints", "config.gin"}
-        if timed.isdisjoint(name.parts) and name.name != "metadata.json":
-            found[str(name)] = content
-    for name in list(found):
-        if name.endswith("result.json"):
-            result = json.loads(found[name])
-            del result["seconds"], result["git_commit"]
-            found[name] = result
-        if name.endswith("metrics.jsonl"):
-            found[name] = kill_run.lines((workdir / name).parent)
-        if name.endswith(files.CHECKSUMS):
-            facts = json.loads(found[name])
-            del facts["files"]["metadata.json"]  # It has the date.
-            found[name] = facts
-    return found
-
-
-def differences(expected, workdir):
-    found = outcome(workdir)
-    return [
-        name
-        for name in expected | found
-        if expected.get(name) != found.get(name)
-    ]
-
-
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Return a function: name -> (experiment, its outcome, its seconds)."""
+    """Return a function: name -> (experiment, a finished run, its seconds)."""
     done = {}
 
     def run(name):
@@ -100,7 +65,7 @@ def undisturbed(tmp_path_factory):
             started = time.monotonic()
             workdir = experiment.must_finish(directory / "undisturbed")
             seconds = time.monotonic() - started
-            done[name] = experiment, outcome(workdir), seconds
+            done[name] = experiment, workdir, seconds
         return done[name]
 
     return run
@@ -132,7 +97,7 @@ def kill_and_compare(undisturbed, name, draws, kills):
                 break
         experiment.must_finish(workdir)
         counts["finished"] += 1
-        assert differences(expected, workdir) == [], workdir
+        assert kill_run.differences(expected, workdir) == [], workdir
     return counts
 
 
@@ -167,7 +132,7 @@ def test_no_file_may_grow(undisturbed, name):
         for path in workdir.rglob(files.CHECKSUMS):
             files.check_seal(path.parent)
     experiment.must_finish(workdir)
-    assert differences(expected, workdir) == []
+    assert kill_run.differences(expected, workdir) == []
 
 
 def experiment_with_limit(experiment, workdir, limit):
@@ -191,7 +156,7 @@ def test_signal_saves_and_the_same_command_continues(undisturbed, name):
     step, _ = kill_run.last_checkpoint(workdir)
     assert 7 <= step < kill_run.NUM_STEPS
     experiment.must_finish(workdir)
-    assert differences(expected, workdir) == []
+    assert kill_run.differences(expected, workdir) == []
 
 
 @pytest.mark.slow
@@ -226,12 +191,13 @@ def log_of(workdir, worker):
 
 @pytest.fixture(scope="module")
 def two_workers(tmp_path_factory):
-    """A run that two processes finished: experiment and outcome."""
+    """A run that two processes finished: experiment and workdir."""
     if keras.config.backend() != "tensorflow":
         pytest.skip("for the TensorFlow backend")
     experiment = kill_run.Experiment(tmp_path_factory.mktemp("workers"))
-    finish_workers(experiment, experiment.directory / "two_workers")
-    return experiment, outcome(experiment.directory / "two_workers")
+    workdir = experiment.directory / "two_workers"
+    finish_workers(experiment, workdir)
+    return experiment, workdir
 
 
 @pytest.mark.slow
@@ -266,4 +232,4 @@ def test_workers_stop_together_and_continue(
     said = "a signal to another worker" if saved_by_all else "has ended"
     assert said in last
     finish_workers(experiment, workdir)
-    assert differences(finished, workdir) == []
+    assert kill_run.differences(finished, workdir) == []

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import safetensors.numpy
 
 from gpt1_keras import files
@@ -298,34 +297,37 @@ def lines(workdir):
     ]
 
 
-def differences(first, second):
-    """Return in words what differs between two finished workdirs."""
-    found = []
-    (step, ours), (other_step, theirs) = map(last_checkpoint, (first, second))
-    if step != other_step or ours.keys() != theirs.keys():
-        found.append(f"checkpoints {step} and {other_step} hold other keys")
-    else:
-        found += [
-            f"{key}: {np.sum(ours[key] != theirs[key])} of {ours[key].size}"
-            for key in ours
-            if ours[key].tobytes() != theirs[key].tobytes()
-        ]
-    if lines(first) != lines(second):
-        found.append("metrics.jsonl")
-    for name in ("result.json", "preset/checksums.json"):
-        values = [
-            json.loads((pathlib.Path(w) / name).read_text())
-            for w in (first, second)
-        ]
-        for key in ("metrics", "step", "best_step"):
-            if values[0].get(key) != values[1].get(key):
-                found.append(f"{name}: {key}")
-    for preset in {path.parent for path in map(_weights, (first, second))}:
-        files.check_seal(preset)
-    if _weights(first).read_bytes() != _weights(second).read_bytes():
-        found.append("weights of the preset")
+def outcome(workdir):
+    """Return `{name: content}` of what two equal runs leave alike.
+
+    Not times, commits and pictures; of the checkpoints only the last state.
+    """
+    workdir = pathlib.Path(workdir)
+    others = {"tensorboard", "plots", "checkpoints", "config.gin"}
+    found = {}
+    for path in workdir.rglob("*"):
+        name = path.relative_to(workdir)
+        if path.name == "checkpoints":
+            states = path.glob("[0-9]*/state.safetensors")
+            found[str(name)] = max(states).read_bytes()
+        elif path.is_dir() or not others.isdisjoint(name.parts):
+            continue
+        elif path.name in ("result.json", files.CHECKSUMS):
+            facts = json.loads(path.read_text())
+            for timed in ("seconds", "git_commit"):
+                facts.pop(timed, None)
+            facts.get("files", {}).pop("metadata.json", None)
+            found[str(name)] = facts
+        elif path.name == "metrics.jsonl":
+            found[str(name)] = lines(path.parent)
+        elif path.name != "metadata.json":  # It has the date.
+            found[str(name)] = path.read_bytes()
     return found
 
 
-def _weights(workdir):
-    return pathlib.Path(workdir) / "preset" / "model.weights.h5"
+def differences(first, second):
+    """Return the names of what differs between two finished workdirs."""
+    ours, theirs = map(outcome, (first, second))
+    return [
+        name for name in ours | theirs if ours.get(name) != theirs.get(name)
+    ]

@@ -1,6 +1,7 @@
 import logging
 import math
 import re
+import types
 
 import pytest
 
@@ -10,18 +11,10 @@ from gpt1_keras.training import fit
 from tests.reference import tiny_learner
 
 
-class Optimizer:
-    def __init__(self, rate):
-        self._learning_rate = rate
-
-
-class Model:
+def model_of(rate=0.5):
     """As much of a `keras.Model` as these callbacks look at."""
-
-    stop_training = False
-
-    def __init__(self, rate=0.5):
-        self.optimizer = Optimizer(rate)
+    optimizer = types.SimpleNamespace(_learning_rate=rate)
+    return types.SimpleNamespace(optimizer=optimizer, stop_training=False)
 
 
 class Records:
@@ -39,7 +32,7 @@ class Records:
 
 def run(callback, logs, model=None):
     """Feed one dict of logs per step; return the model."""
-    model = model or Model()
+    model = model or model_of()
     callback.set_model(model)
     for batch, values in enumerate(logs):
         callback.on_train_batch_begin(batch)
@@ -105,7 +98,7 @@ def test_perplexity_is_that_of_the_language_model(losses, expected):
 def test_rate_written_is_that_of_the_step():
     """The schedule counts the steps made before."""
     callback, history, _ = log(every=1)
-    run(callback, [{}, {}, {}], Model(rate=lambda step: 0.1 * step))
+    run(callback, [{}, {}, {}], model_of(rate=lambda step: 0.1 * step))
     rates = [values["learning_rate"] for _, values in history.calls]
     assert rates == pytest.approx([0.0, 0.1, 0.2])
 
