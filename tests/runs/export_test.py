@@ -153,8 +153,8 @@ def test_multiple_choice(tiny, here, tmp_path):
         assert found["metrics"][metric] == pytest.approx(value, nan_ok=True)
 
 
-def test_word_pieces(tiny, tmp_path):
-    """The graph has an operation of tensorflow-text, in a bare process."""
+def test_word_pieces(tiny, here, tmp_path):
+    """In a bare process, tests/serving/tf_replay_test.py answers with them."""
     texts = [row.text for row in glue.read_cola(tiny.data, "train")]
     tokenizer = train_vocabulary.train_wordpiece(texts, vocabulary_size=60)
     assert tokenizer.type == "wordpiece"

@@ -334,11 +334,7 @@ def again(finished, tmp_path):
 
 
 LOSSES = {
-    "deleted": shutil.rmtree,
     "one byte": lambda preset: (preset / WEIGHTS).write_bytes(b"x"),
-    "no checksums, no weights": lambda preset: [
-        (preset / name).unlink() for name in (WEIGHTS, files.CHECKSUMS)
-    ],
     # As an evaluation leaves it that lies behind the last checkpoint.
     "of another step": lambda preset: files.seal(preset, step=59),
 }

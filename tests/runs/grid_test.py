@@ -7,7 +7,6 @@ import pytest
 from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import results
-from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import builders
 from gpt1_keras.runs import grid
 from gpt1_keras.runs import presets
@@ -275,21 +274,6 @@ def test_suite_of_one_sample_benchmark(folder, tmp_path, monkeypatch):
     assert each["config_sha256"] == found["config_sha256"]
     table = (tmp_path / "table.md").read_text()
     assert "(sample data)**" in table and "| STS-B | Pearson |" in table
-
-
-def test_grid_of_one_ablation(folder, tmp_path, monkeypatch):
-    status, output = call_main(
-        *("gin/grid.gin", folder, tmp_path, monkeypatch),
-        TASKS=("cola",),
-        ROWS=("no_auxiliary_lm",),
-    )
-    assert status == 0, output
-    runs, _ = comparison.find([tmp_path])
-    (run,) = [run for run in runs if run.kind == "finetune"]
-    assert run.path == tmp_path / "no_auxiliary_lm" / "cola"
-    assert run.row == "no_auxiliary_lm" and run.lines
-    assert not any("lm_loss" in line for line in run.lines)
-    assert "(sample data)**" in (tmp_path / "table5.md").read_text()
 
 
 def test_suite_has_all_tasks_of_the_paper():
