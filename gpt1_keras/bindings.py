@@ -1,4 +1,4 @@
-"""What gin files and `--set` bind, as plain data.
+"""Bindings of gin files and `--set`, as plain data.
 
 `read` collects the statements of files and settings into `Bindings`, without
 running or importing anything. The identity of a run (`Bindings.sha256`,
@@ -24,7 +24,7 @@ from gpt1_keras import public_names
 _PACKAGE = pathlib.Path(__file__).resolve().parent
 # A wheel carries the gin files inside the package, a checkout beside it.
 ROOT = _PACKAGE if (_PACKAGE / "gin").is_dir() else _PACKAGE.parent
-# Arguments that main passes to a run; they are no part of the recipe.
+# Arguments that main passes to a run; they are not part of the recipe.
 _FROM_MAIN = ("workdir", "config_sha256")
 _RULE = "# " + "=" * 78
 
@@ -62,8 +62,8 @@ REQUIRED = Macro("gin.REQUIRED")
 class Bindings:
     """All bindings of one configuration.
 
-    Values are Python literals in which macros and functions stand as `Macro`
-    and `Reference`.
+    Values are Python literals; `Macro` and `Reference` stand for macros and
+    functions.
 
     Attributes:
         macros: dict from the name of a macro to its value.
@@ -98,7 +98,7 @@ class Bindings:
         return None, None
 
     def find(self, function):
-        """Return the function or class of a name, None if there is none.
+        """Return the function or class of a name, or None if there is none.
 
         Raises:
             ImportError: a module that it needs is missing.
@@ -170,7 +170,7 @@ class Bindings:
         return names
 
     def used_macros(self, *more):
-        """Return the names of the macros that parameters use, or `more` do."""
+        """Return the names of the macros that parameters or `more` use."""
         values = [*self.parameters.values(), *map(self.macros.get, more)]
         return set(more).union(*map(self.macros_in, values))
 
@@ -198,10 +198,10 @@ class Bindings:
         }
 
     def without_unused(self, *kept):
-        """Return these bindings without what the run never refers to.
+        """Return these bindings without those that the run never refers to.
 
-        So an overlay may bind parameters of several runs. `kept` names macros
-        that stay in any case.
+        This lets an overlay bind parameters of several runs. `kept` names
+        macros that always stay.
         """
         small = dataclasses.replace(
             self, parameters=self.parameters_of(*self.reached())
@@ -211,10 +211,10 @@ class Bindings:
         return dataclasses.replace(small, macros=macros)
 
     def recipe(self):
-        """Return {parameter: text of its value} of what makes the run.
+        """Return {parameter: text of its value} of the recipe.
 
-        Left out is what its annotation marks as no part of the recipe, all
-        that is referred to only there, and what equals the default. Macros
+        Leaves out parameters that their annotation excludes from the recipe,
+        all that only those refer to, and values equal to the default. Macros
         are replaced by their values.
         """
 
@@ -250,7 +250,7 @@ class Bindings:
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
-        """Return the hex hash of what changes data, model or recipe."""
+        """Return the hex hash of all that affects data, model or recipe."""
         lines = [f"{name} = {text}" for name, text in self.recipe().items()]
         return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
 
@@ -327,7 +327,7 @@ def _canonical(value):
 
 
 def differences(old, new):
-    """Return [(name, old value, new value)] of what the hash covers.
+    """Return [(name, old value, new value)] of the differences in the hash.
 
     A macro is named where it explains the difference, otherwise the
     parameter. None stands for a value that one side does not have.
@@ -392,7 +392,7 @@ def read(names, settings, allowed=()):
 
 
 class _Reader:
-    """Collects the statements of files and settings in their order."""
+    """Collects the statements of files and settings in order."""
 
     def __init__(self, allowed, is_strict=True):
         self._is_strict = is_strict
@@ -403,7 +403,7 @@ class _Reader:
         self._open = {}
 
     def bindings(self):
-        """Return all that was read as `Bindings`, in today's names."""
+        """Return all that was read as `Bindings`, under current names."""
         macros = {k: v for k, v in self._bound.items() if "." not in k}
         parameters = {k: v for k, v in self._bound.items() if "." in k}
         functions = set(map(function_of, parameters))
@@ -415,7 +415,7 @@ class _Reader:
         )
 
     def read_file(self, name, by):
-        """Read a file that `locate` finds; `by` is what names the file."""
+        """Read a file that `locate` finds; `by` says what refers to it."""
         path = locate(name)
         if path is None or not path.is_file():
             known = [
@@ -506,7 +506,7 @@ class _Symbols(config_parser.ParserDelegate):
 
 def _syntax_error(label, reason, line):
     reason = " ".join(str(reason).split()).rstrip(".")
-    # Python names an object in memory before it comes to the point.
+    # Python's message starts with the repr of an object: drop it.
     reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
     where = label if label.startswith("--set") else f"{label}, line {line}"
     return errors.InputError(

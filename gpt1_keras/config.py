@@ -1,10 +1,10 @@
 """Resolve gin files and `--set` into one checked configuration.
 
 `resolve` reads all files and settings into `bindings.Bindings`, checks them,
-and hands what the run uses to gin. Every mistake is one `InputError` that
+and hands what the run uses to gin. Every mistake raises one `InputError` that
 names file and line, before anything starts.
 
-Gin files may refer to the names in `public_names` only, so a `config.gin`
+Gin files may refer only to the names in `public_names`, so a `config.gin`
 from somebody else runs no other code. Other modules must be allowed by name.
 """
 
@@ -30,7 +30,7 @@ class Configuration:
 
     Attributes:
         bindings: `Bindings` of the run and all it refers to.
-        sha256: str. Hex hash of what changes data, model or recipe.
+        sha256: str. Hex hash of all that affects data, model or recipe.
     """
 
     bindings: bindings_lib.Bindings
@@ -38,7 +38,7 @@ class Configuration:
 
     @property
     def text(self):
-        """All bindings in gin syntax; resolving it gives the same again."""
+        """Return all bindings in gin syntax, which `resolve` reads again."""
         return self.bindings.text()
 
     def function(self):
@@ -46,11 +46,11 @@ class Configuration:
         return gin.query_parameter("%RUN").scoped_configurable_fn
 
     def name_dials(self, message):
-        """Return a message with the dials of the parameters it names.
+        """Return a message with parameters named as users set them.
 
         Code names a parameter as `name` or `Class.name`, in backticks, and
-        knows nothing of macros. Where a macro is bound to it, the macro
-        replaces it, otherwise the full name for --set does.
+        does not know macros. The macro bound to the parameter replaces that
+        name; without one, the full name for --set does.
         """
         return re.sub(
             r"`([\w.]+)`", lambda found: self._dial(found[1]), message
@@ -81,7 +81,7 @@ def resolve(names, settings, workdir=None, allowed=()):
         names: list of str, gin files. Later files override earlier ones.
         settings: list of str, each "NAME = VALUE". They override the files.
         workdir: str or None. Becomes the macro WORKDIR where given.
-        allowed: names of modules that the files may refer to beside the
+        allowed: names of modules that the files may refer to besides the
             public names.
 
     Returns:
@@ -120,7 +120,7 @@ def check_arguments(configuration, given):
         )
         if is_required and name not in bound and name not in given:
             raise errors.InputError(
-                f"RUN = {run!r} needs {name}, which nothing binds: add"
+                f"RUN = {run!r} needs {name}, which is not bound: add"
                 f' --set "{run.name}.{name} = VALUE"'
             )
 
@@ -224,7 +224,7 @@ def _how_to_give(name):
 
 
 def _check_parameters(used):
-    """Refuse unknown parameters, and values of a wrong type."""
+    """Refuse unknown parameters and values of the wrong type."""
     for name, bound in list(used.parameters.items()):
         function, _, parameter = name.rpartition("/")[2].rpartition(".")
         try:
@@ -255,7 +255,7 @@ def _check_parameters(used):
 
 
 def _expand(used, name, path):
-    """Bind the expanded path in place of one that begins with `~`."""
+    """Replace a path that begins with `~` by the expanded one."""
     into, value = used.parameters, used.parameters[name]
     if not used.value(value).startswith("~"):
         return

@@ -21,19 +21,19 @@ _JSON_KINDS = {dict: "object", list: "list"}
 
 
 def user_path(label, value):
-    """Return the `pathlib.Path` of a path that a user gave, and need not exist.
+    """Return the `pathlib.Path` of a user's path, which need not exist.
 
-    A leading `~` is expanded. `label` is what messages call it.
+    A leading `~` is expanded. `label` names the path in messages.
 
     Raises:
-        InputError: no file can have this name, or it may not be looked up.
+        InputError: no file can have this name, or access is denied.
     """
     try:
-        str(value).encode("utf-8")  # or no file of ours can hold it
+        str(value).encode("utf-8")  # Otherwise no file of ours could hold it.
         path = pathlib.Path(value).expanduser()
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass  # A run may be about to make it.
+        pass  # A run may be about to create it.
     except (OSError, ValueError, RuntimeError) as error:
         raise errors.InputError(
             f"{label} {errors.shortened(str(value))} cannot be used as a path:"
@@ -43,7 +43,7 @@ def user_path(label, value):
 
 
 def read_text(label, path):
-    """Return the text of a file that a user gave.
+    """Return the text of a user's file.
 
     Raises:
         InputError: it cannot be read, or is not UTF-8.
@@ -58,10 +58,10 @@ def read_text(label, path):
 
 
 def write_atomic(path, content):
-    """Write `content` (str or bytes) to `path` so that no reader sees half.
+    """Write `content` (str or bytes) to `path`, never visible in part.
 
-    The bytes go to a temporary file next to it, are flushed to the disk, and
-    get the name in a single step.
+    The bytes go to a temporary file next to it and are flushed to the disk;
+    then the file is renamed in a single step.
     """
     path = pathlib.Path(path)
     if isinstance(content, str):
@@ -82,8 +82,8 @@ def write_atomic(path, content):
 def escape_line(text):
     """Return `text` without tabs, line breaks and control characters.
 
-    They are written as in Python: `\\t`, `\\n`, `\\u2028`, a backslash twice.
-    So programs agree on the lines of a file, whatever they take for an end.
+    They are escaped as in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled,
+    so that programs agree on the lines, whatever they treat as a line break.
     """
     return _SPECIAL.sub(
         lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"), text
@@ -91,9 +91,9 @@ def escape_line(text):
 
 
 def json_line(value):
-    """Return `value` as a line of readable JSON, with its end."""
+    """Return `value` as a line of readable JSON, with its line break."""
     text = json.dumps(value, ensure_ascii=False)
-    # JSON itself allows some characters that other programs take for ends.
+    # JSON allows some characters that other programs take for line breaks.
     return (
         re.sub(
             "[\x7f-\x9f\u2028\u2029]",
@@ -105,7 +105,7 @@ def json_line(value):
 
 
 def sync(path):
-    """Flush a file to the disk, or, after a rename, the names in a folder."""
+    """Flush a file or, after a rename, the entries of a folder to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -129,8 +129,8 @@ def parse_json(text, kind=dict, *, is_finite=False):
     """Return the value of JSON `text`, str or bytes.
 
     Raises:
-        ValueError: it is not JSON, its value is no `kind`, or (`is_finite`) a
-            number is NaN or infinite. The message is one short line.
+        ValueError: it is not JSON, its value is not a `kind`, or (`is_finite`)
+            a number is NaN or infinite. The message is one short line.
     """
     options = {"parse_constant": _finite, "parse_float": _finite}
     try:
@@ -152,7 +152,8 @@ def check_kinds(found, kinds):
     """Check the type of each named value; whole numbers are not negative.
 
     Raises:
-        ValueError: `found` is no dict, or a value is missing or another type.
+        ValueError: `found` is not a dict, or a value is missing or has another
+            type.
     """
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
@@ -173,7 +174,7 @@ def seal(directory, **facts):
 
     Args:
         directory: path.
-        **facts: what else `checksums.json` says of the folder.
+        **facts: further entries of `checksums.json`.
     """
     directory = pathlib.Path(directory)
     (directory / CHECKSUMS).unlink(missing_ok=True)
@@ -187,10 +188,10 @@ def seal(directory, **facts):
 
 
 def check_seal(directory):
-    """Return the facts that `seal` wrote, None where there are no checksums.
+    """Return the facts that `seal` wrote, or None without checksums.
 
     Raises:
-        InputError: a file is missing or not the one that was sealed.
+        InputError: a file is missing or its checksum does not match.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():
@@ -213,7 +214,7 @@ def check_seal(directory):
 
 
 def replace_folder(temporary, directory):
-    """Give the folder `temporary` the name `directory`, in place of another."""
+    """Rename the folder `temporary` to `directory`, replacing any there."""
     old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(old, ignore_errors=True)
     if directory.exists():
@@ -237,10 +238,10 @@ def make_folder(path):
 
 
 def make_readable(directory):
-    """Give all files of a new folder the permissions of any new file.
+    """Give all files of a new folder the default permissions.
 
-    Some libraries write theirs through temporary ones that only their owner
-    may read.
+    Some libraries write through temporary files that only their owner may
+    read.
     """
     mask = os.umask(0)
     os.umask(mask)
@@ -250,10 +251,10 @@ def make_readable(directory):
 
 @contextlib.contextmanager
 def exclusive(directory, *, name=None, wait=False):
-    """Keep other processes of this program out of a folder.
+    """Lock a folder against other processes of this program.
 
-    The kernel releases the lock when the process ends, however it ends. On a
-    file system without locks nobody is kept out.
+    The kernel releases the lock when the process ends, however it ends. A
+    file system without locks gives no protection.
 
     Args:
         directory: path of an existing folder.

@@ -9,16 +9,16 @@ from keras import ops
 
 from gpt1_keras.layers import fused
 
-# Each value is kept or dropped by 16 random bits.
+# 16 random bits decide whether a value is dropped.
 _NUM_DRAWS = 2**16
 
 
 class Dropout(keras.layers.Dropout):
-    """Dropout with 16 random bits a value, the same in every dtype.
+    """Dropout with 16 random bits per value, the same in every dtype.
 
-    Keras's own drops 10.17 % in bfloat16 where the rate is 0.1 and multiplies
-    the others by 1.1094. Here the rate is exact to 2^-17, and the product is
-    taken in float32.
+    In bfloat16 and at rate 0.1, Keras's own layer drops 10.17 % of the values
+    and multiplies the others by 1.1094. Here the rate is exact to 2^-17, and
+    the product is computed in float32.
 
     Without a seed, Keras on torch uses torch's global generator, which no
     checkpoint holds. Here a missing seed is drawn from Python's generator,
@@ -47,7 +47,7 @@ class Dropout(keras.layers.Dropout):
         return _fused_drop(self.rate)(inputs, bits, training=True)
 
     def random_bits(self, shape):
-        """Return int16 bits for `drop`, uniform, of a shape."""
+        """Return uniform int16 bits of a shape, for `drop`."""
         size = math.prod(shape)
         draws = keras.random.randint(
             ((size + 1) // 2, 1), -(2**31), 2**31 - 1, seed=self.seed_generator
@@ -62,7 +62,7 @@ def drop(x, bits, rate):
 
     Args:
         x: float tensor.
-        bits: int16 tensor of its shape, or 1 where values share their bits.
+        bits: int16 tensor of its shape, with size 1 on axes that share bits.
         rate: float. Share that is set to 0.
 
     Returns:

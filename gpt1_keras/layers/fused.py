@@ -8,8 +8,8 @@ outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
 
 import keras
 
-# Compiling takes tenths of a second. With this many values in a tensor, they
-# are regained within some thousand steps.
+# Compilation takes tenths of a second. From this many values per tensor, it
+# pays off within a few thousand steps.
 SMALLEST = 2**16
 
 
@@ -17,13 +17,13 @@ def fused(function):
     """Return `function(*tensors, training)`, one loop in training.
 
     In training on TensorFlow, XLA compiles it for each combination of shapes,
-    and its gradient is computed from the arguments alone: nothing in between
-    is kept in memory. Otherwise, and where a size is unknown or all are
-    small, `function` runs as it is written.
+    and its gradient is computed from the arguments alone: no intermediate
+    result stays in memory. Otherwise, and if a size is unknown or all are
+    small, `function` runs unchanged.
 
     Args:
-        function: of tensors, without variables and random numbers, returning
-            one tensor.
+        function: takes tensors, uses no variables or random numbers, and
+            returns one tensor.
     """
     if keras.config.backend() != "tensorflow":
         return lambda *arguments, training: function(*arguments)

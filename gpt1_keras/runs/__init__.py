@@ -1,6 +1,6 @@
-"""The runs, one verb each.
+"""Runs, one module per verb.
 
-Each takes `workdir`, the `pathlib.Path` of everything it writes, and
-`config_sha256`, which goes into its result, and returns the path of
+Each takes `workdir`, the `pathlib.Path` of the folder it writes to, and
+`config_sha256`, which it records in its result, and returns the path of
 `result.json`.
 """

@@ -39,15 +39,15 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
 
     Args:
         preset: see `presets.find`; of several seeds, the best on dev.
-        port: int; 0 takes a free one.
-        seed: int, of the texts that a language model generates.
+        port: int; 0 picks a free one.
+        seed: int. Seed of generated text.
 
     Raises:
         InputError: gradio is not installed, the port cannot be used, or
             there is no such preset.
     """
     try:
-        # Gradio would not give the reason.
+        # Gradio would not report the reason.
         with socket.socket() as found:
             found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             found.bind((_HOST, port))
@@ -87,10 +87,10 @@ def page(preset, seed=0):
 
 
 def _stay_on_this_machine():
-    """Set the environment variables that gradio reads.
+    """Set the environment variables that keep gradio on this machine.
 
-    It must not report anything, and must not use a proxy to reach its own
-    page, which it does once before it returns the address.
+    It must not send usage reports, and must not use a proxy for the request
+    that it makes to its own page before it returns the address.
     """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
@@ -118,10 +118,10 @@ def launch(app, port):
 
 
 class Guard:
-    """ASGI middleware that answers this machine's own page and nobody else.
+    """ASGI middleware that answers only this machine's own page.
 
-    A page of another site could otherwise send requests from the same
-    browser, or have its own name lead to this address. Nothing is uploaded.
+    Otherwise a page of another site could send requests from the same
+    browser, or point its own host name at this address. Uploads are refused.
     """
 
     def __init__(self, app):
@@ -140,7 +140,7 @@ class Guard:
 
     @staticmethod
     def _refusal(scope):
-        """Return why a request is not answered, None if it is."""
+        """Return the reason to refuse a request, or None."""
         headers = {k: v.decode("latin-1") for k, v in scope["headers"]}
         host, origin = headers.get(b"host", ""), headers.get(b"origin")
         try:
@@ -221,7 +221,7 @@ def _task_page(gradio, preset):
 
 
 class LanguageModelAnswers:
-    """The language model in a preset folder; a seed of its continuations."""
+    """The language model in a preset folder, with a sampling seed."""
 
     def __init__(self, preset, seed):
         self._network = presets.load(causal_lm.GPT1CausalLM, preset)

@@ -1,4 +1,4 @@
-"""Exporting: a SavedModel for TensorFlow Serving, checked before publishing."""
+"""Export of a SavedModel for TensorFlow Serving, checked before publishing."""
 
 import collections.abc
 import importlib.util
@@ -91,9 +91,9 @@ def export(
 ):
     """Write `workdir/saved_model/N`, where N is one more than the last.
 
-    The SavedModel takes raw strings. Before it is published it answers the
-    rows of a split in a process that has only TensorFlow, and its answers are
-    compared with those of the Keras model. Exporting another model, split or
+    The SavedModel takes raw strings. Before it is published, it answers the
+    rows of a split in a process without Keras, and its answers are compared
+    with those of the Keras model. Exporting another model, split or
     dtype to the same workdir adds a version.
 
     Args:

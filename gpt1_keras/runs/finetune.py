@@ -214,9 +214,9 @@ def finetune(
     `checkpoints/`, `examples.json` (digests of the training and dev examples,
     which must not change before a run resumes) and `result.json`. Where the
     labels of test are public, the saved weights are scored on it once, at the
-    end: `test` in the result. Several seeds each have a `seed_N/`, with the
-    median and range above them. Of the user's own rows, those held out are
-    written to `dev.jsonl`.
+    end: `test` in the result. Each of several seeds has its own `seed_N/`, with
+    median and range in the folder above. Rows held out from the user's own
+    file are written to `dev.jsonl`.
 
     Args:
         task: `tasks.task.Task`.
@@ -226,7 +226,7 @@ def finetune(
         training: `FineTuning`.
         intervals: `fit.Intervals`.
         devices: `strategy.Devices`.
-        seed: int. Of new weights, dropout and the order of the data.
+        seed: int. Seed of new weights, dropout and the order of the data.
         seeds: tuple of ints for several runs, or None for `seed` alone.
         paper: dict from a task's name to the paper's metrics.
     """
@@ -332,7 +332,7 @@ def finetune(
 
 
 def _training_examples(task, data, training, tokenizer, length, seed):
-    """Return the examples of `seed` to train on, and those of them to score."""
+    """Return the training examples of `seed`, and those of them to score."""
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
         len(examples),
@@ -374,7 +374,7 @@ def _read_test(task, data):
 
 
 def _score_test(task, examples, preset, training):
-    """Return the result's entry on test, of the weights in `preset`."""
+    """Score the weights in `preset` on test; return the result's entry."""
     scoring_settings = presets.Scoring(
         batch_size=training.evaluation_batch_size,
         bucket_lengths=training.bucket_lengths,
@@ -391,7 +391,7 @@ def _score_test(task, examples, preset, training):
 
 
 def _baselines(task, train, dev, metrics):
-    """Measure what needs no network; log it beside the model's metrics."""
+    """Measure the baselines; log them beside the model's metrics."""
     if isinstance(task.label_space, task_lib.Choice):
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
@@ -471,7 +471,7 @@ def _best(lines):
 
 
 def _metrics(path, dev):
-    """Return the result's entries on the best step in `metrics.jsonl`."""
+    """Return the result's entries for the best step in `metrics.jsonl`."""
     lines = results.read_metrics(path)
     best, majority = _best(lines), dev.majority()
     trained = {}

@@ -33,7 +33,7 @@ _SAMPLERS = {
     "beam": (keras_hub.samplers.BeamSampler, {"num_beams": "num_beams"}),
     "contrastive": (keras_hub.samplers.ContrastiveSampler, {"k": "num_beams"}),
 }
-# They compare several continuations, so nothing can be shown before the end.
+# They compare several candidates, so nothing can be shown before the end.
 _NOT_STREAMED = ("beam", "contrastive")
 
 
@@ -67,7 +67,7 @@ def generate(
         temperature: float. Of random, top-k and top-p sampling.
         top_k: int. Number of likeliest tokens to draw from.
         top_p: float. Probability of the likeliest tokens to draw from.
-        num_beams: int. Continuations that beam and contrastive compare.
+        num_beams: int. Candidates of beam and contrastive search.
         stop_at_newline: bool. Whether a text ends with its paragraph.
         seed: int.
         dtype: str, Keras dtype policy.
@@ -113,7 +113,7 @@ def _ask():
 
 
 def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
-    """Print word by word, except the last, which may still change."""
+    """Print each word once the next begins: until then it may change."""
     shown = ""
     for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids

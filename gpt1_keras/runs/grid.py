@@ -66,7 +66,7 @@ def grid(
                 data.read(task, split)
     for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
-        # A finished one only sees that its presets are there.
+        # A finished run only checks that its presets are there.
         finetune(
             workdir=directory,
             config_sha256=config_sha256,

@@ -1,8 +1,8 @@
-"""Presets: finding, checking, loading and saving them.
+"""Find, check, load and save presets.
 
 A preset is a folder that KerasHub's `from_preset` reads. Those that this
 program writes also hold `checksums.json`: the SHA-256 of every file, and the
-step and the score of the weights. It is written last and checked whenever a
+step and the metrics of the weights. It is written last and checked whenever a
 run loads the preset.
 """
 
@@ -40,7 +40,7 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 _REMEDY = "give the workdir of a finished run, or run it again"
-# Share of the pieces that no merge makes, above which merges are missing.
+# If no merge yields more than this share of the pieces, merges are missing.
 _FEW_PIECES = 0.01
 
 
@@ -49,8 +49,8 @@ def find(preset):
 
     Args:
         preset: path of a finished run's workdir or of the `preset/` folder in
-            it; None for the language model shipped with the program. This is
-            what every run takes as `preset`.
+            it; None for the language model shipped with the program. Every
+            run takes its `preset` in this form.
 
     Raises:
         InputError: there is no such preset.
@@ -125,7 +125,7 @@ def load(cls, directory, *, dtype="float32"):
 
 
 def check(directory):
-    """Refuse a preset whose files are damaged or do not fit each other.
+    """Refuse a preset whose files are damaged or inconsistent.
 
     Raises:
         ValueError: says what is wrong.
@@ -150,7 +150,7 @@ def check(directory):
         weights.visititems(lambda _, x: shapes.add(getattr(x, "shape", None)))
     for rows in (size, positions):
         if (rows, config.get("hidden_dim")) not in shapes:
-            raise ValueError("weights of other sizes than the network")
+            raise ValueError("weight shapes differ from the network's")
     for name in ("task.json", "preprocessor.json"):
         if not (directory / name).exists():
             continue
@@ -158,7 +158,7 @@ def check(directory):
         if _sizes(found.get("backbone", {}).get("config", config)) != _sizes(
             config
         ):
-            raise ValueError(f"{name} and config.json are of other networks")
+            raise ValueError(f"{name} and config.json differ in the network")
         found = found.get("preprocessor", {}).get("config", found)
         length = found.get("sequence_length", 2)
         if type(length) is not int or not 2 <= length <= positions:
@@ -195,7 +195,7 @@ def check_tokenizer(tokenizer):
 
 
 def _sizes(config):
-    """Return the arguments of a backbone that must be equal everywhere."""
+    """Return the arguments of a backbone that all files must agree on."""
     return {
         name: value
         for name, value in config.items()
@@ -204,7 +204,7 @@ def _sizes(config):
 
 
 def _check_model(model):
-    """Refuse weights that are not finite and a head of another task."""
+    """Refuse weights that are not finite and a head that misfits the task."""
     for weight in model.weights:
         if keras.backend.is_float_dtype(weight.dtype):
             if not np.isfinite(ops.convert_to_numpy(weight)).all():
@@ -288,7 +288,7 @@ def is_measured(
 
 
 def check_length(sequence_length, num_positions):
-    """Return the length of sequences, None being all positions."""
+    """Return the sequence length; None means all positions."""
     if sequence_length is None:
         return num_positions
     if sequence_length > num_positions:
@@ -300,7 +300,7 @@ def check_length(sequence_length, num_positions):
 
 
 def save(model, directory, **facts):
-    """Replace the preset in `directory` by that of `model`, as a whole.
+    """Replace the preset in `directory` by that of `model`, atomically.
 
     Weights are float32, and so are the dtype policies in the files, whatever
     dtype the model computed in.
@@ -352,10 +352,10 @@ def _as_float32(config):
 
 
 def is_finished(workdir, config_sha256, advice="to run it again,"):
-    """Return whether a training is finished and its presets are intact.
+    """Return whether training is finished and its presets are intact.
 
-    Where the preset of a finished training is lost, its last checkpoint
-    still has the weights: the run resumes from there and saves it again.
+    If the preset of a finished run is lost, its last checkpoint still has the
+    weights: the run resumes from there and saves the preset again.
 
     Args: as `results.is_finished`.
 
@@ -383,12 +383,12 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
 
 
 def read_back(cls, directory, *, step):
-    """Refuse the preset of a training that is damaged or of another step.
+    """Refuse the preset of a run if it is damaged or from another step.
 
     Args:
-        cls: class of the model to load, None to look at the files only.
+        cls: class of the model to load; None checks the files only.
         directory: path of the preset.
-        step: int. The step that the result speaks of.
+        step: int. The step named in the result.
 
     Raises:
         InputError: says what is wrong.
@@ -400,7 +400,7 @@ def read_back(cls, directory, *, step):
             load(cls, directory)
         found = (files.check_seal(directory) or {}).get("step", step)
         if found != step:
-            raise ValueError(f"it is of step {found}, not of step {step}")
+            raise ValueError(f"it is from step {found}, not from step {step}")
     except Exception as error:  # as in `load`
         raise errors.InputError(f"{directory} is lost ({error})") from None
 
@@ -413,7 +413,7 @@ class Pretrained:
         preset: see `find`.
         num_transferred_layers: see `models.transfer`.
         dropout: float. Rate of embedding, attention and residual dropout,
-            instead of that of pretraining.
+            instead of the rate of pretraining.
     """
 
     preset: checks.Path | None

@@ -38,7 +38,7 @@ class Training:
         num_epochs: float. Passes over the training books.
         clip_norm: float. Largest norm of the gradient.
         softmax_chunk: int. Tokens whose logits are in memory at a time.
-        seed: int. Of weights, dropout and the order of the data.
+        seed: int. Seed of weights, dropout and the order of the data.
         dtype: str, Keras dtype policy.
     """
 
@@ -87,7 +87,7 @@ class Sampling:
 
     Attributes:
         prompt: str.
-        num_tokens: int, at most the model's positions count.
+        num_tokens: int; capped at the model's positions.
         top_k: int.
         temperature: float.
     """
@@ -140,7 +140,8 @@ def pretrain(
         sampling: `Sampling`.
         intervals: `fit.Intervals`.
         paper: dict of the paper's metrics.
-        zero_shot: `zero_shot.ZeroShotTasks` measured on the way, or None.
+        zero_shot: `zero_shot.ZeroShotTasks` measured during training, or
+            None.
         devices: `strategy.Devices`.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):

@@ -20,7 +20,7 @@ def report(
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
     changes no workdir. A workdir with a damaged file is listed as unreadable.
-    Run again, it writes everything anew.
+    Every call rewrites everything.
 
     Args:
         results: path of a folder with workdirs in or below it, or several.
@@ -33,8 +33,8 @@ def report(
         path of `report.html`.
 
     Raises:
-        InputError: no results there, or the constants are not as in
-            gin/report.gin.
+        InputError: there are no results, or the constants do not have the
+            form of gin/report.gin.
     """
     folders = [results] if isinstance(results, str) else results
     is_list = isinstance(folders, list | tuple) and len(folders) > 0

@@ -28,15 +28,16 @@ class Corpus:
             that of the prepared shards, else one trained on its training
             books.
         merges: path of the merges of a BPE, or None.
-        tokenizer_type: `"bpe"` or `"wordpiece"`, of one to be trained.
-        vocabulary_size: int, of one to be trained.
+        tokenizer_type: `"bpe"` or `"wordpiece"`, for a vocabulary to be
+            trained.
+        vocabulary_size: int, for a vocabulary to be trained.
         held_out_fraction: float. Share of the books held out.
-        split_seed: int. Chooses these books.
+        split_seed: int. Selects the held-out books.
         held_out_books: list of names of books, or path of a file with one
-            name a line. They are held out instead of a share; names are
-            paths below the corpus folder.
+            name per line. They are held out instead of a share; names are
+            paths relative to the corpus folder.
         sample_words: int. Words of the sample corpus.
-        sample_seed: int. Of the sample world that it tells of.
+        sample_seed: int. Seed of the sample corpus.
     """
 
     corpus: checks.Path | None
@@ -61,7 +62,7 @@ class Corpus:
         if self.merges is not None:
             raise errors.InputError(
                 f"`merges` is {self.merges}, but `vocabulary` is not given:"
-                " give both files or none"
+                " give both files or neither"
             )
         return None
 
@@ -144,7 +145,7 @@ class BenchmarkFiles:
             on first use.
         sample_examples: int. Training examples of each sample benchmark; its
             dev and test splits have a quarter of it.
-        sample_seed: int. Of the sample world that they are about.
+        sample_seed: int. Seed of the sample benchmarks.
     """
 
     data_dir: checks.Location[checks.Path | None]
@@ -163,7 +164,7 @@ class BenchmarkFiles:
     def read(self, task, split):
         """Return the examples of a split of a task, at least one.
 
-        The examples of the last task are kept, for further runs of it.
+        The examples of the last task are cached for further runs of it.
         """
         key = (task.name, split)
         if key not in self._read:
@@ -178,7 +179,7 @@ class BenchmarkFiles:
 
     @functools.cached_property
     def folder(self):
-        """The folder of the files; sample files are written now."""
+        """The folder of the files; sample files are written on first use."""
         if not self.is_sample:
             return self.data_dir
         folder = _sample_folder(
@@ -213,6 +214,6 @@ def check_tensorflow(overlay, otherwise):
 
 
 def _sample_folder(name, size, seed, generator):
-    """Return a folder of the cache for what this version generates."""
+    """Return the cache folder of the data that this version generates."""
     version = generator.source_sha256()[:8]
     return corpus.cache_root() / f"{name}_{size}_{seed}_{version}"

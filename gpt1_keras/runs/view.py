@@ -26,11 +26,11 @@ def view(
     layer: int,
     head: checks.Index | None,
 ):
-    """Write `tokens.html`, a picture of the attention and `result.json`.
+    """Write `tokens.html`, an attention plot and `result.json`.
 
     Args:
-        preset: path of a preset, or None for the one shipped. A fine-tuned
-            one is read as a language model.
+        preset: path of a preset, or None for the shipped one. A fine-tuned
+            preset is used as a language model.
         text: str, truncated to the positions of the model.
         text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.

@@ -45,7 +45,7 @@ class Scoring:
 
 @checks.value_object
 class ZeroShotTasks:
-    """Zero-shot tasks and their files, to measure language models on.
+    """Zero-shot tasks with their files and how they are scored.
 
     Attributes:
         tasks: list of `tasks.zero_shot.ZeroShotTask`.
@@ -83,7 +83,7 @@ class ZeroShotTasks:
         return self._examples[key]
 
     def read(self):
-        """Read all files, so that mistakes in them are found early."""
+        """Read all files, so that errors in them show up early."""
         for task in self.tasks:
             for split in self._splits(task):
                 self.examples(task, split)
@@ -108,7 +108,7 @@ class ZeroShotTasks:
                 (self.examples(task, split), scorer(stop))
                 for split, scorer in scorers.items()
             ]
-            # Where train is measured itself, it stands there once.
+            # If train itself is measured, it is listed once.
             train = scored[-1] if task.needs_train else None
             return task.measure(*scored[0], train=train)
 

@@ -144,7 +144,7 @@ DAMAGES = {
     "weights flipped": (weigh(1e-9), None),  # Nothing tells it.
     "weights not numbers": (weigh(np.nan), "is not finite"),
     "weights infinite": (weigh(np.inf), "is not finite"),
-    "weights of another network": (other_weights, "weights of other sizes"),
+    "weights of another network": (other_weights, "weight shapes differ"),
     "config torn": (put("config.json", b'{"config"'), "line 1|describe"),
     "config of a list": (put("config.json", b"[]"), "describe"),
     "config of more words": (
@@ -153,11 +153,11 @@ DAMAGES = {
     ),
     "positions below zero": (
         configure("config.json", max_sequence_length=-1),
-        "weights of other sizes",
+        "weight shapes differ",
     ),
     "wider in one file": (
         configure("config.json", intermediate_dim=99),
-        "json are of other networks",
+        "json differ in the network",
     ),
     "more layers": (
         lambda p: [
