@@ -27,7 +27,7 @@ class Run:
 
     Attributes:
         path: pathlib.Path, as it was found.
-        result: dict of `result.json`; empty while the run is not finished.
+        result: dict of `result.json`; empty for an unfinished run.
         bindings: `bindings.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         config: pathlib.Path of that file, or None.
@@ -45,25 +45,25 @@ class Run:
 
     @property
     def kind(self):
-        """The verb, such as "finetune"; None if no file says it."""
+        """The verb, such as "finetune"; None if unknown."""
         function = self._function.rpartition(".")[2]
         return self.result.get("run") or function or None
 
     @property
     def task(self):
-        """Name of the task, None if no file says it."""
+        """Name of the task, None if unknown."""
         return self.result.get("task") or self.macro("TASK", str)
 
     @property
     def is_sample(self):
-        """Whether the data were generated; None if no file says it."""
+        """Whether the data were generated; None if unknown."""
         if self.bindings is None or "DATA_DIR" not in self.bindings.macros:
             return None
         return self.macro("DATA_DIR") is None
 
     @property
     def lm_loss_weight(self):
-        """Weight of the auxiliary objective; None if no file says it."""
+        """Weight of the auxiliary objective; None if unknown."""
         return self._fine_tuning("lm_loss_weight")
 
     @property
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def backbone(self):
-        """ "transformer" or "lstm"; None if no file says it."""
+        """ "transformer" or "lstm"; None if unknown."""
         name = self.result.get("backbone") or self._preset.get("class_name")
         name = name or self.macro("BUILD_BACKBONE")
         if name is None:
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def num_layers(self):
-        """Layers of the network; None if no file says it."""
+        """Layers of the network; None if unknown."""
         if self.backbone == "lstm":
             return 1
         found = self._preset.get("num_layers")
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def row(self):
-        """Row of the ablation (table 5), None if no file says it.
+        """Row of the ablation (table 5), None if unknown.
 
         "full", or what is missing: "no_auxiliary_lm", "no_pretraining",
         "lstm", "transferred_3", or several joined by " + ".
@@ -174,7 +174,7 @@ class Run:
 def read(path):
     """Return the `Run` of a workdir: a pathlib.Path of a folder.
 
-    An unfinished one has a `metrics.jsonl` alone. A damaged file in it is an
+    An unfinished run has only a `metrics.jsonl`. A damaged file raises an
     InputError.
     """
     result = {
@@ -260,7 +260,7 @@ def _read_config(path, sha256):
     return None, None
 
 
-# What the seeds of one setting, or the rows of an ablation, differ in.
+# Settings in which seeds of one setting or rows of an ablation differ.
 _SEED_PARAMETERS = ("seed", "seeds")
 _COMPARED = {
     *("RUN", "SEED", "SEEDS", "TASK"),
@@ -350,9 +350,8 @@ def join_seeds(runs):
 def differences(one, other):
     """Return the names of settings in which two `Run`s differ.
 
-    Without those that an ablation compares, and without what else a grid
-    runs; between networks of different kinds neither the preset. Without a
-    `config.gin` nothing is known.
+    Leaves out settings that an ablation varies and, between different kinds
+    of network, the preset. Empty if either run has no `config.gin`.
     """
     if one.bindings is None or other.bindings is None:
         return []
@@ -364,9 +363,9 @@ def differences(one, other):
 
 
 def setting_names(one, other):
-    """Return the names of what differs in two `bindings.Bindings`.
+    """Return the names of the differences of two `bindings.Bindings`.
 
-    Without what says which task is run, and what else a grid runs.
+    Leaves out which task is run, and whether a grid runs it.
     """
     found = bindings_lib.differences(_of_one_task(one), _of_one_task(other))
     return [name for name, _, _ in found]
@@ -399,7 +398,7 @@ def closest(results, reference):
 
 
 def _of_one_task(found):
-    """Return the `Bindings` of fine-tuning, whatever task or grid it is of."""
+    """Return the `Bindings` of fine-tuning without its task and its grid."""
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)

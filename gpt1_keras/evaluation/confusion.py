@@ -105,7 +105,7 @@ def _name_classes(axes, class_names, cell):
 
 
 def _shorten(name):
-    """Cut out the middle, as long names often differ at the end."""
+    """Leave out the middle, since long names often differ at the end."""
     if len(name) <= _LONGEST_NAME:
         return name
     half = (_LONGEST_NAME - 1) // 2

@@ -78,7 +78,7 @@ def fine_tuning_rows(results):
         results: list of `comparison.Result` of fine-tuning.
 
     Returns:
-        list of dicts: task, ablation (None if no file says it), workdir,
+        list of dicts: task, ablation (None if unknown), workdir,
         seed, split ("dev" or "train_sample"), metric, step, score (a share).
     """
     return [

@@ -1,6 +1,6 @@
 """Figure 2 of the paper: transferred layers (left), zero-shot tasks (right).
 
-First the numbers as rows, then the pictures drawn from these rows.
+The numbers come first, as rows; the pictures are drawn from these rows.
 """
 
 import collections
@@ -28,7 +28,7 @@ _SPLITS = {"dev": "-", "train": "--"}
 
 
 def zero_shot_rows(runs, constants):
-    """Return the zero-shot scores while pretraining: figure 2, right.
+    """Return the zero-shot scores during pretraining: figure 2, right.
 
     Args:
         runs: list of `comparison.Run` of pretraining.
@@ -96,7 +96,7 @@ def layer_rows(results, evaluations=()):
     Returns:
         list of dicts: task, split, num_transferred_layers, accuracy, lowest,
         highest, num_seeds, workdir. Tasks with fewer than three numbers of
-        layers are left out: all and nothing alone is an ablation.
+        layers are left out: all or nothing is an ablation, not a curve.
     """
     rows = []
     for task, by_layers in _by_layers(results).items():
@@ -174,7 +174,7 @@ def _evaluated(folder, evaluations):
 def drawn_runs(rows):
     """Return the workdirs that the right picture shows: one per backbone.
 
-    The one trained for the most steps, of several the first.
+    The one trained for the most steps; of equals, the first.
     """
     chosen = {}
     for row in rows:

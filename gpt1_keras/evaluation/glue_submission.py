@@ -103,7 +103,7 @@ def write(directory, predictions, *, num_rows=None):
 
 
 def check(path, *, num_rows=None):
-    """Return what the GLUE server would refuse in a zip, a list of str."""
+    """Return the reasons why the GLUE server would refuse a zip, a list."""
     path = pathlib.Path(path)
     if not path.is_file():
         raise errors.InputError(

@@ -1,4 +1,4 @@
-"""Perplexity of held-out text: during a run, at its end, and of any text."""
+"""Perplexity of any text, and of held-out books during and after training."""
 
 import numpy as np
 

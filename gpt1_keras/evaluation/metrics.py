@@ -20,7 +20,7 @@ def by_group(metric, groups, *arrays):
 
     Args:
         metric: function from arrays `[N, ...]` to dict from name to number.
-        groups: list of `N` str; of a single one there is nothing more.
+        groups: list of `N` str; a single group adds nothing.
         *arrays: arrays `[N, ...]`, the arguments of `metric`.
     """
     found = dict(metric(*arrays))
@@ -102,7 +102,7 @@ def matthews_threshold(targets, scores):
     if not below.size or _is_constant(ones):
         return float(scores[0]) - 1.0, 0.0
     num, num_ones = len(ones), ones.sum()
-    # The covariance of targets and predictions over their deviations.
+    # Covariance of targets and predictions over their standard deviations.
     ones_above = num_ones - np.cumsum(ones)[below - 1]
     covariance = num * ones_above - num_ones * (num - below)
     scale = np.sqrt(

@@ -1,6 +1,6 @@
 """Tables 2 to 5 of the paper, with our results beside the paper's.
 
-Shares are in percent. What no file says is an empty cell.
+Shares are in percent; unknown values are empty cells.
 """
 
 import dataclasses
@@ -67,7 +67,7 @@ _GLUE_NOTE = (
 
 
 def glue_average(values):
-    """Return the average of table 5 of {task: value}; None if one lacks."""
+    """Return table 5's average of {task: value}; None if one is missing."""
     found = [values.get(task) for task in GLUE]
     return None if None in found else statistics.fmean(found)
 

@@ -3,7 +3,7 @@
 A TSV file without quoting; tabs, line breaks, control characters and
 backslashes are escaped (`files.escape_line`). Columns:
 
-- `row`: place of the example in its split, from 0;
+- `row`: position of the example in its split, from 0;
 - `label`, `prediction`: class names, indices of choices or scores; the label
   is empty if unknown;
 - `error`: of a score, its distance from the label;

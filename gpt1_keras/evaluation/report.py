@@ -121,7 +121,7 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
 
 
 def _is_shown(part):
-    """Whether there is such a part, with rows if it is a table."""
+    """Return whether a part exists and, if it is a table, has rows."""
     return bool(part.rows if isinstance(part, tables.Table) else part)
 
 

@@ -1,6 +1,6 @@
 """Tables of what runs measured and how they were configured.
 
-Shares are in percent. What no file says is an empty cell.
+Shares are in percent; unknown values are empty cells.
 """
 
 from gpt1_keras.evaluation import comparison

@@ -1,6 +1,6 @@
 """Tables as data, for HTML and Markdown, and the text of their cells.
 
-Shares are in percent. What no file says is an empty cell.
+Shares are in percent; unknown values are empty cells.
 """
 
 import dataclasses

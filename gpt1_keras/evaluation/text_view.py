@@ -17,7 +17,7 @@ _MOST_NAMED = 60  # tokens whose names have room on an axis
 _MOST_NAMED_SMALL = 15  # the same where heads stand side by side
 _COLUMNS = 3  # of the heads of a layer: legible on a phone
 _LINE_BREAK = "\u23ce"
-# Log-probability from which down a token has the full colour.
+# At this log-probability or less, a token has the full colour.
 _SURPRISING = -10.0
 SURPRISE_LEGEND = (
     "The darker a token, the less the model expected it: white is certain, the "

@@ -1,7 +1,7 @@
-"""What can be told from words alone, without a network.
+"""Baselines without a network: bag of words and word overlap.
 
-Words and overlap are features of scikit-learn's logistic regression (for
-scores, ridge regression) with its defaults:
+They are features of scikit-learn's logistic regression (for scores, ridge
+regression) with its defaults:
 
     words    TF-IDF of words and pairs of adjacent words
     overlap  the shares of words that two texts have in common
@@ -16,7 +16,7 @@ from gpt1_keras import errors
 
 
 def measure(task, train, dev):
-    """Return what the baselines reach on dev.
+    """Return the metrics of the baselines on dev.
 
     Args:
         task: `tasks.task.Task` without choices.
@@ -73,6 +73,6 @@ def _fit(task, features, dev_features, train):
     else:
         raise errors.InputError(
             f"{task.name}: all {len(labels)} training examples have the same"
-            " label: use more of them"
+            " label: use more examples"
         )
     return model.fit(features, labels).predict(dev_features)

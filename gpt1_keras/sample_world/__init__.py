@@ -1,23 +1,24 @@
-"""A small world of our own: stories that happen in it, questions about it.
+"""Generator of the sample corpus and the sample benchmarks.
 
-Who lives there and what happens is drawn from a seed; the books tell of it,
-and the labels of the sample benchmarks follow from it.
+A seed determines a small fictional world: its people and what happens to
+them. The books tell these stories, and the labels of the sample benchmarks
+follow from them.
 
 ## Tree
 
 ```
 sample_world/
   corpus.py                 writes the books, a chapter for each story
-  world.py stories.py       people and their facts; what happens to them
-  sentences.py tables.py    templates to English; reads the tables
+  world.py stories.py       people and facts about them; events and plots
+  sentences.py tables.py    templates rendered as English; the tables
   benchmarks.py             writes the sample files of all benchmarks
   sentence_examples.py      CoLA, SST-2
   pair_examples.py          entailment, answers to questions, similarity
   story_examples.py         RACE, Story Cloze, LAMBADA, Winograd schemas
   benchmark_files.py        labelled examples in the official formats
-  generated_folder.py       whole or absent, never written twice
-  draws.py                  choices that are equal on every Python
+  generated_folder.py       a folder written once, whole or not at all
+  draws.py                  random choices, equal on every Python
   words.txt sentences.txt   the vocabulary and the sentences
-  events.txt plots.txt      kinds of events and the plots made of them
+  events.txt plots.txt      kinds of events, and plots made of them
 ```
 """

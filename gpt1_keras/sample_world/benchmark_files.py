@@ -1,4 +1,4 @@
-"""Labelled examples as the texts of the official files of a benchmark.
+"""Labelled examples in the official file formats of the benchmarks.
 
 Every function returns {path below DATA_DIR: text of the file}. `parts` is
 {split: list of Example}; the splits are train, dev and test. GLUE's test
@@ -13,7 +13,7 @@ import re
 from xml.etree import ElementTree
 
 _PAIR = ("index", "sentence1", "sentence2", "label")
-# The columns of train and dev by folder.
+# Folder -> columns of train and dev.
 _GLUE = {
     "CoLA": ("source", "label", "mark", "sentence"),
     "SST-2": ("sentence", "label"),
@@ -35,7 +35,7 @@ _GLUE = {
     "RTE": _PAIR,
     "WNLI": _PAIR,
 }
-# Test files have no labels, and an index where the others have none.
+# Test files have no labels, and an index even where the others have none.
 _LABELS = ("label", "is_duplicate", "score", "label1", "gold_label", "Quality")
 _TEST = {
     "CoLA": ("index", "sentence"),
@@ -54,14 +54,14 @@ _HIDDEN = "[MASK]"
 
 
 def glue(folder, parts):
-    """The .tsv files of a GLUE task, with the columns of `_GLUE`."""
+    """Return the .tsv files of a GLUE task, with the columns of `_GLUE`."""
     found = {}
     for split, labelled in parts.items():
         columns = _GLUE[folder]
         if split.startswith("test"):
             unlabelled = [c for c in columns if c not in _LABELS]
             columns = _TEST.get(folder, unlabelled)
-        # CoLA alone has no header where there are labels.
+        # Only CoLA's labelled files have no header.
         rows = [] if columns == _GLUE["CoLA"] else [columns]
         for number, e in enumerate(labelled):
             rows.append([_cell(column, number, e) for column in columns])
@@ -70,13 +70,13 @@ def glue(folder, parts):
 
 
 def diagnostic(parts):
-    """GLUE's AX, which has a test part only."""
+    """Return GLUE's AX, which has only a test split."""
     (text,) = glue("RTE", parts).values()
     return {"glue/diagnostic/diagnostic.tsv": text}
 
 
 def snli(parts):
-    """SNLI 1.0: one JSON object a line."""
+    """Return SNLI 1.0: one JSON object per line."""
     found = {}
     for split, labelled in parts.items():
         rows = [
@@ -96,7 +96,7 @@ def snli(parts):
 
 
 def scitail(parts):
-    """SciTail 1.0: no header."""
+    """Return SciTail 1.0, without headers."""
     return {
         f"scitail/tsv_format/scitail_1.0_{split}.tsv": _table(
             (e.text, e.text_pair, e.label) for e in labelled
@@ -106,7 +106,7 @@ def scitail(parts):
 
 
 def race(parts):
-    """RACE: a JSON file for each passage."""
+    """Return RACE: a JSON file for each passage."""
     found = {}
     for split, labelled in parts.items():
         passages = collections.defaultdict(list)
@@ -126,8 +126,10 @@ def race(parts):
 
 
 def story_cloze(parts):
-    """The Story Cloze Test: `parts` has val and test; the lines of an
-    example's text are its sentences."""
+    """Return the Story Cloze Test; `parts` has val and test.
+
+    The lines of an example's text are its sentences.
+    """
     found = {}
     for split, labelled in parts.items():
         file = io.StringIO()
@@ -143,7 +145,7 @@ def story_cloze(parts):
 
 
 def dpr(parts):
-    """Definite Pronoun Resolution: blocks of four lines, and an empty one."""
+    """Return DPR: blocks of four lines, separated by empty lines."""
     return {
         f"dpr/{split}.c.txt": "".join(map(_block, parts[split]))
         for split in ("train", "test")
@@ -151,7 +153,7 @@ def dpr(parts):
 
 
 def wsc(parts):
-    """The Winograd Schema Challenge: as XML, and in blocks of four lines."""
+    """Return Winograd schemas, as XML and in blocks of four lines."""
     root = ElementTree.Element("collection")
     for e in parts["test"]:
         before, after = _around(e)
@@ -174,7 +176,7 @@ def wsc(parts):
 
 
 def pdp(parts):
-    """Pronoun Disambiguation Problems: as DPR, but the pronoun is hidden."""
+    """Return PDP: the format of DPR, with the pronoun hidden."""
     blocks = []
     for e in parts["test"]:
         before, after = _around(e)
@@ -186,8 +188,10 @@ def pdp(parts):
 
 
 def lambada(parts):
-    """LAMBADA: a passage a line, in lower case, without its last full stop,
-    words and punctuation apart as in the Penn Treebank."""
+    """Return LAMBADA: one lower-case passage per line, without its last stop.
+
+    Words and punctuation are separated as in the Penn Treebank.
+    """
     return {
         f"lambada/lambada_{name}_plain_text.txt": "".join(
             f"{_words(f'{e.text} {e.choices[e.label]}')}\n"
@@ -217,7 +221,7 @@ def _words(text):
 
 
 def _cell(column, number, e):
-    """Return what stands in a column of GLUE; "n/a" where it is unused."""
+    """Return the value of a column of GLUE; "n/a" if it is unused."""
     if column in ("index", "id"):
         return number
     if column in ("#1 ID", "qid1", "#2 ID", "qid2"):

@@ -1,7 +1,7 @@
 """Write sample files of the twelve benchmarks, in the official formats.
 
-Their labels follow from the sample world, and a model pretrained on the
-corpus of the same seed has read about the same people.
+Their labels follow from the sample world; a model pretrained on the corpus of
+the same seed has read about the same people.
 """
 
 import functools
@@ -18,16 +18,16 @@ from gpt1_keras.sample_world import story_examples
 from gpt1_keras.sample_world import world
 
 MANIFEST = "sample_benchmarks.json"
-# As many as the books of a corpus of the default size tell of.
+# As many worlds as a corpus of the default size describes.
 NUM_WORLDS = 7
-# Draws in a row that may bring nothing new before we give up.
+# Consecutive draws without a new example before giving up.
 _MOST_VAIN_DRAWS = 20_000
 
 source_sha256 = generated_folder.source_sha256
 
 
 class Source:
-    """Draws what labelled examples are made of, none of them twice.
+    """Material of labelled examples, drawn without repetition.
 
     Attributes:
         draws: draws.Draws.
@@ -42,8 +42,11 @@ class Source:
         self._seen = set()
 
     def take(self, make, count):
-        """Return `count` new examples of `make`, a function from a Source to
-        a list of Example, empty where what it drew does not suit."""
+        """Return `count` new examples.
+
+        `make` is a function from a Source to a list of Example, which is
+        empty if what it drew is unsuitable.
+        """
         found, vain = [], 0
         while len(found) < count:
             size = len(found)
@@ -56,7 +59,7 @@ class Source:
             vain = vain + 1 if len(found) == size else 0
             if vain > _MOST_VAIN_DRAWS:
                 raise errors.InputError(
-                    f"the sample world gives no more than {len(self._seen)} "
+                    f"the sample world has only {len(self._seen)} different "
                     f"examples of {self._name}: ask for fewer"
                 )
         return found[:count]
@@ -70,14 +73,14 @@ class Source:
         return self._cast(self.world(), stories.plots(), ())
 
     def other(self, story):
-        """Return a Story in which nothing of this one happens, as far as
-        possible with the same people."""
+        """Return a Story without this one's events, with the same people if
+        possible."""
         plots = [p for p in stories.plots() if not p.kinds & story.plot.kinds]
         return self._cast(story.world, plots, story.people)
 
     def again(self, story):
-        """Return a Story of the same plot, as far as possible with the same
-        people in other roles."""
+        """Return a Story of the same plot, with the same people in other roles
+        if possible."""
         return self._cast(story.world, [story.plot], story.people)
 
     def _cast(self, here, plots, people):
@@ -93,7 +96,7 @@ class Source:
         return found
 
     def outsider(self, story, person):
-        """Return a Person like this one whom the story lacks, or None."""
+        """Return a similar Person who is not in the story, or None."""
         found = [
             other
             for other in story.world.people
@@ -112,9 +115,9 @@ class Source:
 def write_benchmarks(directory, *, num_train, num_dev, num_test, seed=0):
     """Write the files of all benchmarks below a folder.
 
-    The same arguments give the same bytes everywhere, no example stands in
-    two splits, and the folder appears whole or not at all. Where it already
-    holds these very files, nothing is written. Beside the twelve there are
+    The same arguments give the same bytes everywhere, no example is in two
+    splits, and the folder appears whole or not at all. If it already holds
+    these files, nothing is written. Besides the twelve benchmarks, it gets
     GLUE's WNLI and diagnostic files and those of the zero-shot tasks:
     Definite Pronoun Resolution, Winograd schemas, PDP and LAMBADA.
 
@@ -122,14 +125,14 @@ def write_benchmarks(directory, *, num_train, num_dev, num_test, seed=0):
         directory: folder that does not exist yet, is empty, or holds these
             files.
         num_train, num_dev, num_test: int. Examples of each benchmark: for
-            RACE questions, half of them about middle passages; for MultiNLI
-            so many matched and as many mismatched ones. Story Cloze has
-            train and dev in one file, as the official one.
+            RACE, questions, half of them about middle-school passages; for
+            MultiNLI, this many matched and as many mismatched ones. Story
+            Cloze has train and dev in one file, as officially.
         seed: int, the seed of the corpus about the same people.
 
     Raises:
         errors.InputError: the folder holds something else, or a number is
-            too small or larger than the world's variety.
+            too small or more than the world can provide.
     """
     numbers = {"train": num_train, "dev": num_dev, "test": num_test}
     for split, number in numbers.items():
@@ -159,7 +162,7 @@ def _write(folder, numbers, seed):
 
 
 def _splits(make, *names):
-    """Return the division into splits, all three if none is named."""
+    """Return a function that draws the named splits, by default all."""
 
     def divide(take, numbers):
         return {split: take(make, numbers[split]) for split in names or numbers}

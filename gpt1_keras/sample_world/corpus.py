@@ -14,7 +14,7 @@ from gpt1_keras.sample_world import world
 DEFAULT_WORDS = 2_100_000
 WORDS_PER_BOOK = 75_000
 FEWEST_WORDS = 4_000
-# So that a small corpus, too, has books to train on and books to hold out.
+# Gives even a small corpus books to train on and books to hold out.
 MIN_BOOKS = 4
 MANIFEST = "sample_world.json"
 _TITLES = ("Stories of {}", "A Year in {}", "The People of {}", "Days in {}")
@@ -26,8 +26,8 @@ def write_corpus(directory, *, words=DEFAULT_WORDS, seed=0):
     """Write books of at least `words` words in all; return their paths.
 
     The same seed and words give the same bytes everywhere. The folder appears
-    whole or not at all, with a manifest beside the books; where it already
-    holds this very corpus, nothing is written.
+    whole or not at all, with a manifest beside the books; if it already
+    holds this corpus, nothing is written.
 
     Args:
         directory: folder that does not exist yet, is empty, or holds this
@@ -88,8 +88,8 @@ class Book:
     """
 
     def __init__(self, seed, index, *, words):
-        """`words`: the book has at least so many, and few more."""
-        # Books in a row share a world, each is set in another of its towns.
+        """`words`: minimum number of words; the book has few more."""
+        # Consecutive books share a world, each in another of its towns.
         series, number = divmod(index, world.NUM_TOWNS)
         self.world = world.build_world(seed, series)
         self.town = self.world.towns[number]
@@ -97,7 +97,7 @@ class Book:
         self._words = words
         self._draws = draws_module.Draws("book", seed, index)
         self._teller = sentences.Teller(self._draws)
-        # People in direct speech name others, they use no pronouns.
+        # People in direct speech use names instead of pronouns.
         self._voice = sentences.Teller(self._draws, by_name=True)
         self._plots = []
         self._told = []
@@ -105,7 +105,7 @@ class Book:
         self._roles = {}
 
     def paragraphs(self):
-        """Yield the paragraphs of the whole book, headings among them."""
+        """Yield the paragraphs of the whole book, including headings."""
         yield self.title
         count, number = 0, 0
         while count < self._words:
@@ -141,7 +141,7 @@ class Book:
         yield self._wrapped("recap", story.events[0])
 
     def _next_story(self):
-        """Return a Story; all plots come up before any comes up again."""
+        """Return a Story; every plot is used before any repeats."""
         story = None
         while story is None:
             if not self._plots:
@@ -159,12 +159,12 @@ class Book:
         return self._more(section, **roles)
 
     def _more(self, section, **roles):
-        """Return a line that goes on with the paragraph."""
+        """Return a line that continues the paragraph."""
         roles = {**self._roles, **roles}
         return self._teller.sentence(self._teller.line(section), roles)
 
     def _wrapped(self, section, event):
-        """Return the event in a sentence of the section."""
+        """Return the event, told in a sentence of the section."""
         said = self._draws.pick(event.kind.said)
         line = self._teller.line(section).replace("{g}", said)
         return self._teller.sentence(line, {**self._roles, **event.roles})
@@ -206,7 +206,7 @@ class Book:
         return " ".join(found)
 
     def _speech(self, speaker, hearer, template, roles=None):
-        """Return what somebody says, with who says it."""
+        """Return direct speech, with its speaker."""
         roles = {**self._roles, **(roles or {})}
         return self._quote(
             speaker, hearer, self._voice.sentence(template, roles)

@@ -1,4 +1,4 @@
-"""Folders of generated files: whole or absent, never written twice."""
+"""Folders of generated files, written once, whole or not at all."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def source_sha256():
 
 
 def write_once(directory, write, *, settings, manifest):
-    """Let `write` fill a folder, unless it holds the very same already.
+    """Fill a folder with `write`, unless it already holds the result.
 
     The folder appears whole or not at all, with a manifest that holds the
     settings, the generator's hash and the names of the files.
@@ -34,7 +34,7 @@ def write_once(directory, write, *, settings, manifest):
             holds the result of an earlier call with these settings.
         write: function from a folder to the names of the files that it wrote
             there, relative to it.
-        settings: dict that JSON can hold; what the files depend on.
+        settings: JSON dict of everything that the files depend on.
         manifest: name of the manifest.
 
     Returns:
@@ -61,7 +61,7 @@ def write_once(directory, write, *, settings, manifest):
         try:
             os.replace(temporary, directory)
         except OSError:
-            # Another process may have put the same there meanwhile.
+            # Another process may have created the same folder meanwhile.
             return _find(directory, expected, manifest)
         files.sync(directory.parent)
     finally:
@@ -78,7 +78,7 @@ def _find(directory, expected, manifest):
         found, paths = None, []
     if found != expected or not all(path.exists() for path in paths):
         raise errors.InputError(
-            f"{directory} holds other files than {manifest} of these settings "
-            f"and this generator: remove it or give an empty folder"
+            f"{directory} holds other files than this generator writes with "
+            f"these settings ({manifest}): remove it or give an empty folder"
         )
     return paths

@@ -1,7 +1,7 @@
-"""Two sentences: entailment, answers to questions, similarity.
+"""Sentence-pair examples: entailment, answers to questions, similarity.
 
-A kind of event has clauses that say it, that it implies and that it rules out
-(events.txt). From these the label of a pair follows.
+For each kind of event, events.txt has clauses that state it, that it implies
+and that it rules out. The label of a pair follows from these.
 """
 
 import dataclasses
@@ -16,8 +16,8 @@ NO_ENTAILMENT = "not_entailment"
 MATCHED = ("narration", "speech")
 MISMATCHED = "letter"
 _MOST_WORDS = 32
-# Forms of a clause about an event: said, implied by it, opposed to it, said
-# in the negative; and denied: said, but called untrue.
+# Forms of a clause about an event: said, implied by it, opposed to it,
+# negated; and denied: said, but called untrue.
 _RELATIONS = {
     ENTAILMENT: (
         *[("said", "said"), ("said", "implied")] * 2,
@@ -33,10 +33,10 @@ _RELATIONS = {
         *[("denied", "negated"), ("denied", "said"), ("opposed", "negated")],
     ),
 }
-# The shares of the official training files, rounded.
+# Shares in the official training files, rounded.
 _SHARE_PARAPHRASES = 0.65
 _SHARE_DUPLICATES = 0.4
-# What two sentences of STS-B have in common, and the score of it.
+# What two sentences of STS-B have in common -> their score.
 SCORES = {
     "the same event": 5.0,
     "an event and what it implies": 3.6,
@@ -99,12 +99,12 @@ def _inference(source, genre, group=""):
 
 
 def snli(source):
-    """Return an Example: one told sentence, three labels."""
+    """Return an Example with one narrated sentence and three labels."""
     return _inference(source, "narration")
 
 
 def mnli(source):
-    """Return an Example of one of the genres of training."""
+    """Return an Example of a genre that training has."""
     return _inference(source, source.draws.pick(MATCHED), "matched")
 
 
@@ -141,8 +141,10 @@ def rte(source):
 
 
 def _with_outsider(source, story, event, form="said"):
-    """Return the event with a stranger in a role that every clause of the
-    form names; None where that is not possible."""
+    """Return the event with a stranger in a role, or None if impossible.
+
+    Every clause of the form names that role.
+    """
     clauses = getattr(event.kind, form)
     roles = [
         role
@@ -177,7 +179,7 @@ def scitail(source):
 
 
 def _facts_alike(source):
-    """Return facts of one relation about two people, of different value."""
+    """Return facts of one relation, with different values, of two people."""
     here = source.world()
     while True:
         first, second = source.draws.sample(here.people, 2)
@@ -216,7 +218,7 @@ def _asked(source, is_answered):
 
 
 def mrpc(source):
-    """Return an Example: two told sentences, "1" if they mean the same."""
+    """Return an Example: two narrated sentences, "1" if paraphrases."""
     if source.draws.chance(_SHARE_PARAPHRASES):
         found = _compared(source, "the same event", _tell)
     else:
@@ -261,7 +263,7 @@ def _compared(source, relation, tell):
 
 
 def qqp(source):
-    """Return an Example: two questions, "1" if they ask for the same."""
+    """Return an Example: two questions, "1" if they are duplicates."""
     draws = source.draws
     is_same = draws.chance(_SHARE_DUPLICATES)
     fact, other = _facts_alike(source)

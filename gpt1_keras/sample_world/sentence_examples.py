@@ -1,4 +1,4 @@
-"""Single sentences: CoLA (is it English?) and SST-2 (is it praise?)."""
+"""Single-sentence examples: CoLA (acceptability), SST-2 (sentiment)."""
 
 import re
 
@@ -7,10 +7,10 @@ from gpt1_keras.sample_world import sentences
 from gpt1_keras.sample_world import stories
 from gpt1_keras.sample_world import tables
 
-# As in the official files: more sentences are acceptable than not.
+# As in the official files, most sentences are acceptable.
 SHARE_ACCEPTABLE = 0.6
 MOST_WORDS = 20
-# Ways to break a sentence: what is found, and what takes its place.
+# Ways to break a sentence: pattern and replacement.
 _BREAKS = (
     (re.compile(r"\b(the|a|an|his|her) (\w[\w'-]*)"), r"\2 \1"),
     (re.compile(r"\b(his|her) (?=\w)"), r"\1 the "),
@@ -21,7 +21,7 @@ _BREAKS = (
 
 
 def cola(source):
-    """Return an Example: a sentence of the world, whole or broken."""
+    """Return an Example: a sentence of the world, correct or broken."""
     is_whole = source.draws.chance(SHARE_ACCEPTABLE)
     text = ""
     while not text or text.count(" ") >= MOST_WORDS:
@@ -53,8 +53,7 @@ def _sentence(source):
 
 
 def _break(source, template, roles, tense):
-    """Return the sentence with a fault, or "" if the fault drawn cannot be
-    made in it."""
+    """Return the sentence with a random fault, "" if it does not apply."""
     draws = source.draws
     if draws.chance(0.6):
         teller = sentences.Teller(draws, by_name=True)

@@ -1,16 +1,16 @@
-"""Templates to English: slots, verbs, pronouns, articles.
+"""Render templates as English: slots, verbs, pronouns, articles.
 
 [one|two|]       one of the alternatives
 {a} {a:o} {a:p}  a person as subject, object, possessive: name or pronoun
 {a:he} {a:him} {a:his} {a:himself}    always the pronoun
 {a:full} {a:first}    the names
-{a:the} {a:ref}  "the baker"; that or the pronoun
+{a:the} {a:ref}  "the baker"; "the baker" or the pronoun
 {a.food}         a trait of the person
 {thing}          a text that fills a role
-{@bird}          a word of the list
-<find>           a verb in the tense of the telling; <they:find> in the plural
+{@bird}          a word of a list
+<find>           a verb in the tense of narration; <they:find> in the plural
 
-Every indefinite article is written "a"; `finish` makes "an" of it.
+Every indefinite article is written "a"; `finish` turns it into "an".
 """
 
 import functools
@@ -20,7 +20,7 @@ from gpt1_keras.sample_world import tables
 from gpt1_keras.sample_world import world
 
 PAST, PRESENT, NEGATED = "past", "present", "negated"
-# Faults that CoLA makes on purpose.
+# Deliberate faults, for CoLA.
 WRONG_FORM, MISSING = "wrong form", "missing"
 _PRONOUNS = {
     "he": ("he", "she"),
@@ -97,7 +97,7 @@ def parse(template):
 
 
 def _sequence(tokens, start):
-    """Return the parts up to the next "|" or "]", and where it stands."""
+    """Return the parts up to the next "|" or "]", and its position."""
     parts = []
     while start < len(tokens) and tokens[start] not in "|]":
         token = tokens[start]
@@ -140,13 +140,13 @@ def _verb(text):
 
 
 class Teller:
-    """Renders templates as one voice that remembers whom it named.
+    """Renderer of templates that remembers whom it named.
 
     Attributes:
         draws: draws.Draws.
         by_name: True to use pronouns only where a template asks for one.
         roles: {role: Person or text} of the template in progress.
-        fault: WRONG_FORM, MISSING or "", what happens to verbs.
+        fault: WRONG_FORM, MISSING or "": the fault of verbs.
         num_faults: how many verbs came out wrong.
     """
 
@@ -166,17 +166,17 @@ class Teller:
         return self.render(parse(template))
 
     def sentence(self, template, roles, tense=PAST):
-        """Return finished text; the sentence is over for pronouns."""
+        """Return a finished sentence; pronouns may refer to its people next."""
         text = finish(self.clause(template, roles, tense))
         self._before, self._now = self._now, []
         return text
 
     def forget(self):
-        """Begin a paragraph, in which nobody is known by a pronoun."""
+        """Start a paragraph: pronouns refer to nobody before it."""
         self._before, self._now = [], []
 
     def line(self, section):
-        """Return an entry of sentences.txt; all come before one returns."""
+        """Return an entry of sentences.txt; all are used before any repeats."""
         bag = self._bags.get(section)
         if not bag:
             entries = tables.sections("sentences")[section]
@@ -197,7 +197,7 @@ class Teller:
         roles = _fact_roles(fact)
         return self.clause(asked, roles), self.clause(answer, roles)
 
-    # What parsed templates call.
+    # Called by parsed templates.
 
     def render(self, parts):
         """Return the text of a parsed template."""
@@ -206,7 +206,7 @@ class Teller:
         )
 
     def verb(self, verb, plural):
-        """Return the verb in the tense of the telling."""
+        """Return the verb in the tense of narration."""
         right = conjugate(verb, self._tense, plural)
         if self.fault == MISSING:
             self.num_faults += 1
@@ -238,7 +238,7 @@ class Teller:
         return f"{name}'s" if form == "p" else name
 
     def _is_clear(self, person):
-        """Tell whether a pronoun can mean nobody but the person."""
+        """Return whether a pronoun can only mean this person."""
         near = self._before + self._now
         return person in near and not any(
             other is not person and other.gender == person.gender

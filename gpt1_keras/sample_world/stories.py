@@ -1,4 +1,4 @@
-"""What can happen, and to whom: events, plots, and stories cast from them."""
+"""Events, plots, and stories in which people play the roles of a plot."""
 
 import dataclasses
 import functools
@@ -35,14 +35,14 @@ _CLAUSES = {
 
 @dataclasses.dataclass(frozen=True)
 class EventKind:
-    """Everything there is to say about one kind of event.
+    """A kind of event, with all clauses about it.
 
     All texts are templates over the event's roles (see `sentences`).
 
     Attributes:
         name: "mend".
         slots: the roles that `said` names.
-        said: clauses that all say the event.
+        said: clauses that state the event.
         implied: clauses that are true because of the event.
         opposed: clauses that are false because of the event.
         before: sentences that lead up to it.
@@ -88,7 +88,7 @@ class Plot:
         name: "lost_thing".
         titles: templates of chapter titles.
         roles: {role: constraint or ""} in casting order.
-        settings: {role: "{@gift}"}, what fills the roles of things.
+        settings: {role: "{@gift}"}, the fillers of roles of things.
         events: (name of the kind, {role: role that fills it}) pairs.
     """
 
@@ -128,7 +128,7 @@ def slots(template):
 
 
 def can_be_negated(clause):
-    """Tell whether the negated tense turns a clause into its negation."""
+    """Return whether the negated tense negates the whole clause."""
     return len(_VERB.findall(clause)) == 1 and not _NEGATION.search(clause)
 
 
@@ -201,7 +201,7 @@ def cast_story(plot, world, town, draws, people=()):
         world: world.World.
         town: world.Town where it is set.
         draws: draws.Draws.
-        people: Persons who take part first, as far as they fit.
+        people: Persons who are cast first, if they fit.
     """
     cast = world.cast(town, draws)
     wanted = list(people)
@@ -234,7 +234,7 @@ def cast_story(plot, world, town, draws, people=()):
 
 
 def _fits(person, constraint):
-    """Tell whether a person can play a role with the constraint."""
+    """Return whether a person can play a role with the constraint."""
     traits = person.traits
     if constraint == "grown":
         return "trade" in traits

@@ -1,4 +1,4 @@
-"""Passages: RACE, Story Cloze, LAMBADA, and whom a pronoun means."""
+"""Passage examples: RACE, Story Cloze, LAMBADA, pronoun resolution."""
 
 import re
 
@@ -8,7 +8,7 @@ from gpt1_keras.sample_world import stories
 from gpt1_keras.sample_world import world
 
 NUM_OPTIONS = 4
-# How often a story is cast anew to find wrong options.
+# How often a story is recast to find wrong options.
 _NUM_CASTS = 8
 _PERSON = re.compile(r"\{(\w)(?::(?:the|first))?\}")
 # A last word of LAMBADA has as many letters as names and things have.
@@ -87,8 +87,10 @@ def _event(source, event):
 
 
 def _ask_event(source, story, casts, number, question, answer):
-    """Return [question, right answer, wrong answers ...]: what the answer
-    would be had others done it."""
+    """Return [question, right answer, wrong answers ...].
+
+    The wrong answers would be right if others played the roles.
+    """
     event = story.events[number]
     asked = stories.slots(question)
     told = {role: event.roles[role] for role in asked}
@@ -117,9 +119,11 @@ def _ask_fact(source, story, fact):
 
 
 def story_cloze(source):
-    """Return an Example: choices are what happens next and what happens in
-    another story about the same people, and the four sentences of the story
-    are the lines of its text."""
+    """Return an Example whose text is four sentences, one per line.
+
+    The choices are what happens next, and what happens in another story about
+    the same people.
+    """
     draws = source.draws
     story = source.story()
     last = 1 + draws.below(len(story.events) - 2)
@@ -154,8 +158,10 @@ def _told(source, story, last):
 
 
 def last_word(source):
-    """Return an Example: text is part of a story but for its last word, the
-    only one of the choices, which stands in the text before."""
+    """Return an Example: text is part of a story without its last word.
+
+    That word is the only choice, and occurs earlier in the text.
+    """
     story = source.story()
     told = _told(source, story, len(story.events) - 1)
     for end in source.draws.shuffled(range(5, len(told) + 1)):

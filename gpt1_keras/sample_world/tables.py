@@ -1,4 +1,4 @@
-"""The tables of the sample world, read from the text files beside this."""
+"""Tables of the sample world, read from the text files beside this module."""
 
 import functools
 import pathlib

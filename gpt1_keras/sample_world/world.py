@@ -1,4 +1,4 @@
-"""Who lives where, and what is true of them: towns, families and facts."""
+"""Towns, families, and facts about people."""
 
 import dataclasses
 import functools
@@ -28,7 +28,7 @@ _NAMES = {
     "river": ("river_start", "river_end", NUM_TOWNS),
     "pet": ("pet_start", "pet_end", 64),
 }
-# Trades that plots ask for by name; every world has them.
+# Trades that plots require by name; every world has them.
 _NEEDED_TRADES = ("healer", "carpenter")
 
 
@@ -37,7 +37,7 @@ class Person:
     """One person.
 
     Attributes:
-        first: first name, of nobody else in a corpus.
+        first: first name, unique in a corpus.
         surname: str.
         gender: "f" or "m".
         age: "child", "young", "grown" or "old".
@@ -149,14 +149,14 @@ def build_world(seed, index):
 
 
 def _names(seed, kind, start, count):
-    """Return `count` names of the pool from `start`, which is a circle."""
+    """Return `count` names of the pool from `start`, wrapping around."""
     pool = _pools(seed)[kind]
     return [pool[i % len(pool)] for i in range(start, start + count)]
 
 
 @functools.cache
 def _pools(seed):
-    """Return {kind: names in random order}; no name stands in two pools."""
+    """Return {kind: names in random order}; no name is in two pools."""
     taken = set(tables.words("names_not_used"))
     found = {}
     for kind, (start, end, _) in _NAMES.items():
@@ -203,7 +203,7 @@ def _family(draws, names, home):
 
 
 def _give_trades(draws, people):
-    """Give grown people trades that no one else in the world has."""
+    """Give people, except children, trades that nobody else has."""
     table = {row[0]: row for row in tables.rows("trade")}
     others = [trade for trade in table if trade not in _NEEDED_TRADES]
     trades = [*_NEEDED_TRADES, *draws.shuffled(others)]
@@ -219,7 +219,7 @@ def _give_traits(draws, people, pet_names):
     columns = {}
     for name in ("temper", "food", "fear", "wish", "thing", "eyes"):
         columns[name] = []
-        # All entries of a list come up before any comes up again.
+        # Every entry of a list is used before any repeats.
         while len(columns[name]) < len(people):
             columns[name] += draws.shuffled(tables.words(name))
     for number, person in enumerate(people):
