@@ -63,6 +63,15 @@ def missing_module(error):
     return f"{message}: {remedy}"
 
 
+def is_out_of_memory(error):
+    """Whether a device or the machine could not allocate a tensor."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    # TensorFlow, torch on a GPU, numpy; JAX, torch on a CPU.
+    return bool(
+        names & {"ResourceExhaustedError", "OutOfMemoryError", "MemoryError"}
+    ) or bool(re.search("RESOURCE_EXHAUSTED|can't allocate mem", str(error)))
+
+
 def shortened(text):
     """Return a text for a message: its beginning if it is long."""
     return text if len(text) <= 80 else f"{text[:60]} ..."

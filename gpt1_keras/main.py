@@ -59,6 +59,11 @@ def main(arguments):
         return _complain(f"error: {described}; {advice}", 2)
     except KeyboardInterrupt:
         return _complain("error: interrupted", 1)
+    except Exception as error:
+        if not errors.is_out_of_memory(error):
+            raise
+        advice = "lower MICROBATCH_SIZE or the size of the network"
+        return _complain(f"error: not enough memory: {advice}", 1)
 
 
 def _complain(message, status):

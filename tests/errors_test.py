@@ -21,3 +21,18 @@ def test_describe_os_error():
         "out/a\\nb: No space left on device"
     )
     assert errors.describe_os_error(OSError(28, "No space")) == "No space"
+
+
+class ResourceExhaustedError(Exception):
+    """By its name only: no framework is imported here."""
+
+
+def test_out_of_memory_is_known_on_every_backend():
+    for error in (
+        MemoryError(),
+        ResourceExhaustedError("OOM when allocating tensor"),
+        ValueError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory"),
+    ):
+        assert errors.is_out_of_memory(error)
+    assert not errors.is_out_of_memory(RuntimeError("shapes differ"))

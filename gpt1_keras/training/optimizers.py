@@ -176,6 +176,8 @@ def _update(beta_1, beta_2, epsilon, decay):
 
 def _one_minus_power(beta, step):
     """Return `1 - beta ** step`, exact in float32 also for beta near 1."""
+    if not beta:
+        return 1.0
     return -ops.expm1(step * math.log(beta))
 
 

@@ -125,6 +125,13 @@ def test_several_steps_against_the_formula_in_float64():
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-6)
 
 
+def test_betas_of_zero_leave_the_sign_of_the_gradient():
+    ones = np.ones((2,), "float32")
+    optimizer = adam(0.1, beta_1=0.0, beta_2=0.0)
+    (step,) = train(optimizer, [ones], [[4.0 * ones]])
+    np.testing.assert_allclose(step[0], 0.9 * ones, rtol=1e-6)
+
+
 def test_decay_falls_on_matrices_only():
     """Without a gradient only the decay moves a weight."""
     weights = [np.ones(s, "float32") for s in ((2, 3), (3,))]
