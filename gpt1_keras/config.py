@@ -128,7 +128,7 @@ def check_arguments(configuration, given):
 def _check_run(found):
     if "RUN" not in found.macros:
         raise errors.InputError(
-            "the gin files name no RUN: the first --gin must be that of a run,"
+            "the gin files bind no RUN: the first --gin must be that of a run,"
             " such as gin/pretrain.gin"
         )
     if found.run is None or found.run.evaluate:

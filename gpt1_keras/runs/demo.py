@@ -149,9 +149,9 @@ class Guard:
             if origin and urllib.parse.urlsplit(origin).netloc != host:
                 return "the Origin is another page"
         except ValueError:
-            return "the Host or Origin is no address"
+            return "the Host or Origin is not a valid address"
         if any(part.startswith("upload") for part in scope["path"].split("/")):
-            return "this page takes no files"
+            return "this page accepts no files"
         if scope["method"] == "POST":
             length = headers.get(b"content-length", "")
             if not length.isdecimal() or int(length) > _MOST_BYTES:

@@ -398,8 +398,7 @@ def _baselines(task, train, dev, metrics):
     name, value = next(iter(metrics.items()))
     best = max(found, key=lambda baseline: found[baseline][name])
     logging.info(
-        "%s on dev: %s %.3f; without a network, scikit-learn on %s: %.3f in"
-        " %.1f s%s",
+        "%s on dev: %s %.3f; scikit-learn baseline on %s: %.3f in %.1f s%s",
         *(task.name, name, value, best, found[best][name]),
         found[best]["seconds"],
         "" if value > found[best][name] else ": the network adds nothing here",

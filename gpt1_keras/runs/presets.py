@@ -143,7 +143,7 @@ def check(directory):
     )
     if tokens != size:
         raise ValueError(
-            f"a tokenizer of {tokens} tokens and a network of {size}"
+            f"the tokenizer has {tokens} tokens, the network {size}"
         )
     with h5py.File(directory / "model.weights.h5") as weights:
         shapes = set()
@@ -219,7 +219,7 @@ def _check_model(model):
         num_outputs = task_lib.label_space_of(ours).num_outputs
         if model.head.num_outputs != num_outputs:
             raise ValueError(
-                f"a head of {model.head.num_outputs} outputs and a task of"
+                f"the head has {model.head.num_outputs} outputs, the task"
                 f" {num_outputs}"
             )
 

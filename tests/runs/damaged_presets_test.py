@@ -123,10 +123,10 @@ def other_weights(preset):
 
 # Of what is damaged -> (damage, what is said where there are no checksums).
 DAMAGES = {
-    "vocabulary cut": (change(VOCABULARY, cut), "tokens and a network of"),
+    "vocabulary cut": (change(VOCABULARY, cut), "tokens, the network "),
     "vocabulary longer": (
         change(VOCABULARY, lambda x: x | {"<new>": len(x)}),
-        "tokens and a network of",
+        "tokens, the network ",
     ),
     "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
     "vocabulary of text": (put(VOCABULARY, b"hello"), "invalid JSON"),
@@ -149,7 +149,7 @@ DAMAGES = {
     "config of a list": (put("config.json", b"[]"), "describe"),
     "config of more words": (
         configure("config.json", vocabulary_size=10**12),
-        "tokens and a network of 1000000000000",
+        "tokens, the network 1000000000000",
     ),
     "positions below zero": (
         configure("config.json", max_sequence_length=-1),
@@ -197,11 +197,11 @@ TASK_DAMAGES = {
     ),
     "more labels": (
         configure("task.json", inside="preprocessor", label_words=["a"] * 3),
-        "a head of 2 outputs and a task of 3",
+        "the head has 2 outputs, the task 3",
     ),
     "labels are a score": (
         configure("task.json", inside="preprocessor", score_range=[0, 5]),
-        "a head of 2 outputs and a task of 6",
+        "the head has 2 outputs, the task 6",
     ),
     "scores of text": (
         configure("task.json", inside="preprocessor", score_range=["a", "b"]),
