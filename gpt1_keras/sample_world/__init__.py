@@ -4,8 +4,6 @@ A seed determines a small fictional world: its people and what happens to
 them. The books tell these stories, and the labels of the sample benchmarks
 follow from them.
 
-## Tree
-
 ```
 sample_world/
   corpus.py                 writes the books, a chapter for each story

@@ -141,10 +141,7 @@ def rte(source):
 
 
 def _with_outsider(source, story, event, form="said"):
-    """Return the event with a stranger in a role, or None if impossible.
-
-    Every clause of the form names that role.
-    """
+    """Return the event with a stranger in a role of every clause, or None."""
     clauses = getattr(event.kind, form)
     roles = [
         role

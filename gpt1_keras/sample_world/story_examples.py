@@ -87,10 +87,7 @@ def _event(source, event):
 
 
 def _ask_event(source, story, casts, number, question, answer):
-    """Return [question, right answer, wrong answers ...].
-
-    The wrong answers would be right if others played the roles.
-    """
+    """Return [question, right answer, answers if others had the roles ...]."""
     event = story.events[number]
     asked = stories.slots(question)
     told = {role: event.roles[role] for role in asked}
