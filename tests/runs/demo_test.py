@@ -166,7 +166,7 @@ def test_choices(tiny, tmp_path):
         ("Host", {"host": "evil.example:7860"}),
         ("Host", {"host": "127.0.0.1.evil.example"}),
         ("Host", {"host": ""}),
-        ("no address", {"host": "[::1"}),
+        ("not a valid address", {"host": "[::1"}),
         ("Origin", {"origin": "http://evil.example"}),
         ("Origin", {"origin": "null"}),
         ("Origin", {"origin": "http://127.0.0.1:3000"}),

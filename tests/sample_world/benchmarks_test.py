@@ -26,6 +26,8 @@ def test_too_few_and_too_many_are_refused(tmp_path, monkeypatch):
         benchmarks.write_benchmarks(tmp_path / "a", **numbers)
     same = examples.Example("The same.", label="1")
     monkeypatch.setattr(benchmarks, "_MOST_VAIN_DRAWS", 5)
-    with pytest.raises(errors.InputError, match="no more than 1 "):
+    with pytest.raises(
+        errors.InputError, match="only 1 different examples of cola"
+    ):
         benchmarks.Source(0, "cola").take(lambda _: [same], 2)
     assert list(tmp_path.iterdir()) == []
