@@ -87,7 +87,7 @@ def test_checkpoints_and_lines(undisturbed):
     assert set(lines[0]) == {
         *("step", "loss", "perplexity", "gradient_norm", "learning_rate"),
     }
-    assert lines[-1]["loss"] < lines[0]["loss"]
+    assert len({line["loss"] for line in lines}) == NUM_STEPS
 
 
 @pytest.mark.parametrize("step", [2, 3, 7])
