@@ -16,10 +16,10 @@ SMALLEST = 2**16
 def fused(function):
     """Return `function(*tensors, training)`, one loop in training.
 
-    In training on TensorFlow, XLA compiles it for each combination of shapes,
-    and its gradient is computed from the arguments alone: no intermediate
-    result stays in memory. Otherwise, and if a size is unknown or all are
-    small, `function` runs unchanged.
+    In training with TensorFlow on a CPU, XLA compiles it for each combination
+    of shapes, and its gradient is computed from the arguments alone: no
+    intermediate result stays in memory. Otherwise, and if a size is unknown
+    or all are small, `function` runs unchanged.
 
     Args:
         function: takes tensors, uses no variables or random numbers, and
@@ -69,9 +69,14 @@ def compiled(function):
 
 
 def _call(function, loop, arguments):
-    """Call the loop if sizes are known and large, else the function."""
+    """Call the loop on a CPU if sizes are known and large."""
     import tensorflow as tf
 
+    is_on_tpu = isinstance(
+        tf.distribute.get_strategy(), tf.distribute.TPUStrategy
+    )
+    if is_on_tpu or tf.config.list_physical_devices("GPU"):
+        return function(*arguments)
     tensors = [tf.convert_to_tensor(argument) for argument in arguments]
     sizes = [tensor.shape.num_elements() for tensor in tensors]
     is_worth_it = None not in sizes and max(sizes) >= SMALLEST

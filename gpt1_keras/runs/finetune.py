@@ -32,6 +32,8 @@ from gpt1_keras.training import strategy as strategy_lib
 # Digests of the examples that a run started with.
 _EXAMPLES = "examples.json"
 _SUBSET = "subset_seed"
+# With more training rows, a baseline could take as long as the network.
+_MOST_BASELINE_ROWS = 100_000
 
 
 def encoded_batches(train, **settings):
@@ -392,9 +394,12 @@ def _score_test(task, examples, preset, training):
 
 def _baselines(task, train, dev, metrics):
     """Measure the baselines; log them beside the model's metrics."""
-    if isinstance(task.label_space, task_lib.Choice):
+    is_choice = isinstance(task.label_space, task_lib.Choice)
+    if is_choice or len(train.examples) > _MOST_BASELINE_ROWS:
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
+    if not found:
+        return {}
     name, value = next(iter(metrics.items()))
     best = max(found, key=lambda baseline: found[baseline][name])
     logging.info(

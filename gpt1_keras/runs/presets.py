@@ -116,6 +116,8 @@ def load(cls, directory, *, dtype="float32"):
         return found
     # What libraries raise for damaged files is not documented.
     except Exception as error:
+        if errors.is_out_of_memory(error):
+            raise
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise errors.InputError(
             f"`preset`: {directory} cannot be read ({reason}); {_REMEDY}"

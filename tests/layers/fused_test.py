@@ -35,6 +35,30 @@ CHAINS = {
 }
 
 
+def is_compiled(function, arguments, training):
+    """Whether XLA compiles a part of the graph of a call."""
+    import tensorflow as tf
+
+    graph = tf.function(
+        lambda *tensors: function(*tensors, training=training)
+    ).get_concrete_function(*arguments)
+    return "_XlaMustCompile" in str(graph.graph.as_graph_def())
+
+
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="TensorFlow only"
+)
+def test_small_tensors_and_unknown_sizes_are_not_compiled():
+    import tensorflow as tf
+
+    def of(*shape):
+        spec = [tf.TensorSpec(shape)]
+        return is_compiled(feed_forward._gelu, spec, training=True)
+
+    assert of(256, 256)
+    assert not of(255, 256) and not of(None, 256)
+
+
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="TensorFlow only"
 )
@@ -47,6 +71,8 @@ def test_the_loop_has_the_value_and_the_gradient_of_the_chain(
     monkeypatch.setattr(fused, "SMALLEST", 0)
     function, arguments = CHAINS[name]
     arguments = list(map(tf.convert_to_tensor, arguments))
+    assert is_compiled(function, arguments, training=True)
+    assert not is_compiled(function, arguments, training=False)
     floats = [a for a in arguments if a.dtype.is_floating]
 
     def differentiate(training):
