@@ -183,7 +183,9 @@ def _weighted_first(weights, chunk_size):
     is_weighted = ops.cast(weights != 0, "int32")
     order = ops.cast(ops.argsort(1 - is_weighted), "int32")
     padding = -num_tokens % chunk_size
-    order = ops.pad(order, ((0, padding),))
+    # ops.pad would make an operation per call, which torch.compile retraces
+    padding = ops.zeros((padding,), dtype="int32")
+    order = ops.concatenate([order, padding])
     return order, ops.sum(is_weighted), num_tokens
 
 
