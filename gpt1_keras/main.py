@@ -36,7 +36,13 @@ def main(arguments):
         if flags["help"].value:
             print(__doc__ + _runs())
             return 0
-        _run(flags, arguments)
+        run(
+            *(
+                flags[n].value
+                for n in ("gin", "set", "workdir", "allow_module")
+            ),
+            command=shlex.join(["python", "-m", "gpt1_keras.main", *arguments]),
+        )
         return 0
     except errors.InputError as error:
         return _complain(f"error: {error}", 2)
@@ -112,19 +118,27 @@ def _runs():
     return "\n".join(lines)
 
 
-def _run(flags, arguments):
+def run(
+    names, settings=(), workdir=None, allowed=(), *, command="", verbose=True
+):
+    """Call the run that gin files describe and return what it returns.
+
+    Args:
+        names, settings, workdir, allowed: as `config.resolve` takes them.
+        command: str, noted in the workdir's `config.gin`.
+        verbose: bool. Whether to log each step of the run.
+
+    Raises:
+        InputError, RunError, Stopped: in their messages, parameters have the
+            names by which gin files set them.
+    """
     from gpt1_keras import config
     from gpt1_keras import console
 
     with console.without_noise():
-        configuration = config.resolve(
-            flags["gin"].value,
-            flags["set"].value,
-            flags["workdir"].value,
-            flags["allow_module"].value,
-        )
+        configuration = config.resolve(names, settings, workdir, allowed)
     try:
-        _start(configuration, arguments)
+        return _start(configuration, command, verbose)
     except (errors.InputError, errors.RunError) as error:
         # Code names parameters; a person knows them by their dials. Gin has
         # made a class of its own of the error's.
@@ -134,27 +148,28 @@ def _run(flags, arguments):
         raise kind(configuration.name_dials(first)) from None
 
 
-def _start(configuration, arguments):
+def _start(configuration, command, verbose):
     """Claim the workdir and call the run."""
     from gpt1_keras import config
+    from gpt1_keras import console
     from gpt1_keras import workdir as workdirs
 
-    run = configuration.function()
-    parameters = inspect.signature(run).parameters
+    function = configuration.function()
+    parameters = inspect.signature(function).parameters
     values = _values_from_main(configuration, parameters)
     config.check_arguments(configuration, values)
-    _set_up_logging()
+    console.without_retracing_notes()
+    if verbose:
+        _set_up_logging()
     if "workdir" not in values or not workdirs.is_written_by(
         configuration, os.environ.get("TF_CONFIG")
     ):
-        run(**values)
-        return
+        return function(**values)
     directory = values["workdir"]
-    command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
     with workdirs.held(directory):
         is_new = workdirs.claim(directory, configuration, command)
         try:
-            run(**values)
+            return function(**values)
         except BaseException:
             # Then the corrected command can have the workdir.
             if is_new:
@@ -166,15 +181,12 @@ def _set_up_logging():
     from absl import flags
     from absl import logging
 
-    from gpt1_keras import console
-
     flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
     logging.use_absl_handler()
     logging.get_absl_handler().setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
     logging.set_verbosity(logging.INFO)
-    console.without_retracing_notes()
 
 
 def _values_from_main(configuration, parameters):

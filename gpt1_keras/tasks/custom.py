@@ -108,11 +108,7 @@ def of_preset(
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
     The file stands for every split, and its label column may be missing.
     """
-    family = next(
-        name
-        for name, (transform, _) in task_lib.TASK_TYPES.items()
-        if transform.__name__ == preprocessor.transform
-    )
+    family = _family_of(preprocessor)
     table = custom_lib.read_table(pathlib.Path(file))
     text_pair, choices = _find_columns(table, family, text_pair, choices)
     columns = custom_lib.Columns(
@@ -134,7 +130,26 @@ def of_preset(
             custom_lib.check_scores(file, labelled, *label_space.score_range)
         return [row.example for row in rows]
 
-    return _task(read, family, label_space)
+    return task_of(preprocessor, read)
+
+
+def task_of(preprocessor, reader):
+    """Return the task of a fine-tuned preset's `GPT1TaskPreprocessor`.
+
+    Args:
+        preprocessor: `GPT1TaskPreprocessor`.
+        reader: function `(data_dir, split) -> list of Example`.
+    """
+    label_space = task_lib.label_space_of(preprocessor)
+    return _task(reader, _family_of(preprocessor), label_space)
+
+
+def _family_of(preprocessor):
+    return next(
+        name
+        for name, (transform, _) in task_lib.TASK_TYPES.items()
+        if transform.__name__ == preprocessor.transform
+    )
 
 
 def _task(reader, family, label_space, metrics=None):

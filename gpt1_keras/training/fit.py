@@ -3,6 +3,7 @@
 import contextlib
 import pathlib
 import signal
+import threading
 
 import keras
 from absl import logging
@@ -76,9 +77,13 @@ def catch_signals():
 
     SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but SIGHUP
     stays ignored where nohup has it ignored. A second signal is handled as
-    outside the block.
+    outside the block. In a thread other than the main one, Python allows no
+    handlers, and nothing sets it.
     """
     request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
     previous = {}
 
     def handle(number, frame):

@@ -1,0 +1,115 @@
+"""The scikit-learn classifier, on a tiny preset."""
+
+import pickle
+import random
+
+import gin
+import keras
+import numpy as np
+import pytest
+from sklearn import base
+from sklearn import exceptions
+from sklearn import model_selection
+
+from gpt1_keras import TextClassifier
+from gpt1_keras import errors
+from tests.reference import tiny_task
+
+draws = random.Random(0)
+ROWS = sorted({tiny_task.sentence(draws) for _ in range(80)})[:40]
+TEXTS = [text for text, _ in ROWS]
+LABELS = [10 if name == "1" else 9 for _, name in ROWS]
+SETTINGS = {
+    "fit.Intervals.checkpoint_steps": 1000,
+    "finetune.FineTuning.early_evaluation_steps": (),
+}
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tiny")
+    tiny_task.write_preset(folder)
+    yield folder
+    gin.clear_config()
+
+
+@pytest.fixture(scope="module")
+def classifier(preset):
+    return TextClassifier(
+        preset=preset,
+        num_epochs=8,
+        batch_size=4,
+        learning_rate=1e-2,
+        random_state=1,
+        settings=SETTINGS,
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted(classifier):
+    return base.clone(classifier).fit(TEXTS, LABELS)
+
+
+def test_learns_and_keeps_labels(fitted):
+    assert fitted.classes_.tolist() == [9, 10]  # As text, "10" comes first.
+    assert fitted.score(TEXTS, LABELS) > 0.8
+    probabilities = fitted.predict_proba(TEXTS)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-6)
+    assert fitted.predict_proba([]).shape == (0, 2)
+    assert "words" in fitted.result_["baselines"]
+    assert keras.config.dtype_policy().name == "float32"
+
+
+def test_stored_models_answer_the_same(fitted, tmp_path):
+    expected = fitted.predict_proba(TEXTS[:4])
+    copy = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(copy.predict_proba(TEXTS[:4]), expected)
+    fitted.save(tmp_path / "saved")
+    loaded = TextClassifier.load(tmp_path / "saved")
+    assert loaded.classes_.tolist() == ["10", "9"]
+    np.testing.assert_array_equal(
+        loaded.predict_proba(TEXTS[:4])[:, ::-1], expected
+    )
+    with pytest.raises(errors.InputError, match="exists"):
+        fitted.save(tmp_path / "saved")
+
+
+def test_is_a_scikit_learn_estimator(classifier):
+    model = base.clone(classifier).set_params(num_epochs=1)
+    split = model_selection.ShuffleSplit(n_splits=1, random_state=0)
+    (score,) = model_selection.cross_val_score(model, TEXTS, LABELS, cv=split)
+    assert 0 <= score <= 1
+    with pytest.raises(exceptions.NotFittedError):
+        model.predict(TEXTS)
+
+
+def test_pairs_and_a_workdir(classifier, tmp_path):
+    model = base.clone(classifier)
+    model.set_params(num_epochs=1, workdir=tmp_path / "run", verbose=True)
+    pairs = [(text, "the old gate") for text in TEXTS]
+    names = np.array(["no", "yes"])[np.array(LABELS) - 9]
+    first = model.fit(pairs, names).result_
+    assert set(model.predict(pairs[:2])) <= {"no", "yes"}
+    # A finished run is not repeated, and other rows do not replace it.
+    assert base.clone(model).fit(pairs, names).result_ == first
+    with pytest.raises(errors.InputError, match="TRAIN_FILE"):
+        model.fit(pairs, names[::-1])
+
+
+@pytest.mark.parametrize(
+    "texts, labels, message",
+    [
+        ("one text", [1], "one text"),
+        (["a", ("b", "c")], [0, 1], r"X\[0\]"),
+        (["a", None], [0, 1], "X"),
+        (["a", "b"], [0], "1 labels"),
+        (["a", "b"], [0.5, 1.5], "float"),
+        (["a", "b"], [0, "1"], "int, str"),
+        (["a", ""], [0, 1], "empty"),
+        (["a", "b"], [1, 1], "class"),
+    ],
+)
+def test_mistakes_are_one_line(classifier, texts, labels, message):
+    with pytest.raises(errors.InputError, match=message) as caught:
+        base.clone(classifier).fit(texts, labels)
+    assert "\n" not in str(caught.value)
