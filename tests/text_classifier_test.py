@@ -105,7 +105,7 @@ def test_pairs_and_a_workdir(classifier, tmp_path):
         (["a", "b"], [0], "1 labels"),
         (["a", "b"], [0.5, 1.5], "float"),
         (["a", "b"], [0, "1"], "int, str"),
-        (["a", ""], [0, 1], "empty"),
+        (["a", "b", "c", "d", ""], [0, 0, 1, 1, 1], "empty"),
         (["a", "b"], [1, 1], "class"),
     ],
 )

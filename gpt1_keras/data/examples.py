@@ -26,6 +26,10 @@ class Example:
             score; None if unknown.
         group: part of the benchmark that is also reported on its own, such
             as "middle" or "mismatched"; "" without groups.
+        line: int, the line of the user's own file on which the row begins;
+            None for a benchmark. As `given`, no part of the identity.
+        given: dict from column to text, the row as it stands in that file,
+            without its label.
     """
 
     text: str
@@ -33,6 +37,12 @@ class Example:
     choices: tuple = ()
     label: str | int | float | None = None
     group: str = ""
+    line: int | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+    given: dict | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
 
 
 def sha256(examples):

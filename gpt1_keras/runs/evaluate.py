@@ -8,6 +8,7 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import confusion
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.evaluation import text_view
@@ -72,6 +73,7 @@ def evaluate(
         names=space.output_names,
     )
     logging.info("predictions: %s", table)
+    custom_lib.report_skipped(task.skipped, workdir)
     if num_viewed and inspection.has_attention(model.network.backbone):
         _view(workdir, model, examples, rows[:num_viewed])
     return results.write(

@@ -1,7 +1,6 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
 import collections.abc
-import dataclasses
 import functools
 import json
 import statistics
@@ -16,6 +15,7 @@ from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import scoring
 from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import preprocessors
@@ -218,7 +218,8 @@ def finetune(
     labels of test are public, the saved weights are scored on it once, at the
     end: `test` in the result. Each of several seeds has its own `seed_N/`, with
     median and range in the folder above. Rows held out from the user's own
-    file are written to `dev.jsonl`.
+    file are written to `dev.jsonl`, rows that cannot be used to
+    `skipped_rows.tsv` where the task skips them.
 
     Args:
         task: `tasks.task.Task`.
@@ -282,6 +283,7 @@ def finetune(
             batches.batch_size,
         )
         _check_or_write_examples(directory, task, data, subset_seed)
+        custom_lib.report_skipped(task.skipped, directory)
         history = fit.fit(
             learner,
             batches,
@@ -437,8 +439,8 @@ def _check_or_write_examples(directory, task, data, subset_seed=0):
 
 def _as_json(example):
     """Return an example as a line with the columns of `readers.custom`."""
-    fields = dataclasses.asdict(example)
-    del fields["group"]
+    names = ("text", "text_pair", "choices", "label")
+    fields = {name: getattr(example, name) for name in names}
     kept = {k: value for k, value in fields.items() if value not in ("", ())}
     return files.json_line(kept)
 

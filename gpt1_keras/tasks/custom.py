@@ -44,12 +44,13 @@ def custom(
     low: float | None = None,
     high: float | None = None,
     metrics=None,
+    bad_rows: custom_lib.BadRows = "stop",
     data_dir: checks.Path | None = None,
 ):
     """Return the task of a train file, and optionally a dev and a test file.
 
     Args:
-        train, dev, test, dev_fraction, seed, low, high: see
+        train, dev, test, dev_fraction, seed, low, high, bad_rows: see
             `readers.custom.CustomFiles`.
         family: str, see the module. None infers it: multiple choice if there
             are choices; else similarity if there are second texts and some
@@ -82,6 +83,7 @@ def custom(
         seed=seed,
         low=low,
         high=high,
+        bad_rows=bad_rows,
     )
     for split in ("train", "dev") if test is None else ("train", "dev", "test"):
         files.read(data_dir, split)  # Report mistakes now.
@@ -91,7 +93,7 @@ def custom(
         label_space = _score_space(*files.score_range(data_dir))
     else:
         label_space = task_lib.Classes(files.class_names(data_dir))
-    return _task(files.read, family, label_space, metrics)
+    return _task(files.read, family, label_space, files.skipped, metrics)
 
 
 def of_preset(
@@ -102,11 +104,13 @@ def of_preset(
     text_pair: str | None,
     choices: str | tuple[str, ...] | None,
     label: str,
+    bad_rows: custom_lib.BadRows = "stop",
 ):
     """Return the task of a fine-tuned preset on a file of the same form.
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
-    The file stands for every split, and its label column may be missing.
+    The file is read at once and stands for every split; its label column may
+    be missing.
     """
     family = _family_of(preprocessor)
     table = custom_lib.read_table(pathlib.Path(file))
@@ -120,28 +124,36 @@ def of_preset(
     )
     label_space = task_lib.label_space_of(preprocessor)
 
-    def read(data_dir, split):
-        is_labelled = label in table.names
-        rows = custom_lib.read_rows(file, columns, is_labelled=is_labelled)
-        labelled = [row for row in rows if row.example.label is not None]
+    def check(rows):
         if label_space.class_names:
-            custom_lib.check_classes(file, labelled, label_space.class_names)
-        elif label_space.score_range:
-            custom_lib.check_scores(file, labelled, *label_space.score_range)
-        return [row.example for row in rows]
+            names = label_space.class_names
+            return custom_lib.unknown_labels(rows, names, label)
+        if label_space.score_range:
+            limits = label_space.score_range
+            return custom_lib.out_of_range(rows, *limits, label)
+        return []
 
-    return task_of(preprocessor, read)
+    skipped = [] if bad_rows == "skip" else None
+    rows = custom_lib.read_rows(
+        file,
+        columns,
+        is_labelled=label in table.names,
+        check=check,
+        skipped=skipped,
+    )
+    return task_of(preprocessor, lambda data_dir, split: rows, skipped)
 
 
-def task_of(preprocessor, reader):
+def task_of(preprocessor, reader, skipped=None):
     """Return the task of a fine-tuned preset's `GPT1TaskPreprocessor`.
 
     Args:
         preprocessor: `GPT1TaskPreprocessor`.
         reader: function `(data_dir, split) -> list of Example`.
+        skipped: list of `readers.custom.Skipped`, or None.
     """
     label_space = task_lib.label_space_of(preprocessor)
-    return _task(reader, _family_of(preprocessor), label_space)
+    return _task(reader, _family_of(preprocessor), label_space, skipped)
 
 
 def _family_of(preprocessor):
@@ -152,7 +164,7 @@ def _family_of(preprocessor):
     )
 
 
-def _task(reader, family, label_space, metrics=None):
+def _task(reader, family, label_space, skipped, metrics=None):
     default = metrics_lib.accuracy
     if label_space.score_range:
         default = metrics_lib.pearson_and_spearman
@@ -162,6 +174,7 @@ def _task(reader, family, label_space, metrics=None):
         label_space=label_space,
         metrics=tuple(metrics or (default,)),
         is_own=True,
+        skipped=skipped,
         **task_lib.TASK_TYPES[family]._asdict(),
     )
 
@@ -195,6 +208,7 @@ def _family(table, text_pair, choices, label):
     if not text_pair:
         return "classification"
     labels = [values.get(label) for _, values in table.rows]
+    labels = [each for each in labels if not custom_lib.is_empty(each)]
     return "similarity" if _are_scores(labels) else "pair_classification"
 
 

@@ -201,6 +201,8 @@ class Task:
             split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
         has_labelled_test: bool. Whether the labels of test are public.
+        skipped: list of `readers.custom.Skipped`, the user's rows that cannot
+            be used; None if there are none.
     """
 
     name: str
@@ -212,6 +214,7 @@ class Task:
     row_counts: tuple | None = None
     is_own: bool = False
     has_labelled_test: bool = False
+    skipped: list | None = None
 
     def read(self, data_dir, split):
         """Return the examples of a split: "train", "dev" or "test"."""

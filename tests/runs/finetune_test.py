@@ -549,7 +549,7 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
     file.write_text('{"text": "the garden", "label": "h"}\n')
     status, errors = score_own(own, tmp_path / "other", file)
-    assert status == 2 and "new.jsonl line 1 has label 'h'" in errors
+    assert status == 2 and "new.jsonl line 1: label 'h'" in errors
     # The same command reads the corrected file again.
     file.write_text('{"text": "the garden", "label": "g"}\n')
     status, errors = score_own(own, tmp_path / "out", file)

@@ -125,9 +125,9 @@ def test_second_texts_and_metrics(build, tmp_path):
         (PAIRS, {"family": "similarity"}, "line 1: label 'yes' is not a number"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no PAIR_COLUMN"),
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no CHOICES_COLUMNS"),
-        (SCORES, {"low": 1}, "line 1 has score 0.0, outside 1 to 5.0"),
+        (SCORES, {"low": 1}, "line 1: score 0.0, outside 1 to 5.0"),
         (rows("a", "a"), {}, "only the class 'a'"),
-        (rows("a", "a", "b"), {}, "one text of class 'b' (line 3)"),
+        (rows("a", "a", "b"), {}, "line 3: one text of class 'b'"),
         (rows(0, 2, choices=["a", "b"]), {}, "line 2: label 2 for 2 choices"),
     ],
 )  # fmt: skip
@@ -142,7 +142,7 @@ def test_mistakes_are_found_when_the_task_is_built(
 def test_mistakes_in_other_files_and_no_train_file(build, tmp_path):
     (tmp_path / "other.jsonl").write_text('{"text": "a", "label": "bad"}\n')
     for split in ("dev", "test"):
-        with pytest.raises(errors.InputError, match="line 1 has label 'bad'"):
+        with pytest.raises(errors.InputError, match="line 1: label 'bad'"):
             build(SINGLE, **{split: "other.jsonl"})
     with pytest.raises(errors.InputError, match="TRAIN_FILE"):
         custom.custom(train=None, dev_fraction=0.1, seed=0)
@@ -174,5 +174,5 @@ def test_score_of_a_preset(tmp_path, score_range, is_regression, expected):
     assert task.label_space.score_range == score_range
     assert len(task.read(None, "test")) == 1
     file.write_text(json.dumps(row | {"label": 7}) + "\n")
-    with pytest.raises(errors.InputError, match="line 1 has score 7.0, outs"):
-        task.read(None, "test")
+    with pytest.raises(errors.InputError, match="line 1: score 7.0, outside"):
+        custom.of_preset(preprocessor, file=file, **columns)

@@ -64,7 +64,14 @@ def check_row_count(data_dir, name, split, count, expected):
 
 
 class BadRow(Exception):
-    """A row that cannot be read; the message is a short reason."""
+    """A row that cannot be read; the message is a short reason.
+
+    `column` is the name of the column at fault, "" for the whole row.
+    """
+
+    def __init__(self, reason, column=""):
+        super().__init__(reason)
+        self.column = column
 
 
 class BadRows:
@@ -166,6 +173,15 @@ def json_lines(path):
                 yield line, BadRow(NOT_UTF8)
             elif text.strip():
                 yield line, parse_json(text)
+
+
+def raw_lines(path, *, is_csv):
+    """Return the lines of a file, with their ends, as the readers count them.
+
+    In CSV, a carriage return ends a line as well.
+    """
+    with _open(path, newline="" if is_csv else "\n") as file:
+        return list(file)
 
 
 def parse_json(text):

@@ -41,19 +41,24 @@ MALFORMED_FILES = [
     ("a.tsv", " \n\n", "a.tsv has no rows"),
     ("a.jsonl", "\ufeff", "a.jsonl has no rows"),
     ("a.csv", "text,label\n\n", "a.csv has no rows"),
-    ("a.tsv", "a\tb\n1\t2\n\n1\t2\t3\n", "line 4 has 3 columns, its header 2"),
-    ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4 has 1 columns, its header 2"),
+    ("a.tsv", "a\tb\n1\t2\n\n1\t2\t3\n", "line 4: 3 columns, not 2"),
+    ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4: 1 column, not 2"),
     ("a.csv", 'a,b\nx,1\n"y,2\nz,3\n', "line 3: invalid CSV"),
     ("a.csv", 'a,b\n"x"y,1\n', "line 2: invalid CSV"),
     ("a.csv", "a;b\nx;y;1\n", "quote texts with semicolons"),
     ("a.tsv", "a\tb\ta\n1\t2\t3\n", "line 1 names column 'a' twice"),
-    ("a.jsonl", '{"a": 1}\n{"a": \n', "line 2: invalid JSON"),
-    ("a.jsonl", '{"a": 1}\n["a"]\n', "line 2: not a JSON object"),
+    ("a.jsonl", '{"a": "x"}\n{"a": \n', "line 2: invalid JSON"),
+    ("a.jsonl", '{"a": "x"}\n["a"]\n', "line 2: not a JSON object"),
     ("a.jsonl", "[" * 100_000, "line 1: invalid JSON"),
     ("a.jsonl", '{"a": NaN}\n', "line 1: invalid JSON (NaN is not a finite"),
     ("a.jsonl", '{"a": 1e999}\n', "1e999 is not a finite number"),
     ("a.jsonl", f'{{"a": {"9" * 5000}}}\n', "line 1: invalid JSON (Exceeds"),
 ]
+
+
+def read_rows(path):
+    columns = custom.Columns(text="a", label="b")
+    return custom.read_rows(path, columns, is_labelled=False)
 
 
 def test_tables(write, tmp_path):
@@ -73,7 +78,7 @@ def test_tables(write, tmp_path):
     for name, content, message in MALFORMED_FILES:
         path = write(name, content)
         with pytest.raises(errors.InputError) as caught:
-            custom.read_table(path)
+            read_rows(path)
         assert message in str(caught.value) and str(path) in str(caught.value)
         assert caught.value.args[0].isprintable()
     (tmp_path / "folder.csv").mkdir()
@@ -81,12 +86,12 @@ def test_tables(write, tmp_path):
         with pytest.raises(errors.InputError, match=f"{name} cannot be read"):
             custom.read_table(tmp_path / name)
     for name, content in (
-        ("b.tsv", b"\xef\xbb\xbftext\tlabel\na\t1\ncaf\xe9\t0\n"),
-        ("b.jsonl", b'{"a": 1}\n\n{"a": "caf\xe9"}\n'),
+        ("b.tsv", b"\xef\xbb\xbfa\tlabel\na\t1\ncaf\xe9\t0\n"),
+        ("b.jsonl", b'{"a": "x"}\n\n{"a": "caf\xe9"}\n'),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(errors.InputError, match="line 3: not UTF-8; save"):
-            custom.read_table(tmp_path / name)
+            read_rows(tmp_path / name)
 
 
 # Rows as labelled examples.
@@ -118,17 +123,19 @@ def test_rows_of_every_family(read):
         **{"text": "q", "text_pair": "a", "label": "gold"},
     )
     assert rows == [
-        (2, examples.Example("Why?", "So.", (), "yes")),
-        (3, examples.Example("How?", "Thus.", (), "no")),
+        examples.Example("Why?", "So.", (), "yes"),
+        examples.Example("How?", "Thus.", (), "no"),
     ]
+    assert [row.line for row in rows] == [2, 3]
+    assert rows[0].given == {"id": "7", "q": " Why? ", "a": "So."}
     for label, is_score, expected in (
         *(("good", False, "good"), (" a b ", False, "a b"), (1, False, "1")),
         *((True, False, "true"), (0.5, False, "0.5")),
         *(("3.25", True, 3.25), (2, True, 2.0), ("-1e1", True, -10.0)),
     ):
         (row,) = read([{"text": "a", "label": label}], is_score=is_score)
-        assert row.example.label == expected
-        assert type(row.example.label) is type(expected)
+        assert row.label == expected
+        assert type(row.label) is type(expected)
     for choices, label, expected in (
         *((["red", "blue"], 1, 1), (["red", "blue"], "0", 0)),
         *((["red", "blue"], "blue", 1), (["red", " blue "], "blue ", 1)),
@@ -138,21 +145,21 @@ def test_rows_of_every_family(read):
     ):
         row = choice(*choices, label=label)
         (found,) = read([row], choices="choices")
-        assert found.example.label == expected
-        assert found.example.choices == tuple(c.strip() for c in choices)
+        assert found.label == expected
+        assert found.choices == tuple(c.strip() for c in choices)
     rows = read(
         "text\tA\tB\tC\tlabel\nx\tu\tv\tw\t2\ny\tr\ts\tt\tr\n",
         choices=("A", "B", "C"),
     )
-    assert [row.example for row in rows] == [
+    assert rows == [
         examples.Example("x", "", ("u", "v", "w"), 2),
         examples.Example("y", "", ("r", "s", "t"), 0),
     ]
     rows = read("text\na\nb\n", is_labelled=False)
-    assert [row.example.label for row in rows] == [None, None]
+    assert [row.label for row in rows] == [None, None]
     content = [{"text": "a", "label": None}, {"text": "b", "label": "x"}]
     rows = read(content, is_labelled=False)
-    assert [row.example.label for row in rows] == [None, "x"]
+    assert [row.label for row in rows] == [None, "x"]
 
 
 LIST = {"choices": "choices"}
@@ -180,7 +187,7 @@ MALFORMED_ROWS = [
     ([choice("u")], LIST, "line 1: 1 choices"),
     ([choice("u", "")], LIST, "'choices' is empty"),
     ([choice() | {"choices": "u"}], LIST, "'choices' is not a list but 'u'"),
-    ([choice("u", "v"), choice("u", "v", "w")], LIST, "line 2 has 3 choices, line 1 has 2"),
+    ([choice("u", "v"), choice("u", "v", "w")], LIST, "line 2: 3 choices, other rows have 2"),
     ("text\ta\tlabel\nx\ty\t0\n", {"choices": ("a",)}, "at least two columns"),
 ]  # fmt: skip
 
@@ -215,9 +222,7 @@ def test_lines_of_json_are_read_back(tmp_path_factory, pairs):
     path.write_text("\n" + content, encoding="utf-8", newline="\n")
     columns = custom.Columns(text="text", label="label")
     found = custom.read_rows(path, columns, is_labelled=True)
-    assert [
-        {"text": row.example.text, "label": row.example.label} for row in found
-    ] == rows
+    assert [{"text": row.text, "label": row.label} for row in found] == rows
 
 
 # Three files, or a train file of which a part is held out.
@@ -319,10 +324,10 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
 MISTAKES = [
     ([("a", "x"), ("b", "x")], None, CLASSES, "only the class 'x'"),
     ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
-    ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1 has label 'z', which no training row has"),
-    ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2 has score 2.5, outside 1.0 to 2.0"),
-    ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
-    ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "one text of class 'y' (line 3)"),
+    ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1: label 'z', which no training row has"),
+    ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2: score 2.5, outside 1.0 to 2.0"),
+    ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "line 3: one text of class 'y'"),
+    ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "2 of 4 rows cannot be used, listed above; the first is line 3: one text of class 'y'"),
 ]  # fmt: skip
 
 
@@ -341,15 +346,89 @@ def test_mistakes_are_named(write, tmp_path):
     write("train.jsonl", [choice("x", "y")])
     write("dev.jsonl", [choice("x", "y", "z")])
     mine = files(train="train.jsonl", dev="dev.jsonl", columns=CHOICES)
-    with pytest.raises(errors.InputError, match="has 3 choices a row"):
+    with pytest.raises(errors.InputError, match="3 choices, other rows have 2"):
         mine.read(tmp_path, "dev")
     # A given range of scores.
     write("train.jsonl", labelled(("a", 1.5), ("b", 4)))
     mine = files(train="train.jsonl", columns=SCORES, low=0, high=5)
     assert mine.score_range(tmp_path) == (0, 5)
     mine = files(train="train.jsonl", columns=SCORES, low=2, high=5)
-    with pytest.raises(errors.InputError, match="line 1 has score 1.5"):
+    with pytest.raises(errors.InputError, match="line 1: score 1.5"):
         mine.read(tmp_path, "train")
+
+
+# All findings at once.
+
+MESSY = """\ufeffid,text,label
+1,"good, really",positive
+2,,positive
+3,fine,
+4,"so "so",positive
+5,bad,negative
+6,awful,negative,!
+7,great,Positive
+8,poor,negative
+9,"two
+lines",NEGATIVE
+10,nice,positive
+11,sad,NEGATIVE
+12,,
+"""
+
+
+def test_all_bad_rows_are_listed_at_once(write, tmp_path, logged):
+    write("messy.csv", MESSY)
+    with pytest.raises(errors.InputError) as caught:
+        files(train="messy.csv").read(tmp_path, "train")
+    assert (
+        "6 of 12 rows cannot be used, listed above; the first is line 3: "
+        in (str(caught.value))
+    )
+    assert "set `bad_rows` to 'skip'" in str(caught.value)
+    (table,) = logged
+    title, header, *lines = table.splitlines()
+    assert "8 findings in 7 rows" in title and header.split()[0] == "line"
+    assert [" ".join(line.split())[:24] for line in lines] == [
+        "3 text is empty: correct",
+        "4 label is empty: add a ",
+        "5 invalid CSV (',' expec",
+        "7 4 columns, not 3; quot",
+        "8 label label 'Positive'",
+        "10 label only a warning:",
+        "14 label is empty: add a",
+        "14 text is empty: correc",
+    ]
+    write("many.tsv", "text\tlabel\n" + "\tx\n" * 30)
+    with pytest.raises(errors.InputError, match="30 of 30 rows"):
+        files(train="many.tsv").read(tmp_path, "train")
+    assert logged[-1].splitlines()[-1].strip() == "and 10 more"
+
+
+def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
+    write("messy.csv", MESSY)
+    mine = files(train="messy.csv", bad_rows="skip")
+    both = mine.read(tmp_path, "train") + mine.read(tmp_path, "dev")
+    assert sorted(e.line for e in both) == [2, 6, 9, 10, 12, 13]
+    custom.report_skipped(mine.skipped, tmp_path / "new")
+    path = tmp_path / "new" / "skipped_rows.tsv"
+    assert "messy.csv: skipping 6 of 12 rows; the first is line 3" in logged[0]
+    assert str(path) in logged[-1]
+    header, *lines = path.read_text().splitlines()
+    assert header == "file\tline\tcolumn\twhat\trow"
+    assert [
+        tuple(line.split("\t")[i] for i in (1, 2, 4)) for line in lines
+    ] == [
+        ("3", "text", "2,,positive"),
+        ("4", "label", "3,fine,"),
+        ("5", "", '4,"so "so",positive'),
+        ("7", "", "6,awful,negative,!"),
+        ("8", "label", "7,great,Positive"),
+        ("14", "label", "12,,"),
+        ("14", "text", "12,,"),
+    ]
+    write("bad.csv", "text,label\n,x\n")
+    with pytest.raises(errors.InputError, match="line 2: 'text' is empty"):
+        files(train="bad.csv", bad_rows="skip").read(tmp_path, "train")
 
 
 # Suspicious data.
@@ -379,7 +458,7 @@ def test_each_warning_comes_once(write, tmp_path, logged):
 def rows(*texts_and_labels):
     """Rows from line 2 on, as below a header."""
     return [
-        custom.Row(line, examples.Example(text, label=label))
+        examples.Example(text, label=label, line=line)
         for line, (text, label) in enumerate(texts_and_labels, 2)
     ]
 
@@ -404,9 +483,9 @@ def test_limits_of_warnings():
     assert "repeated texts: 1" in line
     # Second texts and choices distinguish rows.
     different = [
-        custom.Row(1, examples.Example("a", "b", label="x")),
-        custom.Row(2, examples.Example("a", "c", label="y")),
-        custom.Row(3, examples.Example("a", "c", ("d", "e"), 0)),
+        examples.Example("a", "b", label="x", line=1),
+        examples.Example("a", "c", label="y", line=2),
+        examples.Example("a", "c", ("d", "e"), 0, line=3),
     ]
     assert custom.repetitions("t", different) == []
     train = rows(("a", 1), ("b", 0), ("b", 1))
