@@ -3,6 +3,7 @@
 They take the sizes of a network and use the global dtype policy.
 """
 
+import os
 import typing
 
 import keras
@@ -43,6 +44,10 @@ def gpt1_backbone(
             f"`num_heads` {num_heads} does not divide `hidden_dim` "
             f"{hidden_dim}: change one of them"
         )
+    _check_memory(
+        (vocabulary_size + max_sequence_length) * hidden_dim
+        + num_layers * (4 * hidden_dim + 2 * intermediate_dim) * hidden_dim
+    )
     return backbone.GPT1Backbone(**sizes, dtype=keras.config.dtype_policy())
 
 
@@ -60,9 +65,27 @@ def lstm_backbone(
 ):
     """Return an `LSTMBackbone`; the arguments are described there."""
     sizes = dict(locals())
+    _check_memory(
+        (vocabulary_size + max_sequence_length + 4 * num_units) * hidden_dim
+        + 4 * num_units**2
+    )
     return lstm_backbone_lib.LSTMBackbone(
         **sizes, dtype=keras.config.dtype_policy()
     )
+
+
+def _check_memory(num_weights):
+    """Refuse a network whose float32 weights alone exceed the memory.
+
+    Building it would take hours until the memory is full.
+    """
+    there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if 4 * num_weights > there:
+        raise errors.InputError(
+            f"the network's {num_weights:.1e} weights need"
+            f" {4 * num_weights / 2**30:,.0f} GiB, this machine has"
+            f" {there / 2**30:,.0f}: lower `num_layers` or `hidden_dim`"
+        )
 
 
 def gpt1_causal_lm(network, tokenizer):

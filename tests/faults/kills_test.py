@@ -10,6 +10,7 @@ import collections
 import os
 import random
 import signal
+import subprocess
 import time
 
 import keras
@@ -141,6 +142,65 @@ def experiment_with_limit(experiment, workdir, limit):
     )
     status = process.wait()
     return status, workdir.with_name(f"{workdir.name}.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name, room", [("prepare", 80), ("pretrain", 400), ("finetune", 400)]
+)
+def test_a_full_disk(undisturbed, name, room, tmp_path):
+    experiment, expected, _ = undisturbed(name)
+
+    def mount(options):
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", tmp_path]
+        if subprocess.run(command, capture_output=True).returncode:
+            pytest.skip("no permission to mount")
+
+    mount("size=32k")
+    workdir = tmp_path / "run"
+    try:
+        for size in (32, room, 100_000):
+            mount(f"remount,size={size}k")
+            log = experiment.directory / "full_disk.log"
+            # The prepared corpus lies on this disk, too.
+            place = {"GPT1_KERAS_CACHE": str(tmp_path / "cache")}
+            process = experiment.start(workdir, log=log, environment=place)
+            status = process.wait()
+            output = log.read_text()
+            if size == 100_000:
+                assert status == 0, output
+                break
+            assert status == 2, output
+            last = output.strip().splitlines()[-1]
+            assert last.startswith("error: ") and "No space left" in last
+            assert "Traceback" not in output
+            assert not (workdir / "result.json").exists()
+        assert kill_run.differences(expected, workdir) == []
+    finally:
+        subprocess.run(["umount", tmp_path], check=True)
+
+
+@pytest.mark.slow
+def test_two_processes_and_a_clock_set_back(undisturbed):
+    """The second process is refused; files from the future are resumed."""
+    experiment, expected, _ = undisturbed("pretrain")
+    workdir = experiment.directory / "two"
+    metrics = workdir / "metrics.jsonl"
+    first = experiment.start(workdir)
+    while kill_run.last_step(metrics) < 7 and first.poll() is None:
+        time.sleep(0.002)
+    first.send_signal(signal.SIGSTOP)
+    log = experiment.directory / "second.log"
+    assert experiment.start(workdir, log=log).wait() == 2
+    last = log.read_text().strip().splitlines()[-1]
+    assert last.startswith("error: ") and "another process" in last
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    tomorrow = time.time() + 86_400
+    for path in workdir.rglob("*"):
+        os.utime(path, (tomorrow, tomorrow))
+    experiment.must_finish(workdir)
+    assert kill_run.differences(expected, workdir) == []
 
 
 @pytest.mark.slow

@@ -75,3 +75,11 @@ def test_causal_lm_shares_the_network():
     assert model.backbone is network and not model.compiled
     assert model.preprocessor.tokenizer.pipeline is tokenizer
     assert model.preprocessor.sequence_length == 12
+
+
+def test_a_network_beyond_the_memory_is_refused_at_once():
+    config_lib.resolve(["gin/pretrain.gin"], ["NUM_LAYERS = 10000000"])
+    name = "pretrain.pretrain.build_backbone"
+    build = gin.query_parameter(name).scoped_configurable_fn
+    with pytest.raises(errors.InputError, match="GiB"):
+        build(vocabulary_size=100)
