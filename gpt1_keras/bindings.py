@@ -152,6 +152,21 @@ class Bindings:
         """Return "file, line: " of a macro or parameter, or an empty text."""
         return f"{self.places[name]}: " if name in self.places else ""
 
+    def comment(self, name):
+        """Return the comment beside the line that binds `name`, or ""."""
+        place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
+        if not place:
+            return ""
+        path = pathlib.Path(place[1])
+        path = path if path.exists() else ROOT / path
+        first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
+        parts = [first.partition("#")[2]]
+        for line in rest:  # A comment goes on below itself.
+            if not re.match(r" {12,}#", line):
+                break
+            parts.append(line.partition("#")[2])
+        return " ".join(part.strip() for part in parts)
+
     def macros_in(self, value, above=()):
         """Return the names of the macros in `value` and in their values."""
         names = set()

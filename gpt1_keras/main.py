@@ -2,10 +2,12 @@
 
 python -m gpt1_keras.main --gin FILE [--gin FILE ...]
                           [--set "NAME = VALUE" ...] [--workdir DIR]
+python -m gpt1_keras.main --list [--gin FILE ...]
 
   --gin FILE            a gin file; later files override earlier ones
   --set "NAME = VALUE"  a macro or parameter; overrides all files
   --workdir DIR         folder of everything that the run writes
+  --list                list the runs; with --gin FILE, the settings of that run
   --allow_module NAME   let the gin files use a Python module besides the
                         public names of gpt1_keras; its code is executed
 
@@ -23,8 +25,13 @@ import sys
 from gpt1_keras import errors
 
 
-def main(arguments):
-    """Parse `arguments`, call the run they name, return the exit status."""
+def main(arguments=None):
+    """Parse the arguments, call the run they name, return the exit status.
+
+    Args:
+        arguments: list of str; None: those of the command line.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
@@ -35,6 +42,11 @@ def main(arguments):
         flags = _parse_flags(arguments)
         if flags["help"].value:
             print(__doc__ + _runs())
+            return 0
+        if flags["list"].value:
+            print(
+                "\n".join(_settings(flags)) if flags["gin"].value else _runs()
+            )
             return 0
         run(
             *(
@@ -89,6 +101,7 @@ def _parse_flags(arguments):
     flags.DEFINE_boolean(
         "help", False, "see above", short_name="h", flag_values=values
     )
+    flags.DEFINE_boolean("list", False, "see above", flag_values=values)
     try:
         rest = values(["main", *arguments])[1:]
     except flags.Error as error:
@@ -116,6 +129,24 @@ def _runs():
         names = ", ".join(path.stem for path in found)
         lines.append(f"  gin/{folder}/NAME.gin with NAME one of {names}")
     return "\n".join(lines)
+
+
+def _settings(flags):
+    """Return a line for each setting of a run: value, unit and source."""
+    from gpt1_keras import bindings
+
+    found = bindings.read(
+        *(flags[name].value for name in ("gin", "set", "allow_module"))
+    ).without_unused()
+    lines = []
+    for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
+        value = (found.macros | found.parameters).get(name)
+        if not bindings.references(value) and not isinstance(
+            value, bindings.Macro
+        ):
+            shown = f"{name} = {errors.shortened(repr(value))}"
+            lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
+    return lines
 
 
 def run(
@@ -211,4 +242,4 @@ def _values_from_main(configuration, parameters):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -238,3 +238,13 @@ def test_help_names_flags_and_runs(call):
         "gin/zero_shot/NAME.gin",
     ):
         assert text in stdout
+
+
+def test_settings_are_listed_with_their_comments(call):
+    status, output, _ = call("--list", "--gin", "gin/pretrain.gin")
+    assert status == 0
+    lines = output.splitlines()
+    (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
+    assert line.endswith("sequences per step")
+    assert any("clip_norm = 1.0 " in line for line in lines)
+    assert "gin/pretrain.gin" in call("--list")[1]

@@ -260,3 +260,10 @@ def test_no_file_names_a_machine_or_how_the_work_was_organised():
         for name, text in texts.items():
             found = re.search(pattern, text)
             assert not found, f"{name}: {found[0]}"
+
+
+def test_extras_are_pinned_as_in_the_requirements():
+    pinned = "".join(p.read_text() for p in ROOT.glob("requirements*.txt"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for extra in project["optional-dependencies"].values():
+        assert set(extra) <= set(pinned.split())

@@ -1,0 +1,13 @@
+"""GPT-1 (Radford et al. 2018), the whole paper, in Keras 3."""
+
+import os
+
+
+def __getattr__(name):
+    # Loaded on demand, since it imports Keras and all that a run needs.
+    if name == "TextClassifier":
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        from gpt1_keras import text_classifier
+
+        return text_classifier.TextClassifier
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

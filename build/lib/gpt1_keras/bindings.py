@@ -1,0 +1,530 @@
+"""Bindings of gin files and `--set`, as plain data.
+
+`read` collects the statements of files and settings into `Bindings`, without
+running or importing anything. The identity of a run (`Bindings.sha256`,
+`differences`) and the text of `config.gin` come from them.
+"""
+
+import dataclasses
+import functools
+import hashlib
+import importlib
+import math
+import pathlib
+import re
+import tokenize
+
+from gin import config_parser
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import public_names
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent
+# A wheel carries the gin files inside the package, a checkout beside it.
+ROOT = _PACKAGE if (_PACKAGE / "gin").is_dir() else _PACKAGE.parent
+# Arguments that main passes to a run; they are not part of the recipe.
+_FROM_MAIN = ("workdir", "config_sha256")
+_RULE = "# " + "=" * 78
+
+
+@dataclasses.dataclass(frozen=True)
+class Macro:
+    """A use of a macro, `%NAME`."""
+
+    name: str
+
+    def __repr__(self):
+        return f"%{self.name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Reference:
+    """A reference to a function, `@name` or `@name()`."""
+
+    name: str
+    evaluate: bool
+
+    def __repr__(self):
+        return f"@{self.name}{'()' if self.evaluate else ''}"
+
+    @property
+    def function(self):
+        """The function's name without a scope."""
+        return self.name.rpartition("/")[2]
+
+
+REQUIRED = Macro("gin.REQUIRED")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bindings:
+    """All bindings of one configuration.
+
+    Values are Python literals; `Macro` and `Reference` stand for macros and
+    functions.
+
+    Attributes:
+        macros: dict from the name of a macro to its value.
+        parameters: dict from "scope/function.parameter" to its value.
+        imports: dict from a name in the text to the module it stands for;
+            only needed for functions that are not in `public_names`.
+        places: dict from the name of a macro or a parameter to where it was
+            bound, such as "gin/pretrain.gin, line 3".
+        allowed: names of modules whose functions may be referred to although
+            they are not in `public_names`.
+    """
+
+    macros: dict
+    parameters: dict
+    imports: dict = dataclasses.field(default_factory=dict, compare=False)
+    places: dict = dataclasses.field(default_factory=dict, compare=False)
+    allowed: tuple = dataclasses.field(default=(), compare=False)
+
+    @property
+    def run(self):
+        """The `Reference` bound to RUN, or None."""
+        run = self.macros.get("RUN")
+        return run if isinstance(run, Reference) else None
+
+    def module_of(self, function):
+        """Return (module, attribute) of a function by the files' imports."""
+        path = function.split(".")
+        for i in range(len(path) - 1, 0, -1):
+            module = self.imports.get(".".join(path[:i]))
+            if module is not None:
+                return module, ".".join(path[i:])
+        return None, None
+
+    def find(self, function):
+        """Return the function or class of a name, or None if there is none.
+
+        Raises:
+            ImportError: a module that it needs is missing.
+        """
+        function = function.rpartition("/")[2]
+        if function in public_names.PUBLIC:
+            return public_names.find(function)
+        module, attribute = self.module_of(function)
+        if not is_allowed(module, self.allowed):
+            return None
+        return getattr(importlib.import_module(module), attribute, None)
+
+    def signature(self, function):
+        """Return {parameter: `inspect.Parameter`}; raises as `find`."""
+        found = self.find(function)
+        return {} if found is None else public_names.parameters(found)
+
+    def value(self, value):
+        """Return `value` with every macro replaced by its value."""
+        if isinstance(value, Macro) and value.name in self.macros:
+            return self.value(self.macros[value.name])
+        if isinstance(value, dict):
+            return {self.value(k): self.value(v) for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.value, value))
+        return value
+
+    def values_of(self, name):
+        """Return the values bound to a parameter, in any scope."""
+        return [
+            self.value(value)
+            for full, value in self.parameters.items()
+            if full.rpartition("/")[2] == name
+        ]
+
+    def dial(self, name):
+        """Return the value of a macro, or of the parameter that replaced it."""
+        if name in self.macros:
+            return self.value(self.macros[name])
+        for parameter in public_names.FORMER_DIALS.get(name, ()):
+            if parameter in self.parameters:
+                return self.value(self.parameters[parameter])
+        return None
+
+    def label(self, name):
+        """Return the macro bound to a parameter, else the parameter's name."""
+        value = self.parameters.get(name)
+        return value.name if isinstance(value, Macro) else name
+
+    def place(self, name):
+        """Return "file, line: " of a macro or parameter, or an empty text."""
+        return f"{self.places[name]}: " if name in self.places else ""
+
+    def comment(self, name):
+        """Return the comment beside the line that binds `name`, or ""."""
+        place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
+        if not place:
+            return ""
+        path = pathlib.Path(place[1])
+        path = path if path.exists() else ROOT / path
+        first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
+        parts = [first.partition("#")[2]]
+        for line in rest:  # A comment goes on below itself.
+            if not re.match(r" {12,}#", line):
+                break
+            parts.append(line.partition("#")[2])
+        return " ".join(part.strip() for part in parts)
+
+    def macros_in(self, value, above=()):
+        """Return the names of the macros in `value` and in their values."""
+        names = set()
+        for one in _leaves(value):
+            if not isinstance(one, Macro) or one == REQUIRED:
+                continue
+            if one.name in above:
+                raise errors.InputError(
+                    f"macro {one.name} is defined in terms of itself: give it"
+                    " a value"
+                )
+            names.add(one.name)
+            names |= self.macros_in(
+                self.macros.get(one.name), (*above, one.name)
+            )
+        return names
+
+    def used_macros(self, *more):
+        """Return the names of the macros that parameters or `more` use."""
+        values = [*self.parameters.values(), *map(self.macros.get, more)]
+        return set(more).union(*map(self.macros_in, values))
+
+    def reached(self, is_followed=lambda name: True):
+        """Return the names of all functions that the run refers to.
+
+        `is_followed(parameter)` says whether references in its value count.
+        """
+        found, waiting = set(), [] if self.run is None else [self.run]
+        while waiting:
+            function = waiting.pop().function
+            if function not in found:
+                found.add(function)
+                for name, value in self.parameters_of(function).items():
+                    if is_followed(name):
+                        waiting += references(self.value(value))
+        return found
+
+    def parameters_of(self, *functions):
+        """Return the parameters bound to functions, in any scope."""
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if function_of(name) in functions
+        }
+
+    def without_unused(self, *kept):
+        """Return these bindings without those that the run never refers to.
+
+        This lets an overlay bind parameters of several runs. `kept` names
+        macros that always stay.
+        """
+        small = dataclasses.replace(
+            self, parameters=self.parameters_of(*self.reached())
+        )
+        used = small.used_macros(*kept)
+        macros = {k: v for k, v in self.macros.items() if k in used}
+        return dataclasses.replace(small, macros=macros)
+
+    def recipe(self):
+        """Return {parameter: text of its value} of the recipe.
+
+        Leaves out parameters that their annotation excludes from the recipe,
+        all that only those refer to, and values equal to the default. Macros
+        are replaced by their values.
+        """
+
+        @functools.cache
+        def signature(function):
+            try:
+                return self.signature(function)
+            except (ImportError, TypeError):
+                return {}
+
+        def parameter(name):
+            return signature(function_of(name)).get(name.rpartition(".")[2])
+
+        def is_recipe(name):
+            found = parameter(name)
+            return name.rpartition(".")[2] not in _FROM_MAIN and (
+                found is None or checks.is_recipe(found.annotation)
+            )
+
+        bound = self.parameters
+        if self.run is not None:
+            bound = self.parameters_of(*self.reached(is_recipe))
+        recipe = {}
+        for name in sorted(filter(is_recipe, bound)):
+            value, found = self.value(bound[name]), parameter(name)
+            text = _canonical(value)
+            if found is not None:
+                if text == _canonical(found.default):
+                    continue
+                if checks.is_location(found.annotation) and value is not None:
+                    text = "a path"
+            recipe[name] = text
+        return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
+
+    def sha256(self):
+        """Return the hex hash of all that affects data, model or recipe."""
+        lines = [f"{name} = {text}" for name, text in self.recipe().items()]
+        return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
+
+    def text(self, with_imports=True):
+        """Return these bindings in gin syntax; `read_text` reads them."""
+        lines = self._import_lines() if with_imports else []
+        lines += ["# Macros:", _RULE]
+        lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
+        function = None
+        for name, value in sorted(self.parameters.items()):
+            if name.rpartition(".")[0] != function:
+                function = name.rpartition(".")[0]
+                lines += ["", f"# Parameters for {function}:", _RULE]
+            lines.append(f"{name} = {value!r}")
+        return "\n".join(lines) + "\n"
+
+    def _import_lines(self):
+        functions = set(map(function_of, self.parameters)) | {
+            reference.function
+            for value in [*self.macros.values(), *self.parameters.values()]
+            for reference in references(value)
+        }
+        lines = [
+            f"import {module}" + ("" if name == module else f" as {name}")
+            for name, module in sorted(self.imports.items())
+            if any(
+                function.startswith(f"{name}.")
+                for function in functions - public_names.PUBLIC.keys()
+            )
+        ]
+        if not lines:
+            return []
+        return ["from __gin__ import dynamic_registration", *lines, ""]
+
+
+def is_allowed(module, allowed):
+    """Return whether `module` is one of the allowed modules, or inside one."""
+    return module is not None and any(
+        f"{module}.".startswith(f"{one}.") for one in allowed
+    )
+
+
+def function_of(name):
+    """Return the function of a parameter "scope/module.function.name"."""
+    return name.rpartition("/")[2].rpartition(".")[0]
+
+
+def references(value):
+    """Return the `Reference`s in a value."""
+    return [one for one in _leaves(value) if isinstance(one, Reference)]
+
+
+def _leaves(value):
+    """Return the innermost values of a nested value."""
+    if isinstance(value, dict):
+        value = [*value.keys(), *value.values()]
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _leaves(item)]
+    return [value]
+
+
+def _canonical(value):
+    """Return a text that is equal for values of equal meaning."""
+    if isinstance(value, dict):
+        items = sorted(
+            (_canonical(key), _canonical(item)) for key, item in value.items()
+        )
+        return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_canonical, value))}]"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1e3 and 1000 are the same number of steps.
+    return repr(value)
+
+
+def differences(old, new):
+    """Return [(name, old value, new value)] of the differences in the hash.
+
+    A macro is named where it explains the difference, otherwise the
+    parameter. None stands for a value that one side does not have.
+    """
+    found = {}
+    sides = (old, new)
+    before, after = old.recipe(), new.recipe()
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) == after.get(name):
+            continue
+        values = [
+            (side.macros if name == "RUN" else side.parameters).get(name)
+            for side in sides
+        ]
+        macros = [s.macros_in(v) for s, v in zip(sides, values, strict=True)]
+        explained = {}
+        if None in values or macros[0] == macros[1]:
+            explained = {
+                macro: tuple(side.macros.get(macro) for side in sides)
+                for macro in sorted(macros[0] | macros[1])
+                if old.macros.get(macro) != new.macros.get(macro)
+            }
+        shown = tuple(s.value(v) for s, v in zip(sides, values, strict=True))
+        found |= explained or {name: shown}
+    return [(name, *pair) for name, pair in found.items()]
+
+
+def locate(name):
+    """Return the path of file or folder `name`, or None if there is none.
+
+    A relative name is looked for in the repository (or the installed package)
+    and then in the current directory.
+    """
+    name = files.user_path("--gin", name)
+    for directory in (ROOT, pathlib.Path.cwd()):
+        if (directory / name).exists():
+            return directory / name
+    return None
+
+
+def read_text(text, allowed=()):
+    """Return the `Bindings` of gin `text` such as a `config.gin`."""
+    reader = _Reader(allowed, is_strict=False)
+    reader.read_text(text, "config.gin")
+    return reader.bindings()
+
+
+def read(names, settings, allowed=()):
+    """Return the `Bindings` of gin files and settings "NAME = VALUE".
+
+    Later ones override earlier ones. `allowed` is that of `Bindings`.
+    """
+    reader = _Reader(allowed)
+    for name in names:
+        reader.read_file(name, "--gin ")
+    for setting in settings:
+        label = f'--set "{errors.shortened(setting)}"'
+        if not re.match(r"\s*[\w./]+\s*=", setting):
+            raise errors.InputError(f'{label}: write --set "NAME = VALUE"')
+        reader.read_text(setting, label, is_setting=True)
+    return reader.bindings()
+
+
+class _Reader:
+    """Collects the statements of files and settings in order."""
+
+    def __init__(self, allowed, is_strict=True):
+        self._is_strict = is_strict
+        self._bound = {}
+        self._imports = {}
+        self._places = {}
+        self._allowed = tuple(allowed)
+        self._open = {}
+
+    def bindings(self):
+        """Return all that was read as `Bindings`, under current names."""
+        macros = {k: v for k, v in self._bound.items() if "." not in k}
+        parameters = {k: v for k, v in self._bound.items() if "." in k}
+        functions = set(map(function_of, parameters))
+        for name, function in public_names.ADDED.items():
+            if function_of(name) in functions:
+                parameters.setdefault(name, Reference(function, True))
+        return Bindings(
+            macros, parameters, self._imports, self._places, self._allowed
+        )
+
+    def read_file(self, name, by):
+        """Read a file that `locate` finds; `by` says what refers to it."""
+        path = locate(name)
+        if path is None or not path.is_file():
+            known = [
+                path.relative_to(ROOT).as_posix()
+                for path in (ROOT / "gin").rglob("*.gin")
+            ]
+            raise errors.InputError(
+                f"{by}{name}: no such file in {ROOT} or the current directory"
+                f"{checks.did_you_mean(name, known)}"
+            )
+        resolved = path.resolve()
+        if resolved in self._open:
+            cycle = " -> ".join((*self._open.values(), name))
+            raise errors.InputError(f"{name}: includes itself: {cycle}")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise errors.InputError(
+                f"{name}: cannot be read as text: {error}"
+            ) from None
+        self._open[resolved] = name
+        self.read_text(text, name)
+        del self._open[resolved]
+
+    def read_text(self, text, label, is_setting=False):
+        """Read gin text; `label` names it in messages."""
+        place = label
+        try:
+            for statement in config_parser.ConfigParser(text, _Symbols()):
+                if not is_setting:
+                    place = f"{label}, line {statement.location.line_num}"
+                self._take(statement, place)
+        except SyntaxError as error:
+            raise _syntax_error(label, error.msg, error.lineno) from None
+        except tokenize.TokenError as error:
+            reason, (line, _) = error.args
+            raise _syntax_error(label, reason, line) from None
+        except (RecursionError, MemoryError):
+            raise errors.InputError(
+                f"{label}: a value is nested too deeply"
+            ) from None
+
+    def _take(self, statement, place):
+        if isinstance(statement, config_parser.IncludeStatement):
+            self.read_file(statement.filename, f"{place}: include ")
+        elif isinstance(statement, config_parser.ImportStatement):
+            self._take_import(statement, place)
+        elif isinstance(statement, config_parser.BindingStatement):
+            scope, selector, parameter, value, _ = statement
+            for one in _leaves(value):
+                if isinstance(one, float) and not math.isfinite(one):
+                    raise errors.InputError(
+                        f"{place}: a number is too large for a float"
+                    )
+            name = f"{scope}/{selector}" if scope else selector
+            if parameter:
+                name = public_names.current(f"{name}.{parameter}")
+            self._bound[name] = value
+            self._places[name] = place
+
+    def _take_import(self, statement, place):
+        module = statement.module
+        if module.startswith("__gin__"):
+            return
+        if self._is_strict and not is_allowed(
+            module, ("gpt1_keras", *self._allowed)
+        ):
+            raise errors.InputError(
+                f"{place}: import of {module}: gin files may only use "
+                f"gpt1_keras; if you trust it, add --allow_module {module}"
+            )
+        name = statement.alias or module.rpartition(".")[2]
+        if not statement.is_from and not statement.alias:
+            name = module
+        self._imports[name] = module
+
+
+class _Symbols(config_parser.ParserDelegate):
+    """Keeps macros and references as symbols instead of looking them up."""
+
+    def configurable_reference(self, scoped_configurable_name, evaluate):
+        name = public_names.current(scoped_configurable_name)
+        return Reference(name, evaluate)
+
+    def macro(self, macro_name):
+        return Macro(macro_name)
+
+
+def _syntax_error(label, reason, line):
+    reason = " ".join(str(reason).split()).rstrip(".")
+    # Python's message starts with the repr of an object: drop it.
+    reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
+    where = label if label.startswith("--set") else f"{label}, line {line}"
+    return errors.InputError(
+        f"{where}: {reason} (values are Python literals; text needs quotes,"
+        " arithmetic is not supported)"
+    )

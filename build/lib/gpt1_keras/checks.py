@@ -1,0 +1,277 @@
+"""Allowed values of parameters, declared once, at their annotations.
+
+A parameter of a run, or a field of a `value_object`, is annotated with one of
+the types below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks
+what gin files bind against it before anything starts, and a value object
+checks its own fields, whoever makes it. `NotRecipe` and `Location` say what
+the parameter means for the identity of a run.
+"""
+
+import dataclasses
+import difflib
+import os
+import re
+import types
+import typing
+
+from gpt1_keras import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Dial:
+    """Constraints on a parameter beyond its type.
+
+    Attributes:
+        low, high: numbers, the range with both ends.
+        above, below: numbers, the range without its ends.
+        choices: tuple of the allowed values.
+        min_length: int, the fewest values of a tuple.
+        recipe: bool. False for what changes neither data nor model nor what
+            is measured: a run with another value is the same run.
+        is_location: bool. Only whether it is given belongs to the recipe.
+        is_path: bool. Not empty; a leading `~` is expanded.
+    """
+
+    low: float | None = None
+    high: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: tuple = ()
+    min_length: int = 0
+    recipe: bool = True
+    is_location: bool = False
+    is_path: bool = False
+
+
+_T = typing.TypeVar("_T")
+NotRecipe = typing.Annotated[_T, Dial(recipe=False)]
+Location = typing.Annotated[_T, Dial(is_location=True)]
+
+Count = typing.Annotated[int, Dial(low=1)]
+Index = typing.Annotated[int, Dial(low=0)]
+Length = typing.Annotated[int, Dial(low=2)]
+Port = typing.Annotated[int, Dial(low=0, high=65535)]
+Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
+NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
+Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
+Positive = typing.Annotated[float, Dial(above=0)]
+NotNegative = typing.Annotated[float, Dial(low=0)]
+Share = typing.Annotated[float, Dial(low=0, high=1)]
+Fraction = typing.Annotated[float, Dial(above=0, below=1)]
+Rate = typing.Annotated[float, Dial(low=0, below=1)]
+Probability = typing.Annotated[float, Dial(above=0, high=1)]
+Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
+Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
+Split = typing.Annotated[str, Dial(choices=("train", "dev", "test"))]
+
+# No sensible number is larger, and everything that computes takes this one.
+_LARGEST = 2**53
+
+
+@typing.dataclass_transform(frozen_default=True, kw_only_default=True)
+def value_object(cls):
+    """Make `cls` a frozen, keyword-only dataclass that checks its fields."""
+    own = cls.__dict__.get("__post_init__")
+
+    def check_fields(self):
+        hints = typing.get_type_hints(cls, include_extras=True)
+        for field in dataclasses.fields(self):
+            check(field.name, getattr(self, field.name), hints[field.name])
+        if own is not None:
+            own(self)
+
+    cls.__post_init__ = check_fields
+    return dataclasses.dataclass(frozen=True, kw_only=True)(cls)
+
+
+def check(name, value, annotation):
+    """Refuse a value that `annotation` does not allow, and say what to give.
+
+    A value for another type than those that gin can write is not checked.
+    """
+    if not _fits(value, annotation):
+        raise errors.InputError(
+            f"`{name}` is {errors.shortened(repr(value))}: give"
+            f" {_describe(annotation)}"
+        )
+
+
+def is_recipe(annotation):
+    """Return whether a parameter of this annotation belongs to the recipe."""
+    return all(mark.recipe for mark in _split(annotation)[1])
+
+
+def is_location(annotation):
+    """Return whether only its being given belongs to the recipe."""
+    return any(mark.is_location for mark in _split(annotation)[1])
+
+
+def is_path(annotation):
+    """Return whether a text for this annotation is a path."""
+    kind, marks = _split(annotation)
+    return any(mark.is_path for mark in marks) or (
+        _is_union(kind) and any(map(is_path, typing.get_args(kind)))
+    )
+
+
+def find_name(name, known, kind):
+    """Return `known[name]` of a dict; `kind` is what the names are of.
+
+    Raises:
+        InputError: there is none; says which name is nearest.
+    """
+    if isinstance(name, str) and name in known:
+        return known[name]
+    near = nearest(str(name), known)
+    advice = f"did you mean {near!r}?" if near else None
+    raise errors.InputError(
+        f"there is no {kind} {errors.shortened(repr(name))}: "
+        f"{advice or 'take one of ' + ', '.join(known)}"
+    )
+
+
+def did_you_mean(name, known):
+    """Return "; did you mean NAME?", or "" if no name is near."""
+    near = nearest(name, known)
+    return f"; did you mean {near}?" if near else ""
+
+
+def nearest(name, known):
+    """Return the name in `known` that is nearest to `name`, or None.
+
+    Case, hyphens and underscores do not count: "SST-2" is near "sst2".
+    """
+
+    def plain(text):
+        return text.lower().replace("-", "").replace("_", "")
+
+    spellings = {plain(one): one for one in known}
+    near = difflib.get_close_matches(plain(name), spellings, n=1, cutoff=0.5)
+    return spellings[near[0]] if near else None
+
+
+def check_names(names, *, dial, example, may_be_empty=False):
+    """Refuse anything but a tuple or list of different names.
+
+    `dial` and `example`, names that may be given, are for the message.
+    """
+    if isinstance(names, str):
+        raise errors.InputError(
+            f"{dial} is {names!r}: give a tuple: ({names!r},)"
+        )
+    if (
+        not isinstance(names, list | tuple)
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) != len(names)
+        or not (names or may_be_empty)
+    ):
+        raise errors.InputError(
+            f"{dial} is {errors.shortened(repr(names))}: give different names,"
+            f" as in {example!r} or {example[:1]!r}"
+        )
+
+
+def _split(annotation):
+    """Return (plain annotation, its `Dial` marks)."""
+    if typing.get_origin(annotation) is not typing.Annotated:
+        return annotation, []
+    marks = [m for m in annotation.__metadata__ if isinstance(m, Dial)]
+    return annotation.__origin__, marks
+
+
+def _is_union(kind):
+    return typing.get_origin(kind) in (typing.Union, types.UnionType)
+
+
+def _is_number(value):
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) <= _LARGEST
+    )
+
+
+def _is_text(value):
+    """Return whether a text can be a name and stand in a file."""
+    return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
+
+
+# Type -> (whether a value fits, what to give).
+_KINDS = {
+    type(None): (lambda value: value is None, "None"),
+    bool: (lambda value: isinstance(value, bool), "True or False"),
+    int: (
+        lambda value: isinstance(value, int) and _is_number(value),
+        "a whole number",
+    ),
+    float: (_is_number, "a number"),
+    str: (_is_text, "a text in quotes"),
+    os.PathLike: (lambda value: isinstance(value, os.PathLike), ""),
+    tuple: (lambda value: isinstance(value, tuple | list), "a tuple"),
+    dict: (lambda value: isinstance(value, dict), "a dict"),
+}
+
+
+def _fits(value, annotation):
+    kind, marks = _split(annotation)
+    if _is_union(kind):
+        fits = any(_fits(value, one) for one in typing.get_args(kind))
+    elif typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)[0]
+        fits = isinstance(value, tuple | list) and all(
+            _fits(one, inner) for one in value
+        )
+    elif kind in _KINDS:
+        fits = _KINDS[kind][0](value)
+    else:
+        return True
+    return fits and all(_is_within(value, mark) for mark in marks)
+
+
+def _is_within(value, mark):
+    if value is None:
+        return True
+    if isinstance(value, tuple | list):
+        return len(value) >= mark.min_length
+    return (
+        (mark.low is None or value >= mark.low)
+        and (mark.high is None or value <= mark.high)
+        and (mark.above is None or value > mark.above)
+        and (mark.below is None or value < mark.below)
+        and (not mark.choices or value in mark.choices)
+        and (not mark.is_path or bool(os.fspath(value).strip()))
+    )
+
+
+def _describe(annotation):
+    """Describe in words the values that an annotation allows."""
+    kind, marks = _split(annotation)
+    if any(mark.is_path for mark in marks):
+        return "a path in quotes"
+    choices = [repr(one) for mark in marks for one in mark.choices]
+    if choices:
+        return " or ".join(choices)
+    if _is_union(kind):
+        texts = [_describe(one) for one in typing.get_args(kind)]
+        return " or ".join(dict.fromkeys(filter(None, texts)))
+    if typing.get_origin(kind) is tuple:
+        inner = _split(typing.get_args(kind)[0])[0]
+        example = "(64, 128)" if inner in (int, float) else "('a', 'b')"
+        return f"a tuple such as {example}"
+    limits = " and".join(filter(None, map(_limits, marks)))
+    return _KINDS.get(kind, (None, "another value"))[1] + limits
+
+
+def _limits(mark):
+    if mark.low is not None and mark.high is not None:
+        return f" from {mark.low:g} to {mark.high:g}"
+    return " and".join(
+        text.format(limit)
+        for text, limit in (
+            (" from {:g} on", mark.low),
+            (" above {:g}", mark.above),
+            (" up to {:g}", mark.high),
+            (" below {:g}", mark.below),
+        )
+        if limit is not None
+    )

@@ -1,0 +1,276 @@
+"""Resolve gin files and `--set` into one checked configuration.
+
+`resolve` reads all files and settings into `bindings.Bindings`, checks them,
+and hands what the run uses to gin. Every mistake raises one `InputError` that
+names file and line, before anything starts.
+
+Gin files may refer only to the names in `public_names`, so a `config.gin`
+from somebody else runs no other code. Other modules must be allowed by name.
+"""
+
+import dataclasses
+import inspect
+import re
+
+import gin
+
+from gpt1_keras import bindings as bindings_lib
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import public_names
+
+# Macros that `gpt1_keras.main` reads itself, so no binding need use them.
+_READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
+
+
+@dataclasses.dataclass(frozen=True)
+class Configuration:
+    """All bindings in force, after all files and settings.
+
+    Attributes:
+        bindings: `Bindings` of the run and all it refers to.
+        sha256: str. Hex hash of all that affects data, model or recipe.
+    """
+
+    bindings: bindings_lib.Bindings
+    sha256: str
+
+    @property
+    def text(self):
+        """Return all bindings in gin syntax, which `resolve` reads again."""
+        return self.bindings.text()
+
+    def function(self):
+        """Return the run, with everything gin binds to it."""
+        return gin.query_parameter("%RUN").scoped_configurable_fn
+
+    def name_dials(self, message):
+        """Return a message with parameters named as users set them.
+
+        Code names a parameter as `name` or `Class.name`, in backticks, and
+        does not know macros. The macro bound to the parameter replaces that
+        name; without one, the full name for --set does.
+        """
+        return re.sub(
+            r"`([\w.]+)`", lambda found: self._dial(found[1]), message
+        )
+
+    def _dial(self, name):
+        bindings, last = self.bindings, name.rpartition(".")[2]
+        labels = sorted(
+            bindings.label(full)
+            for full in bindings.parameters
+            if f".{full}".endswith(f".{name}")
+        )
+        if last.upper() in labels:
+            return last.upper()
+        unbound = (
+            f"{function}.{last}"
+            for function in sorted(bindings.reached())
+            if f".{function}.{last}".endswith(f".{name}")
+            and last in bindings.signature(function)
+        )
+        return labels[0] if labels else next(unbound, name)
+
+
+def resolve(names, settings, workdir=None, allowed=()):
+    """Parse, check and finalize gin's global configuration.
+
+    Args:
+        names: list of str, gin files. Later files override earlier ones.
+        settings: list of str, each "NAME = VALUE". They override the files.
+        workdir: str or None. Becomes the macro WORKDIR where given.
+        allowed: names of modules that the files may refer to besides the
+            public names.
+
+    Returns:
+        The `Configuration`; gin is locked afterwards.
+    """
+    if not names:
+        raise errors.InputError(
+            "no --gin FILE given: name a run, such as --gin gin/pretrain.gin"
+        )
+    found = bindings_lib.read(names, settings, allowed)
+    if workdir is not None:
+        found.macros["WORKDIR"] = workdir
+    _check_run(found)
+    _check_functions(found)
+    _bind_former_dials(found)
+    used = found.without_unused(*_READ_BY_MAIN)
+    _check_settings(settings, used)
+    _check_macros(used)
+    _check_parameters(used)
+    _hand_to_gin(used)
+    return Configuration(used, used.sha256())
+
+
+def check_arguments(configuration, given):
+    """Refuse a run if a required argument is neither bound nor `given`."""
+    run = configuration.bindings.run
+    bound = {
+        name.rpartition(".")[2]
+        for name in configuration.bindings.parameters_of(run.function)
+    }
+    parameters = inspect.signature(configuration.function()).parameters
+    for name, parameter in parameters.items():
+        is_required = (
+            parameter.default is parameter.empty
+            and parameter.kind is not parameter.VAR_KEYWORD
+        )
+        if is_required and name not in bound and name not in given:
+            raise errors.InputError(
+                f"RUN = {run!r} needs {name}, which is not bound: add"
+                f' --set "{run.name}.{name} = VALUE"'
+            )
+
+
+def _check_run(found):
+    if "RUN" not in found.macros:
+        raise errors.InputError(
+            "the gin files bind no RUN: the first --gin must be that of a run,"
+            " such as gin/pretrain.gin"
+        )
+    if found.run is None or found.run.evaluate:
+        raise errors.InputError(
+            f"{found.place('RUN')}RUN = {found.macros['RUN']!r} is not a"
+            " function: write RUN = @module.function"
+        )
+
+
+def _check_functions(found):
+    """Refuse names of functions that do not exist or are not allowed."""
+    used = {}
+    for name, value in (found.macros | found.parameters).items():
+        functions = [r.function for r in bindings_lib.references(value)]
+        if name in found.parameters:
+            functions.append(bindings_lib.function_of(name))
+        for function in functions:
+            used.setdefault(function, found.place(name))
+    for function, place in used.items():
+        if function in public_names.PUBLIC:
+            continue
+        module, _ = found.module_of(function)
+        if module is not None and not bindings_lib.is_allowed(
+            module, found.allowed
+        ):
+            raise errors.InputError(
+                f"{place}{function} of {module} is not a public name of "
+                f"gpt1_keras; if you trust it, add --allow_module {module}"
+            )
+        try:
+            exists = callable(found.find(function))
+        except ImportError as error:
+            message = errors.missing_module(error) or str(error)
+            raise errors.InputError(f"{place}{message}") from None
+        if not exists:
+            near = checks.did_you_mean(function, public_names.PUBLIC)
+            raise errors.InputError(
+                f"{place}there is no {function} to bind{near}"
+            )
+
+
+def _bind_former_dials(found):
+    """Bind the parameters of former macros that a command still sets."""
+    used, reached = found.used_macros(), found.reached()
+    for dial, parameters in public_names.FORMER_DIALS.items():
+        if dial in found.macros and dial not in used:
+            for name in parameters:
+                if bindings_lib.function_of(name) in reached:
+                    found.parameters[name] = bindings_lib.Macro(dial)
+
+
+def _check_settings(settings, used):
+    macros = used.used_macros(*_READ_BY_MAIN)
+    for setting in settings:
+        name = public_names.current(setting.split("=")[0].strip())
+        if "." in name and name not in used.parameters:
+            problem = f"{used.run!r} does not use {name}"
+        elif "." not in name and name not in macros:
+            problem = f"nothing uses a macro {name}"
+            if name in public_names.OVERLAYS:
+                problem += f" without --gin {public_names.OVERLAYS[name]}"
+            else:
+                problem += checks.did_you_mean(name, macros) or (
+                    f"; there are {', '.join(sorted(macros))}"
+                )
+        else:
+            continue
+        raise errors.InputError(f'--set "{setting}": {problem}')
+
+
+def _check_macros(used):
+    for name in sorted(used.used_macros() - used.macros.keys()):
+        user = next(
+            user
+            for user, value in (used.parameters | used.macros).items()
+            if name in used.macros_in(value)
+        )
+        raise errors.InputError(
+            f"{used.place(user)}macro {name} is not defined: "
+            f"{_how_to_give(name)}"
+        )
+    for name, value in sorted((used.macros | used.parameters).items()):
+        if value == bindings_lib.REQUIRED:
+            raise errors.InputError(
+                f"{used.place(name)}{name} must be given: {_how_to_give(name)}"
+            )
+
+
+def _how_to_give(name):
+    if name == "WORKDIR":
+        return "add --workdir DIR"
+    return f'add --set "{name} = VALUE"'
+
+
+def _check_parameters(used):
+    """Refuse unknown parameters and values of the wrong type."""
+    for name, bound in list(used.parameters.items()):
+        function, _, parameter = name.rpartition("/")[2].rpartition(".")
+        try:
+            signature = used.signature(function)
+        except ImportError as error:
+            message = errors.missing_module(error)
+            if message is None:
+                raise
+            raise errors.InputError(f"{used.place(name)}{message}") from None
+        if parameter not in signature:
+            if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
+                continue
+            raise errors.InputError(
+                f"{used.place(name)}{function} has no parameter {parameter}"
+                f"{checks.did_you_mean(parameter, signature)}"
+            )
+        value = used.value(bound)
+        if bindings_lib.references(value):
+            continue
+        label, annotation = used.label(name), signature[parameter].annotation
+        try:
+            checks.check(parameter, value, annotation)
+            if checks.is_path(annotation) and isinstance(value, str):
+                _expand(used, name, files.user_path(label, value))
+        except errors.InputError as error:
+            message = str(error).replace(f"`{parameter}`", label)
+            raise errors.InputError(f"{used.place(label)}{message}") from None
+
+
+def _expand(used, name, path):
+    """Replace a path that begins with `~` by the expanded one."""
+    into, value = used.parameters, used.parameters[name]
+    if not used.value(value).startswith("~"):
+        return
+    while isinstance(value, bindings_lib.Macro):
+        into, name = used.macros, value.name
+        value = used.macros[name]
+    into[name] = str(path)
+
+
+def _hand_to_gin(used):
+    """Let gin inject all values when the run is called."""
+    gin.clear_config()
+    functions = set(map(bindings_lib.function_of, used.parameters))
+    for function in sorted(functions | used.reached()):
+        module, _, name = function.rpartition(".")
+        gin.register(name, module=module or None)(used.find(function))
+    gin.parse_config(used.text(with_imports=False))
+    gin.finalize()

@@ -1,0 +1,116 @@
+"""The terminal: a progress bar, and less noise from TensorFlow."""
+
+import contextlib
+import datetime
+import logging
+import os
+import re
+import sys
+import tempfile
+import time
+
+from rich import console
+from rich import progress as rich_progress
+
+_SECONDS_BETWEEN_LINES = 20.0
+# Messages of TensorFlow's C++ code from before its logging is set up.
+_NOISE = re.compile(
+    rb"I0000 |WARNING: All log messages before absl::InitializeLog"
+    rb"|To enable the following instructions:"
+)
+
+
+@contextlib.contextmanager
+def bar(description, total, *, done=0):
+    """Show the progress of a task and the remaining time.
+
+    Without a terminal, a line is printed every 20 seconds instead of a bar.
+    `total` is the size of the task in any unit; a resumed run did `done` of it
+    before. Yields a function `advance(amount, note="")`; the note, for instance
+    the loss, is shown next to the bar.
+    """
+    terminal = console.Console(stderr=True)
+    if not terminal.is_terminal:
+        yield _PlainLines(description, total, done).advance
+        return
+    columns = (
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(bar_width=20),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TextColumn("{task.fields[note]}"),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TimeRemainingColumn(),
+    )
+    with rich_progress.Progress(*columns, console=terminal) as display:
+        task = display.add_task(
+            description, total=max(total, 1), completed=done, note=""
+        )
+
+        def advance(amount, note=""):
+            display.update(task, advance=amount, note=note)
+
+        yield advance
+
+
+class _PlainLines:
+    def __init__(self, description, total, done):
+        self._description = description
+        self._total = max(total, 1)
+        self._done = self._before = done
+        self._started = self._printed = time.monotonic()
+
+    def advance(self, amount, note=""):
+        self._done += amount
+        now = time.monotonic()
+        is_soon = now - self._printed < _SECONDS_BETWEEN_LINES
+        if is_soon or self._done == self._before:
+            return
+        self._printed = now
+        speed = (self._done - self._before) / (now - self._started)
+        left = (self._total - self._done) / speed
+        print(
+            f"{self._description}: {100 * self._done / self._total:.0f} %"
+            f"{', ' + note if note else ''}, about {duration(left)} left",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def duration(seconds):
+    """Format seconds: `0:01:30`, `2 days, 3:00:00`."""
+    return str(datetime.timedelta(seconds=round(max(seconds, 0))))
+
+
+@contextlib.contextmanager
+def without_noise():
+    """Drop known noise from what the block writes to stderr.
+
+    The other lines appear when the block ends, also by an exception.
+    """
+    sys.stderr.flush()
+    terminal = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        finally:
+            sys.stderr.flush()
+            os.dup2(terminal, 2)
+            os.close(terminal)
+            held.seek(0)
+            for line in held:
+                if not _NOISE.match(line):
+                    os.write(2, line)
+
+
+def without_retracing_notes():
+    """Drop TensorFlow's warning about retracing of functions.
+
+    It counts the functions of all `Learner`s as one: a run that trains or
+    scores with several of them does not retrace any too often.
+    """
+    logging.getLogger("tensorflow").addFilter(_is_not_about_retracing)
+
+
+def _is_not_about_retracing(record):
+    return "triggered tf.function retracing" not in str(record.msg)

@@ -1,0 +1,276 @@
+"""GPT-1 in the format of the transformers library (`openai-gpt`), in and out.
+
+A folder holds `config.json`, the weights (`convert.tensor_files`) and the
+vocabulary: `vocab.json` and `merges.txt`, or `tokenizer.json` with both.
+Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
+
+transformers splits text by other rules than OpenAI and this program:
+contractions, "..." and line breaks get other ids there. It drops out
+activations of the embedding; here dropout is on the tables.
+"""
+
+import json
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import safetensors
+from absl import logging
+from keras import ops
+from safetensors import numpy as safetensors_numpy
+
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.convert import networks
+from gpt1_keras.convert import tensor_files
+from gpt1_keras.models import backbone
+from gpt1_keras.text import tokenizer as tokenizer_lib
+
+# Names in config.json -> names here.
+_SIZES = {
+    "vocab_size": "vocabulary_size",
+    "n_layer": "num_layers",
+    "n_head": "num_heads",
+    "n_embd": "hidden_dim",
+    "n_positions": "max_sequence_length",
+}
+_RATES = {
+    "embd_pdrop": "embedding_dropout",
+    "attn_pdrop": "attention_dropout",
+    "resid_pdrop": "residual_dropout",
+    "layer_norm_epsilon": "layer_norm_epsilon",
+    "initializer_range": "initializer_range",
+}
+_UNKNOWN = "<unk>"
+_PREFIX = "transformer."
+_TOKENS = "tokens_embed.weight"
+_OUTPUT = "lm_head.weight"
+# The causal mask and position numbers that older versions stored.
+_BUFFER = re.compile(r"h\.\d+\.attn\.bias|position_ids")
+_OTHER_HEADS = ("multiple_choice_head.", "score.")
+
+
+def read(directory):
+    """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
+
+    An InputError names what is missing, damaged, does not fit together, or
+    cannot be represented by `GPT1Backbone`.
+    """
+    directory = pathlib.Path(directory)
+    sizes = read_config(directory / "config.json")
+    tokenizer, path = read_tokenizer(directory)
+    networks.check_vocabulary(tokenizer, sizes["vocabulary_size"], path)
+    tensors = _network_tensors(tensor_files.find(directory), directory)
+
+    def values(variables):
+        theirs = {_tensor_name(name): name for name in variables}
+        for name in sorted(theirs.keys() ^ tensors.keys()):
+            problem = "is missing" if name in theirs else "is not expected"
+            raise errors.InputError(
+                f"{directory}: the tensor {name} {problem}: weights and "
+                "config.json belong to different networks"
+            )
+        for name, ours in theirs.items():
+            yield ours, tensors[name]()
+
+    return networks.causal_lm(tokenizer, values, directory, **sizes)
+
+
+def read_config(path):
+    """Return the arguments of `networks.build` from a `config.json`."""
+    config = _read_json(path)
+    kind, activation = config.get("model_type"), config.get("afn", "gelu")
+    if kind not in (None, "openai-gpt"):
+        raise errors.InputError(
+            f"{path}: model_type is {kind!r}, expected 'openai-gpt'"
+        )
+    # Both names mean the tanh approximation there.
+    if activation not in ("gelu", "gelu_new"):
+        raise errors.InputError(
+            f"{path}: afn is {activation!r}, expected 'gelu' as in GPT-1"
+        )
+    sizes = {ours: config.get(name) for name, ours in _SIZES.items()}
+    for name, ours in _SIZES.items():
+        if type(sizes[ours]) is not int or sizes[ours] < 1:
+            raise errors.InputError(
+                f"{path}: {name} is {sizes[ours]!r}, expected a positive int"
+            )
+    for name in _RATES.keys() & config.keys():
+        rate = sizes[_RATES[name]] = config[name]
+        if type(rate) not in (int, float) or not 0 <= rate < 1:
+            raise errors.InputError(
+                f"{path}: {name} is {rate!r}, expected a number from 0 to 1"
+            )
+    networks.check_heads(
+        sizes["num_heads"], sizes["hidden_dim"], f"n_head in {path} is wrong"
+    )
+    return sizes
+
+
+def read_tokenizer(directory):
+    """Return a `Tokenizer` and the path of the file its vocabulary is from."""
+    vocabulary, merges = directory / "vocab.json", directory / "merges.txt"
+    whole = directory / "tokenizer.json"
+    if vocabulary.is_file() or not whole.is_file():
+        tokenizer = tokenizer_lib.Tokenizer.from_files(vocabulary, merges)
+        return tokenizer, vocabulary
+    model = _read_json(whole).get("model")
+    try:
+        ids = {number: piece for piece, number in model["vocab"].items()}
+        pieces = [ids[number] for number in range(len(model["vocab"]))]
+        pairs = [
+            tuple(pair.split(" ") if isinstance(pair, str) else pair)
+            for pair in model["merges"]
+        ]
+        is_known = all(len(pair) == 2 for pair in pairs)
+        is_known &= model.get("end_of_word_suffix") == "</w>"
+    except (KeyError, TypeError, AttributeError):
+        is_known = False
+    if not is_known:
+        raise errors.InputError(
+            f"{whole} has no byte-pair vocabulary with ids from 0 and </w>: "
+            "add vocab.json and merges.txt"
+        )
+    return tokenizer_lib.Tokenizer(pieces, pairs), whole
+
+
+def _read_json(path):
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError:
+        raise errors.InputError(
+            f"{path} is missing: give the folder of a model"
+        ) from None
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise errors.InputError(
+            f"{path} is not a JSON object: download it again"
+        )
+    return content
+
+
+def _tensor_name(released):
+    """Return transformers' name, without prefix, for a released name."""
+    if "/" not in released:
+        return f"{released}_embed.weight"
+    block, *parts, last = released.split("/")
+    kind = "bias" if last == "b" else "weight"
+    return ".".join(["h", block[1:], *parts, kind])
+
+
+def _network_tensors(tensors, directory):
+    """Return the tensors of the network: no prefix, no masks, no heads."""
+    found = {}
+    for name, load in tensors.items():
+        name = name.removeprefix(_PREFIX)
+        if name.startswith(_OTHER_HEADS):
+            logging.warning("%s: %s is not converted", directory, name)
+        elif not _BUFFER.fullmatch(name):
+            found[name] = load
+    output = found.pop(_OUTPUT, None)
+    # Of the tied tensors, some versions store only this one.
+    if output and not np.array_equal(
+        found.setdefault(_TOKENS, output)(), output()
+    ):
+        raise errors.InputError(
+            f"{directory}: {_OUTPUT} differs from {_TOKENS}: GPT-1 ties them, "
+            "untied weights cannot be converted"
+        )
+    return found
+
+
+def write(model, directory):
+    """Write a folder that transformers loads; it appears once complete.
+
+    Special-token rows, which the softmax never covers, are omitted.
+
+    Args:
+        model: `GPT1CausalLM` with a byte-pair vocabulary.
+        directory: path of a new or empty folder.
+
+    Raises:
+        InputError: transformers has no such network or vocabulary.
+        OSError: it cannot be written, for example on a full disk; nothing
+            is left behind.
+    """
+    network = model.backbone
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    _check_writable(network, tokenizer)
+    directory = pathlib.Path(directory)
+    temporary = directory.with_name(f".{directory.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        _write_weights(network, temporary / tensor_files.SAFETENSORS)
+        for name, content in contents(network, tokenizer).items():
+            files.write_atomic(temporary / name, content)
+        files.make_readable(temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    if directory.exists():
+        directory.rmdir()
+    temporary.rename(directory)
+
+
+def _check_writable(network, tokenizer):
+    problem = None
+    if type(network) is not backbone.GPT1Backbone:
+        problem = f"a {type(network).__name__}"
+    elif network.intermediate_dim != 4 * network.hidden_dim:
+        problem = (
+            f"feed-forward networks of width {network.intermediate_dim}, not 4 "
+            f"times the width {network.hidden_dim}"
+        )
+    elif tokenizer.type != "bpe":
+        problem = f"a vocabulary of type {tokenizer.type}"
+    elif _UNKNOWN not in tokenizer.vocabulary:
+        problem = f"a vocabulary without {_UNKNOWN}"
+    if problem:
+        raise errors.InputError(
+            f"the preset has {problem}, which transformers' openai-gpt does "
+            "not support: give another preset"
+        )
+
+
+def _write_weights(network, path):
+    arrays = {
+        _PREFIX + _tensor_name(name): np.ascontiguousarray(
+            ops.convert_to_numpy(variable), np.float32
+        )
+        for name, variable in networks.variables(network).items()
+    }
+    try:
+        safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
+    except safetensors.SafetensorError as error:
+        raise OSError(str(error)) from None
+    files.sync(path)
+
+
+def contents(network, tokenizer):
+    """Return `{name: content}` of all files but the weights."""
+    config = {
+        "architectures": ["OpenAIGPTLMHeadModel"],
+        "model_type": "openai-gpt",
+        "afn": "gelu",
+        "dtype": "float32",
+        "tie_word_embeddings": True,
+    }
+    for name, ours in (_SIZES | _RATES).items():
+        config[name] = getattr(network, ours)
+    special = {"unk_token": _UNKNOWN}
+    tokenizer_config = special | {
+        "tokenizer_class": "OpenAIGPTTokenizer",
+        "model_max_length": network.max_sequence_length,
+    }
+    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
+    merges = ["#version: 0.2", *map(" ".join, tokenizer.merges), ""]
+    return {
+        "config.json": json.dumps(config, indent=2),
+        "tokenizer_config.json": json.dumps(tokenizer_config, indent=2),
+        "special_tokens_map.json": json.dumps(special, indent=2),
+        "vocab.json": json.dumps(ids),
+        "merges.txt": "\n".join(merges),
+    }

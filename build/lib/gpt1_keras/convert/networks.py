@@ -1,0 +1,114 @@
+"""GPT-1 networks for weights from elsewhere, and their released names."""
+
+import operator
+
+import numpy as np
+
+from gpt1_keras import errors
+from gpt1_keras.models import backbone
+from gpt1_keras.models import builders
+
+# Released names of the twelve arrays of a block, in the order of the released
+# file -> the attribute of `DecoderBlock`.
+BLOCK_WEIGHTS = {
+    "attn/c_attn/w": "attention.query_key_value.kernel",
+    "attn/c_attn/b": "attention.query_key_value.bias",
+    "attn/c_proj/w": "attention.output_dense.kernel",
+    "attn/c_proj/b": "attention.output_dense.bias",
+    "ln_1/g": "attention_norm.gamma",
+    "ln_1/b": "attention_norm.beta",
+    "mlp/c_fc/w": "feed_forward.intermediate_dense.kernel",
+    "mlp/c_fc/b": "feed_forward.intermediate_dense.bias",
+    "mlp/c_proj/w": "feed_forward.output_dense.kernel",
+    "mlp/c_proj/b": "feed_forward.output_dense.bias",
+    "ln_2/g": "feed_forward_norm.gamma",
+    "ln_2/b": "feed_forward_norm.beta",
+}
+
+
+def variables(network):
+    """Return `{name: variable}` of a `GPT1Backbone` in the released order.
+
+    The names are `positions` `[P, D]`, `tokens` `[V, D]`, `h0/attn/c_attn/w`
+    `[D, 3D]` and so on, without the special-token rows.
+    """
+    embedding = network.token_and_position_embedding
+    found = {
+        "positions": embedding.position_embeddings,
+        "tokens": embedding.token_embeddings,
+    }
+    for i, block in enumerate(network.decoder_blocks):
+        for name, attribute in BLOCK_WEIGHTS.items():
+            found[f"h{i}/{name}"] = operator.attrgetter(attribute)(block)
+    return found
+
+
+def build(*, hidden_dim, **sizes):
+    """Return a float32 `GPT1Backbone` without special-token rows.
+
+    Args: those of `GPT1Backbone`. Dropout rates, epsilon and initializer
+    default to the released values; feed-forward networks are `4 hidden_dim`
+    wide.
+    """
+    released = {
+        "embedding_dropout": 0.1,
+        "attention_dropout": 0.1,
+        "residual_dropout": 0.1,
+        "layer_norm_epsilon": 1e-5,
+        "initializer_range": 0.02,
+    }
+    return backbone.GPT1Backbone(
+        hidden_dim=hidden_dim,
+        intermediate_dim=4 * hidden_dim,
+        embedding_dropout_on="tables",
+        num_special_tokens=0,
+        dtype="float32",
+        **released | sizes,
+    )
+
+
+def causal_lm(tokenizer, values, directory, **sizes):
+    """Return a `GPT1CausalLM` with the given weights.
+
+    Args:
+        tokenizer: `text.tokenizer.Tokenizer`.
+        values: function `{name: variable}` -> iterable of (name, array), with
+            the names of `variables`.
+        directory: path that the weights come from, for messages.
+        **sizes: arguments of `build`.
+    """
+    network = build(**sizes)
+    own = variables(network)
+    for name, value in values(own):
+        shape = tuple(own[name].shape)
+        if value.shape != shape:
+            raise errors.InputError(
+                f"{directory}: {name} has shape {list(value.shape)}, expected "
+                f"{list(shape)}: weights and configuration belong to different "
+                "networks"
+            )
+        if not np.isfinite(value).all():
+            raise errors.InputError(
+                f"{directory}: {name} contains NaN or infinity: download the "
+                "file again"
+            )
+        own[name].assign(value)
+    return builders.gpt1_causal_lm(network, tokenizer)
+
+
+def check_vocabulary(tokenizer, vocabulary_size, path):
+    """Raise InputError unless tokens and rows of the token table agree."""
+    if tokenizer.vocabulary_size != vocabulary_size:
+        raise errors.InputError(
+            f"{path} has {tokenizer.vocabulary_size} tokens, the token table "
+            f"{vocabulary_size} rows: give files that belong together"
+        )
+
+
+def check_heads(num_heads, hidden_dim, remedy):
+    """Raise InputError unless the heads divide the width evenly."""
+    if num_heads < 1 or hidden_dim % num_heads:
+        raise errors.InputError(
+            f"width {hidden_dim} cannot be divided into {num_heads} attention "
+            f"heads: {remedy}"
+        )

@@ -1,0 +1,113 @@
+"""Batches of a prepared corpus as numpy arrays, a pure function of the step.
+
+A batch is a dict (B examples of C candidates of T tokens; of a corpus C = 1):
+
+    token_ids         int32   [B, C, T]
+    token_weights     float32 [B, C, T]   weight of predicting each token
+    extract_position  int32   [B, C]      the last token of each sequence
+"""
+
+import numpy as np
+
+from gpt1_keras.data import windows
+
+
+class _Batches:
+    """What training and held-out batches share.
+
+    Attributes:
+        batch_size: int, B.
+        sequence_length: int, T.
+        spec: dict from name to (shape, dtype) of the arrays.
+    """
+
+    def __init__(self, split, batch_size, sequence_length):
+        self._split = split
+        self.batch_size = batch_size
+        self.sequence_length = sequence_length
+        self.spec = spec_of(batch_size, 1, sequence_length)
+
+
+class TrainingBatches(_Batches):
+    """Endless training batches: call with a step, from 0.
+
+    `split` is the shards.Split to train on, `num_windows` the windows of an
+    epoch.
+    """
+
+    def __init__(self, split, *, batch_size, sequence_length, seed):
+        super().__init__(split, batch_size, sequence_length)
+        self._windows = windows.TrainingWindows(
+            split.lengths, sequence_length=sequence_length, seed=seed
+        )
+        self.num_windows = self._windows.num_windows
+
+    def __call__(self, step):
+        """Return the batch of `step`."""
+        book, start = self._windows.batch(int(step), self.batch_size)
+        ids = self._split.gather(book, start, self.sequence_length)  # [B, T]
+        weights = np.ones(ids.shape, np.float32)
+        weights[:, 0] = 0.0  # nothing precedes the first token
+        last = np.full(len(ids), self.sequence_length - 1, np.int32)
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
+        return as_batch(ids[:, None], weights[:, None], last[:, None])
+
+
+class HeldOutBatches(_Batches):
+    """Held-out batches: `len` of them; call with 0 .. len-1.
+
+    Each token but the first of a book has weight 1 in exactly one window,
+    `num_scored` in all. The last batch is padded with rows of weight 0. Other
+    arguments are those of `windows.held_out_windows`.
+    """
+
+    def __init__(
+        self, split, *, batch_size, sequence_length, stride, limit=None
+    ):
+        super().__init__(split, batch_size, sequence_length)
+        self._windows = windows.held_out_windows(
+            split.lengths,
+            sequence_length=sequence_length,
+            stride=stride,
+            limit=limit,
+        )
+        self.num_scored = self._windows.num_scored
+
+    def __len__(self):
+        return -(-len(self._windows) // self.batch_size)
+
+    def __call__(self, step):
+        """Return the batch of `step`."""
+        if not 0 <= step < len(self):
+            raise IndexError(f"step {step} of {len(self)} batches")
+        shape = (self.batch_size, self.sequence_length)
+        ids = np.zeros(shape, np.int32)
+        weights = np.zeros(shape, np.float32)
+        last = np.zeros(self.batch_size, np.int32)
+        first = int(step) * self.batch_size
+        for row in range(min(self.batch_size, len(self._windows) - first)):
+            start = self._windows.start[first + row]
+            scored = self._windows.first_scored[first + row] - start
+            count = self._windows.end[first + row] - start
+            ids[row, :count] = self._split.read(
+                self._windows.book[first + row], start, start + count
+            )
+            weights[row, scored:count] = 1.0
+            last[row] = count - 1
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
+        return as_batch(ids[:, None], weights[:, None], last[:, None])
+
+
+def as_batch(token_ids, token_weights, extract_position):
+    """Return the dict of a batch, of arrays or tensors."""
+    return {
+        "token_ids": token_ids,
+        "token_weights": token_weights,
+        "extract_position": extract_position,
+    }
+
+
+def spec_of(batch_size, num_candidates, length):
+    """Return name -> (shape, dtype) of a batch; None in a shape: it varies."""
+    shape = (batch_size, num_candidates, length)
+    return as_batch((shape, "int32"), (shape, "float32"), (shape[:2], "int32"))

@@ -1,0 +1,197 @@
+"""Book files: finding, checking and reading `.txt` files in pieces."""
+
+import codecs
+import dataclasses
+import functools
+import hashlib
+import os
+import pathlib
+import re
+
+from absl import logging
+
+from gpt1_keras import console
+from gpt1_keras.data import paragraphs
+from gpt1_keras.errors import InputError
+
+PIECE_BYTES = 16 << 20
+_BLOCK_BYTES = 1 << 20
+_HEAD_BYTES = 1 << 20
+# Where a file may be cut, in order of preference.
+_BORDERS = (rb"\n[ \t]*\r?\n", rb"\n", rb"[ \t]")
+
+
+class BrokenBook(Exception):
+    """A file is not a book; the message gives the reason in a few words."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Book:
+    """A book file as it was when it was checked."""
+
+    name: str
+    path: str
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Piece:
+    """Bytes `start` to `end` of a file, cut at the border of a paragraph."""
+
+    path: str
+    start: int
+    end: int
+
+
+def find_books(paths):
+    """Return a dict from name to path of the books under `paths`, by name.
+
+    Folders are searched recursively for `*.txt`; the name of a book is its
+    path below the folder.
+
+    Raises:
+        InputError: a path does not exist, a folder has no `.txt` file, a name
+            is not UTF-8, or two books have the same name.
+    """
+    found = {}
+    for path in map(pathlib.Path, paths):
+        if path.is_dir():
+            named = {
+                file.relative_to(path).as_posix(): file
+                for file in path.rglob("*")
+                if file.suffix.lower() == ".txt"
+                and not file.name.startswith(".")
+                and file.is_file()
+            }
+            if not named:
+                raise InputError(f"{path} holds no .txt file")
+        elif path.is_file():
+            named = {path.name: path}
+        else:
+            raise InputError(f"{path} does not exist: pass .txt books")
+        for name, file in named.items():
+            try:
+                name.encode("utf-8")
+            except UnicodeEncodeError:
+                raise InputError(
+                    f"{file}: its name is not UTF-8: rename it"
+                ) from None
+            if name in found and not found[name].samefile(file):
+                raise InputError(
+                    f"{file} and {found[name]} have the same name: rename one"
+                )
+            found[name] = file
+    return dict(sorted(found.items()))
+
+
+def check(path):
+    """Read a book once in small blocks; return its hex SHA-256.
+
+    Raises:
+        BrokenBook: the file is binary, not UTF-8, empty or unreadable.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    digest = hashlib.sha256()
+    has_text = False
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                is_first = file.tell() == len(block)
+                if is_first and block.startswith((b"\xff\xfe", b"\xfe\xff")):
+                    raise BrokenBook("not UTF-8 but UTF-16")
+                if b"\0" in block:
+                    raise BrokenBook("binary")
+                digest.update(block)
+                text = decoder.decode(block)
+                has_text = has_text or bool(text.strip("\ufeff \t\r\n\f"))
+            decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        raise BrokenBook(f"not UTF-8 ({error.reason})") from error
+    except OSError as error:
+        raise BrokenBook(f"cannot be read ({error.strerror})") from error
+    if not has_text:
+        raise BrokenBook("empty")
+    return digest.hexdigest()
+
+
+def check_all(files):
+    """Return a list of Book, and of {"name", "reason"} of skipped files.
+
+    `files` is a dict from name to path. One of them at least must be a book.
+    """
+    found, skipped = [], []
+    total = sum(os.path.getsize(path) for path in files.values())
+    with console.bar("checking books", total) as advance:
+        for name, path in files.items():
+            state = os.stat(path)
+            size, mtime_ns = state.st_size, state.st_mtime_ns
+            try:
+                sha256 = check(path)
+                found.append(Book(name, str(path), size, mtime_ns, sha256))
+            except BrokenBook as error:
+                logging.warning("skipped %s: %s", path, error)
+                skipped.append({"name": name, "reason": str(error)})
+            advance(size)
+    if not found:
+        reasons = "; ".join(f"{s['name']}: {s['reason']}" for s in skipped[:3])
+        raise InputError(f"none of {len(files)} files is a book ({reasons})")
+    return found, skipped
+
+
+def read_book(path):
+    """Return the clean text of the book at `path` (`paragraphs.clean`).
+
+    Raises:
+        BrokenBook: the file is binary, not UTF-8, empty or unreadable.
+    """
+    check(path)
+    return paragraphs.clean(pathlib.Path(path).read_bytes().decode("utf-8"))
+
+
+def cut(path, piece_bytes=PIECE_BYTES):
+    """Cut a book into a list of `Piece` of about `piece_bytes`.
+
+    A border is a blank line, else the end of a line, else a space, within a
+    megabyte after the size of a piece is reached.
+    """
+    size = pathlib.Path(path).stat().st_size
+    starts = [0]
+    with open(path, "rb") as file:
+        while starts[-1] + piece_bytes < size:
+            file.seek(starts[-1] + piece_bytes)
+            window = file.read(_BLOCK_BYTES)
+            is_end = len(window) < _BLOCK_BYTES
+            if is_end and not re.search(_BORDERS[0], window):
+                break  # the rest of the last paragraph
+            matches = (re.search(border, window) for border in _BORDERS)
+            match = next(filter(None, matches), None)
+            if match is None:
+                raise InputError(
+                    f"{path} has no space in a megabyte of text: remove it"
+                )
+            starts.append(starts[-1] + piece_bytes + match.end())
+    if starts[-1] >= size > 0:
+        starts.pop()
+    ends = starts[1:] + [size]
+    return [Piece(str(path), start, end) for start, end in zip(starts, ends)]
+
+
+def read_piece(piece):
+    """Yield the clean paragraphs of a piece (`paragraphs.paragraphs`)."""
+    with open(piece.path, "rb") as file:
+        width = _width(piece.path, os.fstat(file.fileno()).st_mtime_ns)
+        file.seek(piece.start)
+        text = file.read(piece.end - piece.start).decode("utf-8")
+    lines = paragraphs.split_lines(text)
+    return paragraphs.paragraphs(lines, width, is_start=piece.start == 0)
+
+
+@functools.lru_cache(maxsize=64)
+def _width(path, mtime_ns):
+    """Return the line width, measured in the first megabyte of a book."""
+    del mtime_ns  # part of the key: the file may change
+    with open(path, "rb") as file:
+        head = file.read(_HEAD_BYTES).decode("utf-8", errors="ignore")
+    return paragraphs.measure_width(paragraphs.split_lines(head))

@@ -1,0 +1,155 @@
+"""Pieces of books to token ids or word counts, in several processes."""
+
+import collections
+import functools
+import multiprocessing
+import os
+import threading
+from concurrent import futures
+from multiprocessing import connection
+
+import numpy as np
+
+from gpt1_keras import console
+from gpt1_keras.data import books
+from gpt1_keras.errors import InputError
+from gpt1_keras.text import train_vocabulary
+
+_GROUP_CHARACTERS = 1 << 20
+_BYTES_WORTH_PROCESSES = 8 << 20
+_function = None  # of a worker process
+
+
+def tasks_of(found, piece_bytes=books.PIECE_BYTES):
+    """Return (book, piece) for all pieces of a list of `books.Book`."""
+    return [
+        (book, piece)
+        for book in found
+        for piece in books.cut(book.path, piece_bytes)
+    ]
+
+
+def encode_piece(tokenizer, dtype, book, piece):
+    """Return ids `[n]` of one piece of a book, and its white-space words.
+
+    Pieces after the first start with the line break of the vocabulary, if it
+    has one, so that the pieces of a book join to the ids of the whole.
+
+    Raises:
+        InputError: the file has changed since it was checked.
+    """
+    state = os.stat(piece.path)
+    if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
+        raise InputError(f"{piece.path} changed while it was read: start again")
+    newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
+    parts, words = [np.empty(0, dtype)], 0
+    for text in groups(books.read_piece(piece), _GROUP_CHARACTERS):
+        words += len(text.split())
+        ids = tokenizer.encode(text)
+        if ids and (len(parts) > 1 or piece.start):
+            parts.append(np.array(newline, dtype))
+        parts.append(np.array(ids, dtype))
+    return np.concatenate(parts), words
+
+
+def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
+    """Yield `encode_piece` of all (book, piece), in order.
+
+    `num_processes` None: all processors if there is much text.
+    """
+    encode = functools.partial(encode_piece, tokenizer, dtype)
+    yield from _in_processes(encode, tasks, num_processes)
+
+
+def count_words(found, *, num_processes=None):
+    """Return a Counter of the words of a list of `books.Book`."""
+    tasks = tasks_of(found)
+    counts = collections.Counter()
+    counter = PieceCounter()
+    with console.bar("counting words", total_bytes(tasks)) as advance:
+        results = _in_processes(counter, tasks, num_processes)
+        for (_, piece), counted in zip(tasks, results, strict=True):
+            counts.update(counted)
+            advance(piece.end - piece.start)
+    return counts
+
+
+def total_bytes(tasks):
+    """Return the number of bytes of all pieces."""
+    return sum(piece.end - piece.start for _, piece in tasks)
+
+
+class PieceCounter:
+    """Counts the words of pieces; each process has a cache of its own."""
+
+    def __init__(self):
+        self._counter = train_vocabulary.WordCounter()
+
+    def __call__(self, book, piece):
+        del book
+        paragraphs = books.read_piece(piece)
+        return self._counter.count(groups(paragraphs, _GROUP_CHARACTERS))
+
+    def __reduce__(self):
+        return PieceCounter, ()
+
+
+def groups(paragraphs, num_characters):
+    """Join paragraphs to texts of about `num_characters`."""
+    group, characters = [], 0
+    for paragraph in paragraphs:
+        group.append(paragraph)
+        characters += len(paragraph)
+        if characters >= num_characters:
+            yield "\n".join(group)
+            group, characters = [], 0
+    if group:
+        yield "\n".join(group)
+
+
+def _in_processes(function, tasks, num_processes):
+    """Yield `function(*task)` of all tasks, in order.
+
+    At most two tasks per process are in work, so memory does not grow with
+    the corpus.
+    """
+    if num_processes is None:
+        is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
+        available = len(os.sched_getaffinity(0)) if is_much else 1
+        num_processes = max(1, min(available, len(tasks)))
+    if num_processes == 1:
+        for task in tasks:
+            yield function(*task)
+        return
+    pool = futures.ProcessPoolExecutor(
+        num_processes,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(function,),
+    )
+    pending = collections.deque()
+    try:
+        for task in tasks:
+            pending.append(pool.submit(_work, task))
+            if len(pending) >= 2 * num_processes:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_worker(function):
+    global _function
+    _function = function
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent():
+    # A killed parent cannot stop its workers.
+    connection.wait([multiprocessing.parent_process().sentinel])
+    os._exit(1)
+
+
+def _work(task):
+    return _function(*task)

@@ -1,0 +1,150 @@
+"""Batches of encoded examples; each is a pure function of the step.
+
+A batch is what `EncodedExamples.batch` returns, for training with `labels`
+`[B, ...]`. Sequences of similar length share a batch to reduce padding, and
+`T` is one of a few bucket lengths so that few shapes are compiled.
+"""
+
+import numpy as np
+
+from gpt1_keras import errors
+from gpt1_keras.data import windows
+
+# Lengths that batches are padded to where nothing else is asked for.
+BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+
+
+class TrainingOrder:
+    """The examples, int array `[B]`, of a training step: call with the step.
+
+    Every epoch has a new random order; its incomplete last batch is dropped.
+    Within pools of `pool_batches` batches, examples are sorted by `lengths`,
+    int array `[N]`; then the batches of the epoch are shuffled. A pool of one
+    batch is the paper's plain random order.
+
+    Raises:
+        InputError: there are fewer examples than one batch.
+    """
+
+    def __init__(self, lengths, *, batch_size, seed, pool_batches):
+        if len(lengths) < batch_size:
+            raise errors.InputError(
+                f"{len(lengths)} training examples do not fill one batch of "
+                f"{batch_size}: lower BATCH_SIZE"
+            )
+        self._lengths = lengths
+        self._batch_size = batch_size
+        self._seed = seed
+        self._pool = pool_batches * batch_size
+        self._epoch = (None, None)
+        self.steps_per_epoch = len(lengths) // batch_size
+
+    def __call__(self, step):
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        # One assignment, because tf.data calls this from several threads.
+        known, batches = self._epoch
+        if known != epoch:
+            batches = self._draw(epoch)
+            self._epoch = (epoch, batches)
+        return batches[place]
+
+    def _draw(self, epoch):
+        """Return the examples of each batch of an epoch, `[steps, B]`."""
+        size = len(self._lengths)
+        count = self.steps_per_epoch * self._batch_size
+        keys = windows.hash_of(self._seed, 2, epoch, np.arange(size))
+        order = np.argsort(keys, kind="stable")[:count]
+        pool = np.arange(count) // self._pool
+        order = order[np.lexsort((self._lengths[order], pool))]
+        # [steps * B] -> [steps, B]
+        batches = order.reshape(self.steps_per_epoch, self._batch_size)
+        keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
+        return batches[np.argsort(keys, kind="stable")]
+
+
+class TrainingExamples:
+    """Training batches: call with the step (int from 0, unbounded).
+
+    Args:
+        encoded: `EncodedExamples`.
+        labels: array `[N, ...]`.
+        bucket_lengths: ints, the possible values of `T`; a batch of longer
+            sequences is as long as its longest.
+        **order: of `TrainingOrder`.
+
+    Attributes:
+        batch_size, num_examples, steps_per_epoch: int.
+        num_cut: int. Number of truncated examples.
+        tokens_per_step: float, on average.
+    """
+
+    def __init__(self, encoded, labels, *, bucket_lengths, **order):
+        self._order = TrainingOrder(encoded.lengths, **order)
+        self._encoded = encoded
+        self._labels = np.asarray(labels)
+        self._bucket_lengths = bucket_lengths
+        self.batch_size = order["batch_size"]
+        self.num_examples = len(encoded)
+        self.num_cut = encoded.num_cut
+        self.steps_per_epoch = self._order.steps_per_epoch
+        self.tokens_per_step = self.batch_size * float(
+            encoded.num_tokens.mean()
+        )
+
+    @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
+        return self._encoded.spec(self.batch_size) | {
+            "labels": (
+                (self.batch_size, *self._labels.shape[1:]),
+                self._labels.dtype.name,
+            )
+        }
+
+    def __call__(self, step):
+        rows = self._order(step)
+        batch = _pad(self._encoded, rows, self._bucket_lengths)
+        return {**batch, "labels": self._labels[rows]}
+
+
+class ScoredExamples:
+    """Every example once, for `predict`: `len` batches, call with 0 .. len-1.
+
+    The longest come first, so that a lack of memory shows at once. The last
+    batch is padded with its first example; `restore` drops these rows and
+    puts results in the order of the examples. `encoded` are `EncodedExamples`,
+    or any object with their `lengths`, `batch` and `spec`.
+    """
+
+    def __init__(self, encoded, *, batch_size, bucket_lengths):
+        self._encoded = encoded
+        self._bucket_lengths = bucket_lengths
+        self._order = np.argsort(-encoded.lengths, kind="stable")
+        self.batch_size = batch_size
+
+    @property
+    def spec(self):
+        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
+        return self._encoded.spec(self.batch_size)
+
+    def __len__(self):
+        return -(-len(self._order) // self.batch_size)
+
+    def __call__(self, step):
+        first = int(step) * self.batch_size
+        rows = self._order[first : first + self.batch_size]
+        missing = self.batch_size - len(rows)
+        rows = np.concatenate([rows, np.repeat(rows[:1], missing)])
+        return _pad(self._encoded, rows, self._bucket_lengths)
+
+    def restore(self, results):
+        """Return the results of all batches `[len * B, ...]` as `[N, ...]`."""
+        restored = np.empty((len(self._order), *results.shape[1:]))
+        restored[self._order] = results[: len(self._order)]
+        return restored
+
+
+def _pad(encoded, rows, bucket_lengths):
+    longest = int(encoded.lengths[rows].max())
+    fitting = [length for length in bucket_lengths if length >= longest]
+    return encoded.batch(rows, min(fitting, default=longest))

@@ -1,0 +1,162 @@
+"""Labelled examples of a benchmark, as texts and as token ids."""
+
+import copy
+import dataclasses
+import functools
+import hashlib
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import console
+from gpt1_keras.data import batches
+from gpt1_keras.data import transforms
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Example:
+    """One example of a benchmark, whatever file it came from.
+
+    Attributes:
+        text: sentence, premise, first sentence, document or story.
+        text_pair: hypothesis, second sentence or question; "" without one.
+        choices: tuple of str, the answers to choose from; () elsewhere.
+        label: a class name of the task, the index of the right choice or a
+            score; None if unknown.
+        group: part of the benchmark that is also reported on its own, such
+            as "middle" or "mismatched"; "" without groups.
+        line: int, the line of the user's own file on which the row begins;
+            None for a benchmark. As `given`, no part of the identity.
+        given: dict from column to text, the row as it stands in that file,
+            without its label.
+    """
+
+    text: str
+    text_pair: str = ""
+    choices: tuple = ()
+    label: str | int | float | None = None
+    group: str = ""
+    line: int | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+    given: dict | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+
+
+def sha256(examples):
+    """Return a digest of a list of `Example`, in their order."""
+    digest = hashlib.sha256()
+    for example in examples:
+        digest.update(repr(example).encode())
+    return digest.hexdigest()
+
+
+def draw_subset(size, count, *, name, seed=0):
+    """Return the indices of a random subset, int array, ascending.
+
+    Files are ordered: RACE has its middle schools before its high schools,
+    CoLA source after source.
+
+    Args:
+        size: int. Number of rows.
+        count: int or None. Rows to draw; None, or more than `size`: all.
+        name: str, what `count` is called, for the message.
+        seed: int. Another one draws other rows.
+    """
+    checks.check(name, count, checks.Count | None)
+    if count is None:
+        return np.arange(size)
+    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
+
+
+class EncodedExamples:
+    """The token ids of examples, ready for their transform.
+
+    Every distinct text is encoded and stored once, because benchmarks repeat
+    their documents and premises. Sequences are built when a batch needs them.
+
+    Args:
+        examples: list of `Example`.
+        tokenizer: `text.tokenizer.Tokenizer`.
+        transform: function of `transforms`.
+        max_sequence_length: int. Longest sequence `T`.
+        name: str, for messages.
+
+    Attributes:
+        lengths: int array `[N]`, the longest candidate of each example.
+        num_tokens: int array `[N]`, tokens of all its candidates.
+        num_candidates: int, `C`.
+        num_cut: int. Number of truncated examples.
+    """
+
+    def __init__(
+        self, examples, *, tokenizer, transform, max_sequence_length, name
+    ):
+        self._tokenizer = tokenizer
+        self._transform = transform
+        self._max_sequence_length = max_sequence_length
+        self._ids = _encode(examples, tokenizer, name)
+        sizes = np.array(
+            [self._sizes(i) for i in range(len(examples))], "int64"
+        ).reshape(-1, 4)
+        self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
+        self.num_candidates = int(sizes[:, 2].max(initial=1))
+        self.num_cut = int(np.count_nonzero(sizes[:, 3]))
+        if self.num_cut:
+            logging.warning(
+                "%s: %s of %s examples were truncated to %d positions, by %s "
+                "tokens in all; example %s is the first",
+                name,
+                f"{self.num_cut:,}",
+                f"{len(self):,}",
+                max_sequence_length,
+                f"{int(sizes[:, 3].sum()):,}",
+                f"{int(np.flatnonzero(sizes[:, 3])[0]) + 1:,}",
+            )
+
+    def __len__(self):
+        return len(self._ids)
+
+    def part(self, rows):
+        """Return the examples `rows` (ints) without encoding them again."""
+        found = copy.copy(self)
+        found._ids = [self._ids[row] for row in rows]
+        found.lengths = self.lengths[rows]
+        found.num_tokens = self.num_tokens[rows]
+        return found
+
+    def candidates(self, index):
+        """Return the `C` sequences of one example, lists of ids."""
+        return self._sequences(index).candidates
+
+    def spec(self, batch_size):
+        """Name -> (shape, dtype) of the arrays of a batch."""
+        return batches.spec_of(batch_size, self.num_candidates, None)
+
+    def batch(self, rows, length):
+        """Return the arrays of some examples, padded to `length`."""
+        return transforms.pad([self.candidates(i) for i in rows], length=length)
+
+    def _sequences(self, index):
+        return self._transform(
+            self._ids[index],
+            tokenizer=self._tokenizer,
+            max_sequence_length=self._max_sequence_length,
+        )
+
+    def _sizes(self, index):
+        candidates, num_cut = self._sequences(index)
+        lengths = list(map(len, candidates))
+        return max(lengths), sum(lengths), len(lengths), num_cut
+
+
+def _encode(examples, tokenizer, name):
+    encode = functools.cache(tokenizer.encode)
+    ids = []
+    with console.bar(f"{name}: encoding", len(examples)) as advance:
+        for example in examples:
+            ids.append(transforms.ExampleIds.of(example, encode))
+            advance(1)
+    return ids

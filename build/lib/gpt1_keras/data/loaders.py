@@ -1,0 +1,88 @@
+"""Batches for `fit` and `predict`: tf.data, or Keras's own PyDataset.
+
+Both yield the same batches in the order of the steps and read ahead of the
+model. Only the TensorFlow backend uses tf.data; JAX and torch need no
+TensorFlow.
+"""
+
+import keras
+import numpy as np
+
+_PREFETCHED_BATCHES = 4
+
+
+def load(batches, *, first_step, num_steps):
+    """Return the batches of consecutive steps for the backend in use.
+
+    Args:
+        batches: function of the step with a `spec` (`data.batches`,
+            `data.example_batches`), or an object with a `dataset` of its own
+            (`data.tf_raw_text`).
+        first_step: int, the step at which a resumed run continues.
+        num_steps: int; None: endless.
+    """
+    if hasattr(batches, "dataset"):
+        return batches.dataset(first_step=first_step, num_steps=num_steps)
+    if keras.config.backend() == "tensorflow":
+        return dataset(batches, first_step=first_step, num_steps=num_steps)
+    return BatchSequence(batches, first_step=first_step, num_steps=num_steps)
+
+
+def dataset(batches, *, first_step=0, num_steps):
+    """Return a tf.data.Dataset of batches; arguments as in `load`.
+
+    Its shapes are static where `batches.spec` is.
+    """
+    import tensorflow as tf
+
+    spec = {
+        name: tf.TensorSpec(shape, dtype)
+        for name, (shape, dtype) in batches.spec.items()
+    }
+
+    def read(step):
+        batch = batches(int(step))
+        return [np.ascontiguousarray(batch[name]) for name in spec]
+
+    def gather(step):
+        values = tf.numpy_function(
+            read, [step], [entry.dtype for entry in spec.values()]
+        )
+        return {
+            name: tf.ensure_shape(value, entry.shape)
+            for (name, entry), value in zip(spec.items(), values)
+        }
+
+    end = tf.int64.max if num_steps is None else first_step + num_steps
+    steps = tf.data.Dataset.range(first_step, end)
+    return steps.map(gather, num_parallel_calls=2, deterministic=True).prefetch(
+        _PREFETCHED_BATCHES
+    )
+
+
+class BatchSequence(keras.utils.PyDataset):
+    """Batches of consecutive steps without TensorFlow; arguments as in `load`.
+
+    `fit` shuffles a PyDataset that has an end: pass `shuffle=False`, or an
+    endless one with `steps_per_epoch`. `kwargs` are of keras.utils.PyDataset.
+    """
+
+    def __init__(self, batches, *, first_step=0, num_steps, **kwargs):
+        super().__init__(**kwargs)
+        self._batches = batches
+        self._first_step = first_step
+        self._num_steps = num_steps
+
+    @property
+    def num_batches(self):
+        return self._num_steps
+
+    def __len__(self):
+        if self._num_steps is None:
+            raise TypeError("this sequence of batches has no end")
+        return self._num_steps
+
+    def __getitem__(self, index):
+        if self._num_steps is not None and not 0 <= index < self._num_steps:
+            raise IndexError(f"batch {index} of {self._num_steps}")
+        return self._batches(self._first_step + index)

@@ -1,0 +1,266 @@
+"""The text of a book file to clean paragraphs.
+
+Hard-wrapped lines are joined; title pages, contents lists, illustrations,
+licences and footnote marks are dropped. A block is the list of lines between
+two blank lines. A text that already has one paragraph a line is kept whole.
+"""
+
+import re
+
+# Hard-wrapped lines.
+_SENTENCE_END = tuple(".!?:;\"'\u201d\u2019)]*-\u2014_")
+_STARTS_LIKE_VERSE = re.compile(r"[\W_]*[A-Z\u00c0-\u00de0-9]")
+_ITALICS = re.compile(r"(?<!_)_(?!_)")
+_FOOTNOTE_MARK = re.compile(r"[\[{](?:\d{1,3}|\*{1,3})[\]}]")
+_LINES_MEASURED = 20_000
+_LONGEST_WRAP = 100
+_SLACK = 8
+
+# Front matter.
+_START = re.compile(r"\*\*\*\s*START OF TH(E|IS) PROJECT GUTENBERG", re.I)
+_END = re.compile(r"\*\*\*\s*END OF TH(E|IS) PROJECT GUTENBERG", re.I)
+_RULE = re.compile(r"[\s*\-=_~.\u2022#+]+")
+_BRACKETED = re.compile(r"\[\s*_?(illustration|footnote|transcriber)", re.I)
+_NOTICE = re.compile(
+    r"copyright|all rights reserved|printed (in|by|at)|entered[, ]+according"
+    r"|published by|publishers|project gutenberg|e-?text|transcriber"
+    r"|distributed proofread|produced by|typograph|italics|underscore"
+    r"|small capitals|frontispiece|\bvols?\.|\b[148]2?mo\b|[$\u00a3]\s?\d"
+)
+_LIST = re.compile(
+    r"(table of )?contents|(list of )?illustrations|index to .*", re.I
+)
+_ENTRY = re.compile(
+    r"(chapter|book|part|volume|letter|canto)\b.{0,12}?[.:\s]"
+    r"|[IVXLC]{1,7}\s*[.:\u2014-]|\d{1,3}[.)\s]",
+    re.I,
+)
+_PAGE = re.compile(
+    r"[\s.]{3,}(\d{1,4}|[ivxlc]{1,6}|page|frontispiece_?)$", re.I
+)
+_MAX_HEAD_LINES = 500
+_MAX_FRONT_BLOCKS = 400
+_PROSE_END = tuple(".!?:;,\"'\u201d\u2019)]-\u2014_*")
+
+
+def clean(text):
+    """Return the paragraphs of a whole book, one per line."""
+    lines = split_lines(text)
+    return "\n".join(paragraphs(lines, measure_width(lines), is_start=True))
+
+
+def split_lines(text):
+    """Return the lines of a text, without byte-order mark and line ends."""
+    text = text.removeprefix("\ufeff")
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+def paragraphs(lines, width, *, is_start):
+    """Yield clean paragraphs.
+
+    Args:
+        lines: iterable of str without line breaks.
+        width: int or None, from `measure_width` of the beginning of the book.
+        is_start: bool. Whether the lines may include front matter.
+    """
+    if is_start:
+        lines = between_markers(lines)
+    if width is None:
+        for line in lines:
+            if text := line.strip():
+                yield text
+        return
+    blocks = (block for block in _blocks(lines) if not is_noise(block))
+    if is_start:
+        blocks = without_front_matter(blocks)
+    for block in blocks:
+        yield from unwrap(block, width)
+
+
+def _blocks(lines):
+    block = []
+    for line in lines:
+        if line and not line.isspace():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
+
+
+def measure_width(lines):
+    """Return the column at which `lines` were hard-wrapped, or None.
+
+    A hard-wrapped text breaks lines where the next word would not fit, hence
+    in mid-sentence; a text with one paragraph a line does neither. The first
+    20,000 lines are measured.
+    """
+    lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
+    lengths = sorted(len(line) for line in lines if line)
+    if not lengths or lengths[int(0.99 * len(lengths))] > _LONGEST_WRAP:
+        return None
+    width = lengths[int(0.9 * len(lengths))]
+    pairs = full = ended = 0
+    for line, following in zip(lines, lines[1:]):
+        if line and following:
+            pairs += 1
+            full += _reach(line, following) > width - _SLACK
+            ended += line.endswith((".", "!", "?", "\u201d", '"'))
+    if pairs < 2 or full < 0.5 * pairs or ended > 0.5 * pairs:
+        return None
+    return width
+
+
+def unwrap(block, width):
+    """Return the paragraphs of a block, without italics and footnote marks.
+
+    Prose becomes one paragraph. Verse, addresses and tables, whose lines end
+    early and begin with capitals, keep their lines. In books without blank
+    lines, a short line that ends a sentence ends its paragraph too. `width`
+    is that of `measure_width`.
+    """
+    block = [line.rstrip() for line in block]
+    pairs = list(zip(block, block[1:]))
+    reach = [_reach(line, following) for line, following in pairs]
+    if len(block) == 1 or _is_verse(block, reach, width):
+        joined = block
+    else:
+        joined = [block[0]]
+        for (line, following), length in zip(pairs, reach):
+            is_new = _STARTS_LIKE_VERSE.match(following)
+            if (
+                length <= 0.8 * width
+                and line.endswith(_SENTENCE_END)
+                and is_new
+            ):
+                joined.append(following)
+            elif (
+                line.endswith("-")
+                and not line.endswith(" -")
+                and following.lstrip()[:1].isalpha()
+            ):
+                # A word split at its own hyphen needs no space, nor a dash.
+                joined[-1] += following.lstrip()
+            else:
+                joined[-1] += "\n" + following
+    return [text for text in map(_tidy, joined) if text]
+
+
+def _reach(line, following):
+    """Return the length of a line with the next line's first word."""
+    return len(line) + 1 + len(following.split(None, 1)[0])
+
+
+def _is_verse(block, reach, width):
+    full = sum(length > width - _SLACK for length in reach)
+    if full >= 0.5 * len(reach):
+        return False
+    capitals = sum(bool(_STARTS_LIKE_VERSE.match(line)) for line in block[1:])
+    return capitals >= 0.7 * len(reach)
+
+
+def _tidy(text):
+    if "_" in text:
+        text = _ITALICS.sub("", text)
+    if "]" in text or "}" in text:
+        text = _FOOTNOTE_MARK.sub("", text)
+    return " ".join(text.split())
+
+
+def between_markers(lines):
+    """Yield the lines between Project Gutenberg's START and END, if any.
+
+    Without a START in the first 500 lines, the text starts at the first one.
+    """
+    lines = iter(lines)
+    head = []
+    for line in lines:
+        head.append(line)
+        if _START.match(line):
+            head = []
+            break
+        if len(head) == _MAX_HEAD_LINES:
+            break
+    for source in (head, lines):
+        for line in source:
+            if line.startswith("***") and _END.match(line):
+                return
+            yield line
+
+
+def is_noise(block):
+    """Return whether a block is a rule or the mark of an illustration."""
+    first = block[0].lstrip()
+    if first[:1] == "[":
+        is_closed = block[-1].rstrip().endswith("]")
+        return is_closed and bool(_BRACKETED.match(first))
+    return not first[0].isalpha() and all(map(_RULE.fullmatch, block))
+
+
+def without_front_matter(blocks):
+    """Yield the blocks of a book without title page and lists.
+
+    Everything before the first paragraph of prose is dropped, and every
+    contents list after it. If the first 400 blocks hold no prose, all of them
+    are text (verse, a play).
+    """
+    blocks = iter(blocks)
+    head = []
+    for block in blocks:
+        head.append(block)
+        if len(head) == _MAX_FRONT_BLOCKS:
+            break
+    texts = [" ".join(map(str.strip, block)) for block in head]
+    prose = [_is_prose(*pair) for pair in zip(head, texts)]
+    has_prose = any(prose)
+    first = prose.index(True) if has_prose else 0
+    while first and _is_sentence(head[first - 1], texts[first - 1]):
+        first -= 1
+    in_list = False
+    for block, is_prose in zip(head[first:], prose[first:]):
+        in_list = not is_prose and (in_list or _is_list(block))
+        if not (in_list and has_prose):
+            yield block
+    yield from blocks
+
+
+def _is_list(block):
+    return bool(_LIST.fullmatch(block[0].strip(" \t._=:[]")))
+
+
+def _is_prose(block, text):
+    return (
+        len(text) >= 100
+        and text.endswith(_PROSE_END)
+        and _share_lower(text) >= 0.85
+        and not _is_apparatus(block, text)
+        and ". " in text + " "
+    )
+
+
+def _is_sentence(block, text):
+    return (
+        text.endswith((".", "!", "?", '"', "\u201d", "\u2019", "'"))
+        and _share_lower(text) >= 0.6
+        and not _is_apparatus(block, text)
+        and (" " in text or text[0] in '"\u201c\u2018')
+        and not re.match(r"(by|to|from|translated)\b", text, re.I)
+        and not block[0].startswith("   ")
+    )
+
+
+def _is_apparatus(block, text):
+    first = block[0].strip()
+    return bool(
+        _NOTICE.search(text.lower())
+        or _is_list(block)
+        or _ENTRY.match(first)
+        or first.isupper()
+        or any(_PAGE.search(line.rstrip()) for line in block)
+    )
+
+
+def _share_lower(text):
+    letters = sum(map(str.isalpha, text))
+    return sum(map(str.islower, text)) / max(letters, 1)

@@ -1,0 +1,329 @@
+"""`.txt` books to token shards with a tokenizer and held-out books."""
+
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import console
+from gpt1_keras import files as files_lib
+from gpt1_keras.data import books
+from gpt1_keras.data import encode
+from gpt1_keras.data import shards
+from gpt1_keras.data import split
+from gpt1_keras.errors import InputError
+from gpt1_keras.text import tokenizer as tokenizer_lib
+from gpt1_keras.text import train_vocabulary
+
+SHARD_TOKENS = 1 << 27
+OVERLAP_LIMIT = 0.05
+_READ_TOKENS = 1 << 20
+_LOCK = ".lock"
+_IDENTITY = "identity.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """What turns books into a corpus: the vocabulary and the split.
+
+    Attributes:
+        tokenizer: Tokenizer; None trains one of `tokenizer_type` and
+            `vocabulary_size` on the training books.
+        held_out_fraction: float in [0, 1), share of books held out.
+        split_seed: int, chooses the held-out books.
+        held_out_books: tuple of str, names of the held-out books; None: they
+            are chosen by fraction and seed.
+    """
+
+    tokenizer: object = None
+    tokenizer_type: str | None = None
+    vocabulary_size: int | None = None
+    held_out_fraction: float = 0
+    split_seed: int = 0
+    held_out_books: tuple | None = None
+
+    def __post_init__(self):
+        self.held_out([])  # complains of a wrong fraction before any work
+        if self.tokenizer is None:
+            kinds = train_vocabulary.TRAINERS
+            checks.find_name(self.tokenizer_type, kinds, "`tokenizer_type`")
+
+    @property
+    def named(self):
+        """The named held-out books in a list of their own, if there are any."""
+        named = self.held_out_books
+        return [] if named is None else [sorted(named)]
+
+    @property
+    def identity(self):
+        """Everything that determines the corpus, as a list for JSON."""
+        vocabulary = [self.tokenizer_type, self.vocabulary_size]
+        if self.tokenizer is not None:
+            vocabulary = [self.tokenizer.sha256]
+        split = [self.held_out_fraction, self.split_seed]
+        return [vocabulary, *split, *self.named]
+
+    def held_out(self, names):
+        """Return the held-out books among `names`."""
+        if self.held_out_books is not None and names:
+            return split.find(names, self.held_out_books)
+        return split.choose(
+            names, fraction=self.held_out_fraction, seed=self.split_seed
+        )
+
+
+def prepare(
+    files,
+    directory,
+    recipe,
+    *,
+    shard_tokens=SHARD_TOKENS,
+    piece_bytes=books.PIECE_BYTES,
+    encode_pieces=encode.encode_pieces,
+    wait=False,
+):
+    """Tokenise books into `directory`; resume where a killed run stopped.
+
+    Files that are not books are skipped, logged and listed in the index.
+    Memory is bounded by a few pieces of text per process.
+
+    Args:
+        files: dict from name to path (`books.find_books`), or list of files
+            and folders.
+        directory: path of the folder to fill.
+        recipe: Recipe.
+        shard_tokens: int, ids of a full shard.
+        piece_bytes: int, text that a process takes at once.
+        encode_pieces: `encode.encode_pieces` or a
+            `beam_encoding.BeamEncoding`.
+        wait: bool. Wait for another process that prepares this folder.
+
+    Raises:
+        InputError: no book is usable, another process prepares this folder,
+            or it holds a different corpus.
+    """
+    if not isinstance(files, dict):
+        files = books.find_books(files)
+    found, skipped = books.check_all(files)
+    recipe.held_out([book.name for book in found])
+    directory = files_lib.make_folder(directory)
+    with exclusive(directory, wait=wait):
+        tokenizer = recipe.tokenizer or train_tokenizer(
+            found, directory, recipe
+        )
+        identity = [
+            *(shards.FORMAT, tokenizer.sha256),
+            *(recipe.held_out_fraction, recipe.split_seed),
+            *(shard_tokens, piece_bytes),
+            [(book.name, book.sha256) for book in found],
+            *recipe.named,
+        ]
+        request = files_lib.sha256_of_json(identity)
+        if shards.is_prepared(directory):
+            return _open_same(directory, request)
+        save_tokenizer(tokenizer, directory)
+        dtype = shards.token_dtype(tokenizer.vocabulary_size)
+        with shards.ShardWriter(
+            directory, dtype=dtype, shard_tokens=shard_tokens, request=request
+        ) as writer:
+            tasks = encode.tasks_of(found, piece_bytes)
+            left = tasks[len(writer.records) :]
+            _write(writer, tasks, left, encode_pieces(left, tokenizer, dtype))
+            listed, without_text = _listed(found, writer.records, shard_tokens)
+            skipped = [*skipped, *without_text]
+            if not listed:
+                raise InputError(f"no text in any of {len(skipped)} files")
+            index = {
+                "format": shards.FORMAT,
+                "request": request,
+                "vocabulary_size": tokenizer.vocabulary_size,
+                "dtype": dtype,
+                "tokenizer": {
+                    "type": tokenizer.type,
+                    "sha256": tokenizer.sha256,
+                },
+                "held_out_fraction": recipe.held_out_fraction,
+                "seed": recipe.split_seed,
+                "total": None,
+                "shard_tokens": shard_tokens,
+                "shards": writer.finish(),
+                "skipped": sorted(skipped, key=lambda file: file["name"]),
+                "books": listed,
+            }
+            if recipe.held_out_books is not None:
+                index["held_out_books"] = sorted(recipe.held_out_books)
+            _split(directory, index, recipe)
+            index["total"] = _totals(listed, skipped)
+            text = json.dumps(index, indent=1, ensure_ascii=False)
+            files_lib.write_atomic(directory / shards.INDEX, text + "\n")
+            writer.remove_journal()
+        return shards.Shards(directory, index)
+
+
+def exclusive(directory, *, wait):
+    """Hold the lock of a folder being prepared (`files.exclusive`).
+
+    It is not the lock of a workdir, so that a run may prepare its own.
+    """
+    return files_lib.exclusive(directory, name=_LOCK, wait=wait)
+
+
+def _open_same(directory, request):
+    prepared = shards.Shards.open(directory)
+    if prepared.index.get("request") != request:
+        raise InputError(
+            f"{directory} holds a corpus prepared from other books or with "
+            "other settings: choose another folder"
+        )
+    logging.info("%s is already prepared", directory)
+    return prepared
+
+
+def _write(writer, tasks, left, encoded):
+    """Append the ids of the pieces `left` of all `tasks` to the shards."""
+    total = encode.total_bytes(tasks)
+    done = total - encode.total_bytes(left)
+    with console.bar("tokenising books", total, done=done) as advance:
+        for (ids, words), (book, piece) in zip(encoded, left, strict=True):
+            writer.append(ids, book=book.name, words=words)
+            advance(piece.end - piece.start)
+
+
+def _listed(found, records, shard_tokens):
+    """Return (books for the index, all in training; skipped files)."""
+    tokens, words = collections.Counter(), collections.Counter()
+    for record in records:
+        tokens[record["book"]] += record["tokens"]
+        words[record["book"]] += record["words"]
+    listed, skipped, place = [], [], 0
+    for book in found:
+        if not tokens[book.name]:
+            logging.warning("skipped %s: no text in it", book.name)
+            skipped.append({"name": book.name, "reason": "no text in it"})
+            continue
+        listed.append(
+            {
+                "name": book.name,
+                "sha256": book.sha256,
+                "split": "train",
+                "shard": place // shard_tokens,
+                "offset": place % shard_tokens,
+                "tokens": tokens[book.name],
+                "words": words[book.name],
+            }
+        )
+        place += tokens[book.name]
+    return listed, skipped
+
+
+def _split(directory, index, recipe):
+    """Set "split" and "overlap" of the books in an index."""
+    listed = {book["name"]: book for book in index["books"]}
+    everything = shards.Split(directory, index, index["books"])
+    number = {name: i for i, name in enumerate(listed)}
+
+    def read(name):
+        for start in range(0, listed[name]["tokens"], _READ_TOKENS):
+            yield everything.read(number[name], start, start + _READ_TOKENS)
+
+    # Books that were named stay held out, whatever they share.
+    is_named = recipe.held_out_books is not None
+    kept, moved = split.overlaps(
+        recipe.held_out(list(listed)),
+        list(listed),
+        read,
+        limit=1.0 if is_named else OVERLAP_LIMIT,
+    )
+    for name, overlap in (kept | moved).items():
+        listed[name]["overlap"] = round(overlap, 6)
+        if name in kept:
+            listed[name]["split"] = "held_out"
+        if overlap > OVERLAP_LIMIT and (is_named or name in moved):
+            logging.warning(
+                "%s is %sheld out: %.0f %% of it occurs in other books",
+                *(name, "" if name in kept else "not ", 100 * overlap),
+            )
+
+
+def _totals(listed, skipped):
+    total = {
+        "books": len(listed),
+        "skipped": len(skipped),
+        "tokens": sum(book["tokens"] for book in listed),
+        "words": sum(book["words"] for book in listed),
+    }
+    for name in ("train", "held_out"):
+        tokens = [b["tokens"] for b in listed if b["split"] == name]
+        total[f"{name}_books"] = len(tokens)
+        total[f"{name}_tokens"] = sum(tokens)
+    return total
+
+
+def save_tokenizer(tokenizer, directory, *, training_sha256=None):
+    """Write `directory`/tokenizer, whole or not at all, unless it is there.
+
+    `training_sha256` is the identity of what it was trained on.
+    """
+    folder = directory / shards.TOKENIZER
+    if _identity(folder).get("sha256") == tokenizer.sha256:
+        return
+    temporary = directory / f".{shards.TOKENIZER}.tmp"
+    for old in (temporary, folder):
+        if old.exists():
+            shutil.rmtree(old)
+    temporary.mkdir()
+    tokenizer.save(temporary)
+    identity = {"sha256": tokenizer.sha256, "training_sha256": training_sha256}
+    files_lib.write_atomic(temporary / _IDENTITY, json.dumps(identity) + "\n")
+    os.replace(temporary, folder)
+    files_lib.sync(directory)
+
+
+def load_tokenizer(directory, *, sha256):
+    """Return the tokenizer of a prepared folder; refuse any but `sha256`."""
+    folder = pathlib.Path(directory) / shards.TOKENIZER
+    tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
+    if tokenizer.sha256 != sha256:
+        raise InputError(
+            f"{folder} is not the tokenizer the shards were made with: "
+            "prepare the books again"
+        )
+    return tokenizer
+
+
+def train_tokenizer(found, directory, recipe):
+    """Train a tokenizer on the training books and save it in `directory`.
+
+    A run that was stopped afterwards finds it there and does not train again.
+    `found` is a list of books.Book, held-out books among them.
+    """
+    held_out = set(recipe.held_out([book.name for book in found]))
+    training = [book for book in found if book.name not in held_out]
+    training_sha256 = files_lib.sha256_of_json(
+        [
+            *(recipe.tokenizer_type, recipe.vocabulary_size),
+            [book.sha256 for book in training],
+        ]
+    )
+    folder = directory / shards.TOKENIZER
+    if _identity(folder).get("training_sha256") == training_sha256:
+        return tokenizer_lib.Tokenizer.from_directory(folder)
+    kind = recipe.tokenizer_type
+    logging.info("training a %s tokenizer on %d books", kind, len(training))
+    tokenizer = train_vocabulary.TRAINERS[kind](
+        encode.count_words(training), vocabulary_size=recipe.vocabulary_size
+    )
+    save_tokenizer(tokenizer, directory, training_sha256=training_sha256)
+    return tokenizer
+
+
+def _identity(folder):
+    try:
+        return files_lib.parse_json((folder / _IDENTITY).read_bytes())
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,795 @@
+"""The user's own TSV, CSV or JSONL files as the splits of a benchmark.
+
+Columns have names; TSV is not quoted, CSV is. Unlike the official files, these
+are to be repaired by their owner: all rows that cannot be used are listed at
+once, with line and column, and stop the run, or are skipped if the user wants
+that. What is merely suspicious, such as rare classes or repeated texts, is a
+warning.
+"""
+
+import collections
+import dataclasses
+import functools
+import json
+import math
+import pathlib
+import re
+import typing
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data.readers import rows as rows_lib
+
+BadRows = typing.Annotated[str, checks.Dial(choices=("stop", "skip"))]
+# Field of `Columns` -> its name in a configuration.
+_MACROS = {
+    "text": "TEXT_COLUMN",
+    "text_pair": "PAIR_COLUMN",
+    "choices": "CHOICES_COLUMNS",
+    "label": "LABEL_COLUMN",
+}
+_INDEX = re.compile(r"[+-]?[0-9]{1,9}")
+_RARE = 0.1  # of the largest class
+_FEW = 100  # rows; each is one percent of them
+_MOST_LISTED = 20  # findings
+_WIDEST = 24  # characters of a column's name in a list
+
+
+class Finding(typing.NamedTuple):
+    """Something wrong in a row.
+
+    Attributes:
+        line: int, from 1.
+        what: str, what is wrong and what to do.
+        column: str; "" for the whole row.
+        is_bad: bool. Whether the row cannot be used; else it is suspicious.
+    """
+
+    line: int
+    what: str
+    column: str = ""
+    is_bad: bool = True
+
+
+class Skipped(typing.NamedTuple):
+    """A row that is left out: its file, what is wrong, and its text."""
+
+    path: pathlib.Path
+    finding: Finding
+    text: str
+
+
+class Table(typing.NamedTuple):
+    """The rows of a file.
+
+    Attributes:
+        names: list of str, the columns in order of appearance.
+        rows: list of (line number from 1, dict from name to value). Values
+            are str, or any JSON value; a JSONL row has only its own names.
+        findings: list of `Finding`, of the rows that cannot be parsed.
+    """
+
+    path: pathlib.Path
+    names: list
+    rows: list
+    findings: list
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Columns:
+    """The columns of a file, by what they hold.
+
+    `choices` is a tuple of at least two columns, or the one column of a JSONL
+    file that holds a list. `is_score`: labels are numbers to be predicted.
+    """
+
+    text: str
+    text_pair: str | None = None
+    choices: str | tuple | None = None
+    label: str
+    is_score: bool = False
+
+
+def read_table(path):
+    """Read a `.tsv`, `.csv` or `.jsonl` file into a `Table`.
+
+    Raises:
+        InputError: the file is missing, empty or of another kind, or its
+            header cannot be used.
+    """
+    path = pathlib.Path(path)
+    kind = path.suffix.lower()
+    if kind == ".jsonl":
+        advice = "write one JSON object on each line"
+        rows, findings = _parsed(rows_lib.json_lines(path), advice)
+        names = list(dict.fromkeys(name for _, row in rows for name in row))
+    elif kind in (".tsv", ".csv"):
+        rows, advice = _separated(path, kind)
+        names = _header(path, rows, advice)
+        rows, findings = _parsed(rows, advice, len(names))
+        rows = [(line, dict(zip(names, values))) for line, values in rows]
+    else:
+        raise errors.InputError(
+            f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file"
+        )
+    if not rows and not findings:
+        raise errors.InputError(f"{path} has no rows: add examples to it")
+    return Table(path, names, rows, findings)
+
+
+def _separated(path, kind):
+    """Return an iterator of a file's rows, and advice for its mistakes."""
+    if kind == ".tsv":
+        advice = "texts with tabs or line breaks need a .csv"
+        return rows_lib.tab_separated(path), advice
+    # Spreadsheets write other delimiters in other countries.
+    _, header = next(rows_lib.tab_separated(path), (1, []))
+    header = header if isinstance(header, list) else []
+    delimiter = next((c for c in ",;\t" if c in "\t".join(header)), ",")
+    name = {",": "commas", ";": "semicolons", "\t": "tabs"}[delimiter]
+    advice = f'quote texts with {name}, quotes (as "") or line breaks'
+    rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
+    return rows, advice
+
+
+def _parsed(rows, advice, width=None):
+    """Return a list of (line, row), and the findings of all other rows."""
+    found, findings = [], []
+    for line, row in rows:
+        if isinstance(row, list) and len(row) != width:
+            row = rows_lib.wrong_width(row, width)
+        if isinstance(row, rows_lib.BadRow):
+            findings.append(Finding(line, _advised(row, advice)))
+        else:
+            found.append((line, row))
+    return found, findings
+
+
+def _advised(bad, advice):
+    if str(bad) == rows_lib.NOT_UTF8:
+        advice = "save the file as UTF-8"
+    return f"{bad}; {advice}"
+
+
+def _header(path, rows, advice):
+    """Return the names in the first of the rows."""
+    line, header = next(rows, (1, []))
+    if isinstance(header, rows_lib.BadRow):
+        raise errors.InputError(
+            f"{path} line {line}: {_advised(header, advice)}"
+        )
+    names = [name.strip() for name in header]
+    for name in names:
+        if names.count(name) > 1:
+            raise errors.InputError(
+                f"{path} line {line} names column {name!r} twice: rename one"
+            )
+    return names
+
+
+def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
+    """Read a `.tsv`, `.csv` or `.jsonl` file as a list of Example.
+
+    Args:
+        path: path of the file.
+        columns: `Columns`.
+        is_labelled: every row must have a label; otherwise the column may be
+            missing or empty, and the label is None.
+        check: function from the examples to further findings, or None.
+        skipped: list to which unusable rows are added as `Skipped`; None:
+            they stop the run.
+
+    Raises:
+        InputError: rows cannot be used, after all of them were listed; or
+            none is left; or a column is missing.
+    """
+    table = read_table(path)
+    if table.names:
+        _check_names(table, columns, is_labelled)
+    findings, examples = [*table.findings], []
+    for line, values in table.rows:
+        found = len(findings)
+        example = _example(line, values, columns, is_labelled, findings)
+        if len(findings) == found:
+            examples.append(example)
+    findings += uneven(examples)
+    if check is not None:
+        findings += check(examples)
+    return _settle(table, examples, sorted(findings), skipped)
+
+
+def _settle(table, examples, findings, skipped):
+    """Report the findings; return the examples that can be used."""
+    bad = [finding for finding in findings if finding.is_bad]
+    lines = {finding.line for finding in bad}
+    num_rows = len(table.rows) + len(table.findings)
+    if bad and skipped is not None and len(lines) < num_rows:
+        skipped += _texts_of(table, bad)
+        logging.warning(
+            "%s: skipping %s of %s; the first is line %d: %s",
+            *(table.path, f"{len(lines):,}", _rows(num_rows), *bad[0][:2]),
+        )
+        findings = [finding for finding in findings if not finding.is_bad]
+    if len(findings) > 1:
+        logging.warning("%s", listed(table.path, findings))
+    elif findings and not findings[0].is_bad:
+        logging.warning("%s line %d: %s", table.path, *findings[0][:2])
+    if bad and bad[0] in findings:
+        what = f" line {bad[0].line}: {bad[0].what}"
+        if len(lines) > 1:
+            what = (
+                f": {len(lines):,} of {num_rows:,} rows cannot be used, listed"
+                f" above; the first is{what}"
+            )
+        if len(lines) < num_rows:
+            what += ", or set `bad_rows` to 'skip'"
+        raise errors.InputError(f"{table.path}{what}")
+    return [example for example in examples if example.line not in lines]
+
+
+def listed(path, findings):
+    """Return findings as a table of lines, columns and what is wrong."""
+    num_rows = len({finding.line for finding in findings})
+    lines = [
+        f"{path}: {len(findings):,} findings in {_rows(num_rows)}",
+        ("line", "column", "what"),
+    ]
+    for line, what, column, is_bad in findings[:_MOST_LISTED]:
+        what = what.removeprefix(f"{column!r} ")
+        what = what if is_bad else f"only a warning: {what}"
+        lines.append((str(line), column[:_WIDEST], what))
+    width = max(len(column) for _, column, _ in lines[1:])
+    lines[1:] = [
+        errors.one_line(f"{line:>9}  {column:<{width}}  {what}")
+        for line, column, what in lines[1:]
+    ]
+    if len(findings) > _MOST_LISTED:
+        lines.append(f"{'':>9}  and {len(findings) - _MOST_LISTED:,} more")
+    return "\n".join(lines)
+
+
+def _texts_of(table, bad):
+    """Return the findings as `Skipped` rows with their text in the file."""
+    found = {finding.line for finding in table.findings}
+    starts = sorted(found.union(line for line, _ in table.rows))
+    lines = rows_lib.raw_lines(
+        table.path, is_csv=table.path.suffix.lower() == ".csv"
+    )
+    ends = dict(zip(starts, [*(start - 1 for start in starts[1:]), None]))
+    return [
+        Skipped(
+            table.path,
+            finding,
+            "".join(lines[finding.line - 1 : ends[finding.line]]).strip("\r\n"),
+        )
+        for finding in bad
+    ]
+
+
+def report_skipped(skipped, folder):
+    """Write `Skipped` rows to `skipped_rows.tsv` in a folder, and log it.
+
+    Texts are escaped as in `files.escape_line`. Nothing is written without
+    such rows.
+    """
+    if not skipped:
+        return
+    table = [("file", "line", "column", "what", "row")]
+    for path, finding, text in skipped:
+        text = text.encode("utf-8", "backslashreplace").decode()
+        table.append(
+            (str(path), str(finding.line), finding.column, finding.what, text)
+        )
+    path = pathlib.Path(folder) / "skipped_rows.tsv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_atomic(
+        path,
+        "".join("\t".join(map(files.escape_line, row)) + "\n" for row in table),
+    )
+    logging.warning("skipped rows: %s", path)
+
+
+def _check_names(table, columns, is_labelled):
+    choices = columns.choices
+    if isinstance(choices, str) and table.path.suffix.lower() != ".jsonl":
+        raise errors.InputError(
+            f"{table.path} has one column of choices, {choices!r}: give one"
+            " for each, CHOICES_COLUMNS = ('choice_0', 'choice_1'), or a"
+            " .jsonl file with a list"
+        )
+    if isinstance(choices, tuple) and len(choices) < 2:
+        raise errors.InputError(
+            f"CHOICES_COLUMNS is {choices}: give at least two columns"
+        )
+    for field, macro in _MACROS.items():
+        wanted = getattr(columns, field)
+        for name in wanted if isinstance(wanted, tuple) else (wanted,):
+            is_needed = field != "label" or is_labelled
+            if name is None or name in table.names or not is_needed:
+                continue
+            found = ", ".join(map(repr, table.names))
+            raise errors.InputError(
+                f"{table.path} has no column {name!r} but {found}: rename the"
+                f" column or set {macro}"
+            )
+
+
+def _example(line, values, columns, is_labelled, findings):
+    """Return a row as an Example; what is wrong with it goes to `findings`."""
+
+    def read(function, *arguments):
+        try:
+            return function(*arguments)
+        except rows_lib.BadRow as error:
+            findings.append(Finding(line, str(error), error.column))
+            return None
+
+    text = read(_text, values.get(columns.text), columns.text)
+    text_pair = ""
+    if columns.text_pair is not None:
+        text_pair = values.get(columns.text_pair)
+        text_pair = read(_text, text_pair, columns.text_pair)
+    choices = read(_choices, values, columns.choices)
+    label = None
+    if choices is not None:
+        label = read(_label, values, columns, choices, is_labelled)
+    given = {k: v for k, v in values.items() if k != columns.label}
+    return examples_lib.Example(
+        text, text_pair, choices, label, line=line, given=given
+    )
+
+
+def is_empty(value):
+    """Return whether a field holds nothing."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _label(values, columns, choices, is_labelled):
+    name = columns.label
+    label = values.get(name)
+    if is_empty(label):
+        if is_labelled:
+            raise rows_lib.BadRow(
+                f"{name!r} is empty: add a label, or remove the line", name
+            )
+        return None
+    if columns.is_score and not choices:
+        return _score(label, name)
+    if isinstance(label, bool | int | float):
+        label = json.dumps(label)
+    label = _text(label, name)
+    return _choice_label(label, choices, name) if choices else label
+
+
+def _text(value, name):
+    try:
+        return rows_lib.text_of(value, repr(name))
+    except rows_lib.BadRow as error:
+        raise rows_lib.BadRow(
+            f"{error}: correct it, or remove the line", name
+        ) from None
+
+
+def _choices(values, names):
+    if names is None:
+        return ()
+    if isinstance(names, tuple):
+        return tuple(_text(values.get(name), name) for name in names)
+    found = values.get(names)
+    if not isinstance(found, list):
+        raise rows_lib.BadRow(
+            f"{names!r} is not a list but {errors.shortened(repr(found))}:"
+            ' write the choices as ["...", "..."]',
+            names,
+        )
+    if len(found) < 2:
+        raise rows_lib.BadRow(f"{len(found)} choices: give at least two", names)
+    return tuple(_text(choice, names) for choice in found)
+
+
+def _choice_label(label, choices, column):
+    if _INDEX.fullmatch(label):
+        if not 0 <= int(label) < len(choices):
+            raise rows_lib.BadRow(
+                f"label {label} for {len(choices)} choices: give the index"
+                f" of the right one, 0 to {len(choices) - 1}",
+                column,
+            )
+        return int(label)
+    if choices.count(label) != 1:
+        number = "several" if label in choices else "none"
+        raise rows_lib.BadRow(
+            f"label {errors.shortened(repr(label))} is {number} of the choices:"
+            " give the text of one choice, or its index from 0",
+            column,
+        )
+    return choices.index(label)
+
+
+def _score(label, column):
+    try:
+        score = float(label)
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if isinstance(label, bool) or not math.isfinite(score):
+        raise rows_lib.BadRow(
+            f"label {errors.shortened(repr(label))} is not a number: give a"
+            " score",
+            column,
+        )
+    return score
+
+
+class CustomFiles:
+    """Up to three files of the user, each checked when it is first read.
+
+    Without a dev file, `dev_fraction` of the train file is held out: this
+    share of each class, all rows of the same text on one side, and the same
+    rows for the same `seed`. Rows of a test file need no labels. `low` and
+    `high` are the lowest and the highest possible score; None takes that of
+    `train`. `bad_rows`: "stop" at rows that cannot be used, or "skip" them.
+
+    Attributes:
+        skipped: list of `Skipped` rows of the files read so far; None if they
+            stop the run.
+    """
+
+    def __init__(
+        self,
+        *,
+        train,
+        dev=None,
+        test=None,
+        columns,
+        dev_fraction,
+        seed,
+        low=None,
+        high=None,
+        bad_rows="stop",
+    ):
+        is_share = isinstance(dev_fraction, float) and 0 < dev_fraction < 1
+        if dev is None and not is_share:
+            raise errors.InputError(
+                f"`dev_fraction` is {dev_fraction!r}, not between 0 and 1: give"
+                " a share of the train file, or a DEV_FILE"
+            )
+        checks.check("seed", seed, checks.Seed)
+        checks.check("dev", dev, checks.Path | None)
+        checks.check("bad_rows", bad_rows, BadRows)
+        self._paths = {"train": train, "dev": dev, "test": test}
+        self._columns = columns
+        self._dev_fraction = dev_fraction
+        self._seed = seed
+        self._low, self._high = low, high
+        self._rows = {}
+        self._parts = {}
+        self.skipped = [] if bad_rows == "skip" else None
+
+    def read(self, data_dir, split):
+        """Return the list of Example of split "train", "dev" or "test".
+
+        Those of "test" may have label None. Relative paths are below
+        `data_dir`, or the current folder if it is None.
+        """
+        if split not in self._paths:
+            raise errors.InputError(
+                f"split {split!r} is unknown: give train, dev or test"
+            )
+        if split == "test" and self._paths["test"] is None:
+            raise errors.InputError("no test file is given: set TEST_FILE")
+        if split == "test" or self._paths["dev"] is not None:
+            return self._file(data_dir, split)
+        return self._parts_of_train(data_dir)[split == "dev"]
+
+    def class_names(self, data_dir):
+        """Return the sorted class names of the train file."""
+        return _class_names(self._file(data_dir, "train"))
+
+    def score_range(self, data_dir):
+        """Return the lowest and the highest possible score."""
+        return self._range(self._file(data_dir, "train"))
+
+    @property
+    def _has_classes(self):
+        return not (self._columns.choices or self._columns.is_score)
+
+    def _range(self, train_rows):
+        scores = [row.label for row in train_rows]
+        low = min(scores) if self._low is None else self._low
+        high = max(scores) if self._high is None else self._high
+        return low, high
+
+    def _path(self, data_dir, split):
+        return pathlib.Path(data_dir or "", self._paths[split])
+
+    def _file(self, data_dir, split):
+        """Return the rows of a file, read and checked the first time."""
+        path = self._path(data_dir, split)
+        if (path, split) not in self._rows:
+            is_train = split == "train"
+            train_rows = None if is_train else self._file(data_dir, "train")
+            rows = read_rows(
+                path,
+                self._columns,
+                is_labelled=split != "test",
+                check=functools.partial(self._check, train_rows=train_rows),
+                skipped=self.skipped,
+            )
+            warnings = repetitions(path, rows)
+            if is_train:
+                warnings += self._check_train(path, rows)
+            else:
+                train_path = self._path(data_dir, "train")
+                warnings += overlap(train_path, train_rows, path, rows)
+                if split == "dev":
+                    warnings += few_to_score(path, rows)
+            _warn(warnings)
+            self._rows[path, split] = rows
+        return self._rows[path, split]
+
+    def _check(self, rows, train_rows):
+        """Return the findings in rows, compared with those of training."""
+        is_train, column = train_rows is None, self._columns.label
+        if not rows:
+            return []
+        if self._columns.choices:
+            return [] if is_train else uneven(rows, train_rows)
+        if self._columns.is_score:
+            return out_of_range(rows, *self._range(train_rows or rows), column)
+        if not is_train:
+            return unknown_labels(rows, _class_names(train_rows), column)
+        found = spellings(rows, column)
+        if self._paths["dev"] is None:
+            rare = {finding.line for finding in found if finding.is_bad}
+            found += lone_texts([r for r in rows if r.line not in rare], column)
+        return found
+
+    def _check_train(self, path, rows):
+        """Refuse labels that are all the same; return a list of warnings."""
+        if self._columns.is_score:
+            low, high = self._range(rows)
+            if not low < high:
+                raise errors.InputError(
+                    f"{path} has scores from {low} to {high}: set `custom.low`"
+                    " below `custom.high`, or set LABEL_COLUMN"
+                )
+        if not self._has_classes:
+            return []
+        names = _class_names(rows)
+        if len(names) < 2:
+            raise errors.InputError(
+                f"{path} has only the class {names[0]!r}: add rows of another"
+                " class, or set LABEL_COLUMN"
+            )
+        return imbalance(path, rows)
+
+    def _parts_of_train(self, data_dir):
+        """Return (rows to train on, held-out rows), in the file's order."""
+        if data_dir not in self._parts:
+            rows = self._file(data_dir, "train")
+            path = self._path(data_dir, "train")
+            held_out = self._held_out(path, rows)
+            self._parts[data_dir] = tuple(
+                [row for i, row in enumerate(rows) if (i in held_out) == is_dev]
+                for is_dev in (False, True)
+            )
+            _warn(few_to_score(path, self._parts[data_dir][1]))
+        return self._parts[data_dir]
+
+    def _held_out(self, path, rows):
+        """Return the set of indices of the rows to hold out."""
+        generator = np.random.default_rng(self._seed)
+        held_out = set()
+        for _, texts in sorted(_strata(rows, self._has_classes).items()):
+            groups = list(texts.values())
+            if len(groups) < 2:
+                raise errors.InputError(
+                    f"{path} has one text in all, so none can be held out: add"
+                    " more, or give a DEV_FILE"
+                )
+            share = round(self._dev_fraction * len(groups))
+            count = min(max(share, 1), len(groups) - 1)
+            for i in generator.permutation(len(groups))[:count]:
+                held_out.update(groups[i])
+        return held_out
+
+
+def _strata(rows, has_classes):
+    """Return {label of the first row with a text: {text: its rows}}.
+
+    Rows are given by their index. Without classes, there is one stratum.
+    """
+    strata = collections.defaultdict(dict)
+    stratum_of = {}
+    for i, row in enumerate(rows):
+        name = _text_key(row)
+        label = stratum_of.setdefault(name, row.label if has_classes else "")
+        strata[label].setdefault(name, []).append(i)
+    return strata
+
+
+def _class_names(rows):
+    return tuple(sorted({row.label for row in rows}))
+
+
+def _rows(count):
+    return f"{count:,} row{'s' * (count != 1)}"
+
+
+def _plain(label):
+    """Return a label without case and spaces."""
+    return "".join(label.casefold().split())
+
+
+# Each of the next five returns a list of findings; `column` is the label's.
+
+
+def uneven(rows, others=None):
+    """Find rows with another number of choices than most of the `others`."""
+    counts = collections.Counter(len(row.choices) for row in others or rows)
+    expected = counts.most_common(1)[0][0] if counts else 0
+    return [
+        Finding(
+            row.line,
+            f"{len(row.choices)} choices, other rows have {expected}: give"
+            " every row the same number",
+        )
+        for row in rows
+        if len(row.choices) != expected
+    ]
+
+
+def unknown_labels(rows, class_names, column):
+    """Find labels that are not among the learned classes."""
+    plain = {_plain(name): name for name in class_names}
+    found = []
+    for row in rows:
+        if row.label is not None and row.label not in class_names:
+            advice = "correct it, or add such training rows"
+            if _plain(row.label) in plain:
+                advice = f"write it {plain[_plain(row.label)]!r}"
+            what = f"label {row.label!r}, which no training row has: {advice}"
+            found.append(Finding(row.line, what, column))
+    return found
+
+
+def out_of_range(rows, low, high, column):
+    """Find scores outside the learned range."""
+    return [
+        Finding(
+            row.line,
+            f"score {row.label}, outside {low} to {high}: correct it, or set"
+            " `custom.low` and `custom.high`",
+            column,
+        )
+        for row in rows
+        if row.label is not None and not low <= row.label <= high
+    ]
+
+
+def spellings(rows, column):
+    """Find labels that differ from a commoner one only in case or spaces.
+
+    A row that has such a label alone cannot be used.
+    """
+    counts = collections.Counter(row.label for row in rows)
+    first = {row.label: row.line for row in reversed(rows)}
+    usual, found = {}, []
+    for label, count in counts.most_common():
+        common = usual.setdefault(_plain(label), label)
+        if common != label:
+            what = (
+                f"label {label!r} ({_rows(count)}) differs only in case or"
+                f" spaces from {common!r} ({_rows(counts[common])}): write"
+                " both alike"
+            )
+            found.append(Finding(first[label], what, column, count == 1))
+    return found
+
+
+def lone_texts(rows, column):
+    """Find the rows of a class that has one text, so none to hold out."""
+    lone = {
+        label
+        for label, texts in _strata(rows, has_classes=True).items()
+        if len(texts) < 2
+    }
+    return [
+        Finding(
+            row.line,
+            f"one text of class {row.label!r}, so none can be held out: add"
+            " more, remove it, or give a DEV_FILE",
+            column,
+        )
+        for row in rows
+        if row.label in lone
+    ]
+
+
+# Each of the next four returns a list of warnings, one line each.
+
+
+def imbalance(path, rows):
+    """Warn about a class with under 10 % of the largest class's rows."""
+    counts = collections.Counter(row.label for row in rows)
+    ranked = counts.most_common()
+    (_, most), (smallest, fewest) = ranked[0], ranked[-1]
+    if fewest >= _RARE * most:
+        return []
+    line = next(row.line for row in rows if row.label == smallest)
+    return [
+        f"{path}: the classes are imbalanced:"
+        f" {', '.join(f'{name!r} {count}' for name, count in ranked)} rows"
+        f" (line {line} is the first of {smallest!r}); accuracy says little"
+    ]
+
+
+def few_to_score(path, rows):
+    """Warn about a dev split whose scores are mostly chance."""
+    if len(rows) >= _FEW:
+        return []
+    return [
+        f"{path}: the dev split has only {len(rows)} rows, so one row is"
+        f" {100 / len(rows):.1f} % of accuracy: the choice of the best epoch"
+        " and comparisons of models are mostly chance"
+    ]
+
+
+def repetitions(path, rows):
+    """Warn about rows that repeat an earlier one, whatever their labels."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[_text_key(row)].append(row)
+    repeated = [group for group in groups.values() if len(group) > 1]
+    if not repeated:
+        return []
+    count = sum(len(group) - 1 for group in repeated)
+    first, second = repeated[0][:2]
+    warnings = [
+        f"{path}: repeated texts: {len(repeated)}, in {count} of"
+        f" {len(rows)} rows (line {second.line} repeats line {first.line})"
+    ]
+    contradicting = []
+    for group in repeated:
+        labelled = [row for row in group if row.label is not None]
+        label = labelled[0].label if labelled else None
+        other = [row for row in labelled if row.label != label]
+        contradicting += [(labelled[0], other[0])] if other else []
+    if contradicting:
+        first, other = contradicting[0]
+        warnings.append(
+            f"{path}: repeated texts with contradictory labels:"
+            f" {len(contradicting)} (line {first.line}"
+            f" {first.label!r}, line {other.line}"
+            f" {other.label!r})"
+        )
+    return warnings
+
+
+def overlap(train_path, train_rows, path, rows):
+    """Warn about dev or test rows whose text is in the train file."""
+    lines = {_text_key(row): row.line for row in reversed(train_rows)}
+    shared = [row for row in rows if _text_key(row) in lines]
+    if not shared:
+        return []
+    line, first = shared[0].line, lines[_text_key(shared[0])]
+    return [
+        f"{path}: rows that are also in {train_path}: {len(shared)} of"
+        f" {len(rows)} (line {line} is its line {first}); scores will be too"
+        " high"
+    ]
+
+
+def _text_key(example):
+    """Return what makes two examples the same."""
+    return example.text, example.text_pair, example.choices
+
+
+def _warn(warnings):
+    for warning in warnings:
+        logging.warning("%s", warning)

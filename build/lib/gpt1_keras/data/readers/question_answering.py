@@ -1,0 +1,154 @@
+"""Questions with answers to choose from: RACE and the Story Cloze Test.
+
+- RACE (Lai et al. 2017), https://www.cs.cmu.edu/~glai1/data/race: one JSON
+  file for each passage, in the folders `middle` and `high` of a split.
+- Story Cloze Test of spring 2016 (Mostafazadeh et al. 2016),
+  https://cs.rochester.edu/nlp/rocstories: two `.csv` files. As in the released
+  code (datasets.py, lines 10-33), the test file is `test`, and the validation
+  file is split into `train` and `dev`: 1,497 and 374 of its 1,871 stories.
+"""
+
+from sklearn import model_selection
+
+from gpt1_keras import console
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import rows
+
+RACE_GROUPS = ("middle", "high")
+_RACE_ANSWERS = ("A", "B", "C", "D")
+
+VALIDATION_FILE = "cloze_test_val__spring2016 - cloze_test_ALL_val.csv"
+TEST_FILE = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
+_SENTENCES = tuple(f"InputSentence{i}" for i in range(1, 5))
+_ENDINGS = ("RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2")
+_CLOZE_ANSWERS = ("1", "2")
+_SEED = 3535999445
+_NUM_STORIES, _NUM_DEV = 1871, 374
+
+
+def read_race(data_dir, split):
+    """Read a split from `DATA_DIR/race/RACE` or `DATA_DIR/RACE`.
+
+    Returns a list of Example, one for each question: text is the passage,
+    text_pair the question, label the index of the right choice, group
+    `middle` or `high`. First middle, then high, each by the number of the
+    passage.
+    """
+    rows.check_split(split)
+    folder = rows.find_file(
+        data_dir, [f"race/RACE/{split}", f"RACE/{split}", f"race/{split}"]
+    )
+    files = [
+        (group, path)
+        for group in RACE_GROUPS
+        # 9.txt before 10.txt.
+        for path in sorted(
+            (folder / group).glob("*.txt"), key=lambda p: (len(p.stem), p.stem)
+        )
+    ]
+    if not files:
+        raise errors.InputError(
+            f"{folder} has no files middle/*.txt or high/*.txt: unpack the"
+            " official RACE.tar.gz there"
+        )
+    bad = rows.BadRows(folder)
+    found, total = [], 0
+    with console.bar(f"reading RACE {split}", len(files)) as advance:
+        for group, path in files:
+            part, num_bad = _read_passage(path, group, bad)
+            found += part
+            total += len(part) + num_bad
+            advance(1)
+    bad.check(total)
+    return found
+
+
+def _read_passage(path, group, bad):
+    """Return the examples of a file and the number of its bad questions."""
+    try:
+        passage = rows.parse_json(path.read_bytes())
+        if isinstance(passage, rows.BadRow):
+            raise passage
+        article = rows.text_of(passage.get("article"), "article")
+        questions = _questions(passage)
+    except (rows.BadRow, OSError) as error:
+        bad.add(path, error)
+        return [], 1
+    found = []
+    for i, (question, options, answer) in enumerate(questions, 1):
+        try:
+            found.append(
+                _race_example(article, question, options, answer, group)
+            )
+        except rows.BadRow as error:
+            bad.add(f"{path} question {i}", error)
+    return found, len(questions) - len(found)
+
+
+def _questions(passage):
+    columns = [
+        passage.get(name) for name in ("questions", "options", "answers")
+    ]
+    if not all(isinstance(column, list) for column in columns):
+        raise rows.BadRow("questions, options and answers are not all lists")
+    if len(set(map(len, columns))) != 1:
+        raise rows.BadRow("questions, options and answers differ in number")
+    return list(zip(*columns))
+
+
+def _race_example(article, question, options, answer, group):
+    if not isinstance(options, list) or len(options) != len(_RACE_ANSWERS):
+        raise rows.BadRow(f"not {len(_RACE_ANSWERS)} options")
+    return examples.Example(
+        article,
+        rows.text_of(question, "question"),
+        tuple(rows.text_of(option, "option") for option in options),
+        _RACE_ANSWERS.index(rows.label_of(answer, _RACE_ANSWERS)),
+        group,
+    )
+
+
+def read_story_cloze(data_dir, split):
+    """Read a split from `DATA_DIR/story_cloze`.
+
+    Returns a list of Example: text is the story, its sentences joined by a
+    space, choices the two endings, label the index of the right one.
+    """
+    rows.check_split(split)
+    file = TEST_FILE if split == "test" else VALIDATION_FILE
+    path = rows.find_file(data_dir, [f"story_cloze/{file}", file])
+    stories = rows.collect(
+        path,
+        rows.select(
+            path,
+            rows.comma_separated(path),
+            (*_SENTENCES, *_ENDINGS, "AnswerRightEnding"),
+        ),
+        _cloze_example,
+    )
+    if split == "test":
+        return stories
+    # 374 of 1,871 stories, or that share of another number.
+    num_dev = max(1, round(len(stories) * _NUM_DEV / _NUM_STORIES))
+    if num_dev >= len(stories):
+        raise errors.InputError(
+            f"{path} has only {len(stories)} story, too few to split into"
+            " train and dev: use the official file"
+        )
+    train, dev = model_selection.train_test_split(
+        stories, test_size=num_dev, random_state=_SEED
+    )
+    return train if split == "train" else dev
+
+
+def _cloze_example(row):
+    *texts, answer = row
+    texts = list(map(rows.text_of, texts, (*_SENTENCES, *_ENDINGS)))
+    return examples.Example(
+        " ".join(texts[:4]),
+        choices=tuple(texts[4:]),
+        label=_CLOZE_ANSWERS.index(
+            rows.label_of(answer.strip(), _CLOZE_ANSWERS)
+        ),
+    )

@@ -1,0 +1,302 @@
+"""Rows of text files with tabs, commas or JSON lines, and rows as examples.
+
+`tab_separated`, `comma_separated` and `json_lines` yield `(line, row)` with
+the line number counted from 1. A row that cannot be parsed is yielded as a
+`BadRow`. Files are UTF-8, with or without a byte order mark; blank lines are
+skipped.
+"""
+
+import csv
+import pathlib
+
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras import files
+
+SPLITS = ("train", "dev", "test")
+# A folder with this file holds generated sample data of any size.
+SAMPLE_MARK = "sample_benchmarks.json"
+# The run stops if more rows than this share of a file (and more than one) are
+# bad.
+TOLERATED_SHARE = 0.01
+NOT_UTF8 = "not UTF-8"
+_NUM_REPORTED = 5
+_LONGEST_FIELD = 2**31 - 1
+
+
+def find_file(data_dir, names):
+    """Return the first existing file or folder of `names` below `data_dir`.
+
+    Raises:
+        InputError: none of them exists; the message names the first.
+    """
+    for name in names:
+        path = pathlib.Path(data_dir, name)
+        if path.exists():
+            return path
+    raise errors.InputError(
+        f"{pathlib.Path(data_dir, names[0])} does not exist: put the official"
+        " files there, or set DATA_DIR to the folder that holds them"
+    )
+
+
+def check_split(split, known=SPLITS):
+    """Raise InputError unless `split` is one of `known`."""
+    if split not in known:
+        raise errors.InputError(
+            f"split {split!r} is not one of {', '.join(known)}: choose one of"
+            " them"
+        )
+
+
+def check_row_count(data_dir, name, split, count, expected):
+    """Warn if `count` differs from the official row count `expected`.
+
+    Sample data may have any size.
+    """
+    if count == expected or pathlib.Path(data_dir, SAMPLE_MARK).exists():
+        return
+    logging.warning(
+        "%s: %d %s examples of %s, the official files have %d",
+        *(data_dir, count, split, name, expected),
+    )
+
+
+class BadRow(Exception):
+    """A row that cannot be read; the message is a short reason.
+
+    `column` is the name of the column at fault, "" for the whole row.
+    """
+
+    def __init__(self, reason, column=""):
+        super().__init__(reason)
+        self.column = column
+
+
+class BadRows:
+    """Reports bad rows of a file or folder, and stops if there are too many.
+
+    The first few are logged with their place, the others as a count; `remedy`
+    says what happens to them.
+    """
+
+    def __init__(self, source, remedy="skipped"):
+        self._source = source
+        self._remedy = remedy
+        self._first = None
+        self._count = 0
+
+    def add(self, place, reason):
+        """Count a bad row at `place`, such as "data.tsv line 3"."""
+        self._first = self._first or f"{place}: {reason}"
+        self._count += 1
+        if self._count <= _NUM_REPORTED:
+            logging.warning("%s: %s; %s", place, reason, self._remedy)
+
+    def check(self, total):
+        """Raise InputError if there is no row, no good one, or too many bad.
+
+        These are more than `TOLERATED_SHARE` of all rows, and more than one.
+        """
+        if total == 0:
+            raise errors.InputError(
+                f"{self._source} has no rows: use the official file"
+            )
+        tolerated = min(max(1, int(TOLERATED_SHARE * total)), total - 1)
+        if self._count > tolerated:
+            raise errors.InputError(
+                f"{self._first}; {self._count} of {total} rows cannot be read:"
+                " use the official file"
+            )
+        if self._count > _NUM_REPORTED:
+            logging.warning(
+                "%s: %d of %d rows cannot be read; %s",
+                *(self._source, self._count, total, self._remedy),
+            )
+
+
+def collect(path, rows, parse, *, substitute=None):
+    """Turn the rows of a file into a list of examples.
+
+    Args:
+        path: path of the file, for messages.
+        rows: iterable of (line, row or `BadRow`).
+        parse: function from a row to an example, or to None if the row is not
+            wanted; may raise `BadRow`.
+        substitute: example that replaces a bad row where every row needs a
+            prediction; None skips bad rows.
+    """
+    bad = BadRows(path, "skipped" if substitute is None else "read as empty")
+    examples, total = [], 0
+    for line, row in rows:
+        total += 1
+        try:
+            if isinstance(row, BadRow):
+                raise row
+            example = parse(row)
+        except BadRow as error:
+            bad.add(f"{path} line {line}", error)
+            example = substitute
+        if example is not None:
+            examples.append(example)
+    bad.check(total)
+    return examples
+
+
+def tab_separated(path):
+    """Yield (line, list of str) of a file with tabs and no quoting.
+
+    As in the GLUE files, a quote is a character like any other, and only a
+    line feed ends a row.
+    """
+    with _open(path, newline="\n") as file:
+        # csv takes a carriage return within a line for an error.
+        lines = (line.rstrip("\r\n").replace("\r", " ") for line in file)
+        yield from _parse(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def comma_separated(path, **dialect):
+    """Yield (line, list of str) of a file with quoting, also of line breaks.
+
+    `dialect` is as of `csv.reader`: commas by default.
+    """
+    with _open(path, newline="") as file:
+        yield from _parse(file, **dialect)
+
+
+def json_lines(path):
+    """Yield (line, dict) of a file with one JSON object on each line."""
+    with _open(path, newline="\n") as file:
+        for line, text in enumerate(file, 1):
+            if not _is_unicode(text):
+                yield line, BadRow(NOT_UTF8)
+            elif text.strip():
+                yield line, parse_json(text)
+
+
+def raw_lines(path, *, is_csv):
+    """Return the lines of a file, with their ends, as the readers count them.
+
+    In CSV, a carriage return ends a line as well.
+    """
+    with _open(path, newline="" if is_csv else "\n") as file:
+        return list(file)
+
+
+def parse_json(text):
+    """Return the dict that `text` (str or bytes) holds, or a `BadRow`."""
+    try:
+        return files.parse_json(text, is_finite=True)
+    except ValueError as error:
+        return BadRow(str(error))
+
+
+def select(path, rows, columns, *, optional=()):
+    """Yield the named columns of the rows below a header.
+
+    `columns=("b", "c"), optional=("d",)` with the header `a b c`:
+
+        ["1", "x", "y"]   ->   ["x", "y", None]
+        ["2", "x"]        ->   BadRow: 2 columns, not 3
+
+    `rows` are (line, list of str or `BadRow`), the header first, which must
+    have the required `columns`.
+    """
+    rows = iter(rows)
+    line, header = next(rows, (1, []))
+    if isinstance(header, BadRow):
+        raise errors.InputError(
+            f"{path} line {line}: {header}; use the official file"
+        )
+    header = [name.strip() for name in header]
+    for name in columns:
+        if name not in header:
+            raise errors.InputError(
+                f"{path} line {line} names no column {name!r} but"
+                f" {', '.join(map(repr, header)) or 'nothing'}: use the"
+                " official file"
+            )
+    indices = [
+        header.index(name) if name in header else None
+        for name in (*columns, *optional)
+    ]
+    for line, row in rows:
+        if not isinstance(row, BadRow):
+            if len(row) == len(header):
+                row = [None if i is None else row[i] for i in indices]
+            else:
+                row = wrong_width(row, len(header))
+        yield line, row
+
+
+def wrong_width(row, width):
+    """Return the `BadRow` of a list that should have `width` fields."""
+    columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+    return BadRow(f"{columns}, not {width}")
+
+
+def text_of(value, name):
+    """Return a text without surrounding whitespace.
+
+    Raises:
+        BadRow: it is empty, not a str or not valid UTF-8.
+    """
+    if not isinstance(value, str):
+        raise BadRow(f"{name} is not text")
+    if not _is_unicode(value):
+        raise BadRow(f"{name} is not valid UTF-8")
+    value = value.strip()
+    if not value:
+        raise BadRow(f"{name} is empty")
+    return value
+
+
+def label_of(value, class_names):
+    """Return `value` if it is one of the class names, else raise BadRow."""
+    if value not in class_names:
+        raise BadRow(f"label {value!r} is not one of {', '.join(class_names)}")
+    return value
+
+
+def _open(path, newline):
+    try:
+        # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
+        return open(
+            path,
+            encoding="utf-8-sig",
+            errors="surrogateescape",
+            newline=newline,
+        )
+    except OSError as error:
+        raise errors.InputError(
+            f"{pathlib.Path(path)} cannot be read ({error.strerror}): check"
+            " the path"
+        ) from None
+
+
+def _parse(lines, **dialect):
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader(lines, **dialect)
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, BadRow(f"invalid CSV ({error})")
+            continue
+        if not _is_unicode("".join(row)):
+            row = BadRow(NOT_UTF8)
+        elif not any(map(str.strip, row)):
+            continue
+        yield line, row
+
+
+def _is_unicode(text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

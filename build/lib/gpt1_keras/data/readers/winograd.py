@@ -1,0 +1,189 @@
+"""Winograd schemas: which of two or more candidates does a pronoun refer to?
+
+- Definite Pronoun Resolution (Rahman and Ng 2012), `dpr/{train,test}.c.txt`,
+  and the Pronoun Disambiguation Problems, `winograd/PDP.txt`: blocks of four
+  lines, separated by a blank one: sentence, pronoun, candidates separated by
+  commas, the right candidate.
+- WSC273 (Levesque et al. 2012): `winograd/WSCollection.xml` of
+  https://cs.nyu.edu/~davise/papers/WinogradSchemas/WS.html, or blocks in
+  `winograd/WSC273.txt`. The collection has grown to 285 schemas; WSC273 is its
+  first 273.
+
+Readers return labelled Examples: text is the sentence with `BLANK` in place of
+the pronoun, text_pair the pronoun ("" if the file itself hides it, as PDP.txt
+does), choices the candidates and label the index of the right one.
+"""
+
+import re
+from xml.etree import ElementTree
+
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras.data import examples
+from gpt1_keras.data.readers import rows
+
+BLANK = "[MASK]"
+NUM_WSC = 273
+# Words that begin the clause of the pronoun in question.
+_CONJUNCTIONS = frozenset(
+    "after although and as because before but if since so that though unless"
+    " until when whereas while who".split()
+)
+_LINES = ("sentence", "pronoun", "candidates", "right candidate")
+
+
+def read_dprd(data_dir, split):
+    """Read `train` or `test` of Definite Pronoun Resolution.
+
+    The files do not say which of several equal pronouns is meant. We take the
+    first one that directly follows a conjunction after the first mention of
+    every candidate, or else the first one after these mentions.
+    """
+    rows.check_split(split, ["train", "test"])
+    file = f"{split}.c.txt"
+    return _read_blocks(rows.find_file(data_dir, [f"dpr/{file}", file]))
+
+
+def read_pdp(data_dir, split):
+    """Read `test`, the only split of the Pronoun Disambiguation Problems."""
+    rows.check_split(split, ["test"])
+    return _read_blocks(
+        rows.find_file(data_dir, ["winograd/PDP.txt", "PDP.txt"])
+    )
+
+
+def read_wsc(data_dir, split):
+    """Read `test`, the only split of WSC273.
+
+    The `.xml` file comes first, as it also states the pronoun.
+    """
+    rows.check_split(split, ["test"])
+    files = ["WSCollection.xml", "WSC273.txt", "wsc273.txt"]
+    path = rows.find_file(
+        data_dir, [*(f"winograd/{file}" for file in files), *files]
+    )
+    return _read_xml(path) if path.suffix == ".xml" else _read_blocks(path)
+
+
+def _read_blocks(path):
+    num_repeated = 0
+
+    def parse(block):
+        nonlocal num_repeated
+        if len(block) != len(_LINES):
+            raise rows.BadRow(f"a block of {len(block)} lines, not 4")
+        sentence, pronoun, candidates, right = map(_one_line, block, _LINES)
+        choices = [text.strip() for text in candidates.split(",")]
+        matches = list(
+            re.finditer(
+                rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence, re.IGNORECASE
+            )
+        )
+        if not matches:
+            raise rows.BadRow(f"{pronoun!r} is not in the sentence")
+        num_repeated += len(matches) > 1
+        start, end = _definite(sentence, matches, choices).span()
+        return _example(
+            f"{sentence[:start]}{BLANK}{sentence[end:]}",
+            "" if pronoun == BLANK else sentence[start:end],
+            choices,
+            right,
+        )
+
+    found = rows.collect(path, _blocks(path), parse)
+    if num_repeated:
+        logging.info(
+            "%s: the pronoun occurs more than once in %d of %d sentences",
+            *(path, num_repeated, len(found)),
+        )
+    return found
+
+
+def _blocks(path):
+    """Yield (first line number, list of lines) between blank lines."""
+    block, first, last = [], 0, -1
+    for line, row in rows.tab_separated(path):
+        if isinstance(row, rows.BadRow):
+            yield line, row
+            continue
+        if line != last + 1 and block:
+            yield first, block
+            block = []
+        if not block:
+            first = line
+        block.append("\t".join(row))
+        last = line
+    if block:
+        yield first, block
+
+
+def _definite(sentence, matches, choices):
+    """Return the match of the pronoun in question: see `read_dprd`."""
+    starts = [sentence.lower().find(choice.lower()) for choice in choices]
+    later = [m for m in matches if m.start() > max(starts)] or matches
+    for match in later:
+        words = re.findall(r"\w+", sentence[: match.start()])
+        if words and words[-1].lower() in _CONJUNCTIONS:
+            return match
+    return later[0]
+
+
+def _read_xml(path):
+    try:
+        schemas = ElementTree.parse(path).getroot().findall("schema")
+    except OSError as error:
+        raise errors.InputError(
+            f"{path} cannot be read ({error.strerror}): use the official file"
+        ) from None
+    except (ElementTree.ParseError, ValueError, LookupError) as error:
+        line = getattr(error, "position", (1,))[0]
+        raise errors.InputError(
+            f"{path} line {line} is not XML ({error}): use the official file"
+        ) from None
+    if len(schemas) > NUM_WSC:
+        logging.info(
+            "%s: WSC273 is the first %d of %d schemas",
+            *(path, NUM_WSC, len(schemas)),
+        )
+        schemas = schemas[:NUM_WSC]
+    bad, found = rows.BadRows(path), []
+    for i, schema in enumerate(schemas, 1):
+        try:
+            found.append(_parse_schema(schema))
+        except rows.BadRow as error:
+            bad.add(f"{path} schema {i}", error)
+    bad.check(len(schemas))
+    return found
+
+
+def _parse_schema(schema):
+    before = schema.findtext("text/txt1", "")
+    after = schema.findtext("text/txt2", "")
+    pronoun = _one_line(schema.findtext("text/pron"), "pronoun")
+    choices = [
+        _one_line(answer.text, "answer")
+        for answer in schema.findall("answers/answer")
+    ]
+    # Written "A" or " B. ".
+    letter = _one_line(schema.findtext("correctAnswer"), "correctAnswer")
+    right = dict(zip("ABCDEFGH", choices)).get(letter.rstrip(". ").upper())
+    if right is None:
+        raise rows.BadRow(f"correctAnswer {letter!r} names no answer")
+    text = " ".join(f"{before} {BLANK} {after}".split())
+    # <txt2>.</txt2>, and contractions.
+    text = re.sub(r"\[MASK\] (?=[.,;:!?'])", BLANK, text)
+    return _example(text, pronoun, choices, right)
+
+
+def _one_line(text, name):
+    return " ".join(rows.text_of(text, name).split())
+
+
+def _example(text, pronoun, choices, right):
+    same = [choice.lower() == right.lower() for choice in choices]
+    if len(choices) < 2 or "" in choices or same.count(True) != 1:
+        raise rows.BadRow(
+            f"{right!r} is not one of the candidates {', '.join(choices)}"
+        )
+    return examples.Example(text, pronoun, tuple(choices), same.index(True))

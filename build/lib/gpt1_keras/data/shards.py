@@ -1,0 +1,395 @@
+"""A prepared corpus on disk: token ids of whole books in memory-mapped shards.
+
+A prepared folder holds
+
+    index.json          books, shards, hashes, skipped files, totals
+    shard_00000.bin ... ids, little-endian, one book after the other
+    tokenizer/          the tokenizer that made the ids
+
+Every shard but the last has `shard_tokens` ids, so the position of a book in
+the corpus gives its shard; long books continue in the next shard.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+
+import numpy as np
+
+from gpt1_keras import files
+from gpt1_keras.data import batches
+from gpt1_keras.errors import InputError
+
+FORMAT = 1
+INDEX = "index.json"
+JOURNAL = "journal.jsonl"
+TOKENIZER = "tokenizer"
+_VERIFIED = ".verified.json"
+_ALWAYS_HASHED_BYTES = 512 << 20
+
+
+def token_dtype(vocabulary_size):
+    """Return "uint16" if every id of the vocabulary fits, else "uint32"."""
+    return "uint16" if vocabulary_size <= 1 << 16 else "uint32"
+
+
+def shard_name(number):
+    """Return the file name of shard `number`."""
+    return f"shard_{number:05d}.bin"
+
+
+def is_prepared(directory):
+    """Return whether `directory` holds a complete prepared corpus."""
+    return (pathlib.Path(directory) / INDEX).is_file()
+
+
+class Shards:
+    """A prepared corpus, opened with `Shards.open`.
+
+    `index` is the content of `index.json`, `tokenizer_sha256` the
+    `Tokenizer.sha256` of the tokenizer used.
+    """
+
+    def __init__(self, directory, index):
+        self.directory = pathlib.Path(directory)
+        self.index = index
+        self.vocabulary_size = index["vocabulary_size"]
+        self.tokenizer_sha256 = index["tokenizer"]["sha256"]
+
+    @classmethod
+    def open(cls, directory, *, tokenizer_sha256=None):
+        """Open a prepared folder and verify it.
+
+        Shards of less than 512 MiB in total are hashed on every opening;
+        larger ones if the size or time of a shard has changed since the last
+        verification.
+
+        Raises:
+            InputError: the index is missing or damaged, a shard is missing or
+                changed, or the tokenizer is another than `tokenizer_sha256`.
+        """
+        directory = pathlib.Path(directory)
+        index = _read_index(directory)
+        used = index["tokenizer"]["sha256"]
+        if tokenizer_sha256 not in (None, used):
+            raise InputError(
+                f"{directory} was prepared with another tokenizer "
+                f"({used[:12]}, given {tokenizer_sha256[:12]}): set its "
+                "VOCABULARY and MERGES or prepare the books again"
+            )
+        _verify(directory, index)
+        return cls(directory, index)
+
+    def summary(self):
+        """Return a description of the corpus in one line."""
+        total = self.index["total"]
+        return (
+            f"{total['books']:,} books, {total['tokens']:,} tokens, "
+            f"{total['held_out_books']:,} books held out, "
+            f"{total['skipped']:,} files skipped"
+        )
+
+    def split(self, name):
+        """Return the books of split "train" or "held_out" as a `Split`."""
+        if name not in ("train", "held_out"):
+            raise ValueError(f"split is train or held_out, not {name!r}")
+        books = [b for b in self.index["books"] if b["split"] == name]
+        return Split(self.directory, self.index, books)
+
+    def training_batches(self, **options):
+        """Return `batches.TrainingBatches` of the training books."""
+        return batches.TrainingBatches(self.split("train"), **options)
+
+
+class Split:
+    """The books of one split; N is their number.
+
+    Attributes:
+        names: list of N str.
+        lengths: int64 `[N]`, tokens of each book.
+        words: int64 `[N]`, whitespace-separated words of its clean text.
+    """
+
+    def __init__(self, directory, index, books):
+        self.names = [book["name"] for book in books]
+        self.lengths = np.array([b["tokens"] for b in books], np.int64)
+        self.words = np.array([b["words"] for b in books], np.int64)
+        self._shard_tokens = index["shard_tokens"]
+        self._dtype = np.dtype(index["dtype"]).newbyteorder("<")
+        self._paths = [directory / shard["file"] for shard in index["shards"]]
+        self._maps = {}
+        offsets = [_place(book, index) for book in books]
+        self._offsets = np.array(offsets, np.int64)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_maps": {}}
+
+    def gather(self, book, start, length):
+        """Read windows of `length` tokens as int32 `[B, length]`.
+
+        `book` `[B]` are indices into `names`, `start` `[B]` the first token of
+        each window inside its book, which it must not leave.
+        """
+        book, start = np.asarray(book), np.asarray(start)
+        inside = (start >= 0) & (start + length <= self.lengths[book])
+        if not inside.all():
+            raise ValueError("a window crosses the border of its book")
+        ids = np.empty((len(book), length), np.int32)
+        for row, offset in enumerate((self._offsets[book] + start).tolist()):
+            self._read_into(ids[row], offset)
+        return ids
+
+    def read(self, book, start, end):
+        """Return tokens `start` to `end` of one book as int32 `[end - start]`.
+
+        An `end` beyond the end of the book is truncated.
+        """
+        end = min(int(end), int(self.lengths[book]))
+        ids = np.empty(max(end - int(start), 0), np.int32)
+        self._read_into(ids, int(self._offsets[book]) + int(start))
+        return ids
+
+    def _read_into(self, ids, offset):
+        done = 0
+        while done < len(ids):
+            number, inside = divmod(offset + done, self._shard_tokens)
+            count = min(len(ids) - done, self._shard_tokens - inside)
+            shard = self._shard(number)
+            ids[done : done + count] = shard[inside : inside + count]
+            done += count
+
+    def _shard(self, number):
+        if number not in self._maps:
+            shard = np.memmap(self._paths[number], self._dtype, mode="r")
+            self._maps[number] = np.asarray(shard)
+        return self._maps[number]
+
+
+def _place(book, index):
+    """Return the place of the first token of a book in the corpus."""
+    return book["shard"] * index["shard_tokens"] + book["offset"]
+
+
+def _shard_sizes(tokens, shard_tokens):
+    """Return the ids of each shard of a corpus of `tokens` ids."""
+    full, rest = divmod(tokens, shard_tokens)
+    return [shard_tokens] * full + ([rest] if rest else [])
+
+
+def _read_index(directory):
+    path = directory / INDEX
+    if not path.is_file():
+        raise InputError(
+            f"{directory} holds no {INDEX}: prepare books there first"
+        )
+    try:
+        index = files.parse_json(path.read_bytes())
+        files.check_kinds(index, {"format": int})
+        if index["format"] == FORMAT:
+            _check_index(index)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is damaged ({error}): prepare the books again"
+        ) from error
+    if index["format"] != FORMAT:
+        raise InputError(
+            f"{path} has format {index['format']}, this version reads "
+            f"{FORMAT}: prepare the books again"
+        )
+    return index
+
+
+# Names that other code relies on -> kind of the value; of all books, of all
+# shards, of all totals.
+_INDEX_KINDS = {
+    **{"vocabulary_size": int, "dtype": str, "tokenizer": dict},
+    **{"total": dict, "shard_tokens": int, "shards": list, "books": list},
+    "skipped": list,
+}
+_BOOK_KINDS = {
+    **{"name": str, "split": str, "shard": int, "offset": int},
+    **{"tokens": int, "words": int},
+}
+_SHARD_KINDS = {"file": str, "tokens": int, "sha256": str}
+_TOTALS = ("books", "tokens", "held_out_books", "skipped")
+
+
+def _check_index(index):
+    """Raise ValueError if an index is damaged."""
+    files.check_kinds(index, _INDEX_KINDS)
+    files.check_kinds(index["tokenizer"], {"sha256": str})
+    files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
+    for book in index["books"]:
+        files.check_kinds(book, _BOOK_KINDS)
+        if book["split"] not in ("train", "held_out"):
+            raise ValueError(f"a book of split {book['split']!r}")
+    for number, shard in enumerate(index["shards"]):
+        files.check_kinds(shard, _SHARD_KINDS)
+        if shard["file"] != shard_name(number):
+            raise ValueError(f"shard {number} is {shard['file']!r}")
+    if index["dtype"] != token_dtype(index["vocabulary_size"]):
+        raise ValueError(f"its dtype is {index['dtype']!r}")
+    tokens = index["total"]["tokens"]
+    places = itertools.accumulate(
+        (book["tokens"] for book in index["books"]), initial=0
+    )
+    sizes = [shard["tokens"] for shard in index["shards"]]
+    if (
+        index["shard_tokens"] < 1
+        or len(sizes) != -(-tokens // index["shard_tokens"])
+        or sizes != _shard_sizes(tokens, index["shard_tokens"])
+        or list(places)
+        != [*(_place(book, index) for book in index["books"]), tokens]
+    ):
+        raise ValueError("its token counts disagree")
+
+
+def _verify(directory, index):
+    states, total = {}, 0
+    item_bytes = np.dtype(index["dtype"]).itemsize
+    for shard in index["shards"]:
+        path = directory / shard["file"]
+        if not path.is_file():
+            raise InputError(f"{path} is missing: prepare the books again")
+        state = path.stat()
+        if state.st_size != shard["tokens"] * item_bytes:
+            raise InputError(
+                f"{path} has {state.st_size} bytes instead of "
+                f"{shard['tokens'] * item_bytes}: prepare the books again"
+            )
+        total += state.st_size
+        states[shard["file"]] = [
+            *(state.st_size, state.st_mtime_ns, shard["sha256"])
+        ]
+    is_large = total >= _ALWAYS_HASHED_BYTES
+    with contextlib.suppress(OSError, ValueError):
+        verified = (directory / _VERIFIED).read_bytes()
+        if is_large and files.parse_json(verified) == states:
+            return
+    for shard in index["shards"]:
+        path = directory / shard["file"]
+        if files.sha256(path) != shard["sha256"]:
+            raise InputError(
+                f"{path} is damaged, its sha256 is not that of {INDEX}: "
+                "prepare the books again"
+            )
+    if is_large:
+        with contextlib.suppress(OSError):  # the folder may be read-only
+            files.write_atomic(directory / _VERIFIED, json.dumps(states))
+
+
+class ShardWriter:
+    """Appends ids to the shards of a folder; resumes after a kill.
+
+    A context manager. The journal has a line for each piece whose ids are on
+    the disk; whatever the shards hold beyond it is removed on opening.
+    `request` is the identity of what is written; the journal of a different
+    one is discarded with its shards. `records` are the pieces written so far,
+    in order, and `tokens` their ids.
+    """
+
+    def __init__(self, directory, *, dtype, shard_tokens, request):
+        self._directory = directory
+        self._dtype = np.dtype(dtype).newbyteorder("<")
+        self._shard_tokens = shard_tokens
+        self._journal_path = directory / JOURNAL
+        self.records = self._recover(request)
+        self.tokens = sum(record["tokens"] for record in self.records)
+        if not self.records:
+            files.write_atomic(
+                self._journal_path, files.json_line({"request": request})
+            )
+        self._truncate()
+        self._journal = open(self._journal_path, "a", encoding="utf-8")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._journal.close()
+
+    def append(self, ids, **record):
+        """Append the integer ids `[n]` of a piece and flush them to the disk.
+
+        `record` is what the journal records about the piece.
+        """
+        ids = np.ascontiguousarray(ids, self._dtype)
+        done = 0
+        while done < len(ids):
+            number, inside = divmod(self.tokens + done, self._shard_tokens)
+            part = ids[done : done + self._shard_tokens - inside]
+            with open(self._path(number), "ab") as file:
+                file.write(part.tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+            done += len(part)
+        record["tokens"] = len(ids)
+        self._journal.write(files.json_line(record))
+        self._journal.flush()
+        os.fsync(self._journal.fileno())
+        self.records.append(record)
+        self.tokens += len(ids)
+
+    def finish(self):
+        """Return a dict of file, tokens and sha256 for each shard."""
+        return [
+            {
+                "file": shard_name(number),
+                "tokens": tokens,
+                "sha256": files.sha256(self._path(number)),
+            }
+            for number, tokens in enumerate(
+                _shard_sizes(self.tokens, self._shard_tokens)
+            )
+        ]
+
+    def remove_journal(self):
+        """Remove the journal, once the index is written."""
+        self._journal_path.unlink()
+
+    def _path(self, number):
+        return self._directory / shard_name(number)
+
+    def _recover(self, request):
+        """Return the records of the journal; remove a half-written line."""
+        if not self._journal_path.exists():
+            return []
+        records, valid = [], 0
+        for line in self._journal_path.read_bytes().splitlines(keepends=True):
+            try:
+                record = files.parse_json(line)
+                if records:
+                    files.check_kinds(record, {"tokens": int})
+            except ValueError:
+                break
+            if not line.endswith(b"\n"):
+                break
+            records.append(record)
+            valid += len(line)
+        os.truncate(self._journal_path, valid)
+        if not records or records[0] != {"request": request}:
+            return []
+        return records[1:] if self._holds(records[1:]) else []
+
+    def _holds(self, records):
+        """Return whether the shards have at least the ids of `records`."""
+        written = sum(record["tokens"] for record in records)
+        sizes = _shard_sizes(written, self._shard_tokens)
+        paths = [self._path(number) for number in range(len(sizes))]
+        return all(
+            path.exists()
+            and path.stat().st_size >= tokens * self._dtype.itemsize
+            for path, tokens in zip(paths, sizes)
+        )
+
+    def _truncate(self):
+        """Remove the ids that the journal does not record."""
+        sizes = _shard_sizes(self.tokens, self._shard_tokens)
+        for path in self._directory.glob("shard_*.bin"):
+            number = int(path.stem.removeprefix("shard_"))
+            if number < len(sizes):
+                os.truncate(path, sizes[number] * self._dtype.itemsize)
+            else:
+                path.unlink()

@@ -1,0 +1,171 @@
+"""The held-out books of a corpus: which ones, and whether they are new."""
+
+import hashlib
+import os
+import pathlib
+
+import numpy as np
+
+from gpt1_keras.errors import InputError
+
+_SHINGLE_TOKENS = 12  # about ten words; novels share hardly any such sequence
+_MAX_SHINGLES = 1 << 22
+_BLOCK_TOKENS = 1 << 20
+_FACTOR = 0x9E3779B97F4A7C15
+
+
+def choose(names, *, fraction, seed):
+    """Return names of held-out books, in the (random) order of choice.
+
+    Above a `fraction` of 0, at least one book is held out, and one is always
+    left for training.
+    """
+    if not 0 <= fraction < 1:
+        raise InputError(
+            f"`held_out_fraction` is {fraction}: set a share from 0 to below 1"
+        )
+
+    def rank(name):
+        return hashlib.sha256(f"{seed}:{name}".encode("utf-8")).hexdigest()
+
+    ordered = sorted(names, key=rank)
+    if fraction == 0 or not ordered:
+        return []
+    count = max(1, round(fraction * len(ordered)))
+    return ordered[: min(count, len(ordered) - 1)]
+
+
+def read_names(named):
+    """Return a tuple of names, given as a list or as the path of a file.
+
+    The file has one name a line.
+    """
+    if not isinstance(named, str | os.PathLike):
+        return tuple(named)
+    try:
+        lines = pathlib.Path(named).read_text("utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"`held_out_books`: {named} is not readable ({error}); pass a text "
+            "file with the name of one book a line"
+        ) from None
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def find(names, wanted):
+    """Return the held-out books that were named explicitly, sorted.
+
+    Raises:
+        InputError: there is no such book, or none is left for training.
+    """
+    missing = sorted(set(wanted) - set(names))
+    if missing:
+        raise InputError(
+            f"`held_out_books`: the corpus has no book {missing[0]!r} "
+            f"({len(missing)} of {len(set(wanted))} are missing); give names "
+            "below the corpus folder, as in the index of the shards"
+        )
+    if set(wanted) >= set(names):
+        raise InputError("`held_out_books` leaves no book for training")
+    return sorted(set(wanted))
+
+
+def overlaps(chosen, names, read, *, limit):
+    """Measure how much of the held-out books occurs in training books.
+
+    Books with more than `limit` overlap go back to training, and the rest is
+    compared with these too. The one with the least overlap always stays.
+
+    Args:
+        chosen: list of str, held-out books.
+        names: list of str, all books.
+        read: function of a name; yields the book's ids in integer arrays.
+        limit: float, share of a book's sequences of 12 tokens.
+
+    Returns:
+        overlap of the held-out books, and of those put back: dicts from name
+        to float in [0, 1].
+    """
+    known = _Shingles(chosen, read)
+    for name in sorted(set(names) - set(chosen)):
+        known.mark(read(name))
+    held, moved = list(chosen), {}
+    while held:
+        overlap = {name: known.overlap(name) for name in held}
+        new = [name for name in held if overlap[name] <= limit]
+        new = new or [min(held, key=overlap.get)]
+        if new == held:
+            return overlap, moved
+        for name in [name for name in held if name not in new]:
+            moved[name] = overlap[name]
+            known.mark(read(name))
+        held = new
+    return {}, moved
+
+
+class _Shingles:
+    """Hashes of the sequences of 12 tokens in the held-out books."""
+
+    def __init__(self, names, read):
+        tokens = sum(len(ids) for name in names for ids in read(name))
+        self._modulus = np.uint64(2 ** (tokens // _MAX_SHINGLES).bit_length())
+        hashes = {name: self._hashes(read(name)) for name in names}
+        self._sorted = np.unique(_joined(hashes.values()))
+        self._places = {
+            name: np.searchsorted(self._sorted, values)
+            for name, values in hashes.items()
+        }
+        self._is_found = np.zeros(len(self._sorted), bool)
+
+    def mark(self, blocks):
+        """Mark the sequences that occur in `blocks`."""
+        if not len(self._sorted):
+            return
+        for hashes in self._sampled(blocks):
+            places = np.searchsorted(self._sorted, hashes)
+            places = np.minimum(places, len(self._sorted) - 1)
+            self._is_found[places[self._sorted[places] == hashes]] = True
+
+    def overlap(self, name):
+        """Return the share of a book's sequences that are marked."""
+        places = self._places[name]
+        return float(self._is_found[places].mean()) if len(places) else 0.0
+
+    def _hashes(self, blocks):
+        return np.unique(_joined(self._sampled(blocks)))
+
+    def _sampled(self, blocks):
+        for block in _overlapping(blocks):
+            hashes = _shingle_hashes(block)
+            # The high bits of a product are the well mixed ones.
+            yield hashes[(hashes >> np.uint64(40)) % self._modulus == 0]
+
+
+def _joined(arrays):
+    return np.concatenate([*arrays, np.empty(0, np.uint64)])
+
+
+def _shingle_hashes(ids):
+    """Polynomial hashes of the 12-token sequences in int `[n]`: `[n - 11]`."""
+    if len(ids) < _SHINGLE_TOKENS:
+        return np.empty(0, np.uint64)
+    factor, square, fourth = (
+        np.uint64(pow(_FACTOR, power, 1 << 64)) for power in (1, 2, 4)
+    )
+    one = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
+    one ^= one >> np.uint64(31)
+    two = one[:-1] * factor + one[1:]
+    four = two[:-2] * square + two[2:]
+    eight = four[:-4] * fourth + four[4:]
+    return eight[:-4] * fourth + four[8:]
+
+
+def _overlapping(blocks):
+    """Rearrange blocks so that no sequence is lost at their borders."""
+    rest = np.empty(0, np.int64)
+    for block in blocks:
+        rest = np.concatenate([rest, block])
+        while len(rest) >= _BLOCK_TOKENS:
+            yield rest[:_BLOCK_TOKENS]
+            rest = rest[_BLOCK_TOKENS - _SHINGLE_TOKENS + 1 :]
+    yield rest

@@ -1,0 +1,334 @@
+"""Training on `.txt` books that are cleaned and tokenised inside tf.data.
+
+It takes the place of prepared shards: `RawCorpus` of `shards.Shards`,
+`RawTextBatches` of `batches.TrainingBatches`.
+"""
+
+import functools
+import json
+import pathlib
+import types
+
+import numpy as np
+import tensorflow as tf
+from absl import logging
+
+from gpt1_keras import files as files_lib
+from gpt1_keras.data import batches
+from gpt1_keras.data import books
+from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import encode
+from gpt1_keras.data import prepare
+from gpt1_keras.data import shards
+from gpt1_keras.data import windows as windows_lib
+from gpt1_keras.errors import InputError
+from gpt1_keras.text import tf_tokenizer
+
+_INDEX = "raw_corpus.json"
+_INDEX_KINDS = {
+    "tokenizer_sha256": str,
+    "train": list,
+    "held_out": list,
+    "tokens_per_byte": float,
+    "frequent": list,
+}
+_HELD_OUT = "held_out"
+_SAMPLE_BOOKS = 32
+_SAMPLE_CHARACTERS = 1 << 16
+_NUM_FREQUENT = 20000
+_NO_BOOKS = {"shard_tokens": 1, "dtype": "uint16", "shards": []}
+_PARALLEL_CALLS = 2
+_PREFETCHED_BATCHES = 4
+_MISSING = -1  # in place of an id, if a book is shorter than a window
+
+
+class PooledWindows:
+    """The windows that a step reads, chosen before any token is counted.
+
+    Books come in an endless stream, in a new random order every epoch. Each
+    has the windows of `windows.TrainingWindows` for its estimated length,
+    stretched or compressed to its real length: the number of windows is that
+    of the estimate, and a token is seen about once an epoch. The windows of
+    `pool_books` consecutive books are shuffled together. Everything is a
+    function of the seed. `lengths` `[N]` are the estimates; books shorter than
+    T are not used.
+    """
+
+    def __init__(self, lengths, *, sequence_length, seed, pool_books):
+        self._windows = windows_lib.TrainingWindows(
+            lengths, sequence_length=sequence_length, seed=seed
+        )
+        self._lengths = np.asarray(lengths, np.int64)
+        self._sequence_length = sequence_length
+        self._seed = seed
+        self._num_books = len(self._windows.books)
+        self._epoch = functools.lru_cache(maxsize=4)(self._draw)
+        self.num_windows = self._windows.num_windows
+        self.pool_books = min(pool_books, self._num_books)
+
+    def find(self, number):
+        """Return (pool, position in it) of window `number` of the stream."""
+        epoch, place = divmod(int(number), self.num_windows)
+        borders = self._epoch(epoch)[1]
+        nth = int(np.searchsorted(borders[1:], place, side="right"))
+        pool = (epoch * self._num_books + nth) // self.pool_books
+        return pool, int(number) - self._before(pool * self.pool_books)
+
+    def book(self, place):
+        """Return the book, an int below N, at `place` of the stream."""
+        row, _ = self._row(place)
+        return int(self._windows.books[row])
+
+    def shares(self, place):
+        """Return where the windows of the book at `place` start.
+
+        float64 `[K]`, ascending, from 0 (the first token) to 1 (the last token
+        at which a window can start).
+        """
+        row, epoch = self._row(place)
+        first, end = self._windows.borders[row : row + 2]
+        numbers = np.arange(first, end, dtype=np.int64)
+        book, start = self._windows.in_order(
+            np.full_like(numbers, epoch), numbers
+        )
+        last = self._lengths[book] - self._sequence_length
+        return start / np.maximum(last, 1)
+
+    def order(self, pool):
+        """Return the order in which the windows of a pool are read.
+
+        int64 `[K]`, numbers in the order of the stream and, inside a book, of
+        their starts.
+        """
+        first = pool * self.pool_books
+        count = self._before(first + self.pool_books) - self._before(first)
+        keys = windows_lib.hash_of(self._seed, 4, pool)
+        return windows_lib.permute(np.arange(count), count, keys)
+
+    def _before(self, place):
+        """Return the number of windows of all books before `place`."""
+        epoch, nth = divmod(place, self._num_books)
+        return epoch * self.num_windows + int(self._epoch(epoch)[1][nth])
+
+    def _row(self, place):
+        epoch, nth = divmod(int(place), self._num_books)
+        return int(self._epoch(epoch)[0][nth]), epoch
+
+    def _draw(self, epoch):
+        """Return (order of the books, borders of their windows)."""
+        rows = np.arange(self._num_books)
+        keys = windows_lib.hash_of(self._seed, 5, epoch, rows)
+        order = np.argsort(keys, kind="stable")
+        counts = np.diff(self._windows.borders)[order]
+        return order, np.concatenate([[0], np.cumsum(counts)])
+
+
+class RawTextBatches:
+    """Training batches for `loaders.load`, a function of (seed, step).
+
+    A tf.data pipeline reads, cleans, tokenises (`text.tf_tokenizer`) and cuts
+    books into windows, one pool of books ahead of the model. `PooledWindows`
+    decides which step reads which window; starting at any step reads only the
+    pool it falls into. A book that turns out shorter than a window is padded
+    with tokens of weight 0.
+
+    Args:
+        pieces: list of `books.Piece`, the training books.
+        lengths: int64 `[N]`, their estimated tokens.
+        frequent: list of str, for the table of the graph.
+        **options: of `PooledWindows`.
+    """
+
+    def __init__(
+        self, pieces, lengths, *, tokenizer, frequent, batch_size, **options
+    ):
+        self._pieces = pieces
+        self._windows = PooledWindows(lengths, **options)
+        with tf.device("CPU:0"):  # where tf.data runs
+            self._tokenizer = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
+        self._batch_size = batch_size
+        self._sequence_length = options["sequence_length"]
+        self.num_windows = self._windows.num_windows
+
+    def dataset(self, *, first_step=0, num_steps):
+        """Return the batches of consecutive steps, as `loaders.dataset`."""
+        first = first_step * self._batch_size
+        pool, place = self._windows.find(first)
+        pool_books = self._windows.pool_books
+        books_read = tf.data.Dataset.range(pool * pool_books, tf.int64.max).map(
+            self._book, num_parallel_calls=_PARALLEL_CALLS, deterministic=True
+        )
+        pools = tf.data.Dataset.zip(
+            tf.data.Dataset.range(pool, tf.int64.max),
+            books_read.ragged_batch(pool_books),
+        )
+        chain = (
+            pools.map(self._shuffled)
+            .prefetch(1)
+            .unbatch()
+            .skip(place)
+            .batch(self._batch_size, drop_remainder=True)
+            .map(self._batch)
+        )
+        if num_steps is not None:
+            chain = chain.take(num_steps).apply(
+                tf.data.experimental.assert_cardinality(num_steps)
+            )
+        return chain.prefetch(_PREFETCHED_BATCHES)
+
+    def _book(self, place):
+        """Return the windows of the book at `place`, int32 `[K, T]`."""
+        text = tf.numpy_function(self._read, [place], tf.string)
+        shares = tf.numpy_function(self._windows.shares, [place], tf.float64)
+        ids = self._tokenizer(tf.reshape(text, [1])).values
+        last = tf.maximum(tf.size(ids) - self._sequence_length, 0)
+        start = tf.round(
+            tf.ensure_shape(shares, [None]) * tf.cast(last, tf.float64)
+        )
+        # [K] -> [K, T]
+        index = tf.cast(start, tf.int32)[:, None] + tf.range(
+            self._sequence_length
+        )
+        missing = tf.fill([self._sequence_length], _MISSING)
+        return tf.gather(tf.concat([ids, missing], axis=0), index)
+
+    def _read(self, place):
+        piece = self._pieces[self._windows.book(place)]
+        return "\n".join(books.read_piece(piece)).encode("utf-8")
+
+    def _shuffled(self, pool, windows):
+        """Shuffle the windows of a pool: `[books, (K), T]` to `[K, T]`."""
+        order = tf.numpy_function(self._windows.order, [pool], tf.int64)
+        return tf.gather(windows.values, tf.ensure_shape(order, [None]))
+
+    def _batch(self, windows):
+        """Return the batch (`data.batches`) of ids `[B, T]`."""
+        shape = [self._batch_size, self._sequence_length]
+        windows = tf.ensure_shape(windows, shape)
+        is_token = windows != _MISSING
+        weights = tf.cast(is_token, tf.float32)
+        # Nothing precedes the first token.
+        weights *= tf.cast(tf.range(shape[1]) > 0, tf.float32)
+        last = tf.reduce_sum(tf.cast(is_token, tf.int32), axis=1) - 1
+        # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
+        return batches.as_batch(
+            tf.maximum(windows, 0)[:, None],
+            weights[:, None],
+            tf.maximum(last, 0)[:, None],
+        )
+
+
+class RawCorpus:
+    """A corpus tokenised during training; made by `open_raw`."""
+
+    def __init__(self, directory, index, files, tokenizer, pool_books):
+        self._directory = directory
+        self._index = index
+        self._tokenizer = tokenizer
+        self._pool_books = pool_books
+        self._pieces = [
+            piece for name in index["train"] for piece in books.cut(files[name])
+        ]
+
+    def split(self, name):
+        """Return the `Split` of "held_out"; of "train", only its `lengths`.
+
+        These lengths are estimates.
+        """
+        if name == "held_out":
+            if not self._index["held_out"]:
+                return shards.Split(self._directory, _NO_BOOKS, [])
+            # This folder has only these books: none is held out of it.
+            prepared = shards.Shards.open(self._directory / _HELD_OUT)
+            return prepared.split("train")
+        sizes = np.array([piece.end - piece.start for piece in self._pieces])
+        tokens = np.round(sizes * self._index["tokens_per_byte"])
+        return types.SimpleNamespace(lengths=tokens.astype(np.int64))
+
+    def training_batches(self, **options):
+        """Return the `RawTextBatches` of the training books."""
+        return RawTextBatches(
+            self._pieces,
+            self.split("train").lengths,
+            tokenizer=self._tokenizer,
+            frequent=self._index["frequent"],
+            pool_books=self._pool_books,
+            **options,
+        )
+
+
+def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
+    """Return the (RawCorpus, Tokenizer) of books tokenised during training.
+
+    Tokenizer and held-out books are those of `corpus.open_corpus`, except
+    that held-out books that share text with training books stay held out: to
+    find them takes the ids of all books. The arguments are the same; the
+    windows of `pool_books` books are shuffled together.
+
+    Raises:
+        InputError: there are no books, or they are already prepared.
+    """
+    corpus = pathlib.Path(corpus).expanduser()
+    if shards.is_prepared(corpus):
+        raise InputError(
+            f"CORPUS {corpus} holds token shards: pass a folder of .txt books "
+            "or leave out gin/data/raw_text.gin"
+        )
+    files = corpus_lib.find_corpus(corpus)
+    directory = corpus_lib.cache_folder("raw", files, recipe, cache_dir)
+    path = directory / _INDEX
+    with prepare.exclusive(directory, wait=True):
+        try:
+            index = files_lib.parse_json(path.read_bytes())
+            files_lib.check_kinds(index, _INDEX_KINDS)
+            for name in index["train"] + index["held_out"]:
+                files[name]
+        except (OSError, ValueError, KeyError, TypeError):  # or damaged
+            index = _make_index(directory, files, recipe)
+            text = json.dumps(index, indent=1, ensure_ascii=False)
+            files_lib.write_atomic(path, text + "\n")
+    tokenizer = recipe.tokenizer or prepare.load_tokenizer(
+        directory, sha256=index["tokenizer_sha256"]
+    )
+    logging.info(
+        "corpus %s is tokenised during training: %s training books, about "
+        "%.3f tokens per byte, %s held-out books in %s",
+        *(corpus, f"{len(index['train']):,}", index["tokens_per_byte"]),
+        *(f"{len(index['held_out']):,}", directory),
+    )
+    return RawCorpus(directory, index, files, tokenizer, pool_books), tokenizer
+
+
+def _make_index(directory, files, recipe):
+    """Train a missing tokenizer and prepare the held-out books."""
+    found, _ = books.check_all(files)
+    held_out = sorted(recipe.held_out([book.name for book in found]))
+    train = [book for book in found if book.name not in held_out]
+    tokenizer = recipe.tokenizer or prepare.train_tokenizer(
+        found, directory, recipe
+    )
+    if held_out:
+        prepare.prepare(
+            {name: files[name] for name in held_out},
+            directory / _HELD_OUT,
+            prepare.Recipe(tokenizer),
+        )
+    texts = _beginnings(train)
+    tokens = sum(map(len, tokenizer.encode_batch(texts)))
+    num_bytes = sum(len(text.encode("utf-8")) for text in texts)
+    return {
+        "tokenizer_sha256": tokenizer.sha256,
+        "train": [book.name for book in train],
+        "held_out": held_out,
+        "tokens_per_byte": tokens / max(1, num_bytes),
+        "frequent": tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT),
+    }
+
+
+def _beginnings(found):
+    """Return the first paragraphs of some books."""
+    texts = []
+    for book in found[:: -(-len(found) // _SAMPLE_BOOKS)]:
+        paragraphs = books.read_piece(books.cut(book.path)[0])
+        texts.append(next(encode.groups(paragraphs, _SAMPLE_CHARACTERS)))
+    return texts

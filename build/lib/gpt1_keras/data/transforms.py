@@ -1,0 +1,187 @@
+"""Figure 1 of the paper: the token ids of an example as candidate sequences.
+
+Every transform is a pure function with one interface:
+
+    transform(ids, *, tokenizer, max_sequence_length) -> Sequences
+
+where `ids` is an `ExampleIds` and `tokenizer` any object with `start_id`,
+`delimiter_id` and `extract_id`, written s, $ and e in the tables. Each
+sequence ends with its extract token, where the head reads.
+
+Each of two texts is truncated to `max_sequence_length // 2 - 2` tokens, as in
+the released code (train.py, line 377).
+"""
+
+import collections.abc
+import typing
+
+import numpy as np
+
+from gpt1_keras.data import batches
+
+# Positions beside the two texts: s, $ and e.
+_NUM_SPECIAL = 3
+
+
+class Signature(typing.NamedTuple):
+    """What a transform reads and returns.
+
+    Attributes:
+        fields: names of the fields of an `Example` that it reads.
+        num_candidates: int, `C`; None if the example decides.
+    """
+
+    fields: tuple
+    num_candidates: int | None
+
+
+SIGNATURES = {
+    "classification": Signature(("text",), 1),
+    "entailment": Signature(("text", "text_pair"), 1),
+    "similarity": Signature(("text", "text_pair"), 2),
+    "multiple_choice": Signature(("text", "text_pair", "choices"), None),
+}
+
+
+class ExampleIds(typing.NamedTuple):
+    """The ids of an `Example`, text by text."""
+
+    text: collections.abc.Sequence
+    text_pair: collections.abc.Sequence = ()
+    choices: tuple = ()
+
+    @classmethod
+    def of(cls, example, encode):
+        """Return the ids of the texts of `example` by the function `encode`."""
+        return cls(
+            encode(example.text),
+            encode(example.text_pair) if example.text_pair else (),
+            tuple(map(encode, example.choices)),
+        )
+
+
+class Sequences(typing.NamedTuple):
+    """What a transform returns.
+
+    Attributes:
+        candidates: list of `C` lists of ids.
+        num_cut: int. Tokens removed by truncation.
+    """
+
+    candidates: list
+    num_cut: int
+
+
+def classification(ids, *, tokenizer, max_sequence_length):
+    """Return one text between start and extract token: `C = 1`.
+
+    | text | candidates   |
+    |------|--------------|
+    | 5 6  | s 5 6 e      |
+
+    The text is truncated to `max_sequence_length - 2` tokens.
+    """
+    text = _truncate(ids.text, max_sequence_length - 2)
+    candidate = [tokenizer.start_id, *text, tokenizer.extract_id]
+    return Sequences([candidate], len(ids.text) - len(text))
+
+
+def entailment(ids, *, tokenizer, max_sequence_length):
+    """Return premise and hypothesis, or question and sentence: `C = 1`.
+
+    | text | text_pair | candidates   |
+    |------|-----------|--------------|
+    | 5 6  | 7         | s 5 6 $ 7 e  |
+    """
+    text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    return Sequences([_join(text, text_pair, tokenizer)], num_cut)
+
+
+def similarity(ids, *, tokenizer, max_sequence_length):
+    """Return two texts in both orders, as they have none: `C = 2`.
+
+    | text | text_pair | candidates               |
+    |------|-----------|--------------------------|
+    | 5 6  | 7         | s 5 6 $ 7 e, s 7 $ 5 6 e |
+    """
+    text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    both = [
+        _join(text, text_pair, tokenizer),
+        _join(text_pair, text, tokenizer),
+    ]
+    return Sequences(both, num_cut)
+
+
+def multiple_choice(ids, *, tokenizer, max_sequence_length):
+    """Return document, question (may be empty) and each of `C` choices.
+
+    Document and question are joined without a delimiter (section 3.3).
+
+    | text | text_pair | choices | candidates                      |
+    |------|-----------|---------|---------------------------------|
+    | 5 6  | 7         | 8, 9 8  | s 5 6 7 $ 8 e, s 5 6 7 $ 9 8 e  |
+
+    The paper does not say how long documents are handled. Here question and
+    choices are kept and the end of the document is truncated, by the same
+    amount for all choices, so that they share what precedes the delimiter.
+    Only choices of more than `max_sequence_length // 2 - 2` tokens are
+    truncated themselves, and a question that leaves no room.
+    """
+    limit = max_sequence_length // 2 - 2
+    choices = [_truncate(choice, limit) for choice in ids.choices]
+    room = max_sequence_length - _NUM_SPECIAL - max(map(len, choices))
+    question = _truncate(ids.text_pair, room)
+    document = _truncate(ids.text, room - len(question))
+    candidates = [
+        _join([*document, *question], choice, tokenizer) for choice in choices
+    ]
+    num_cut = _length(ids) - _length(ExampleIds(document, question, choices))
+    return Sequences(candidates, num_cut)
+
+
+def pad(examples, *, length):
+    """Return candidate sequences as a batch, padded with id 0 on the right.
+
+    | candidates | token_ids   | token_weights | extract_position |
+    |------------|-------------|---------------|------------------|
+    | s 5 6 e    | s 5 6 e 0 0 | 0 1 1 1 0 0   | 3                |
+
+    Neither a loss nor any position before the padding sees it. `examples` are
+    `B` lists of `C` lists of ids, none longer than `length`.
+    """
+    shape = (len(examples), len(examples[0]), length)
+    token_ids = np.zeros(shape, "int32")
+    token_weights = np.zeros(shape, "float32")
+    extract_position = np.zeros(shape[:2], "int32")
+    for i, candidates in enumerate(examples):
+        for j, ids in enumerate(candidates):
+            token_ids[i, j, : len(ids)] = ids
+            token_weights[i, j, 1 : len(ids)] = 1.0
+            extract_position[i, j] = len(ids) - 1
+    return batches.as_batch(token_ids, token_weights, extract_position)
+
+
+def _join(text, text_pair, tokenizer):
+    return [
+        tokenizer.start_id,
+        *text,
+        tokenizer.delimiter_id,
+        *text_pair,
+        tokenizer.extract_id,
+    ]
+
+
+def _truncate_pair(ids, max_sequence_length):
+    limit = max_sequence_length // 2 - 2
+    text, text_pair = (
+        _truncate(part, limit) for part in (ids.text, ids.text_pair)
+    )
+    return text, text_pair, _length(ids) - len(text) - len(text_pair)
+
+
+def _truncate(ids, limit):
+    return ids[: max(0, limit)]
+
+
+def _length(ids):
+    return len(ids.text) + len(ids.text_pair) + sum(map(len, ids.choices))

@@ -1,0 +1,84 @@
+"""The exceptions that `gpt1_keras.main` turns into an exit status and a line.
+
+Every other exception is a defect of the program and shows its traceback.
+"""
+
+import re
+
+_LONGEST = 1000
+
+
+class _OneLine(Exception):
+    """An exception whose message is one printable line of bounded length."""
+
+    def __init__(self, message=""):
+        message = one_line(message)
+        if len(message) > _LONGEST:  # It quotes what somebody gave.
+            message = f"{message[: _LONGEST // 2]} ... {message[-300:]}"
+        super().__init__(message)
+
+
+class InputError(_OneLine, ValueError):
+    """A mistake in arguments, gin files or input files: exit status 2.
+
+    The message says what is wrong, where, and what to do.
+    """
+
+
+class RunError(_OneLine):
+    """A run that cannot continue, such as a diverged loss: exit status 1.
+
+    The message says what happened, what was kept, and what to do.
+    """
+
+
+class Stopped(_OneLine):
+    """A run stopped by a signal after saving a checkpoint: exit status 3.
+
+    The message says how to continue.
+    """
+
+
+def one_line(message):
+    """Return a text without line breaks or control characters."""
+    return "".join(
+        character if character.isprintable() else repr(character)[1:-1]
+        for character in str(message)
+    )
+
+
+def missing_module(error):
+    """Return a line on what to install after ImportError `error`.
+
+    None if it is a module of this program that is missing.
+    """
+    message = str(error).split("\n")[0]
+    # Without gin-config, `gin` is the repository's folder of gin files.
+    missing = re.search(r"No module named '(\w+)'|from 'gin'", message)
+    if missing is None:
+        return None
+    remedy = "pip install -r requirements.txt"
+    if missing[1] in ("tensorflow", "jax", "torch"):
+        remedy += ", or set KERAS_BACKEND to a backend that is installed"
+    return f"{message}: {remedy}"
+
+
+def is_out_of_memory(error):
+    """Whether a device or the machine could not allocate a tensor."""
+    names = {kind.__name__ for kind in type(error).__mro__}
+    # TensorFlow, torch on a GPU, numpy; JAX, torch on a CPU.
+    return bool(
+        names & {"ResourceExhaustedError", "OutOfMemoryError", "MemoryError"}
+    ) or bool(re.search("RESOURCE_EXHAUSTED|can't allocate mem", str(error)))
+
+
+def shortened(text):
+    """Return a text for a message: its beginning if it is long."""
+    return text if len(text) <= 80 else f"{text[:60]} ..."
+
+
+def describe_os_error(error):
+    """Return one line on an OSError: the path and what is wrong with it."""
+    reason = error.strerror or str(error) or type(error).__name__
+    path = f"{error.filename}: " if error.filename is not None else ""
+    return one_line(f"{path}{reason}")

@@ -1,0 +1,430 @@
+"""Runs read from their workdirs, and which of them may be compared.
+
+Everything comes from files: `result.json`, `metrics.jsonl`, `config.gin` and
+the preset's `config.json`. No model is loaded.
+"""
+
+import dataclasses
+import functools
+import os
+import pathlib
+import re
+import statistics
+
+from gpt1_keras import bindings as bindings_lib
+from gpt1_keras import errors
+from gpt1_keras import results as results_lib
+
+# Folders inside a workdir that hold no workdirs.
+_INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
+# A seed of a task of a row of a grid: its config.gin lies three folders above.
+_LEVELS = 4
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Run:
+    """A workdir.
+
+    Attributes:
+        path: pathlib.Path, as it was found.
+        result: dict of `result.json`; empty for an unfinished run.
+        bindings: `bindings.Bindings` of its `config.gin`, None if there is
+            none that belongs to the result.
+        config: pathlib.Path of that file, or None.
+        lines: list of dicts, the lines of `metrics.jsonl`.
+        seed_runs: dict from a seed to the `Run` in its `seed_N/`; empty for
+            a single seed.
+    """
+
+    path: pathlib.Path
+    result: dict
+    bindings: bindings_lib.Bindings | None = None
+    config: pathlib.Path | None = None
+    lines: list = dataclasses.field(default_factory=list)
+    seed_runs: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def kind(self):
+        """The verb, such as "finetune"; None if unknown."""
+        function = self._function.rpartition(".")[2]
+        return self.result.get("run") or function or None
+
+    @property
+    def task(self):
+        """Name of the task, None if unknown."""
+        return self.result.get("task") or self.macro("TASK", str)
+
+    @property
+    def is_sample(self):
+        """Whether the data were generated; None if unknown."""
+        if self.bindings is None or "DATA_DIR" not in self.bindings.macros:
+            return None
+        return self.macro("DATA_DIR") is None
+
+    @property
+    def lm_loss_weight(self):
+        """Weight of the auxiliary objective; None if unknown."""
+        return self._fine_tuning("lm_loss_weight")
+
+    @property
+    def num_transferred_layers(self):
+        """Layers taken from the pretrained network: -1 nothing, None all."""
+        number = self._fine_tuning("num_transferred_layers")
+        return None if number == self.num_layers else number
+
+    @property
+    def backbone(self):
+        """ "transformer" or "lstm"; None if unknown."""
+        name = self.result.get("backbone") or self._preset.get("class_name")
+        name = name or self.macro("BUILD_BACKBONE")
+        if name is None:
+            return None
+        return "lstm" if "lstm" in str(name).lower() else "transformer"
+
+    @property
+    def num_layers(self):
+        """Layers of the network; None if unknown."""
+        if self.backbone == "lstm":
+            return 1
+        found = self._preset.get("num_layers")
+        return self.macro("NUM_LAYERS", int) if found is None else found
+
+    @property
+    def row(self):
+        """Row of the ablation (table 5), None if unknown.
+
+        "full", or what is missing: "no_auxiliary_lm", "no_pretraining",
+        "lstm", "transferred_3", or several joined by " + ".
+        """
+        if self.backbone is None or self.lm_loss_weight is None:
+            return None
+        layers = self.num_transferred_layers
+        names = ["lstm"] if self.backbone == "lstm" else []
+        if layers == -1:
+            names.append("no_pretraining")
+        elif layers is not None:
+            names.append(f"transferred_{layers}")
+        if self.lm_loss_weight == 0:
+            names.append("no_auxiliary_lm")
+        return " + ".join(names) or "full"
+
+    @property
+    def seeds(self):
+        """{seed: metrics} of the result."""
+        if self.seed_runs:
+            return self.result["seeds"]
+        if not self.result.get("metrics"):
+            return {}
+        return {str(self.result.get("seed")): self.result["metrics"]}
+
+    def of_seed(self, seed):
+        """Return the `Run` of one of the seeds, itself if it is single."""
+        return self.seed_runs.get(seed, self)
+
+    @property
+    def modified(self):
+        """When the result was written, in seconds."""
+        path = results_lib.path(self.path)
+        path = path if self.result else self.path / results_lib.METRICS
+        return path.stat().st_mtime
+
+    def macro(self, name, kind=object):
+        """Return a dial in `config.gin`, None if it is not of a kind."""
+        value = self.bindings and self.bindings.dial(name)
+        return value if isinstance(value, kind) else None
+
+    @property
+    def _function(self):
+        run = self.bindings and self.bindings.run
+        return run.name if run else ""
+
+    def _fine_tuning(self, name):
+        """Return a number of fine-tuning: from the result, else a macro."""
+        if name in self.result:
+            return self.result[name]
+        is_full = self.macro("ROWS") in (None, ("full",))
+        if self._function == "grid.grid" and not is_full:
+            return None  # Rows of a grid differ from its macros.
+        if self._function not in ("finetune.finetune", "grid.grid"):
+            return None
+        return self.macro(name.upper(), int | float)
+
+    @functools.cached_property
+    def _preset(self):
+        """Class and layers of the network, or of the preset it started from."""
+        source = self.result.get("preset") or self.macro("PRESET", str)
+        runs = self.seed_runs.values() or [self]
+        places = [run.path / "preset" for run in runs]
+        if source:
+            places += [pathlib.Path(source), pathlib.Path(source) / "preset"]
+        for place in places:
+            path = place / "config.json"
+            if not os.path.isfile(path):
+                continue
+            found = results_lib.read_json(path)
+            config = found.get("config")
+            layers = isinstance(config, dict) and config.get("num_layers")
+            return {
+                "class_name": found.get("class_name"),
+                "num_layers": layers if type(layers) is int else None,
+            }
+        return {}
+
+
+def read(path):
+    """Return the `Run` of a workdir: a pathlib.Path of a folder.
+
+    An unfinished run has only a `metrics.jsonl`. A damaged file raises an
+    InputError.
+    """
+    result = {
+        name: value
+        for name, value in (results_lib.read(path) or {}).items()
+        if value is not None
+    }
+    bindings, config = _read_config(path, result.get("config_sha256"))
+    run = Run(
+        path,
+        result,
+        bindings,
+        config,
+        results_lib.read_metrics(path / results_lib.METRICS),
+        {
+            seed: read(path / f"seed_{seed}")
+            for seed in result.get("seeds") or ()
+        },
+    )
+    run._preset  # Read now, so that a damaged file is named here.
+    return run
+
+
+def find(folders):
+    """Find the runs in or below some folders, in the order of their paths.
+
+    The `seed_N/` below an aggregate belong to it.
+
+    Returns:
+        list of `Run`, and a list of (path, what is wrong) of the workdirs
+        that cannot be read.
+    """
+    runs, unreadable, seen = [], [], set()
+    for folder in map(pathlib.Path, folders):
+        if not folder.expanduser().is_dir():
+            raise errors.InputError(
+                f"`results`: {folder} is not a folder: give the workdir of a"
+                " run, or a folder that holds some"
+            )
+        for directory, names, there in os.walk(folder.expanduser()):
+            names[:] = sorted(
+                name
+                for name in names
+                if name not in _INSIDE and not name.startswith(".")
+            )
+            path = pathlib.Path(directory)
+            is_run = {"result.json", results_lib.METRICS} & set(there)
+            if not is_run or path.resolve() in seen:
+                continue
+            seen.add(path.resolve())
+            try:
+                runs.append(read(path))
+            except errors.InputError as error:
+                unreadable.append((path, str(error)))
+                continue
+            if runs[-1].seed_runs:
+                names[:] = [n for n in names if not n.startswith("seed_")]
+    return runs, unreadable
+
+
+def _read_config(path, sha256):
+    """Return bindings and path of the `config.gin` of a result, else None.
+
+    The nearest one above that has the result's hash.
+    """
+    real = path.resolve()
+    shown = [path, *path.parents]
+    for i, folder in enumerate((real, *real.parents)[:_LEVELS]):
+        if i < len(shown) and shown[i].resolve() == folder:
+            folder = shown[i]
+        config = folder / "config.gin"
+        if not config.is_file():
+            continue
+        try:
+            text = config.read_text(encoding="utf-8")
+            noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
+            if sha256 is None or (noted and noted[1] == sha256):
+                return bindings_lib.read_text(text), config
+        except (ValueError, OSError):
+            raise errors.InputError(
+                f"{config}: damaged, not valid gin; remove it or its folder"
+            ) from None
+    return None, None
+
+
+# Settings in which seeds of one setting or rows of an ablation differ.
+_SEED_PARAMETERS = ("seed", "seeds")
+_COMPARED = {
+    *("RUN", "SEED", "SEEDS", "TASK"),
+    *("LM_LOSS_WEIGHT", "NUM_TRANSFERRED_LAYERS"),
+}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """All seeds of one setting, a tuple of `Run`s.
+
+    `is_test`: its metrics are those on the labelled test, not on dev.
+    """
+
+    runs: tuple
+    is_test: bool = False
+
+    @property
+    def run(self):
+        """The first of the runs; its settings hold for all."""
+        return self.runs[0]
+
+    @functools.cached_property
+    def run_of_seed(self):
+        """{seed: run}; of a seed that was run twice the first counts."""
+        found = {}
+        for run in self.runs:
+            found |= {seed: run for seed in run.seeds if seed not in found}
+        return found
+
+    @property
+    def seeds(self):
+        """{seed: its metrics, shares in 0..1}."""
+        if self.is_test:
+            return {
+                seed: run.of_seed(seed).result["test"]["metrics"]
+                for seed, run in self.run_of_seed.items()
+                if "test" in run.of_seed(seed).result
+            }
+        return {seed: run.seeds[seed] for seed, run in self.run_of_seed.items()}
+
+    def on_test(self):
+        """Return the same with metrics on test, which few runs have."""
+        return dataclasses.replace(self, is_test=True)
+
+    @property
+    def metrics(self):
+        """Names of the metrics; the first is the paper's."""
+        names = [name for found in self.seeds.values() for name in found]
+        return list(dict.fromkeys(names))
+
+    @property
+    def metric(self):
+        """Name of the paper's metric."""
+        return self.metrics[0]
+
+    def values(self, metric):
+        """Return the values of a metric, one for each seed that has it."""
+        found = [metrics.get(metric) for metrics in self.seeds.values()]
+        return [value for value in found if value is not None]
+
+    def median(self, metric):
+        """Return the median over seeds, None where the metric is missing."""
+        values = self.values(metric)
+        return statistics.median(values) if values else None
+
+    def mean(self, metric):
+        """Return the mean over seeds, None where the metric is missing."""
+        values = self.values(metric)
+        return statistics.fmean(values) if values else None
+
+    def span(self, metric):
+        """Return (lowest, highest) over seeds, None for less than two."""
+        values = self.values(metric)
+        return (min(values), max(values)) if len(values) > 1 else None
+
+
+def join_seeds(runs):
+    """Return a `Result` for each setting of those runs that have metrics."""
+    groups = {}
+    for run in runs:
+        if any(run.seeds.values()):
+            groups.setdefault(_setting(run), []).append(run)
+    return [Result(tuple(group)) for group in groups.values()]
+
+
+def differences(one, other):
+    """Return the names of settings in which two `Run`s differ.
+
+    Leaves out settings that an ablation varies and, between different kinds
+    of network, the preset. Empty if either run has no `config.gin`.
+    """
+    if one.bindings is None or other.bindings is None:
+        return []
+    expected = _COMPARED
+    if one.backbone != other.backbone:
+        expected = expected | {"PRESET"}
+    found = setting_names(one.bindings, other.bindings)
+    return [name for name in found if name not in expected]
+
+
+def setting_names(one, other):
+    """Return the names of the differences of two `bindings.Bindings`.
+
+    Leaves out which task is run, and whether a grid runs it.
+    """
+    found = bindings_lib.differences(_of_one_task(one), _of_one_task(other))
+    return [name for name, _, _ in found]
+
+
+def preferred(results):
+    """Return the `Result` that represents several settings, or None.
+
+    Official files before generated ones, all training examples before some
+    of them, many seeds before few, then the newest.
+    """
+    return max(results, key=_preference, default=None)
+
+
+def closest(results, reference):
+    """Return the `Result` that differs least from a reference, or None.
+
+    Without a reference, the preferred one.
+    """
+    if reference is None:
+        return preferred(results)
+    return max(
+        results,
+        key=lambda result: (
+            -len(differences(reference.run, result.run)),
+            *_preference(result),
+        ),
+        default=None,
+    )
+
+
+def _of_one_task(found):
+    """Return the `Bindings` of fine-tuning without its task and its grid."""
+    parameters, macros = dict(found.parameters), dict(found.macros)
+    if found.run is not None and found.run.name == "grid.grid":
+        macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)
+        parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
+    parameters.pop("finetune.finetune.task", None)
+    return dataclasses.replace(found, parameters=parameters, macros=macros)
+
+
+def _preference(result):
+    newest = max(run.modified for run in result.runs)
+    return (
+        result.run.is_sample is False,
+        result.run.macro("NUM_TRAIN_EXAMPLES") is None,
+        len(result.seeds),
+        newest,
+    )
+
+
+def _setting(run):
+    """Return a key that is equal for runs of one setting."""
+    if run.bindings is None:
+        return run.path
+    recipe = [
+        (name, text)
+        for name, text in run.bindings.recipe().items()
+        if name.rpartition(".")[2] not in _SEED_PARAMETERS
+    ]
+    facts = (run.kind, run.task, run.result.get("split"), run.row)
+    return (*facts, run.backbone, run.num_layers, *recipe)

@@ -1,0 +1,267 @@
+"""Figure 2 of the paper: transferred layers (left), zero-shot tasks (right).
+
+The numbers come first, as rows; the pictures are drawn from these rows.
+"""
+
+import collections
+import os
+import re
+import statistics
+
+from matplotlib import figure as figure_lib
+
+from gpt1_keras import errors
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import plots
+from gpt1_keras.evaluation import tables
+
+_CONSTANTS = {
+    "metric": str,
+    "random": (int, float),
+    "state_of_the_art": (int, float),
+    "source": str,
+}
+_FEWEST = 3  # numbers of layers that make a curve
+_SIZE = {"figsize": (6.4, 4.4), "dpi": 150}
+_BACKBONES = {"transformer": "Transformer", "lstm": "LSTM", None: "unknown"}
+_SPLITS = {"dev": "-", "train": "--"}
+
+
+def zero_shot_rows(runs, constants):
+    """Return the zero-shot scores during pretraining: figure 2, right.
+
+    Args:
+        runs: list of `comparison.Run` of pretraining.
+        constants: dict from a zero-shot task to {"metric", "random",
+            "state_of_the_art", "source"}, scores as shares.
+
+    Returns:
+        list of dicts: workdir, backbone, task, metric, step, score, random,
+        state_of_the_art, relative.
+    """
+    _check(constants)
+    rows = []
+    for run in runs:
+        for task, each in constants.items():
+            name = f"{task}_{each['metric']}"
+            low, high = each["random"], each["state_of_the_art"]
+            rows += [
+                {
+                    "workdir": str(run.path),
+                    "backbone": run.backbone,
+                    "task": task,
+                    "metric": each["metric"],
+                    "step": line["step"],
+                    "score": line[name],
+                    "random": low,
+                    "state_of_the_art": high,
+                    # As in the caption.
+                    "relative": (line[name] - low) / (high - low),
+                }
+                for line in run.lines
+                if line.get("split") == "probes" and line.get(name) is not None
+            ]
+    return rows
+
+
+def _check(constants):
+    for task, each in constants.items():
+        problem = ""
+        for name, types in _CONSTANTS.items():
+            if not isinstance(each, dict) or name not in each:
+                problem = f"{task} has no {name!r}"
+            elif not isinstance(each[name], types):
+                problem = f"{task}: {name!r} is {each[name]!r}"
+        if not problem and each["random"] == each["state_of_the_art"]:
+            problem = f"{task}: random and state_of_the_art are equal"
+        if problem:
+            raise errors.InputError(
+                f"`constants`: {problem}; see gin/report.gin"
+            )
+
+
+def layer_rows(results, evaluations=()):
+    """Return the accuracies by transferred layers: figure 2, left.
+
+    Of several settings with the same number of layers the one that differs
+    least from the full model counts; of networks of several sizes the one
+    with the longest curve. Accuracy on the training examples is that of the
+    saved weights: `train_metrics` of the result, else an `evaluate` run on
+    the split "train".
+
+    Args:
+        results: list of `comparison.Result` of fine-tuning.
+        evaluations: list of `comparison.Run` of `evaluate`.
+
+    Returns:
+        list of dicts: task, split, num_transferred_layers, accuracy, lowest,
+        highest, num_seeds, workdir. Tasks with fewer than three numbers of
+        layers are left out: all or nothing is an ablation, not a curve.
+    """
+    rows = []
+    for task, by_layers in _by_layers(results).items():
+        if len(by_layers) < _FEWEST:
+            continue
+        full = comparison.preferred(by_layers[max(by_layers)])
+        for layers in sorted(by_layers):
+            result = comparison.closest(by_layers[layers], full)
+            splits = {
+                "dev": result.values("accuracy"),
+                "train": _training_accuracies(result, evaluations),
+            }
+            rows += [
+                {
+                    "task": task,
+                    "split": split,
+                    "num_transferred_layers": layers,
+                    "accuracy": statistics.fmean(values),
+                    "lowest": min(values),
+                    "highest": max(values),
+                    "num_seeds": len(values),
+                    "workdir": str(result.run.path),
+                }
+                for split, values in splits.items()
+                if values
+            ]
+    return rows
+
+
+def _by_layers(results):
+    """Return {task: {transferred layers: results}} of networks of one size."""
+    curves = {}
+    for result in results:
+        layers = _layers(result.run)
+        if layers is not None and result.mean("accuracy") is not None:
+            sizes = curves.setdefault(result.run.task, {})
+            curve = sizes.setdefault(result.run.num_layers, {})
+            curve.setdefault(layers, []).append(result)
+    return {
+        task: max(sizes.values(), key=len) for task, sizes in curves.items()
+    }
+
+
+def _layers(run):
+    """Return the transferred layers of an otherwise full Transformer."""
+    if run.row == "full":
+        return run.num_layers
+    is_one = re.fullmatch(r"no_pretraining|transferred_\d+", run.row or "")
+    return run.num_transferred_layers if is_one else None
+
+
+def _training_accuracies(result, evaluations):
+    """Return the training accuracies of the seeds that have one."""
+    found = []
+    for seed, run in result.run_of_seed.items():
+        own = run.of_seed(seed)
+        value = own.result.get("train_metrics", {}).get("accuracy")
+        found.append(
+            _evaluated(own.path, evaluations) if value is None else value
+        )
+    return [value for value in found if value is not None]
+
+
+def _evaluated(folder, evaluations):
+    """Return the training accuracy that an `evaluate` run found, or None."""
+    presets = {os.path.realpath(path) for path in (folder, folder / "preset")}
+    for run in evaluations:
+        source = run.result.get("preset")
+        is_train = run.result.get("split") == "train"
+        if is_train and source and os.path.realpath(source) in presets:
+            return run.result.get("metrics", {}).get("accuracy")
+    return None
+
+
+def drawn_runs(rows):
+    """Return the workdirs that the right picture shows: one per backbone.
+
+    The one trained for the most steps; of equals, the first.
+    """
+    chosen = {}
+    for row in rows:
+        best = chosen.get(row["backbone"])
+        if best is None or row["step"] > best["step"]:
+            chosen[row["backbone"]] = row
+    return {row["workdir"] for row in chosen.values()}
+
+
+def draw_right(rows, path):
+    """Draw relative score against steps from `zero_shot_rows`; return `path`.
+
+    Transformer solid, LSTM dashed; a marker and a colour for each task.
+    """
+    shown, curves = drawn_runs(rows), collections.defaultdict(list)
+    for row in rows:
+        if row["workdir"] in shown:
+            points = curves[row["task"], row["backbone"]]
+            points.append((row["step"], row["relative"]))
+    tasks = list(dict.fromkeys(task for task, _ in curves))
+    styles = {task: plots.curve_style(i) for i, task in enumerate(tasks)}
+    figure = figure_lib.Figure(**_SIZE)
+    axes = figure.subplots()
+    for (task, backbone), points in curves.items():
+        axes.plot(
+            *zip(*sorted(points)),
+            linestyle=plots.LINE_STYLES[backbone],
+            **styles[task],
+        )
+    axes.axhline(0, color="0.5", linewidth=0.8)
+    plots.step_axis(axes)
+    axes.set_ylabel("relative task performance")
+    handles = [
+        plots.legend_line(tables.task_name(task), **style)
+        for task, style in styles.items()
+    ]
+    backbones = {backbone for _, backbone in curves}
+    handles += [
+        plots.legend_line(
+            name, color="0.3", linestyle=plots.LINE_STYLES[backbone]
+        )
+        for backbone, name in _BACKBONES.items()
+        if backbone in backbones
+    ]
+    _legend(axes, handles=handles)
+    return plots.save_curves(figure, path)
+
+
+def draw_left(rows, path):
+    """Draw accuracy against layers from `layer_rows`; return `path`.
+
+    Dev solid, train dashed; a bar from the lowest to the highest seed.
+    """
+    figure = figure_lib.Figure(**_SIZE)
+    axes = figure.subplots()
+    for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
+        for split, style in _SPLITS.items():
+            curve = (task, split)
+            found = [r for r in rows if (r["task"], r["split"]) == curve]
+            if found:
+                axes.errorbar(
+                    *_points(found),
+                    **plots.curve_style(i),
+                    linestyle=style,
+                    label=f"{tables.task_name(task)}, {split}",
+                    capsize=2,
+                    elinewidth=0.8,
+                )
+    layers = sorted({row["num_transferred_layers"] for row in rows})
+    axes.set_xticks(layers, ["none" if k == -1 else str(k) for k in layers])
+    axes.set_xlabel("layers transferred (0: embeddings alone)")
+    axes.set_ylabel("accuracy, percent")
+    _legend(axes)
+    return plots.save_curves(figure, path)
+
+
+def _points(rows):
+    """Return (layers, accuracy, (below, above)) of one curve, in percent."""
+    # A mean of equal numbers may be off by a rounding error.
+    below = [max(0, 100 * (row["accuracy"] - row["lowest"])) for row in rows]
+    above = [max(0, 100 * (row["highest"] - row["accuracy"])) for row in rows]
+    return (
+        [row["num_transferred_layers"] for row in rows],
+        [100 * row["accuracy"] for row in rows],
+        (below, above) if any(below + above) else None,
+    )
+
+
+def _legend(axes, **more):
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, **more)

@@ -1,0 +1,214 @@
+"""Write and check the zip that the GLUE server accepts.
+
+A submission is a zip of eleven TSV files, each with the header
+`index<TAB>prediction` and one line per test row, numbered from 0.
+"""
+
+import dataclasses
+import io
+import math
+import os
+import pathlib
+import zipfile
+import zlib
+
+from gpt1_keras import errors
+from gpt1_keras import files
+
+ZIP_NAME = "glue_submission.zip"
+_HEADER = "index\tprediction"
+_LOWEST, _HIGHEST = 0.0, 5.0
+_BROKEN = (OSError, RuntimeError, zipfile.BadZipFile, zlib.error)
+_SAME_DATE = (2018, 6, 11, 0, 0, 0)  # The same files give the same zip.
+
+
+@dataclasses.dataclass(frozen=True)
+class File:
+    """What the server expects of one file.
+
+    Attributes:
+        name: str, its name in the zip.
+        labels: tuple of str; () for a score from 0 to 5.
+        num_rows: int, rows of the official test file.
+        filler: str, the constant prediction of a task without a model: the
+            most frequent label of the training file, or its mean score. The
+            training files of MNLI and QNLI are balanced and AX has none:
+            there it is the most frequent label of their, or MNLI's, dev file.
+    """
+
+    name: str
+    labels: tuple
+    num_rows: int
+    filler: str
+
+
+_BINARY = ("0", "1")
+_PAIR = ("entailment", "not_entailment")
+_NLI = ("entailment", "neutral", "contradiction")
+
+# Task -> file.
+FILES = {
+    "cola": File("CoLA.tsv", _BINARY, 1_063, "1"),
+    "sst2": File("SST-2.tsv", _BINARY, 1_821, "1"),
+    "mrpc": File("MRPC.tsv", _BINARY, 1_725, "1"),
+    "stsb": File("STS-B.tsv", (), 1_379, "2.701"),
+    "qqp": File("QQP.tsv", _BINARY, 390_965, "0"),
+    "mnli_matched": File("MNLI-m.tsv", _NLI, 9_796, "entailment"),
+    "mnli_mismatched": File("MNLI-mm.tsv", _NLI, 9_847, "entailment"),
+    "qnli": File("QNLI.tsv", _PAIR, 5_463, "not_entailment"),
+    "rte": File("RTE.tsv", _PAIR, 3_000, "entailment"),
+    "wnli": File("WNLI.tsv", _BINARY, 146, "0"),
+    "ax": File("AX.tsv", _NLI, 1_104, "entailment"),
+}
+
+
+def write(directory, predictions, *, num_rows=None):
+    """Write the TSV files and pack them into `glue_submission.zip`.
+
+    A task without predictions gets a file of its filler.
+
+    Args:
+        directory: path of a folder, created if missing.
+        predictions: dict from task to a sequence, in the order of the test
+            rows, of labels or, for "stsb", of numbers.
+        num_rows: dict from task to the number of its test rows, where it is
+            not the official one.
+
+    Returns:
+        (path of the zip, list of the tasks that got the filler).
+    """
+    unknown = [task for task in predictions if task not in FILES]
+    if unknown:
+        raise errors.InputError(
+            f"{unknown[0]!r} is not a GLUE task: give one of {', '.join(FILES)}"
+        )
+    contents, filled = {}, []
+    for task, expected in _expected(num_rows).items():
+        if task in predictions:
+            lines = [_format(value, expected) for value in predictions[task]]
+        else:
+            lines = [expected.filler] * expected.num_rows
+            filled.append(task)
+        lines = [_HEADER, *(f"{i}\t{line}" for i, line in enumerate(lines))]
+        contents[expected.name] = "\n".join(lines) + "\n"
+        problems = _check_file(contents[expected.name], expected)
+        if problems:
+            raise errors.InputError(f"predictions of {task}: {problems[0]}")
+    directory = pathlib.Path(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        files.write_atomic(directory / name, content)
+    files.write_atomic(directory / ZIP_NAME, _zip(contents))
+    return directory / ZIP_NAME, filled
+
+
+def check(path, *, num_rows=None):
+    """Return the reasons why the GLUE server would refuse a zip, a list."""
+    path = pathlib.Path(path)
+    if not path.is_file():
+        raise errors.InputError(
+            f"{path} is not a file: give the zip of a GLUE submission"
+        )
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = [i.filename for i in archive.infolist() if not i.is_dir()]
+            contents = {name: archive.read(name) for name in names}
+    except _BROKEN as error:
+        return [f"{path.name} is not a readable zip: {error}"]
+    expected = {file.name: file for file in _expected(num_rows).values()}
+    problems = _check_names(names, expected)
+    for name, file in expected.items():
+        try:
+            content = contents.get(name, b"").decode("utf-8")
+        except UnicodeDecodeError:
+            problems.append(f"{name} is not UTF-8")
+            continue
+        if name in contents:
+            problems += [f"{name}: {p}" for p in _check_file(content, file)]
+    return problems
+
+
+def _expected(num_rows):
+    """Return `FILES` with other numbers of rows."""
+    return FILES | {
+        task: dataclasses.replace(FILES[task], num_rows=number)
+        for task, number in (num_rows or {}).items()
+    }
+
+
+def _format(value, expected):
+    if expected.labels:
+        return str(value)
+    try:
+        return f"{float(value):.3f}"
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def _zip(contents):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            info = zipfile.ZipInfo(name, _SAME_DATE)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, content)
+    return buffer.getvalue()
+
+
+def _check_names(names, expected):
+    problems = []
+    for name in expected:
+        count = names.count(name)
+        if count == 0:
+            elsewhere = [n for n in names if os.path.basename(n) == name]
+            hint = f", only {elsewhere[0]}" if elsewhere else ""
+            problems.append(f"{name} is missing{hint}")
+        elif count > 1:
+            problems.append(f"{name} appears {count} times")
+    others = [name for name in names if name not in expected]
+    return problems + [f"{n} does not belong to a submission" for n in others]
+
+
+def _check_file(content, expected):
+    """Return the problems of one file, at most one of each kind."""
+    header, *lines = content.removesuffix("\n").split("\n")
+    problems = []
+    if header.rstrip("\r") != _HEADER:
+        problems.append(
+            f"the header is {header.strip()[:40]!r}, not {_HEADER!r}"
+        )
+    if len(lines) != expected.num_rows:
+        problems.append(
+            f"{len(lines)} rows, but the test file has {expected.num_rows}"
+        )
+    labels = ", ".join(expected.labels) or f"a number {_LOWEST} to {_HIGHEST}"
+    without = "without index and prediction"
+    index = "whose index is not their position, counted from 0"
+    prediction = f"whose prediction is not {labels}"
+    wrong = {without: [], index: [], prediction: []}
+    for i, line in enumerate(lines):
+        fields = line.rstrip("\r").split("\t")
+        if len(fields) != 2:
+            wrong[without].append((i + 2, line))
+            continue
+        if fields[0] != str(i):
+            wrong[index].append((i + 2, fields[0]))
+        if not _is_allowed(fields[1], expected.labels):
+            wrong[prediction].append((i + 2, fields[1]))
+    return problems + [
+        f"{len(found)} rows {kind}; the first is line {found[0][0]}: "
+        f"{found[0][1].strip()[:40]!r}"
+        for kind, found in wrong.items()
+        if found
+    ]
+
+
+def _is_allowed(value, labels):
+    if labels:
+        return value in labels
+    try:
+        number = float(value)
+    except ValueError:
+        return False
+    return math.isfinite(number) and _LOWEST <= number <= _HIGHEST

@@ -1,0 +1,161 @@
+"""Perplexity of any text, and of held-out books during and after training."""
+
+import numpy as np
+
+from gpt1_keras import checks
+from gpt1_keras import console
+from gpt1_keras import results
+from gpt1_keras.data import batches as batches_lib
+from gpt1_keras.data import loaders
+from gpt1_keras.training import callbacks
+from gpt1_keras.training import fit
+
+METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
+
+
+def perplexity(learner, batches, *, num_words, callbacks=()):
+    """Score every weighted token once.
+
+    Args:
+        learner: `training.learner.Learner`.
+        batches, callbacks: for its `predict`.
+        num_words: number of words that the scored tokens spell.
+
+    Returns:
+        dict of `loss` (nats per token, the mean over all tokens),
+        `perplexity` per token, `word_perplexity` per word (separated by
+        whitespace, so comparable between tokenizers), and how many `tokens`
+        and `words` were scored.
+    """
+    scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
+    # Sums of millions of terms: in float64.
+    log_probability = np.sum(scores["log_probability"], dtype=np.float64)
+    tokens = np.sum(scores["weight"], dtype=np.float64)
+    loss = float(-log_probability / tokens)
+    return {
+        "loss": loss,
+        "perplexity": results.perplexity(loss),
+        "word_perplexity": results.perplexity(-log_probability / num_words),
+        "tokens": int(round(float(tokens))),
+        "words": int(round(num_words)),
+    }
+
+
+def score(
+    learner,
+    split,
+    *,
+    sequence_length,
+    stride,
+    batch_size,
+    tokens,
+    stop=None,
+    description="held-out perplexity",
+):
+    """Return loss and perplexities of texts (see `perplexity`).
+
+    Every token but the first of each text is scored once.
+
+    Args:
+        learner: `training.learner.Learner`.
+        split: `data.shards.Split`.
+        sequence_length: int. Tokens that the model sees at a time.
+        stride: int. Tokens by which this window moves; reduced to at most
+            `sequence_length - 1`.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Tokens to score, from the beginnings of the texts; None
+            scores all.
+        stop: `fit.StopRequest` that interrupts the work, or None.
+        description: str, shown before the progress bar.
+    """
+    scored = batches_lib.HeldOutBatches(
+        split,
+        batch_size=batch_size,
+        sequence_length=sequence_length,
+        stride=min(stride, sequence_length - 1),
+        limit=tokens,
+    )
+    words = split.words.sum() / split.lengths.sum()
+    with console.bar(description, len(scored)) as advance:
+        return perplexity(
+            learner,
+            loaders.load(scored, first_step=0, num_steps=len(scored)),
+            num_words=float(words * scored.num_scored),
+            callbacks=[callbacks.PredictionProgress(advance, stop)],
+        )
+
+
+@checks.value_object
+class Evaluation:
+    """How held-out text is scored.
+
+    Attributes:
+        stride: int. Tokens by which the window moves; each token sees at
+            least `sequence_length - stride` tokens before it.
+        batch_size: int. Windows per forward pass.
+        tokens: int. Held-out tokens scored during training.
+        final_tokens: int or None. Those scored at the end; None scores all.
+    """
+
+    stride: checks.Count
+    batch_size: checks.NotRecipe[checks.Count]
+    tokens: checks.NotRecipe[checks.Count]
+    final_tokens: checks.Count | None = None
+
+
+class HeldOut:
+    """The held-out books of a corpus and how they are scored.
+
+    False where the corpus has none.
+    """
+
+    def __init__(self, evaluation, shards, learner, sequence_length):
+        self._evaluation = evaluation
+        self._split = shards.split("held_out")
+        self._learner = learner
+        self._sequence_length = sequence_length
+
+    def __bool__(self):
+        return len(self._split.lengths) > 0
+
+    def record_until(self, last_step):
+        """Return `function(step, history)` that measures and records.
+
+        The last step is left to `final`, which measures more.
+        """
+
+        def record(step, history):
+            if self and step < last_step:
+                metrics = self.measure(self._evaluation.tokens)
+                history.write(step, split="held_out", **metrics)
+
+        return record
+
+    def final(self, history, step):
+        """Measure after the last step and record it, unless it is there.
+
+        Closes `history`. Returns a dict as `measure`, empty without held-out
+        books; Stopped is raised on SIGTERM or Ctrl-C.
+        """
+        metrics = {}
+        for line in results.read_metrics(history.path):
+            if line["step"] == step and line.get("split") == "held_out":
+                metrics = {name: line[name] for name in METRICS if name in line}
+        if self and not metrics:
+            with fit.catch_signals() as stop:
+                metrics = self.measure(self._evaluation.final_tokens, stop)
+            history.write(step, split="held_out", **metrics)
+        history.close()
+        return metrics
+
+    def measure(self, tokens, stop=None):
+        """Return loss and perplexities of the first `tokens`; see `score`."""
+        return score(
+            self._learner,
+            self._split,
+            sequence_length=self._sequence_length,
+            stride=self._evaluation.stride,
+            batch_size=self._evaluation.batch_size,
+            tokens=tokens,
+            stop=stop,
+        )

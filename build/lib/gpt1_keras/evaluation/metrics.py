@@ -1,0 +1,202 @@
+"""Metrics of the benchmarks, and agreement between two computations.
+
+All metrics have one interface: `(targets, predictions) -> dict[str, float]`
+with arrays `[N]`, values from -1 or 0 to 1. The first key is the metric of the
+paper's tables, the second the other one of GLUE's pair. Where a metric is
+undefined (a single class or value, predictions that are not finite) it is 0,
+as for a constant prediction.
+"""
+
+import difflib
+import warnings
+
+import numpy as np
+import sklearn.metrics
+from scipy import stats
+
+
+def by_group(metric, groups, *arrays):
+    """Return `metric` of all examples, then `{name}_{group}` of each group.
+
+    Args:
+        metric: function from arrays `[N, ...]` to dict from name to number.
+        groups: list of `N` str; a single group adds nothing.
+        *arrays: arrays `[N, ...]`, the arguments of `metric`.
+    """
+    found = dict(metric(*arrays))
+    names = list(dict.fromkeys(groups))
+    if len(names) > 1:
+        groups = np.array(groups)
+        for name in names:
+            part = metric(*(array[groups == name] for array in arrays))
+            found |= {f"{key}_{name}": value for key, value in part.items()}
+    return found
+
+
+def accuracy(targets, predictions):
+    """Return the share of correct predictions of classes or choices."""
+    targets, predictions = _arrays(targets, predictions)
+    return {"accuracy": float(np.mean(targets == predictions))}
+
+
+def f1_and_accuracy(targets, predictions):
+    """Return F1 of class 1 among the classes 0 and 1 (MRPC, QQP)."""
+    f1 = sklearn.metrics.f1_score(
+        *_arrays(targets, predictions), average="binary", zero_division=0.0
+    )
+    return {"f1": float(f1)} | accuracy(targets, predictions)
+
+
+def matthews_and_accuracy(targets, predictions):
+    """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
+    pair = _arrays(targets, predictions)
+    found = 0.0
+    if not any(map(_is_constant, pair)):
+        found = sklearn.metrics.matthews_corrcoef(*pair)
+    return {"matthews": float(found)} | accuracy(*pair)
+
+
+def pearson_and_spearman(targets, predictions):
+    """Return the correlations of scores and of their ranks (STS-B)."""
+    targets, predictions = _arrays(targets, predictions)
+    return {
+        "pearson": _correlation(stats.pearsonr, targets, predictions),
+        "spearman": _correlation(stats.spearmanr, targets, predictions),
+    }
+
+
+def area_under_curve(targets, scores):
+    """Return the area under the ROC curve of scores for the classes 0 and 1.
+
+    The share of pairs of the two classes in which class 1 has the higher
+    score; 0.5 if there is only one class.
+    """
+    targets, scores = _arrays(targets, scores)
+    found = 0.5
+    if not _is_constant(targets):
+        found = sklearn.metrics.roc_auc_score(targets, scores)
+    return {"auc": float(found)}
+
+
+def matthews_threshold(targets, scores):
+    """Choose the threshold with the highest Matthews correlation.
+
+    Class 1 is predicted where `score >= threshold`. Thresholds lie halfway
+    between neighbouring scores, so that rounding moves no example across; of
+    equally good ones the lowest is chosen.
+
+    Args:
+        targets: array `[N]` of 0 and 1.
+        scores: array `[N]`, finite.
+
+    Returns:
+        float, the threshold, and float, its correlation. If none is above 0
+        (as with a single class), 1 below the lowest score, so that class 1 is
+        always predicted, and 0.
+    """
+    targets, scores = _arrays(targets, scores)
+    order = np.argsort(scores, kind="stable")
+    scores, ones = scores[order], (targets[order] == 1).astype("int64")
+    # A threshold at scores[i] predicts 0 for the first i examples.
+    below = np.flatnonzero(scores[1:] > scores[:-1]) + 1
+    if not below.size or _is_constant(ones):
+        return float(scores[0]) - 1.0, 0.0
+    num, num_ones = len(ones), ones.sum()
+    # Covariance of targets and predictions over their standard deviations.
+    ones_above = num_ones - np.cumsum(ones)[below - 1]
+    covariance = num * ones_above - num_ones * (num - below)
+    scale = np.sqrt(
+        np.float64(num_ones) * (num - num_ones) * below * (num - below)
+    )
+    best = np.argmax(covariance / scale)
+    if covariance[best] <= 0:
+        return float(scores[0]) - 1.0, 0.0
+    i = below[best]
+    threshold = (scores[i - 1] + scores[i]) / 2
+    if not scores[i - 1] < threshold <= scores[i]:
+        threshold = scores[i]
+    return float(threshold), float(covariance[best] / scale[best])
+
+
+def _arrays(targets, predictions):
+    targets, predictions = np.asarray(targets), np.asarray(predictions)
+    if targets.ndim != 1 or targets.shape != predictions.shape:
+        raise ValueError(
+            f"targets and predictions must be [N], got {targets.shape} and"
+            f" {predictions.shape}"
+        )
+    if not targets.size:
+        raise ValueError("no predictions")
+    return targets, predictions
+
+
+def _is_constant(values):
+    return bool(np.all(values == values[0]))
+
+
+def _correlation(function, targets, predictions):
+    pair = (targets, predictions)
+    if not np.isfinite(pair).all() or any(map(_is_constant, pair)):
+        return 0.0
+    with warnings.catch_warnings():
+        # Nearly constant predictions raise a warning and may yield NaN.
+        warnings.simplefilter("ignore")
+        found = float(function(targets, predictions).statistic)
+    return found if np.isfinite(found) else 0.0
+
+
+def agreement_of_ids(expected, found):
+    """Compare the token ids of the same texts from two tokenizers.
+
+    Returns:
+        dict of the shares `identical_texts` and `identical_tokens`. In a text
+        that differs, the tokens of the common subsequence count as identical,
+        out of the longer of its two sequences.
+    """
+    same_texts = same_tokens = num_tokens = 0
+    for ids, others in zip(expected, found, strict=True):
+        num_tokens += max(len(ids), len(others))
+        if ids == others:
+            same_texts += 1
+            same_tokens += len(ids)
+        else:
+            matcher = difflib.SequenceMatcher(None, ids, others, autojunk=False)
+            same_tokens += sum(b.size for b in matcher.get_matching_blocks())
+    return {
+        "identical_texts": same_texts / max(1, len(expected)),
+        "identical_tokens": same_tokens / max(1, num_tokens),
+    }
+
+
+def agreement_of_numbers(expected, found, is_compared):
+    """Return the largest difference of `[N, ...]` in the compared rows `[N]`.
+
+    Infinite if no row is compared, so that values that were never compared
+    do not pass as equal.
+    """
+    expected, found = np.asarray(expected), np.asarray(found)
+    difference = np.abs(expected - found)[np.asarray(is_compared, bool)]
+    return float(difference.max()) if difference.size else float("inf")
+
+
+def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
+    """Return the share of compared rows with the likeliest class; 0 of none.
+
+    Args:
+        probabilities: array `[N, Y]`, of the model.
+        found: int array `[N]`, the classes to compare; -1 for none.
+        is_compared: bool array `[N]`.
+        tie: float. A class also counts if its probability is within `tie` of
+            the highest: float32 cannot tell them apart.
+    """
+    probabilities, found = np.asarray(probabilities), np.asarray(found)
+    is_class = (found >= 0) & (found < probabilities.shape[-1])
+    chosen = probabilities[np.arange(len(found)), np.where(is_class, found, 0)]
+    is_best = is_class & (chosen >= probabilities.max(axis=-1) - tie)
+    return agreement_share(is_best, is_compared)
+
+
+def agreement_share(is_same, is_compared):
+    """Return the share of `is_same` among the compared rows, 0 without any."""
+    compared = np.asarray(is_same, bool)[np.asarray(is_compared, bool)]
+    return float(compared.mean()) if compared.size else 0.0

@@ -1,0 +1,325 @@
+"""Tables 2 to 5 of the paper, with our results beside the paper's.
+
+Shares are in percent; unknown values are empty cells.
+"""
+
+import dataclasses
+import statistics
+
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import tables
+
+# Table 5 and its average: eight GLUE tasks, the paper's metric of each.
+GLUE = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
+# GLUE's official average, 72.8 in table 4: nine tasks, each the mean of its
+# metrics, so MNLI counts once.
+_OFFICIAL_GLUE = {
+    "cola": ("matthews",),
+    "sst2": ("accuracy",),
+    "mrpc": ("f1", "accuracy"),
+    "stsb": ("pearson", "spearman"),
+    "qqp": ("f1", "accuracy"),
+    "mnli": ("accuracy_matched", "accuracy_mismatched"),
+    "qnli": ("accuracy",),
+    "rte": ("accuracy",),
+    "wnli": ("accuracy",),
+}
+# Title -> (task, metric, name in the paper), in the paper's order.
+_TABLES = {
+    "Table 2: natural language inference": (
+        ("mnli", "accuracy_matched", "MNLI-m"),
+        ("mnli", "accuracy_mismatched", "MNLI-mm"),
+        ("snli", "accuracy", "SNLI"),
+        ("scitail", "accuracy", "SciTail"),
+        ("qnli", "accuracy", "QNLI"),
+        ("rte", "accuracy", "RTE"),
+    ),
+    "Table 3: question answering and commonsense reasoning": (
+        ("story_cloze", "accuracy", "Story Cloze"),
+        ("race", "accuracy_middle", "RACE-m"),
+        ("race", "accuracy_high", "RACE-h"),
+        ("race", "accuracy", "RACE"),
+    ),
+    "Table 4: semantic similarity and classification": (
+        ("cola", "matthews", "CoLA"),
+        ("sst2", "accuracy", "SST-2"),
+        ("mrpc", "f1", "MRPC"),
+        ("stsb", "pearson", "STS-B"),
+        ("qqp", "f1", "QQP"),
+        ("glue", "average", "GLUE"),
+    ),
+}
+# Rows of table 5.
+ROWS = {
+    "full": "Transformer, auxiliary LM (full)",
+    "no_pretraining": "Transformer, no pretraining",
+    "no_auxiliary_lm": "Transformer, no auxiliary LM",
+    "lstm": "LSTM, auxiliary LM",
+}
+_SPLITS_NOTE = (
+    "Weights are chosen on dev, then scored once on test where its labels are "
+    "public; the paper's numbers are on test (of GLUE, by its server)."
+)
+_GLUE_NOTE = (
+    "GLUE: the official average of nine tasks, WNLI included; tasks with two "
+    "metrics, and MNLI's two dev sets, count with their mean."
+)
+
+
+def glue_average(values):
+    """Return table 5's average of {task: value}; None if one is missing."""
+    found = [values.get(task) for task in GLUE]
+    return None if None in found else statistics.fmean(found)
+
+
+def official_glue_average(metrics):
+    """Return GLUE's official average of {task: metrics}, else None."""
+    scores = []
+    for task, names in _OFFICIAL_GLUE.items():
+        found = [metrics.get(task, {}).get(name) for name in names]
+        if None in found:
+            return None
+        scores.append(statistics.fmean(found))
+    return statistics.fmean(scores)
+
+
+def glue_averages(results):
+    """Return {"glue_average", "glue_official_average"}, None if incomplete.
+
+    `results` are `comparison.Result`s, one for each task.
+    """
+    results = {result.run.task: result for result in results}
+    medians = {
+        task: {metric: result.median(metric) for metric in result.metrics}
+        for task, result in results.items()
+    }
+    first = {task: medians[task][results[task].metric] for task in results}
+    return {
+        "glue_average": glue_average(first),
+        "glue_official_average": official_glue_average(medians),
+    }
+
+
+def benchmarks(results, paper, *, is_sample):
+    """Return the table of the full model on several tasks.
+
+    Args:
+        results: list of `comparison.Result`, one for each task.
+        paper: dict from a task's name to {metric: share}.
+        is_sample: bool, whether the data are generated.
+
+    Returns:
+        `tables.Table` with a row for each metric, and for both averages of
+        GLUE where all their tasks are there.
+    """
+    rows = []
+    for result in results:
+        task, found = result.run.task, result.run.result
+        majority = found.get("majority", {})
+        for i, metric in enumerate(result.metrics):
+            row = {
+                "task": tables.task_name(task),
+                "metric": tables.metric_name(metric),
+                "ours, dev": tables.metric_value(metric, result.median(metric)),
+                "range": tables.span(metric, result.span(metric)),
+                "ours, test": tables.over_seeds(result.on_test(), metric),
+                "majority": tables.percent(majority.get(metric)),
+                "paper, test": tables.percent(paper.get(task, {}).get(metric)),
+                "examples": tables.count(found.get("num_examples")),
+                "minutes": f"{found.get('seconds', 0) / 60:.1f}",
+            }
+            once = ("task", "examples", "minutes") if i else ()
+            rows.append({k: v for k, v in row.items() if k not in once})
+    first = {task: next(iter(each.values())) for task, each in paper.items()}
+    theirs = {
+        "glue_average": ("mean of eight (table 5)", glue_average(first)),
+        "glue_official_average": ("official average", first.get("glue")),
+    }
+    for name, ours in glue_averages(results).items():
+        if ours is not None:
+            label, number = theirs[name]
+            row = {"task": "GLUE", "metric": label}
+            row["ours, dev"] = tables.percent(ours)
+            rows.append(row | {"paper, test": tables.percent(number)})
+    return tables.from_dicts(
+        tables.sample_title("Fine-tuning beside the paper", [is_sample]),
+        rows,
+        [
+            "Percent, median and range over seeds; majority: baseline "
+            f"(majority class) on dev; examples: of the dev set. {_SPLITS_NOTE}"
+        ],
+    )
+
+
+def of_the_paper(results, paper):
+    """Return tables 2, 3 and 4, a list of `tables.Table`.
+
+    Args:
+        results: list of `comparison.Result` of fine-tuning.
+        paper: dict from a task's name to {metric: share}.
+    """
+    full = {}
+    for result in results:
+        if result.run.row == "full":
+            full.setdefault(result.run.task, []).append(result)
+    chosen = {task: comparison.preferred(found) for task, found in full.items()}
+    glue = glue_averages(chosen.values())["glue_official_average"]
+    note = (
+        "Percent, median over seeds; majority: baseline (majority class) on "
+        "dev; data: official files or generated samples; train, dev, test: "
+        f"numbers of examples. {_SPLITS_NOTE}"
+    )
+    found = []
+    for title, lines in _TABLES.items():
+        rows = []
+        for task, metric, name in lines:
+            theirs = paper.get(task, {}).get(metric)
+            rows.append(_line(name, metric, chosen.get(task), theirs))
+            if task == "glue":
+                rows[-1]["ours, dev"] = tables.percent(glue)
+        tasks = {task: chosen.get(task) for task, _, _ in lines}
+        notes = [note] + [_GLUE_NOTE] * ("glue" in tasks)
+        notes += [
+            f"{tables.task_name(task)}: {len(candidates) - 1} more setting(s) "
+            "under All results."
+            for task, candidates in full.items()
+            if task in tasks and len(candidates) > 1
+        ]
+        title = tables.sample_title(
+            title, [each.run.is_sample for each in tasks.values() if each]
+        )
+        found.append(tables.from_dicts(title, rows, notes))
+    return found
+
+
+def _line(name, metric, result, theirs):
+    """Return a row of tables 2 to 4; `result` is None without ours."""
+    found = result.run.result if result else {}
+    on_test = result and result.on_test()
+    return {
+        "benchmark": name,
+        "metric": tables.metric_name(metric.partition("_")[0]),
+        "ours, dev": tables.over_seeds(result, metric),
+        "ours, test": tables.over_seeds(on_test, metric),
+        "paper, test": tables.percent(theirs),
+        "majority": tables.percent(found.get("majority", {}).get(metric)),
+        "data": tables.data(result.run) if result else "",
+        "train": tables.count(found.get("num_train_examples")),
+        "dev": tables.count(found.get("num_examples")),
+        "test": tables.count(found.get("test", {}).get("num_examples")),
+        "workdir": tables.path(result.run.path) if result else "",
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Ablations:
+    """The results of table 5, by row and task.
+
+    Attributes:
+        cells: dict from (row, task) to `comparison.Result`.
+        others: dict from (row, task) to how many other settings there are.
+    """
+
+    cells: dict
+    others: dict
+
+    def tasks(self):
+        """Tasks of the columns: the paper's, then further ones with results."""
+        more = {
+            task
+            for row, task in self.cells
+            if row != "full" and task not in GLUE
+        }
+        return (*GLUE, *sorted(more))
+
+    def means(self, row):
+        """Return {task: mean of the paper's metric} of a row."""
+        return {
+            task: result.mean(result.metric)
+            for (name, task), result in self.cells.items()
+            if name == row
+        }
+
+
+def choose_ablations(results):
+    """Return the `Ablations` of table 5 among results of fine-tuning.
+
+    Of several settings in the row of the full model the preferred one
+    stands for a task; in the other rows the one that differs least from it.
+    """
+    by_cell = {}
+    for result in results:
+        if result.run.row in ROWS:
+            cell = (result.run.row, result.run.task)
+            by_cell.setdefault(cell, []).append(result)
+    chosen, rows = {}, list(ROWS)  # the full model first
+    for row, task in sorted(by_cell, key=lambda cell: rows.index(cell[0])):
+        full = chosen.get(("full", task))
+        chosen[row, task] = comparison.closest(by_cell[row, task], full)
+    others = {cell: len(found) - 1 for cell, found in by_cell.items()}
+    return Ablations(chosen, others)
+
+
+def ablation_table(ablations, paper):
+    """Return table 5, ours above the paper's in each row.
+
+    Args:
+        ablations: `Ablations`.
+        paper: dict from a row to {task: share}, with "average".
+    """
+    tasks = ablations.tasks()
+    rows = []
+    for row, label in ROWS.items():
+        average = tables.percent(glue_average(ablations.means(row)))
+        found = [ablations.cells.get((row, task)) for task in tasks]
+        ours = [
+            tables.over_seeds(each, each and each.metric, "mean")
+            for each in found
+        ]
+        theirs = [
+            tables.percent(paper.get(row, {}).get(task))
+            for task in ("average", *tasks)
+        ]
+        rows.append([label, "ours", average, *ours])
+        rows.append(["", "paper", *theirs])
+    header = ["model", "", "average", *map(tables.task_name, tasks)]
+    title = tables.sample_title(
+        "Table 5: ablations",
+        [
+            result.run.is_sample
+            for (_, task), result in ablations.cells.items()
+            if task in tasks
+        ],
+    )
+    return tables.Table(title, header, rows, _ablation_notes(ablations))
+
+
+def _ablation_notes(ablations):
+    notes = [
+        "Percent: the paper's metric on dev, mean over seeds, with the range "
+        "below. The paper's numbers are from GLUE's test server. The average "
+        "is given if all eight tasks have results."
+    ]
+    shown = {
+        cell: result
+        for cell, result in ablations.cells.items()
+        if cell[1] in ablations.tasks()
+    }
+    notes += tables.sample_notes(
+        tables.task_name(task)
+        for (_, task), result in shown.items()
+        if result.run.is_sample
+    )
+    for (row, task), result in ablations.cells.items():
+        name = f"{tables.task_name(task)}, {ROWS[row]}"
+        full = ablations.cells.get(("full", task), result)
+        differing = comparison.differences(full.run, result.run)
+        if differing:
+            notes.append(
+                f"{name}: also differs from the full model in "
+                f"{', '.join(differing)}."
+            )
+        others = ablations.others[row, task]
+        if others and (row, task) in shown:
+            notes.append(f"{name}: {others} more under All results.")
+    return notes

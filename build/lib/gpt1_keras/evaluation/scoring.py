@@ -1,0 +1,107 @@
+"""Labelled examples, and what a model predicts for them."""
+
+import dataclasses
+import functools
+import typing
+
+import numpy as np
+
+from gpt1_keras import console
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import loaders
+from gpt1_keras.training import callbacks
+
+
+def predict(learner, batches, *, name, stop=None):
+    """Return the outputs of a model for every example, in their order.
+
+    Args:
+        learner: `training.learner.Learner`.
+        batches: `example_batches.ScoredExamples`.
+        name: str, for the progress bar.
+        stop: `fit.StopRequest` that interrupts the work, or None.
+
+    Returns:
+        dict from an output's name to a float64 array `[N, ...]`.
+    """
+    count = len(batches)
+    with console.bar(name, count) as advance:
+        found = learner.predict(
+            loaders.load(batches, first_step=0, num_steps=count),
+            verbose=0,
+            callbacks=[callbacks.PredictionProgress(advance, stop)],
+        )
+    return {key: batches.restore(value) for key, value in found.items()}
+
+
+@dataclasses.dataclass(eq=False)
+class Labelled:
+    """Examples of a split of a task, encoded on first use, and their scores.
+
+    Attributes:
+        task: `tasks.task.Task`.
+        examples: list of Example.
+        tokenizer: `text.tokenizer.Tokenizer`.
+        max_sequence_length: int.
+        batch_size: int. Examples per forward pass.
+        bucket_lengths: ints (`data.example_batches`).
+        name: str, for messages.
+    """
+
+    task: typing.Any
+    examples: list
+    _: dataclasses.KW_ONLY
+    tokenizer: typing.Any
+    max_sequence_length: int
+    batch_size: int
+    bucket_lengths: tuple
+    name: str
+
+    @functools.cached_property
+    def encoded(self):
+        """`EncodedExamples` of all."""
+        return examples_lib.EncodedExamples(
+            self.examples,
+            tokenizer=self.tokenizer,
+            transform=self.task.transform,
+            max_sequence_length=self.max_sequence_length,
+            name=self.name,
+        )
+
+    def part(self, rows, name):
+        """Return the examples `rows` (ints) under another `name`."""
+        examples = [self.examples[row] for row in rows]
+        found = dataclasses.replace(self, examples=examples, name=name)
+        if "encoded" in self.__dict__:
+            found.encoded = self.encoded.part(rows)
+        return found
+
+    def __len__(self):
+        return len(self.examples)
+
+    def labels(self):
+        """Return the labels as the loss takes them, `[N, ...]`."""
+        return np.stack(
+            [self.task.label_space.encode(e) for e in self.examples]
+        )
+
+    def logits(self, learner, stop=None):
+        """Return the head's logits, float64 `[N, Y]`; see `predict`."""
+        batches = example_batches.ScoredExamples(
+            self.encoded,
+            batch_size=self.batch_size,
+            bucket_lengths=self.bucket_lengths,
+        )
+        found = predict(learner, batches, name=self.name, stop=stop)
+        return found["logits"]
+
+    def measure(self, logits):
+        """Return the task's metrics of `logits` `[N, Y]`."""
+        predictions = self.task.label_space.predict(logits)
+        return self.task.measure(self.examples, predictions)
+
+    def majority(self):
+        """Return the metrics of the best constant prediction."""
+        constant = self.task.label_space.majority(self.examples)
+        return self.task.measure(self.examples, [constant] * len(self))

@@ -1,0 +1,163 @@
+"""Views of one text: coloured tokens and attention maps.
+
+Letters: `T` tokens, `H` heads.
+"""
+
+import dataclasses
+import math
+import pathlib
+
+import jinja2
+from matplotlib import figure as figure_lib
+
+from gpt1_keras import files
+from gpt1_keras.evaluation import plots
+
+_MOST_NAMED = 60  # tokens whose names have room on an axis
+_MOST_NAMED_SMALL = 15  # the same where heads stand side by side
+_COLUMNS = 3  # of the heads of a layer: legible on a phone
+_LINE_BREAK = "\u23ce"
+# At this log-probability or less, a token has the full colour.
+_SURPRISING = -10.0
+SURPRISE_LEGEND = (
+    "The darker a token, the less the model expected it: white is certain, the "
+    f"full colour a probability of e^{_SURPRISING:.0f} or less. Touch one for "
+    "its number."
+)
+ATTENTION_LEGEND = (
+    "The darker a token, the more the last layer attends to it from [extract], "
+    "where the answer is read. Mean over heads; the darkest token has the "
+    "largest share in this example. Touch one for its number."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Token:
+    """A token of a coloured text.
+
+    Attributes:
+        piece: str, its text.
+        shade: float, 0 (white) to 1 (full colour).
+        note: str, the number that it shows when touched.
+    """
+
+    piece: str
+    shade: float
+    note: str
+
+    @property
+    def ends_line(self):
+        """Whether the next token starts a new line."""
+        return self.piece.strip() == _LINE_BREAK
+
+
+@dataclasses.dataclass(frozen=True)
+class Text:
+    """A titled text of `Token`s, with sentences below it."""
+
+    title: str
+    tokens: list
+    notes: list = dataclasses.field(default_factory=list)
+
+
+def surprise(pieces, log_probabilities):
+    """Return `Token`s of `T` pieces; the less probable, the darker."""
+    return [
+        Token(
+            piece,
+            min(value / _SURPRISING, 1.0) if value < 0 else 0.0,
+            f"log-probability {value:.2f},"
+            f" probability {math.exp(min(value, 0)):.2g}",
+        )
+        for piece, value in zip(pieces, log_probabilities, strict=True)
+    ]
+
+
+def attended(pieces, shares):
+    """Return `Token`s of `T` pieces; the larger the share, the darker."""
+    largest = max(shares, default=1)
+    return [
+        Token(piece, share / largest, f"{100 * share:.1f} % of the attention")
+        for piece, share in zip(pieces, shares, strict=True)
+    ]
+
+
+def write(path, texts, *, title, legend):
+    """Write a page of `Text`s that opens without a network; return `path`.
+
+    `legend` says what the colour means.
+    """
+    page = render(
+        "token_page.html.jinja", texts=texts, title=title, legend=legend
+    )
+    files.write_atomic(path, page)
+    return path
+
+
+def one_head(shares, pieces, path, *, title):
+    """Draw the attention of one head; dark cells are large shares.
+
+    Args:
+        shares: float array `[T, T]`. Each row, an attending token, adds up to
+            one.
+        pieces: `T` str, the tokens.
+        path: path of the PNG to write, which is returned.
+        title: str.
+    """
+    has_names = len(pieces) <= _MOST_NAMED
+    side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches
+    figure = figure_lib.Figure(
+        figsize=(side + 1.0, side), dpi=120, layout="constrained"
+    )
+    axes = figure.subplots()
+    image = _draw(axes, shares, pieces if has_names else None)
+    axes.set_title(title, parse_math=False, fontsize=11)
+    axes.set_xlabel("attended to")
+    axes.set_ylabel("attends")
+    figure.colorbar(image, ax=axes, shrink=0.5, label="share of the row")
+    return plots.save(figure, path)
+
+
+def all_heads(shares, pieces, path, *, title):
+    """Draw the heads of a layer, `[H, T, T]`, side by side; see `one_head`."""
+    columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
+    rows = math.ceil(len(shares) / columns)
+    has_names = len(pieces) <= _MOST_NAMED_SMALL
+    side = 1.2 + 0.17 * len(pieces) if has_names else 2.4  # inches
+    figure = figure_lib.Figure(
+        figsize=(side * columns, (side + 0.1) * rows + 0.4),
+        dpi=120,
+        layout="constrained",
+    )
+    grid = figure.subplots(rows, columns, squeeze=False)
+    figure.suptitle(title, parse_math=False, fontsize=11)
+    for axes in grid.flat[len(shares) :]:
+        axes.remove()
+    for head, (axes, share) in enumerate(zip(grid.flat, shares)):
+        _draw(axes, share, pieces if has_names else None)
+        axes.set_title(f"head {head}", fontsize=9)
+        axes.tick_params(labelsize=7)
+    return plots.save(figure, path)
+
+
+def _draw(axes, shares, pieces):
+    if pieces is not None:
+        names = [piece.strip() for piece in pieces]
+        style = {"fontsize": 8, "parse_math": False}
+        axes.set_xticks(range(len(names)), names, rotation=90, **style)
+        axes.set_yticks(range(len(names)), names, **style)
+    return axes.imshow(
+        shares, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
+    )
+
+
+def render(name, **values):
+    """Return the text of an HTML template beside this file; escapes values."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template(name).render(**values)

@@ -1,0 +1,77 @@
+"""Baselines without a network: bag of words and word overlap.
+
+They are features of scikit-learn's logistic regression (for scores, ridge
+regression) with its defaults:
+
+    words    TF-IDF of words and pairs of adjacent words
+    overlap  the shares of words that two texts have in common
+"""
+
+import re
+import time
+
+import numpy as np
+
+# What scikit-learn counts as a word.
+_WORD = re.compile(r"\b\w\w+\b")
+
+
+def measure(task, train, dev):
+    """Return the metrics of the baselines on dev.
+
+    Args:
+        task: `tasks.task.Task` without choices.
+        train: list of Example.
+        dev: list of Example.
+
+    Returns:
+        dict from `words`, if there are any, and `overlap`, of pairs of texts,
+        to a dict of the task's metrics and `seconds`.
+    """
+    found = {}
+    for name, features in (("words", _words), ("overlap", _overlap)):
+        if name == "overlap" and not dev[0].text_pair:
+            continue
+        if name == "words" and not any(
+            _WORD.search(f"{e.text} {e.text_pair}") for e in train
+        ):
+            continue
+        started = time.monotonic()
+        predictions = _fit(task, *features(train, dev), train)
+        metrics = task.measure(dev, predictions)
+        found[name] = metrics | {"seconds": time.monotonic() - started}
+    return found
+
+
+def _words(train, dev):
+    from sklearn.feature_extraction import text
+
+    vectors = text.TfidfVectorizer(ngram_range=(1, 2))
+    both = [[f"{e.text} {e.text_pair}" for e in part] for part in (train, dev)]
+    return vectors.fit_transform(both[0]), vectors.transform(both[1])
+
+
+def _overlap(train, dev):
+    return [
+        np.array([_shares(e.text, e.text_pair) for e in part])
+        for part in (train, dev)
+    ]
+
+
+def _shares(first, second):
+    """Return |A and B| over |A or B|, |A| and |B| of two sets of words."""
+    a, b = (set(re.findall(r"\w+", text.lower())) for text in (first, second))
+    return [len(a & b) / max(1, len(whole)) for whole in (a | b, a, b)]
+
+
+def _fit(task, features, dev_features, train):
+    from sklearn import linear_model
+
+    labels = [task.label_space.value(example) for example in train]
+    if len(set(labels)) == 1:  # Logistic regression refuses it.
+        return np.full(dev_features.shape[0], labels[0])
+    if task.label_space.score_range:
+        model = linear_model.Ridge()
+    else:
+        model = linear_model.LogisticRegression(max_iter=1000)
+    return model.fit(features, labels).predict(dev_features)

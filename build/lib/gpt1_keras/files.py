@@ -1,0 +1,289 @@
+"""Paths from users, JSON, atomic writes, checksums, and locks of folders."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+
+from absl import logging
+
+from gpt1_keras import errors
+
+CHECKSUMS = "checksums.json"
+_SPECIAL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_JSON_KINDS = {dict: "object", list: "list"}
+
+
+def user_path(label, value):
+    """Return the `pathlib.Path` of a user's path, which need not exist.
+
+    A leading `~` is expanded. `label` names the path in messages.
+
+    Raises:
+        InputError: no file can have this name, or access is denied.
+    """
+    try:
+        str(value).encode("utf-8")  # Otherwise no file of ours could hold it.
+        path = pathlib.Path(value).expanduser()
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # A run may be about to create it.
+    except (OSError, ValueError, RuntimeError) as error:
+        raise errors.InputError(
+            f"{label} {errors.shortened(str(value))} cannot be used as a path:"
+            f" {getattr(error, 'strerror', None) or error}; give another"
+        ) from None
+    return path
+
+
+def read_text(label, path):
+    """Return the text of a user's file.
+
+    Raises:
+        InputError: it cannot be read, or is not UTF-8.
+    """
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise errors.InputError(
+            f"{label}: {path} cannot be read ({error}): give a file of UTF-8"
+            " text"
+        ) from None
+
+
+def write_atomic(path, content):
+    """Write `content` (str or bytes) to `path`, never visible in part.
+
+    The bytes go to a temporary file next to it and are flushed to the disk;
+    then the file is renamed in a single step.
+    """
+    path = pathlib.Path(path)
+    if isinstance(content, str):
+        content = content.encode("utf-8")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError:  # As on a full disk.
+        temporary.unlink(missing_ok=True)
+        raise
+    sync(path.parent)
+
+
+def escape_line(text):
+    """Return `text` without tabs, line breaks and control characters.
+
+    They are escaped as in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled,
+    so that programs agree on the lines, whatever they treat as a line break.
+    """
+    return _SPECIAL.sub(
+        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"), text
+    )
+
+
+def json_line(value):
+    """Return `value` as a line of readable JSON, with its line break."""
+    text = json.dumps(value, ensure_ascii=False)
+    # JSON allows some characters that other programs take for line breaks.
+    return (
+        re.sub(
+            "[\x7f-\x9f\u2028\u2029]",
+            lambda found: f"\\u{ord(found[0]):04x}",
+            text,
+        )
+        + "\n"
+    )
+
+
+def sync(path):
+    """Flush a file or, after a rename, the entries of a folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sha256(path):
+    """Return the hex SHA-256 of the file at `path`, read in blocks."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_json(value):
+    """Return the hex SHA-256 of a value that `json.dumps` takes."""
+    text = json.dumps(value, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def parse_json(text, kind=dict, *, is_finite=False):
+    """Return the value of JSON `text`, str or bytes.
+
+    Raises:
+        ValueError: it is not JSON, its value is not a `kind`, or (`is_finite`)
+            a number is NaN or infinite. The message is one short line.
+    """
+    options = {"parse_constant": _finite, "parse_float": _finite}
+    try:
+        value = json.loads(text, **(options if is_finite else {}))
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column {error.colno}"
+        raise ValueError(f"invalid JSON ({error.msg}: {place})") from None
+    except RecursionError:
+        raise ValueError("invalid JSON (nested too deeply)") from None
+    except ValueError as error:  # not UTF-8, or endless digits
+        reason = str(error).partition(";")[0]
+        raise ValueError(f"invalid JSON ({reason})") from None
+    if not isinstance(value, kind):
+        raise ValueError(f"not a JSON {_JSON_KINDS[kind]}")
+    return value
+
+
+def check_kinds(found, kinds):
+    """Check the type of each named value; whole numbers are not negative.
+
+    Raises:
+        ValueError: `found` is not a dict, or a value is missing or has another
+            type.
+    """
+    for name, kind in kinds.items():
+        value = found.get(name) if isinstance(found, dict) else None
+        is_right = type(value) is kind
+        if not is_right or (kind is int and not 0 <= value < 2**53):
+            raise ValueError(f"{name!r} is {errors.shortened(repr(value))}")
+
+
+def _finite(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
+
+
+def seal(directory, **facts):
+    """Flush a folder to the disk and write `checksums.json`, last.
+
+    Args:
+        directory: path.
+        **facts: further entries of `checksums.json`.
+    """
+    directory = pathlib.Path(directory)
+    (directory / CHECKSUMS).unlink(missing_ok=True)
+    sums = {}
+    for path in sorted(directory.rglob("*")):
+        sync(path)
+        if path.is_file():
+            sums[path.relative_to(directory).as_posix()] = sha256(path)
+    text = json.dumps(facts | {"files": sums}, indent=1)
+    write_atomic(directory / CHECKSUMS, text + "\n")
+
+
+def check_seal(directory):
+    """Return the facts that `seal` wrote, or None without checksums.
+
+    Raises:
+        InputError: a file is missing or its checksum does not match.
+    """
+    path = pathlib.Path(directory) / CHECKSUMS
+    if not path.exists():
+        return None
+    try:
+        facts = parse_json(path.read_bytes())
+        sums = facts.pop("files")
+        check_kinds(sums, dict.fromkeys(sums, str))
+    except (OSError, ValueError, KeyError, TypeError):
+        raise errors.InputError(f"{path.name} is damaged") from None
+    for name, expected in sums.items():
+        try:
+            found = sha256(path.parent / name)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise errors.InputError(f"{name}: {reason}") from None
+        if found != expected:
+            raise errors.InputError(f"{name}: checksum mismatch")
+    return facts
+
+
+def replace_folder(temporary, directory):
+    """Rename the folder `temporary` to `directory`, replacing any there."""
+    old = directory.with_name(f".{directory.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        directory.rename(old)
+    temporary.rename(directory)
+    sync(directory.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def make_folder(path):
+    """Create the folder `path` if needed and return it as pathlib.Path."""
+    path = pathlib.Path(path)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise errors.InputError(
+            f"{path}: cannot create this folder ({error.strerror}); choose "
+            "another"
+        ) from None
+    return path
+
+
+def make_readable(directory):
+    """Give all files of a new folder the default permissions.
+
+    Some libraries write through temporary files that only their owner may
+    read.
+    """
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in (pathlib.Path(directory), *pathlib.Path(directory).rglob("*")):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+
+
+@contextlib.contextmanager
+def exclusive(directory, *, name=None, wait=False):
+    """Lock a folder against other processes of this program.
+
+    The kernel releases the lock when the process ends, however it ends. A
+    file system without locks gives no protection.
+
+    Args:
+        directory: path of an existing folder.
+        name: str. The file in it that is locked, created if needed; None
+            locks the folder itself. Different names are different locks.
+        wait: bool. Wait for the other process instead of giving up.
+
+    Raises:
+        InputError: another process holds the lock and `wait` is False.
+    """
+    if name is None:
+        descriptor = os.open(directory, os.O_RDONLY)
+    else:
+        path = os.path.join(directory, name)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if not wait:
+            os.close(descriptor)
+            raise errors.InputError(
+                f"{directory}: another process is using it: wait for it "
+                "or choose another folder"
+            ) from None
+        logging.info("waiting for another process that uses %s", directory)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError:
+        pass  # this file system has no locks
+    try:
+        yield
+    finally:
+        os.close(descriptor)

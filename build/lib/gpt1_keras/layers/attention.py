@@ -1,0 +1,212 @@
+"""Causal self-attention with one fused projection for query, key, value."""
+
+import functools
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import fused
+
+# The released code sets forbidden scores to -1e9 (train.py, line 69).
+FORBIDDEN_SCORE = -1e9
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class CausalSelfAttention(keras.layers.Layer):
+    """Multi-head self-attention in which position t sees positions <= t.
+
+    Query, key and value come from one kernel `[D, 3D]`, in this order, each
+    head-major (finetune-transformer-lm train.py, lines 86-129). Scores and
+    softmax are float32 under every dtype policy.
+
+    Letters: `B` batch, `T` query positions, `S` key positions, `D`
+    hidden_dim, `H` num_heads, `K` head_dim = D / H.
+
+    Args:
+        hidden_dim: int. Width `D`.
+        num_heads: int. Heads `H`; must divide `D`.
+        attention_dropout: float. Dropout rate of the attention probabilities.
+        residual_dropout: float. Dropout rate of the output.
+        initializer_range: float. Standard deviation of both kernels.
+
+    Call arguments:
+        x: float tensor `[B, T, D]`.
+        cache: float tensor `[B, 2, S, H, K]` of keys and values, or None.
+        cache_update_index: int or scalar tensor. Column of the cache that
+            the first position of `x` is written to.
+        allowed: bool tensor `[B, T, S]`, the keys that each query may see, or
+            None for the causal mask.
+        training: bool.
+
+    Returns:
+        float tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim,
+        num_heads,
+        attention_dropout,
+        residual_dropout,
+        initializer_range,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if hidden_dim % num_heads:
+            raise ValueError(
+                f"hidden_dim {hidden_dim} is not a multiple of num_heads "
+                f"{num_heads}"
+            )
+        self.hidden_dim = hidden_dim
+        self.num_heads = num_heads
+        self.attention_dropout = attention_dropout
+        self.residual_dropout = residual_dropout
+        self.initializer_range = initializer_range
+        self.head_dim = hidden_dim // num_heads
+
+        self.query_key_value = self._dense(3 * hidden_dim, "query_key_value")
+        self.output_dense = self._dense(hidden_dim, "output_dense")
+        self.probability_dropout = dropout_lib.Dropout(
+            attention_dropout,
+            name="probability_dropout",
+            dtype=self.dtype_policy,
+        )
+        self.output_dropout = dropout_lib.Dropout(
+            residual_dropout, name="output_dropout", dtype=self.dtype_policy
+        )
+
+    def _dense(self, units, name):
+        return keras.layers.Dense(
+            units,
+            kernel_initializer=keras.initializers.RandomNormal(
+                stddev=self.initializer_range
+            ),
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def build(self, input_shape):
+        self.query_key_value.build(input_shape)
+        self.output_dense.build(input_shape)
+        self.built = True
+
+    def call(
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
+    ):
+        # [B, T, D] -> [B, T, 3D] -> three times [B, T, H, K]
+        query, key, value = (
+            self._split_heads(part)
+            for part in ops.split(self.query_key_value(x), 3, axis=-1)
+        )
+        if cache is not None:
+            start = (0, cache_update_index, 0, 0)
+            # [B, T, H, K] into [B, S, H, K] from the column on
+            key = ops.slice_update(cache[:, 0], start, key)
+            value = ops.slice_update(cache[:, 1], start, value)
+            cache = ops.stack([key, value], axis=1)
+        if allowed is None:
+            allowed = causal_mask(
+                ops.shape(query)[1], ops.shape(key)[1], cache_update_index
+            )
+        else:
+            # [B, T, S] -> [B, 1, T, S]
+            allowed = ops.expand_dims(allowed, 1)
+        probabilities = self._probabilities(
+            self._scores(query, key), allowed, training
+        )
+        # [B, S, H, K] -> [B, H, S, K]
+        value = ops.transpose(value, (0, 2, 1, 3))
+        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, D]
+        x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
+        x = ops.reshape(x, (*ops.shape(x)[:2], self.hidden_dim))
+        x = self.output_dropout(self.output_dense(x), training=training)
+        return x if cache is None else (x, cache)
+
+    def _split_heads(self, x):
+        # [B, T, D] -> [B, T, H, K]
+        return ops.reshape(
+            x, (*ops.shape(x)[:2], self.num_heads, self.head_dim)
+        )
+
+    def _scores(self, query, key):
+        # [B, T, H, K] -> [B, H, T, K]
+        query = ops.transpose(query, (0, 2, 1, 3))
+        # [B, S, H, K] -> [B, H, K, S]
+        key = ops.transpose(key, (0, 2, 3, 1))
+        # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
+        return ops.matmul(ops.multiply(query, self.head_dim**-0.5), key)
+
+    def _probabilities(self, scores, allowed, training):
+        """Return attention weights `[B, H, T, S]`, dropped in training."""
+        dropout = self.probability_dropout
+        if not (training and dropout.rate):
+            return _softmax(self.compute_dtype)(
+                scores, allowed, training=training
+            )
+        bits = dropout.random_bits(ops.shape(scores))
+        return _softmax(self.compute_dtype, dropout.rate)(
+            scores, allowed, bits, training=True
+        )
+
+    def probabilities(self, x):
+        """Return the float32 attention weights `[B, H, T, T]`, undropped."""
+        query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
+        length = ops.shape(x)[1]
+        scores = self._scores(self._split_heads(query), self._split_heads(key))
+        return masked_softmax(scores, causal_mask(length, length))
+
+    def compute_output_spec(self, x, cache=None, **unused):
+        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+        if cache is None:
+            return output
+        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
+
+    def get_config(self):
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_heads": self.num_heads,
+            "attention_dropout": self.attention_dropout,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }
+
+
+def masked_softmax(scores, allowed):
+    """Return the float32 softmax of scores `[B, H, T, S]` over the keys.
+
+    Args:
+        scores: float tensor `[B, H, T, S]`.
+        allowed: bool tensor, `[T, S]` or `[B, 1, T, S]`.
+    """
+    scores = ops.cast(scores, "float32")
+    return ops.softmax(ops.where(allowed, scores, FORBIDDEN_SCORE), axis=-1)
+
+
+@functools.cache
+def _softmax(dtype, dropout=0.0):
+    """Return `masked_softmax` and dropout as one loop; all layers share it."""
+
+    def weights(scores, allowed, *bits):
+        found = masked_softmax(scores, allowed)
+        if bits:
+            found = dropout_lib.drop(found, *bits, dropout)
+        return ops.cast(found, dtype)
+
+    return fused.fused(weights)
+
+
+def causal_mask(num_queries, num_keys, first_position=0):
+    """Return bool `[T, S]`: whether query `first_position + t` sees key `s`.
+
+    | `causal_mask(3, 3)` | key 0 | key 1 | key 2 |
+    |---------------------|-------|-------|-------|
+    | query 0             | True  | False | False |
+    | query 1             | True  | True  | False |
+    | query 2             | True  | True  | True  |
+    """
+    queries = ops.arange(num_queries, dtype="int32") + first_position
+    keys = ops.arange(num_keys, dtype="int32")
+    return ops.expand_dims(keys, 0) <= ops.expand_dims(queries, 1)

@@ -1,0 +1,148 @@
+"""Post-norm decoder block: self-attention, then a feed-forward network."""
+
+import functools
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import attention
+from gpt1_keras.layers import feed_forward
+from gpt1_keras.layers import fused
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class DecoderBlock(keras.layers.Layer):
+    """`n = norm(x + attention(x)); norm(n + feed_forward(n))`.
+
+    The norm follows the sum (post-norm; finetune-transformer-lm train.py,
+    lines 140-147). Norms and the residual stream are float32 under every
+    dtype policy.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `S`, `H`, `K` as in
+    `CausalSelfAttention`.
+
+    Args:
+        hidden_dim: int. Width `D`.
+        num_heads: int. Attention heads `H`.
+        intermediate_dim: int. Width inside the feed-forward network.
+        attention_dropout: float. Dropout rate of the attention probabilities.
+        residual_dropout: float. Dropout rate of the output of both parts.
+        layer_norm_epsilon: float. Added to the variance inside the root.
+        initializer_range: float. Standard deviation of all kernels.
+
+    Call arguments:
+        x: float tensor `[B, T, D]`.
+        cache, cache_update_index, allowed: see `CausalSelfAttention`.
+        training: bool.
+
+    Returns:
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim,
+        num_heads,
+        intermediate_dim,
+        attention_dropout,
+        residual_dropout,
+        layer_norm_epsilon,
+        initializer_range,
+        **kwargs,
+    ):
+        # Without autocast the float32 residual stream stays float32.
+        super().__init__(autocast=False, **kwargs)
+        self.hidden_dim = hidden_dim
+        self.num_heads = num_heads
+        self.intermediate_dim = intermediate_dim
+        self.attention_dropout = attention_dropout
+        self.residual_dropout = residual_dropout
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.initializer_range = initializer_range
+
+        self.attention = attention.CausalSelfAttention(
+            hidden_dim=hidden_dim,
+            num_heads=num_heads,
+            attention_dropout=attention_dropout,
+            residual_dropout=residual_dropout,
+            initializer_range=initializer_range,
+            name="attention",
+            dtype=self.dtype_policy,
+        )
+        self.attention_norm = self._norm("attention_norm")
+        self.feed_forward = feed_forward.FeedForward(
+            hidden_dim=hidden_dim,
+            intermediate_dim=intermediate_dim,
+            residual_dropout=residual_dropout,
+            initializer_range=initializer_range,
+            name="feed_forward",
+            dtype=self.dtype_policy,
+        )
+        self.feed_forward_norm = self._norm("feed_forward_norm")
+
+    def _norm(self, name):
+        return keras.layers.LayerNormalization(
+            epsilon=self.layer_norm_epsilon, name=name, dtype="float32"
+        )
+
+    def build(self, input_shape):
+        for layer in (
+            self.attention,
+            self.attention_norm,
+            self.feed_forward,
+            self.feed_forward_norm,
+        ):
+            layer.build(input_shape)
+        self.built = True
+
+    def call(
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
+    ):
+        attended = self.attention(
+            x,
+            cache=cache,
+            cache_update_index=cache_update_index,
+            allowed=allowed,
+            training=training,
+        )
+        if cache is not None:
+            attended, cache = attended
+        x = self._add_norm(self.attention_norm, x, attended, training)
+        fed = self.feed_forward(x, training=training)
+        x = self._add_norm(self.feed_forward_norm, x, fed, training)
+        return x if cache is None else (x, cache)
+
+    def _add_norm(self, layer, x, y, training):
+        return _add_norm(self.layer_norm_epsilon)(
+            x, y, layer.gamma, layer.beta, training=training
+        )
+
+    def compute_output_spec(self, x, cache=None, **unused):
+        output = keras.KerasTensor(x.shape, dtype="float32")
+        if cache is None:
+            return output
+        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
+
+    def get_config(self):
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_heads": self.num_heads,
+            "intermediate_dim": self.intermediate_dim,
+            "attention_dropout": self.attention_dropout,
+            "residual_dropout": self.residual_dropout,
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "initializer_range": self.initializer_range,
+        }
+
+
+@functools.cache
+def _add_norm(epsilon):
+    """Return the norm of a sum, both float32, as one loop."""
+
+    def norm(x, y, gamma, beta):
+        x = ops.add(ops.cast(x, "float32"), ops.cast(y, "float32"))
+        return ops.layer_normalization(x, gamma, beta, epsilon=epsilon)
+
+    return fused.fused(norm)

@@ -1,0 +1,189 @@
+"""Embedding of tokens and positions, with two kinds of dropout.
+
+Both layers have the same interface; `GPT1Backbone(embedding_dropout_on=...)`
+chooses one by its name in `EMBEDDINGS`.
+"""
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import dropout as dropout_lib
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class TokenAndPositionEmbedding(keras.layers.Layer):
+    """Sum of a token row and a position row, with dropout on the sum.
+
+    The usual reading of the paper's "embedding dropouts": every activation is
+    masked on its own, and the softmax sees the undropped table.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
+    `S` num_special_tokens, `P` max_sequence_length.
+
+    Args:
+        vocabulary_size: int. Rows `V` of the token table.
+        num_special_tokens: int. Rows `S` after them: 0 in pretraining, 3
+            (start, delimiter, extract) in fine-tuning.
+        max_sequence_length: int. Rows `P` of the position table.
+        hidden_dim: int. Width `D`.
+        dropout: float. Dropout rate.
+        initializer_range: float. Standard deviation of every row.
+        seed: int or None. Seed of the dropout.
+
+    Call arguments:
+        token_ids: int tensor `[B, T]`, ids below `V + S`.
+        start_index: int or scalar tensor. Position of the first column.
+        position_ids: int tensor `[B, T]`, the position of each token, or
+            None for consecutive positions.
+        training: bool.
+
+    Returns:
+        `hidden` `[B, T, D]` and the tables as this forward pass used them:
+        `table` `[V + S, D]` and `positions` `[P, D]`. The output softmax
+        takes `table` and thereby shares the dropout of the embedding.
+    """
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size,
+        num_special_tokens,
+        max_sequence_length,
+        hidden_dim,
+        dropout,
+        initializer_range,
+        seed=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+        self.num_special_tokens = num_special_tokens
+        self.max_sequence_length = max_sequence_length
+        self.hidden_dim = hidden_dim
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        self.seed = seed
+
+    def build(self, input_shape):
+        self.token_embeddings = self._table(
+            "token_embeddings", self.vocabulary_size
+        )
+        self.special_embeddings = None
+        if self.num_special_tokens:
+            self.special_embeddings = self._table(
+                "special_embeddings", self.num_special_tokens
+            )
+        self.position_embeddings = self._table(
+            "position_embeddings", self.max_sequence_length
+        )
+        self._build_dropout()
+        self.built = True
+
+    def _table(self, name, rows):
+        return self.add_weight(
+            name=name,
+            shape=(rows, self.hidden_dim),
+            initializer=keras.initializers.RandomNormal(
+                stddev=self.initializer_range
+            ),
+        )
+
+    def _build_dropout(self):
+        self.hidden_dropout = self._dropout("hidden_dropout", self.seed)
+
+    def _dropout(self, name, seed):
+        return dropout_lib.Dropout(
+            self.dropout, seed=seed, name=name, dtype=self.dtype_policy
+        )
+
+    def tables(self, training=False):
+        """Return `table` `[V + S, D]` and `positions` `[P, D]`.
+
+        Both have the compute dtype, and so have products with them.
+        """
+        table = ops.cast(self.token_embeddings, self.compute_dtype)
+        if self.special_embeddings is not None:
+            special = ops.cast(self.special_embeddings, self.compute_dtype)
+            # [V, D], [S, D] -> [V + S, D]
+            table = ops.concatenate([table, special], axis=0)
+        return table, ops.cast(self.position_embeddings, self.compute_dtype)
+
+    def _sum(self, token_ids, table, positions, start_index, position_ids):
+        length = ops.shape(token_ids)[1]
+        # [V + S, D] at [B, T] -> [B, T, D]
+        tokens = ops.take(table, token_ids, axis=0)
+        if position_ids is not None:
+            return ops.add(tokens, ops.take(positions, position_ids, axis=0))
+        # [P, D] -> [T, D]
+        rows = ops.slice(positions, (start_index, 0), (length, self.hidden_dim))
+        return ops.add(tokens, rows)
+
+    def call(self, token_ids, start_index=0, position_ids=None, training=False):
+        table, positions = self.tables()
+        hidden = self._sum(
+            token_ids, table, positions, start_index, position_ids
+        )
+        return self.hidden_dropout(hidden, training=training), table, positions
+
+    def compute_output_spec(
+        self, token_ids, start_index=0, position_ids=None, training=False
+    ):
+        rows = self.vocabulary_size + self.num_special_tokens
+
+        def spec(*shape):
+            return keras.KerasTensor(shape, dtype=self.compute_dtype)
+
+        return (
+            spec(*token_ids.shape, self.hidden_dim),
+            spec(rows, self.hidden_dim),
+            spec(self.max_sequence_length, self.hidden_dim),
+        )
+
+    def get_config(self):
+        return super().get_config() | {
+            "vocabulary_size": self.vocabulary_size,
+            "num_special_tokens": self.num_special_tokens,
+            "max_sequence_length": self.max_sequence_length,
+            "hidden_dim": self.hidden_dim,
+            "dropout": self.dropout,
+            "initializer_range": self.initializer_range,
+            "seed": self.seed,
+        }
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class TableDropoutEmbedding(TokenAndPositionEmbedding):
+    """Embedding with dropout on its tables, as in the released code.
+
+    One mask per forward pass covers a whole table before the look-up: all
+    occurrences of a token share it, and so does the output softmax over the
+    same table (finetune-transformer-lm train.py, lines 164-175). Arguments,
+    inputs and outputs are those of `TokenAndPositionEmbedding`.
+    """
+
+    def _build_dropout(self):
+        seed = self.seed
+        self.table_dropout = self._dropout("table_dropout", seed)
+        self.position_dropout = self._dropout(
+            "position_dropout", None if seed is None else seed + 1
+        )
+
+    def tables(self, training=False):
+        table, positions = super().tables()
+        return (
+            self.table_dropout(table, training=training),
+            self.position_dropout(positions, training=training),
+        )
+
+    def call(self, token_ids, start_index=0, position_ids=None, training=False):
+        table, positions = self.tables(training=training)
+        hidden = self._sum(
+            token_ids, table, positions, start_index, position_ids
+        )
+        return hidden, table, positions
+
+
+EMBEDDINGS = {
+    "tables": TableDropoutEmbedding,
+    "activations": TokenAndPositionEmbedding,
+}

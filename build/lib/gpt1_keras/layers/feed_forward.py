@@ -1,0 +1,87 @@
+"""Position-wise feed-forward network of a decoder block."""
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import fused
+
+_gelu = fused.fused(lambda x: ops.gelu(x, approximate=True))
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class FeedForward(keras.layers.Layer):
+    """Dense layer, GELU in its tanh form, dense layer, dropout.
+
+    As in finetune-transformer-lm train.py, lines 131-138.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `F` intermediate_dim.
+
+    Args:
+        hidden_dim: int. Width `D`.
+        intermediate_dim: int. Width `F` between the two dense layers.
+        residual_dropout: float. Dropout rate of the output.
+        initializer_range: float. Standard deviation of both kernels.
+
+    Call arguments:
+        x: float tensor `[B, T, D]`.
+        training: bool.
+
+    Returns:
+        float tensor `[B, T, D]`.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim,
+        intermediate_dim,
+        residual_dropout,
+        initializer_range,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.hidden_dim = hidden_dim
+        self.intermediate_dim = intermediate_dim
+        self.residual_dropout = residual_dropout
+        self.initializer_range = initializer_range
+
+        self.intermediate_dense = self._dense(
+            intermediate_dim, "intermediate_dense"
+        )
+        self.output_dense = self._dense(hidden_dim, "output_dense")
+        self.output_dropout = dropout_lib.Dropout(
+            residual_dropout, name="output_dropout", dtype=self.dtype_policy
+        )
+
+    def _dense(self, units, name):
+        return keras.layers.Dense(
+            units,
+            kernel_initializer=keras.initializers.RandomNormal(
+                stddev=self.initializer_range
+            ),
+            name=name,
+            dtype=self.dtype_policy,
+        )
+
+    def build(self, input_shape):
+        self.intermediate_dense.build(input_shape)
+        self.output_dense.build((*input_shape[:-1], self.intermediate_dim))
+        self.built = True
+
+    def call(self, x, training=False):
+        # [B, T, D] -> [B, T, F]
+        x = _gelu(self.intermediate_dense(x), training=training)
+        # [B, T, F] -> [B, T, D]
+        return self.output_dropout(self.output_dense(x), training=training)
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+    def get_config(self):
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "intermediate_dim": self.intermediate_dim,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }

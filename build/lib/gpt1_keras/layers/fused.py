@@ -1,0 +1,83 @@
+"""Chains of elementwise operations, each in one pass over memory.
+
+TensorFlow executes operations one after the other, and each reads and writes
+whole tensors: on a CPU that costs more than the matrix products between them.
+XLA compiles a chain into one loop. Matrix products and random numbers stay
+outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
+"""
+
+import keras
+
+# Compilation takes tenths of a second. From this many values per tensor, it
+# pays off within a few thousand steps.
+SMALLEST = 2**16
+
+
+def fused(function):
+    """Return `function(*tensors, training)`, one loop in training.
+
+    In training with TensorFlow on a CPU, XLA compiles it for each combination
+    of shapes, and its gradient is computed from the arguments alone: no
+    intermediate result stays in memory. Otherwise, and if a size is unknown
+    or all are small, `function` runs unchanged.
+
+    Args:
+        function: takes tensors, uses no variables or random numbers, and
+            returns one tensor.
+    """
+    if keras.config.backend() != "tensorflow":
+        return lambda *arguments, training: function(*arguments)
+    import tensorflow as tf
+
+    compiled = tf.function(function, jit_compile=True, autograph=False)
+
+    @tf.function(jit_compile=True, autograph=False)
+    def gradients(upstream, *arguments):
+        floats = [a for a in arguments if a.dtype.is_floating]
+        with tf.GradientTape() as tape:
+            tape.watch(floats)
+            output = function(*arguments)
+        found = iter(tape.gradient(output, floats, upstream))
+        return [next(found) if a.dtype.is_floating else None for a in arguments]
+
+    @tf.custom_gradient
+    def differentiable(*arguments):
+        return compiled(*arguments), lambda upstream: gradients(
+            upstream, *arguments
+        )
+
+    def call(*arguments, training):
+        if not training:
+            return function(*arguments)
+        return _call(function, differentiable, arguments)
+
+    return call
+
+
+def compiled(function):
+    """Return `function(*tensors)` as one loop without a gradient.
+
+    Args:
+        function: of tensors, returning tensors.
+    """
+    if keras.config.backend() != "tensorflow":
+        return function
+    import tensorflow as tf
+
+    loop = tf.function(function, jit_compile=True, autograph=False)
+    return lambda *arguments: _call(function, loop, arguments)
+
+
+def _call(function, loop, arguments):
+    """Call the loop on a CPU if sizes are known and large."""
+    import tensorflow as tf
+
+    is_on_tpu = isinstance(
+        tf.distribute.get_strategy(), tf.distribute.TPUStrategy
+    )
+    if is_on_tpu or tf.config.list_physical_devices("GPU"):
+        return function(*arguments)
+    tensors = [tf.convert_to_tensor(argument) for argument in arguments]
+    sizes = [tensor.shape.num_elements() for tensor in tensors]
+    is_worth_it = None not in sizes and max(sizes) >= SMALLEST
+    return (loop if is_worth_it else function)(*tensors)

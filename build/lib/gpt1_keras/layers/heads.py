@@ -1,0 +1,113 @@
+"""Task heads: from the extract states of the candidates to logits.
+
+Every benchmark is `C` candidate sequences per example (figure 1 of the
+paper). Letters: `B` batch, `C` candidates, `D` hidden_dim, `Y` classes.
+"""
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import dropout as dropout_lib
+
+
+class _Head(keras.layers.Layer):
+    """Dropout and one dense layer on the extract states `[B, C, D]`."""
+
+    # Shape of the dropout mask, where not that of the features.
+    noise_shape = None
+
+    def __init__(self, *, num_outputs, dropout, initializer_range, **kwargs):
+        super().__init__(**kwargs)
+        self.num_outputs = num_outputs
+        self.dropout = dropout
+        self.initializer_range = initializer_range
+        self.dense = keras.layers.Dense(
+            num_outputs,
+            kernel_initializer=keras.initializers.RandomNormal(
+                stddev=initializer_range
+            ),
+            name="dense",
+            dtype="float32",
+        )
+        self.feature_dropout = dropout_lib.Dropout(
+            dropout,
+            noise_shape=self.noise_shape,
+            name="feature_dropout",
+            dtype="float32",
+        )
+
+    def build(self, input_shape):
+        self.dense.build(input_shape)
+        self.built = True
+
+    def get_config(self):
+        return super().get_config() | {
+            "num_outputs": self.num_outputs,
+            "dropout": self.dropout,
+            "initializer_range": self.initializer_range,
+        }
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class SumHead(_Head):
+    """Logits of the classes from the sum over candidates.
+
+    Classification and entailment have one candidate. Similarity has two, the
+    two orders of the pair, added before the linear layer (section 3.3).
+
+    Args:
+        num_outputs: int. Classes `Y`; 1 for a score.
+        dropout: float. Dropout rate of the summed features.
+        initializer_range: float. Standard deviation of the kernel.
+
+    Call arguments:
+        features: float tensor `[B, C, D]`.
+        training: bool.
+
+    Returns:
+        float32 logits `[B, Y]`.
+    """
+
+    def call(self, features, training=False):
+        # [B, C, D] -> [B, D] -> [B, Y]
+        features = ops.sum(features, axis=1)
+        return self.dense(self.feature_dropout(features, training=training))
+
+    def compute_output_spec(self, features, training=False):
+        return keras.KerasTensor(
+            (features.shape[0], self.num_outputs), dtype="float32"
+        )
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class ChoiceHead(_Head):
+    """One logit per candidate, for a softmax over candidates.
+
+    All candidates of an example share one dropout mask
+    (finetune-transformer-lm train.py, lines 184-188).
+
+    Args:
+        dropout: float. Dropout rate of the features.
+        initializer_range: float. Standard deviation of the kernel.
+        num_outputs: int. Always 1; present for serialisation.
+
+    Call arguments:
+        features: float tensor `[B, C, D]`.
+        training: bool.
+
+    Returns:
+        float32 logits `[B, C]`.
+    """
+
+    noise_shape = (None, 1, None)  # [B, 1, D]
+
+    def __init__(self, *, num_outputs=1, **kwargs):
+        super().__init__(num_outputs=num_outputs, **kwargs)
+
+    def call(self, features, training=False):
+        features = self.feature_dropout(features, training=training)
+        # [B, C, D] -> [B, C, 1] -> [B, C]
+        return ops.squeeze(self.dense(features), axis=-1)
+
+    def compute_output_spec(self, features, training=False):
+        return keras.KerasTensor(features.shape[:2], dtype="float32")

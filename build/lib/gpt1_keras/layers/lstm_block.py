@@ -1,0 +1,133 @@
+"""LSTM in place of the decoder blocks (section 5 of the paper)."""
+
+import keras
+from keras import ops
+
+from gpt1_keras.layers import dropout as dropout_lib
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class LSTMBlock(keras.layers.Layer):
+    """One LSTM layer and a projection back to the width of the embedding.
+
+    The paper only says "a single layer 2048 unit LSTM". The tied softmax needs
+    states of width `D`, hence the linear projection. There is no residual
+    connection.
+
+    Letters: `B` batch, `T` positions, `S` columns of the cache, `D`
+    hidden_dim, `U` num_units.
+
+    Args:
+        hidden_dim: int. Width `D`.
+        num_units: int. Units `U` of the LSTM.
+        residual_dropout: float. Dropout rate of the output.
+        initializer_range: float. Standard deviation of the kernels.
+
+    Call arguments:
+        x: float tensor `[B, T, D]`.
+        cache: float tensor `[B, 2, S, 1, U]` of the hidden and cell states
+            after each column, or None.
+        cache_update_index: int or scalar tensor. Column of the cache that
+            the first position of `x` is written to.
+        allowed: must be None: an LSTM sees every earlier position.
+        training: bool.
+
+    Returns:
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
+        cache.
+
+    Raises:
+        ValueError: `allowed` is not None.
+    """
+
+    def __init__(
+        self,
+        *,
+        hidden_dim,
+        num_units,
+        residual_dropout,
+        initializer_range,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.hidden_dim = hidden_dim
+        self.num_units = num_units
+        self.residual_dropout = residual_dropout
+        self.initializer_range = initializer_range
+        initializer = keras.initializers.RandomNormal(stddev=initializer_range)
+        self.lstm = keras.layers.LSTM(
+            num_units,
+            return_sequences=True,
+            kernel_initializer=initializer,
+            name="lstm",
+            dtype=self.dtype_policy,
+        )
+        self.output_dense = keras.layers.Dense(
+            hidden_dim,
+            kernel_initializer=initializer.clone(),
+            name="output_dense",
+            dtype=self.dtype_policy,
+        )
+        self.output_dropout = dropout_lib.Dropout(
+            residual_dropout, name="output_dropout", dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape):
+        self.lstm.build(input_shape)
+        self.output_dense.build((*input_shape[:-1], self.num_units))
+        self.built = True
+
+    def call(
+        self, x, cache=None, cache_update_index=0, allowed=None, training=False
+    ):
+        if allowed is not None:
+            raise ValueError(
+                "an LSTM cannot mask earlier positions: score one text per row"
+            )
+        if cache is None:
+            # [B, T, D] -> [B, T, U]
+            x = self.lstm(x, training=training)
+        else:
+            x, cache = self._step_through(x, cache, cache_update_index)
+        # [B, T, U] -> [B, T, D], float32 like the output of every block
+        x = self.output_dropout(self.output_dense(x), training=training)
+        x = ops.cast(x, "float32")
+        return x if cache is None else (x, cache)
+
+    def _step_through(self, x, cache, index):
+        """Continue from the states before column `index` of the cache."""
+        # [B, 2, S, 1, U] -> [B, 2, 1 + S, U]: zeros before the first column
+        states = ops.pad(cache[:, :, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
+        batch_size = ops.shape(x)[0]
+        before = ops.slice(
+            states, (0, 0, index, 0), (batch_size, 2, 1, self.num_units)
+        )
+
+        def step(states, x):
+            _, states = self.lstm.cell(x, list(states))
+            return tuple(states), tuple(states)
+
+        start = (before[:, 0, 0], before[:, 1, 0])
+        x = ops.transpose(ops.cast(x, self.compute_dtype), (1, 0, 2))
+        _, found = ops.scan(step, start, x)
+        # twice [T, B, U] -> [B, 2, T, 1, U]
+        found = ops.transpose(ops.stack(found), (2, 0, 1, 3))
+        found = ops.expand_dims(found, 3)
+        cache = ops.slice_update(
+            cache, (0, 0, index, 0, 0), ops.cast(found, cache.dtype)
+        )
+        return found[:, 0, :, 0], cache
+
+    def compute_output_spec(self, x, cache=None, **unused):
+        output = keras.KerasTensor(x.shape, dtype="float32")
+        if cache is None:
+            return output
+        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
+
+    def get_config(self):
+        return super().get_config() | {
+            "hidden_dim": self.hidden_dim,
+            "num_units": self.num_units,
+            "residual_dropout": self.residual_dropout,
+            "initializer_range": self.initializer_range,
+        }

@@ -1,0 +1,245 @@
+"""Run what gin files describe.
+
+python -m gpt1_keras.main --gin FILE [--gin FILE ...]
+                          [--set "NAME = VALUE" ...] [--workdir DIR]
+python -m gpt1_keras.main --list [--gin FILE ...]
+
+  --gin FILE            a gin file; later files override earlier ones
+  --set "NAME = VALUE"  a macro or parameter; overrides all files
+  --workdir DIR         folder of everything that the run writes
+  --list                list the runs; with --gin FILE, the settings of that run
+  --allow_module NAME   let the gin files use a Python module besides the
+                        public names of gpt1_keras; its code is executed
+
+Files are looked for in the repository, then in the current directory.
+Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
+where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
+"""
+
+import inspect
+import logging as std_logging
+import os
+import shlex
+import sys
+
+from gpt1_keras import errors
+
+
+def main(arguments=None):
+    """Parse the arguments, call the run they name, return the exit status.
+
+    Args:
+        arguments: list of str; None: those of the command line.
+    """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
+        if backend not in ("tensorflow", "jax", "torch"):
+            raise errors.InputError(
+                f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
+            )
+        flags = _parse_flags(arguments)
+        if flags["help"].value:
+            print(__doc__ + _runs())
+            return 0
+        if flags["list"].value:
+            print(
+                "\n".join(_settings(flags)) if flags["gin"].value else _runs()
+            )
+            return 0
+        run(
+            *(
+                flags[n].value
+                for n in ("gin", "set", "workdir", "allow_module")
+            ),
+            command=shlex.join(["python", "-m", "gpt1_keras.main", *arguments]),
+        )
+        return 0
+    except errors.InputError as error:
+        return _complain(f"error: {error}", 2)
+    except errors.RunError as error:
+        return _complain(f"error: {error}", 1)
+    except errors.Stopped as stopped:
+        return _complain(stopped, 3)
+    except ImportError as error:
+        line = errors.missing_module(error)
+        if line is None:
+            raise
+        return _complain(f"error: {errors.one_line(line)}", 2)
+    except OSError as error:
+        while error.errno is None and isinstance(error.__context__, OSError):
+            error = error.__context__  # Gin's proxy has no errno.
+        if error.errno is None:
+            raise  # Raised by a library, not by the system.
+        described = errors.describe_os_error(error)
+        advice = "correct this and repeat the same command"
+        return _complain(f"error: {described}; {advice}", 2)
+    except KeyboardInterrupt:
+        return _complain("error: interrupted", 1)
+    except Exception as error:
+        if not errors.is_out_of_memory(error):
+            raise
+        advice = "lower MICROBATCH_SIZE or the size of the network"
+        return _complain(f"error: not enough memory: {advice}", 1)
+
+
+def _complain(message, status):
+    # Gin appends lines about the calls in between; ours is the first.
+    print(str(message).split("\n")[0], file=sys.stderr)
+    return status
+
+
+def _parse_flags(arguments):
+    """Return absl's parsed flags; any mistake in them is an InputError."""
+    from absl import flags
+
+    values = flags.FlagValues()
+    for name in ("gin", "set", "allow_module"):
+        flags.DEFINE_multi_string(name, [], "see above", flag_values=values)
+    flags.DEFINE_string("workdir", None, "see above", flag_values=values)
+    flags.DEFINE_boolean(
+        "help", False, "see above", short_name="h", flag_values=values
+    )
+    flags.DEFINE_boolean("list", False, "see above", flag_values=values)
+    try:
+        rest = values(["main", *arguments])[1:]
+    except flags.Error as error:
+        raise errors.InputError(f"{error} (see --help)") from None
+    if rest:
+        raise errors.InputError(
+            f"unexpected argument {rest[0]!r}: gin files need --gin, bindings"
+            ' need --set "NAME = VALUE"'
+        )
+    return values
+
+
+def _runs():
+    """Return a line for each gin file that names a run."""
+    from gpt1_keras import bindings
+
+    lines = ["", "Runs:"]
+    for path in sorted((bindings.ROOT / "gin").glob("*.gin")):
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(bindings.ROOT).as_posix()
+        if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
+            lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
+    for folder in ("finetune", "zero_shot"):
+        found = sorted((bindings.ROOT / "gin" / folder).iterdir())
+        names = ", ".join(path.stem for path in found)
+        lines.append(f"  gin/{folder}/NAME.gin with NAME one of {names}")
+    return "\n".join(lines)
+
+
+def _settings(flags):
+    """Return a line for each setting of a run: value, unit and source."""
+    from gpt1_keras import bindings
+
+    found = bindings.read(
+        *(flags[name].value for name in ("gin", "set", "allow_module"))
+    ).without_unused()
+    lines = []
+    for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
+        value = (found.macros | found.parameters).get(name)
+        if not bindings.references(value) and not isinstance(
+            value, bindings.Macro
+        ):
+            shown = f"{name} = {errors.shortened(repr(value))}"
+            lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
+    return lines
+
+
+def run(
+    names, settings=(), workdir=None, allowed=(), *, command="", verbose=True
+):
+    """Call the run that gin files describe and return what it returns.
+
+    Args:
+        names, settings, workdir, allowed: as `config.resolve` takes them.
+        command: str, noted in the workdir's `config.gin`.
+        verbose: bool. Whether to log each step of the run.
+
+    Raises:
+        InputError, RunError, Stopped: in their messages, parameters have the
+            names by which gin files set them.
+    """
+    from gpt1_keras import config
+    from gpt1_keras import console
+
+    with console.without_noise():
+        configuration = config.resolve(names, settings, workdir, allowed)
+    try:
+        return _start(configuration, command, verbose)
+    except (errors.InputError, errors.RunError) as error:
+        # Code names parameters; a person knows them by their dials. Gin has
+        # made a class of its own of the error's.
+        is_input = isinstance(error, errors.InputError)
+        kind = errors.InputError if is_input else errors.RunError
+        first = str(error).split("\n")[0]
+        raise kind(configuration.name_dials(first)) from None
+
+
+def _start(configuration, command, verbose):
+    """Claim the workdir and call the run."""
+    from gpt1_keras import config
+    from gpt1_keras import console
+    from gpt1_keras import workdir as workdirs
+
+    function = configuration.function()
+    parameters = inspect.signature(function).parameters
+    values = _values_from_main(configuration, parameters)
+    config.check_arguments(configuration, values)
+    console.without_retracing_notes()
+    if verbose:
+        _set_up_logging()
+    if "workdir" not in values or not workdirs.is_written_by(
+        configuration, os.environ.get("TF_CONFIG")
+    ):
+        return function(**values)
+    directory = values["workdir"]
+    with workdirs.held(directory):
+        is_new = workdirs.claim(directory, configuration, command)
+        try:
+            return function(**values)
+        except BaseException:
+            # Then the corrected command can have the workdir.
+            if is_new:
+                workdirs.release(directory)
+            raise
+
+
+def _set_up_logging():
+    from absl import flags
+    from absl import logging
+
+    flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
+    logging.use_absl_handler()
+    logging.get_absl_handler().setFormatter(
+        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+    )
+    logging.set_verbosity(logging.INFO)
+
+
+def _values_from_main(configuration, parameters):
+    """Return the arguments that main itself passes to the run."""
+    from gpt1_keras import files
+    from gpt1_keras import workdir as workdirs
+
+    values = {}
+    directory = configuration.bindings.macros.get("WORKDIR")
+    if "workdir" in parameters:
+        if isinstance(directory, str) and directory:
+            values["workdir"] = files.user_path("--workdir", directory)
+        elif parameters["workdir"].default is inspect.Parameter.empty:
+            raise errors.InputError(
+                "this run writes files: say where with --workdir DIR"
+            )
+    if "config_sha256" in parameters:
+        values["config_sha256"] = workdirs.sha256(
+            values.get("workdir"), configuration
+        )
+    return values
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""GPT-1 network from token ids to hidden states, and how presets load it."""
+
+import inspect
+import threading
+
+import keras
+import keras_hub
+from keras_hub.src.utils import preset_utils
+
+from gpt1_keras.layers import decoder_block
+from gpt1_keras.layers import embedding
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1Backbone(keras_hub.models.Backbone):
+    """The decoder of Radford et al. 2018 as a KerasHub backbone.
+
+    Post-norm blocks, learned positions, no norm after the embedding and none
+    at the end. Attention is causal and padding is on the right, so no padding
+    mask is needed: `padding_mask`, which KerasHub's preprocessors pass, has no
+    effect.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
+    `S` num_special_tokens, `P` max_sequence_length, `L` num_layers.
+
+    Args:
+        vocabulary_size: int. Tokens `V` without special tokens.
+        num_layers: int. Decoder blocks `L`.
+        num_heads: int. Attention heads.
+        hidden_dim: int. Width `D`.
+        intermediate_dim: int. Width inside the feed-forward networks.
+        max_sequence_length: int. Positions `P`.
+        embedding_dropout: float. Dropout rate of the embedding.
+        attention_dropout: float. Dropout rate of attention probabilities.
+        residual_dropout: float. Dropout rate of every sub-layer's output.
+        embedding_dropout_on: `"tables"` (as released: one mask on the
+            embedding tables, shared with the softmax) or `"activations"`.
+        layer_norm_epsilon: float. Added to the variance in every norm.
+        initializer_range: float. Standard deviation of every matrix.
+        num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
+        dtype: dtype or policy of computation and weights.
+
+    Call arguments:
+        dict of `token_ids` int `[B, T]` and `padding_mask` int `[B, T]`.
+
+    Returns:
+        float32 hidden states `[B, T, D]`.
+
+    Example:
+
+    ```python
+    backbone = GPT1Backbone.from_preset("presets/gpt1_mini_novels_en")
+    backbone({"token_ids": [[5, 7]], "padding_mask": [[1, 1]]})
+    ```
+
+    Reference: Radford et al. 2018, sections 3.1 and 4.1; numbers as in
+    openai/finetune-transformer-lm.
+    """
+
+    # Whether a row may hold a prefix and several continuations.
+    can_share_prefix = True
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size,
+        num_layers,
+        num_heads,
+        hidden_dim,
+        intermediate_dim,
+        max_sequence_length,
+        embedding_dropout,
+        attention_dropout,
+        residual_dropout,
+        embedding_dropout_on,
+        layer_norm_epsilon,
+        initializer_range,
+        num_special_tokens=0,
+        dtype=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        arguments = dict(locals())
+        blocks = (
+            decoder_block.DecoderBlock(
+                hidden_dim=hidden_dim,
+                num_heads=num_heads,
+                intermediate_dim=intermediate_dim,
+                attention_dropout=attention_dropout,
+                residual_dropout=residual_dropout,
+                layer_norm_epsilon=layer_norm_epsilon,
+                initializer_range=initializer_range,
+                dtype=dtype,
+                name=f"decoder_block_{i}",
+            )
+            for i in range(num_layers)
+        )
+        self._assemble(blocks, arguments)
+
+    def _assemble(self, blocks, arguments):
+        """Build the functional model of an embedding layer and blocks.
+
+        Args:
+            blocks: iterable of layers, which are built behind the embedding:
+                all draw their seeds in this order.
+            arguments: dict of those of `__init__`, which become attributes.
+        """
+        config = {name: arguments[name] for name in self._config_names()}
+        dtype, kwargs = arguments["dtype"], arguments["kwargs"]
+        sizes = ("vocabulary_size", "num_special_tokens", "hidden_dim")
+        sizes += ("max_sequence_length", "initializer_range")
+        build = embedding.EMBEDDINGS[config["embedding_dropout_on"]]
+        self.token_and_position_embedding = build(
+            **{name: config[name] for name in sizes},
+            dropout=config["embedding_dropout"],
+            dtype=dtype,
+            name="token_and_position_embedding",
+        )
+        self.decoder_blocks = list(blocks)
+
+        # === Functional Model ===
+        inputs = {
+            name: keras.Input((None,), dtype="int32", name=name)
+            for name in ("token_ids", "padding_mask")
+        }
+        hidden, table, positions = self.encode(inputs["token_ids"])
+        keras_hub.models.Backbone.__init__(
+            self, inputs=inputs, outputs=hidden, dtype=dtype, **kwargs
+        )
+        # The tables of this forward pass, for heads on the same graph.
+        self.table_output = table
+        self.positions_output = positions
+
+        # === Config ===
+        for name, value in config.items():
+            setattr(self, name, value)
+
+    def encode(self, token_ids, position_ids=None, allowed=None):
+        """Run one forward pass, symbolic or eager.
+
+        Args:
+            token_ids: int tensor `[B, T]`.
+            position_ids: int tensor `[B, T]`, or None to count from 0.
+            allowed: bool tensor `[B, T, T]`, the tokens that each one may
+                see, or None for the causal mask.
+
+        Returns:
+            hidden states `[B, T, D]`, token and special rows `[V + S, D]` and
+            position rows `[P, D]`, all of the same pass. Heads that need the
+            table use this one, so that each dropout is drawn once.
+        """
+        hidden, table, positions = self.token_and_position_embedding(
+            token_ids, position_ids=position_ids
+        )
+        for block in self.decoder_blocks:
+            hidden = block(hidden, allowed=allowed)
+        return hidden, table, positions
+
+    def cache_shape(self, batch_size, length):
+        """Return the shape of the cache, `[B, L, 2, S, H, K]`.
+
+        It holds keys and values of `S = length` positions.
+        """
+        return (
+            batch_size,
+            self.num_layers,
+            2,
+            length,
+            self.num_heads,
+            self.hidden_dim // self.num_heads,
+        )
+
+    @property
+    def token_embedding(self):
+        """The embedding layer under the name that KerasHub expects."""
+        return self.token_and_position_embedding
+
+    def default_lora_layer_names(self):
+        """Names of the layers that `enable_lora` changes."""
+        return ["query_key_value"]
+
+    @classmethod
+    def _config_names(cls):
+        """Return the names of the arguments that say what the network is."""
+        return [
+            each.name
+            for each in inspect.signature(cls.__init__).parameters.values()
+            if each.kind is each.KEYWORD_ONLY and each.name != "dtype"
+        ]
+
+    def get_config(self):
+        return super().get_config() | {
+            name: getattr(self, name) for name in self._config_names()
+        }
+
+
+class FromAnyBackbonePreset:
+    """`from_preset` for presets of subclasses of `backbone_cls` as well.
+
+    KerasHub looks for a class whose `backbone_cls` is exactly the preset's
+    backbone; an LSTM would need a tokenizer, preprocessors and tasks of its
+    own although nothing in them differs. Goes before the KerasHub class among
+    the bases.
+    """
+
+    _lock = threading.RLock()
+
+    @classmethod
+    def from_preset(cls, preset, **kwargs):
+        """Load from a preset folder; see the method of KerasHub."""
+        found = preset_utils.get_preset_loader(preset).check_backbone_class()
+        usual = cls.backbone_cls
+        if found is usual or not issubclass(found, usual):
+            return super().from_preset(preset, **kwargs)
+        with cls._lock:
+            cls.backbone_cls = found
+            try:
+                return super().from_preset(preset, **kwargs)
+            finally:
+                cls.backbone_cls = usual

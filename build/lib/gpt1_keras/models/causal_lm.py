@@ -1,0 +1,164 @@
+"""GPT-1 as a language model: logits, scores, generation with a cache."""
+
+import keras
+import keras_hub
+from keras import ops
+
+from gpt1_keras.layers import tied_logits
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import preprocessors
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1CausalLM(
+    backbone_lib.FromAnyBackbonePreset, keras_hub.models.CausalLM
+):
+    """KerasHub language model: a `GPT1Backbone` and the tied softmax.
+
+    Letters: `B` batch, `T` positions, `S` columns of the cache, `L` layers,
+    `H` heads, `K` head_dim, `D` hidden_dim, `V` vocabulary_size.
+
+    Args:
+        backbone: `GPT1Backbone`.
+        preprocessor: `GPT1CausalLMPreprocessor` or None.
+
+    Example:
+
+    ```python
+    model = GPT1CausalLM.from_preset("presets/gpt1_mini_novels_en")
+    model.generate("It was a dark night", max_length=64)
+    ```
+    """
+
+    backbone_cls = backbone_lib.GPT1Backbone
+    preprocessor_cls = preprocessors.GPT1CausalLMPreprocessor
+
+    def __init__(self, backbone, preprocessor=None, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.tied_logits = tied_logits.TiedLogits(
+            vocabulary_size=backbone.vocabulary_size,
+            dtype=backbone.dtype_policy,
+            name="tied_logits",
+        )
+
+        # === Functional Model ===
+        # On the backbone's own graph: calling the backbone again would draw
+        # a second dropout mask for the embedding.
+        outputs = self.tied_logits(backbone.output, backbone.table_output)
+        super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
+
+    def call_with_cache(self, token_ids, cache, cache_update_index):
+        """Run some columns, given keys and values of those before them.
+
+        Args:
+            token_ids: int tensor `[B, T]`.
+            cache: float tensor `[B, L, 2, S, H, K]`.
+            cache_update_index: int or scalar tensor. Position of the first
+                column of `token_ids`.
+
+        Returns:
+            logits `[B, T, V]`, hidden states `[B, T, D]`, the updated cache.
+        """
+        hidden, table, _ = self.backbone.token_and_position_embedding(
+            token_ids, start_index=cache_update_index
+        )
+        caches = []
+        for i, block in enumerate(self.backbone.decoder_blocks):
+            hidden, block_cache = block(
+                hidden,
+                cache=cache[:, i],
+                cache_update_index=cache_update_index,
+            )
+            caches.append(block_cache)
+        logits = self.tied_logits(hidden, table)
+        # L times [B, 2, S, H, K] -> [B, L, 2, S, H, K]
+        return logits, hidden, ops.stack(caches, axis=1)
+
+    def _build_cache(self, token_ids):
+        """Return hidden states `[B, T, D]` and cache of a prompt."""
+        batch_size, length = ops.shape(token_ids)
+        shape = self.backbone.cache_shape(batch_size, length)
+        cache = ops.zeros(shape, dtype=self.compute_dtype)
+        _, hidden, cache = self.call_with_cache(token_ids, cache, 0)
+        return hidden, cache
+
+    # Sampling is the same for every decoder with such a cache.
+    generate_step = keras_hub.models.GPT2CausalLM.generate_step
+
+    def score(
+        self,
+        token_ids,
+        padding_mask=None,
+        scoring_mode="logits",
+        layer_intercept_fn=None,
+        target_ids=None,
+    ):
+        """Score tokens, with the interface of KerasHub's `GPT2CausalLM`.
+
+        Args:
+            token_ids: int `[B, T]`.
+            padding_mask: `[B, T]`, ignored: padding is on the right.
+            scoring_mode: "logits" or "loss".
+            layer_intercept_fn: function `(activations [B, T, D], index)` that
+                returns the input of the next layer; index -1 is the
+                embedding, 0 the first block.
+            target_ids: int `[B, T]`. For "loss", the token to predict at each
+                position.
+
+        Returns:
+            float32 logits `[B, T, V]`; for "loss" the negative log-likelihood
+            of each target, `[B, T]`.
+
+        Raises:
+            ValueError: unknown mode, or "loss" without targets.
+        """
+        if scoring_mode not in ("logits", "loss"):
+            raise ValueError(
+                f"scoring_mode is {scoring_mode!r}: give 'logits' or 'loss'"
+            )
+        if scoring_mode == "loss" and target_ids is None:
+            raise ValueError("scoring_mode 'loss' needs target_ids")
+        intercept = layer_intercept_fn or (lambda activations, _: activations)
+        hidden, table, _ = self.backbone.token_and_position_embedding(
+            ops.convert_to_tensor(token_ids, "int32")
+        )
+        hidden = intercept(hidden, -1)
+        for i, block in enumerate(self.backbone.decoder_blocks):
+            hidden = intercept(block(hidden), i)
+        logits = self.tied_logits(hidden, table)
+        if scoring_mode == "logits":
+            return logits
+        return ops.sparse_categorical_crossentropy(
+            ops.convert_to_tensor(target_ids, "int32"), logits, from_logits=True
+        )
+
+    def get_config(self):
+        config = super().get_config()
+        if not self.compiled:
+            # Otherwise a `.keras` file would load as a compiled model, whose
+            # optimizer it does not hold. Presets omit this key: what
+            # `from_preset` returns can always generate.
+            config["compile_config"] = {"compile": False}
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        return super().from_config(config | config.pop("compile_config", {}))
+
+    def get_compile_config(self):
+        config = super().get_compile_config()
+        if config:
+            config["sampler"] = keras_hub.samplers.serialize(self.sampler)
+        return config
+
+    def compile_from_config(self, config):
+        config = dict(config)
+        sampler = keras_hub.samplers.deserialize(config.pop("sampler"))
+        self.compile(
+            **keras.saving.deserialize_keras_object(config), sampler=sampler
+        )
+        if self.optimizer is not None:
+            self.optimizer.build(self.trainable_variables)

@@ -1,0 +1,110 @@
+"""Text from a language model, one token at a time."""
+
+import keras
+import keras_hub
+import numpy as np
+from keras import ops
+
+
+def sample_text(
+    causal_lm, tokenizer, *, prompt, num_tokens, top_k, temperature, seed
+):
+    """Return a text that begins with `prompt`, drawn by top-k sampling.
+
+    Args:
+        causal_lm: `GPT1CausalLM`.
+        tokenizer: `text.tokenizer.Tokenizer`.
+        prompt: str. Truncated where it leaves no room for a token.
+        num_tokens: int. Length in tokens, the prompt included.
+        top_k: int. Number of likeliest tokens to draw from.
+        temperature: float. Divides the logits.
+        seed: int. The same weights and seed give the same text.
+    """
+    ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.newline_id]
+    sampler = keras_hub.samplers.TopKSampler(
+        k=min(top_k, tokenizer.vocabulary_size),
+        temperature=temperature,
+        seed=seed,
+    )
+    drawn = stream(causal_lm, ids, sampler, num_tokens=num_tokens - len(ids))
+    return tokenizer.decode([*ids, *drawn])
+
+
+def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
+    """Yield the ids that follow a prompt, as they are drawn.
+
+    Keys and values of earlier tokens are cached. When all positions of the
+    model are used, the cache is rebuilt from the later half of them, so a
+    text may be longer than max_sequence_length.
+
+    Args:
+        causal_lm: `GPT1CausalLM`.
+        prompt_ids: list of ids, at least one.
+        sampler: KerasHub sampler that draws from the probabilities of one
+            token: greedy, random, top-k or top-p.
+        num_tokens: int. The most tokens to draw.
+        stop_ids: ids after which drawing stops.
+    """
+    length = causal_lm.backbone.max_sequence_length
+    read_one = _compiled(causal_lm)
+    ids, used, cache = list(prompt_ids), length, None
+    for _ in range(num_tokens):
+        if used == length:
+            # The whole prompt at first, then half of the full window.
+            context = ids if cache is None else ids[-(length // 2) :]
+            context = context[-(length - 1) :]
+            shape = causal_lm.backbone.cache_shape(1, length)
+            cache = ops.zeros(shape, dtype=causal_lm.compute_dtype)
+            used = 0
+        else:
+            context = ids[-1:]
+        # Prompts have many lengths: only single tokens are worth compiling.
+        read = read_one if len(context) == 1 else causal_lm.call_with_cache
+        logits, _, cache = read(
+            ops.convert_to_tensor(np.array([context], "int32")),
+            cache,
+            ops.convert_to_tensor(used, "int32"),
+        )
+        used += len(context)
+        # [1, T, V] -> [1, V]
+        probabilities = sampler.compute_probabilities(logits[:, -1])
+        chosen = sampler.get_next_token(probabilities)
+        chosen = int(ops.convert_to_numpy(chosen).reshape(-1)[0])
+        ids.append(chosen)
+        yield chosen
+        if chosen in stop_ids:
+            return
+
+
+def _compiled(causal_lm):
+    """Return `call_with_cache`, compiled once for the current variables.
+
+    LoRA and quantisation replace variables, after which it compiles again.
+    """
+    identity = [(id(weight), weight.dtype) for weight in causal_lm.weights]
+    known = getattr(causal_lm, "_compiled_call_with_cache", None)
+    if known is None or known[0] != identity:
+        known = identity, _compile(causal_lm)
+        # Not by plain assignment: Keras would track the tuple.
+        object.__setattr__(causal_lm, "_compiled_call_with_cache", known)
+    return known[1]
+
+
+def _compile(causal_lm):
+    if keras.config.backend() == "tensorflow":
+        import tensorflow as tf
+
+        return tf.function(causal_lm.call_with_cache)
+    if keras.config.backend() == "jax":
+        import jax
+
+        variables = causal_lm.variables
+
+        @jax.jit
+        def compute(values, *inputs):
+            mapping = list(zip(variables, values))
+            with keras.StatelessScope(state_mapping=mapping):
+                return causal_lm.call_with_cache(*inputs)
+
+        return lambda *inputs: compute([v.value for v in variables], *inputs)
+    return causal_lm.call_with_cache

@@ -1,0 +1,77 @@
+"""LSTM baseline of the paper with the interface of `GPT1Backbone`."""
+
+import keras
+
+from gpt1_keras.layers import lstm_block
+from gpt1_keras.models import backbone
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class LSTMBackbone(backbone.GPT1Backbone):
+    """`GPT1Backbone` with one LSTM in place of its decoder blocks.
+
+    Embedding (with its position rows), dropout on the tables and tied softmax
+    are those of the Transformer, so that only the network differs.
+
+    Args:
+        vocabulary_size: int. Tokens without special tokens.
+        num_units: int. Units of the LSTM.
+        hidden_dim: int. Width of the embedding.
+        max_sequence_length: int. Positions.
+        embedding_dropout: float. Dropout rate of the embedding.
+        residual_dropout: float. Dropout rate of the LSTM's output.
+        embedding_dropout_on: see `GPT1Backbone`.
+        initializer_range: float. Standard deviation of every matrix.
+        num_special_tokens: int. 0 or 3 (start, delimiter, extract).
+        dtype: dtype or policy of computation and weights.
+
+    Call arguments and returns: see `GPT1Backbone`.
+
+    Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
+    using the same framework".
+    """
+
+    can_share_prefix = False
+
+    def __init__(
+        self,
+        *,
+        vocabulary_size,
+        num_units,
+        hidden_dim,
+        max_sequence_length,
+        embedding_dropout,
+        residual_dropout,
+        embedding_dropout_on,
+        initializer_range,
+        num_special_tokens=0,
+        dtype=None,
+        **kwargs,
+    ):
+        # === Layers ===
+        arguments = dict(locals())
+        blocks = (
+            lstm_block.LSTMBlock(
+                hidden_dim=hidden_dim,
+                num_units=num_units,
+                residual_dropout=residual_dropout,
+                initializer_range=initializer_range,
+                dtype=dtype,
+                name=name,
+            )
+            for name in ("lstm_block",)
+        )
+        self._assemble(blocks, arguments)
+
+    @property
+    def num_layers(self):
+        """1, the number of layers that can be transferred."""
+        return 1
+
+    def cache_shape(self, batch_size, length):
+        """Return the shape of the states of a text, `[B, 1, 2, S, 1, U]`."""
+        return (batch_size, 1, 2, length, 1, self.num_units)
+
+    def default_lora_layer_names(self):
+        """Names of the layers that `enable_lora` changes."""
+        return ["output_dense"]

@@ -1,0 +1,187 @@
+"""KerasHub preprocessors: strings to the inputs of the models."""
+
+import keras
+import keras_hub
+
+from gpt1_keras.data import transforms
+from gpt1_keras.models import backbone
+from gpt1_keras.models import tokenizer as tokenizer_lib
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1CausalLMPreprocessor(
+    backbone.FromAnyBackbonePreset, keras_hub.models.CausalLMPreprocessor
+):
+    """Strings to padded ids for `GPT1CausalLM`, and back.
+
+    KerasHub's preprocessor without start and end tokens: GPT-1 was pretrained
+    on contiguous text, where neither occurs.
+
+    Args:
+        tokenizer: `GPT1Tokenizer`.
+        sequence_length: int. Length to which ids are padded.
+    """
+
+    backbone_cls = backbone.GPT1Backbone
+    tokenizer_cls = tokenizer_lib.GPT1Tokenizer
+
+    def __init__(self, tokenizer, sequence_length=512, **kwargs):
+        tokens = {"add_start_token": False, "add_end_token": False}
+        super().__init__(
+            tokenizer, sequence_length=sequence_length, **tokens | kwargs
+        )
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1TaskPreprocessor(
+    backbone.FromAnyBackbonePreset, keras_hub.models.Preprocessor
+):
+    """Strings of a task to the inputs of `GPT1TaskModel`.
+
+    Its settings are all that a fine-tuned preset knows of its task.
+
+    Letters: `B` batch, `C` candidates, `T` positions.
+
+    Args:
+        tokenizer: `GPT1Tokenizer`.
+        transform: str. Name of a function of `data.transforms`.
+        sequence_length: int. Longest sequence.
+        task: str. Name of the task.
+        label_words: list of str, the class names; empty for choices and
+            scores.
+        score_range: list of two numbers for a score, else None.
+        is_regression: bool. Whether one logit is the score itself.
+
+    Call arguments:
+        x: dict of lists of `B` entries: `text` and, where the task has them,
+            `text_pair` and `choices` (lists of `C` str); or the list of texts
+            alone. Arrays and TensorFlow tensors of strings also work, inside
+            a `tf.data` chain as well, batched or not.
+
+    Returns:
+        dict of int32 numpy arrays (tensors in a `tf.data` chain):
+        `token_ids` `[B, C, T]` and `extract_position` `[B, C]`, where `T` is
+        the longest sequence. A single string, or a dict of strings, gives
+        `[C, sequence_length]` and `[C]`, to be batched later.
+    """
+
+    backbone_cls = backbone.GPT1Backbone
+    tokenizer_cls = tokenizer_lib.GPT1Tokenizer
+
+    def __init__(
+        self,
+        tokenizer,
+        *,
+        transform="classification",
+        sequence_length=512,
+        task="",
+        label_words=(),
+        score_range=None,
+        is_regression=False,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        if transform not in transforms.SIGNATURES:
+            raise ValueError(
+                f"transform is {transform!r}: give one of"
+                f" {', '.join(transforms.SIGNATURES)}"
+            )
+        self.tokenizer = tokenizer
+        self.transform = transform
+        self.sequence_length = sequence_length
+        self.task = task
+        self.label_words = list(label_words)
+        self.score_range = score_range
+        self.is_regression = is_regression
+
+    def build(self, input_shape):
+        self.built = True
+
+    def call(self, x, y=None, sample_weight=None):
+        columns = x if isinstance(x, dict) else {"text": x}
+        if any(hasattr(column, "graph") for column in columns.values()):
+            arrays = self._arrays_in_graph(columns)
+        else:
+            arrays = self._arrays(columns)
+        return keras.utils.pack_x_y_sample_weight(arrays, y, sample_weight)
+
+    def _arrays(self, columns):
+        columns = {name: _as_lists(value) for name, value in columns.items()}
+        if not isinstance(columns["text"], str):
+            return self._batch(columns)
+        one = self._batch(
+            {name: [value] for name, value in columns.items()},
+            length=self.sequence_length,
+        )
+        return {name: array[0] for name, array in one.items()}
+
+    def _batch(self, columns, *, length=None):
+        size = len(columns["text"])
+        pipeline = self.tokenizer.pipeline
+        transform = getattr(transforms, self.transform)
+        rows = zip(
+            columns["text"],
+            columns.get("text_pair", [""] * size),
+            columns.get("choices", [()] * size),
+            strict=True,
+        )
+        candidates = [
+            transform(
+                transforms.ExampleIds(
+                    pipeline.encode(text),
+                    pipeline.encode(text_pair),
+                    tuple(pipeline.encode(choice) for choice in choices),
+                ),
+                tokenizer=pipeline,
+                max_sequence_length=self.sequence_length,
+            ).candidates
+            for text, text_pair, choices in rows
+        ]
+        longest = max(len(ids) for each in candidates for ids in each)
+        arrays = transforms.pad(candidates, length=length or longest)
+        del arrays["token_weights"]
+        return arrays
+
+    def _arrays_in_graph(self, columns):
+        """Do the same inside a `tf.data` chain, as a call into Python."""
+        import tensorflow as tf
+
+        names = list(columns)
+
+        def make(*values):
+            arrays = self._arrays(dict(zip(names, values)))
+            return arrays["token_ids"], arrays["extract_position"]
+
+        token_ids, extract_position = tf.numpy_function(
+            make, [columns[name] for name in names], [tf.int32, tf.int32]
+        )
+        is_batch = columns["text"].shape.rank > 0
+        # [B, C], of one text [C]
+        signature = transforms.SIGNATURES[self.transform]
+        shape = [None] * is_batch + [signature.num_candidates]
+        length = None if is_batch else self.sequence_length
+        return {
+            "token_ids": tf.ensure_shape(token_ids, [*shape, length]),
+            "extract_position": tf.ensure_shape(extract_position, shape),
+        }
+
+    def get_config(self):
+        return super().get_config() | {
+            "transform": self.transform,
+            "sequence_length": self.sequence_length,
+            "task": self.task,
+            "label_words": self.label_words,
+            "score_range": self.score_range,
+            "is_regression": self.is_regression,
+        }
+
+
+def _as_lists(column):
+    """Return bytes, arrays or tensors as a str or nested lists of str."""
+    if hasattr(column, "numpy"):
+        column = column.numpy()
+    if isinstance(column, bytes):
+        return column.decode("utf-8")
+    if isinstance(column, str):
+        return str(column)
+    return [_as_lists(each) for each in column]

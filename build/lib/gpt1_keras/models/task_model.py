@@ -1,0 +1,190 @@
+"""The network that is trained: `C` candidate sequences, one forward pass."""
+
+import functools
+import importlib.util
+
+import keras
+import keras_hub
+from keras import ops
+
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import preprocessors
+
+# KerasHub feeds `fit`, `evaluate` and `predict` through one of these.
+_HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GPT1TaskModel(backbone_lib.FromAnyBackbonePreset, keras_hub.models.Task):
+    """Backbone and head over `C` candidate sequences per example.
+
+    Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
+    rows of the token and special table, `P` positions, `Y` logits.
+
+    Args:
+        backbone: `GPT1Backbone`.
+        head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
+            logits `[B, Y]`, or None for pretraining.
+        preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
+
+    Call arguments:
+        dict of `token_ids` int `[B, C, T]` and, with a head,
+        `extract_position` int `[B, C]`, the position of each candidate's
+        extract token.
+
+    Returns:
+        dict of `hidden` float32 `[B * C, T, D]`, `table` `[R, D]` and
+        `positions` `[P, D]` (all of one forward pass, for the language-model
+        loss) and, with a head, `logits` float32 `[B, Y]`. `predict` returns
+        the logits alone, or without a head the hidden states.
+
+    Keras's own `fit` trains the logits without the auxiliary loss:
+
+    ```python
+    model = GPT1TaskModel.from_preset("out/sst2/preset")
+    model.compile(
+        optimizer=keras.optimizers.Adam(6.25e-5),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    model.fit(["a fine film", "dull"], np.array([1, 0]))
+    logits = model.predict(["a fine film"])  # [1, 2]
+    ```
+    """
+
+    backbone_cls = backbone_lib.GPT1Backbone
+    preprocessor_cls = preprocessors.GPT1TaskPreprocessor
+
+    def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
+        # === Layers ===
+        self.backbone = backbone
+        self.preprocessor = preprocessor
+        self.head = head
+
+        # === Functional Model ===
+        token_ids = keras.Input((None, None), dtype="int32", name="token_ids")
+        inputs = {"token_ids": token_ids}
+        # [B, C, T] -> [B * C, T]
+        hidden, table, positions = backbone.encode(
+            FlattenCandidates(name="flatten_candidates")(token_ids)
+        )
+        outputs = {"hidden": hidden, "table": table, "positions": positions}
+        if head is not None:
+            extract_position = keras.Input(
+                (None,), dtype="int32", name="extract_position"
+            )
+            inputs["extract_position"] = extract_position
+            # [B * C, T, D] at [B, C] -> [B, C, D] -> [B, Y]
+            features = GatherExtract(name="gather_extract", dtype="float32")(
+                hidden, extract_position
+            )
+            outputs["logits"] = head(features)
+        kwargs.setdefault("compile", False)
+        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+
+    def preprocess_samples(self, x, y=None, sample_weight=None):
+        """Preprocess raw strings; pass preprocessed arrays through."""
+        if isinstance(x, dict) and "token_ids" in x:
+            return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+        return super().preprocess_samples(x, y, sample_weight)
+
+    def fit(
+        self, x=None, y=None, sample_weight=None, validation_data=None, **kwargs
+    ):
+        method = super().fit
+        if not _HAS_LOADER:
+            method = functools.partial(keras.Model.fit, self)
+            x, y, sample_weight = self._arrays(x, y, sample_weight)
+            if validation_data is not None:
+                validation_data = self._arrays(*validation_data)
+        return method(
+            x,
+            y,
+            sample_weight=sample_weight,
+            validation_data=validation_data,
+            **kwargs,
+        )
+
+    def evaluate(self, x=None, y=None, sample_weight=None, **kwargs):
+        method = super().evaluate
+        if not _HAS_LOADER:
+            method = functools.partial(keras.Model.evaluate, self)
+            x, y, sample_weight = self._arrays(x, y, sample_weight)
+        return method(x, y, sample_weight=sample_weight, **kwargs)
+
+    def predict(self, x=None, **kwargs):
+        if _HAS_LOADER:
+            return super().predict(x, **kwargs)
+        return keras.Model.predict(self, self._arrays(x)[0], **kwargs)
+
+    def predict_step(self, *arguments):
+        found = super().predict_step(*arguments)
+        # JAX returns the state beside the outputs.
+        outputs, *state = found if isinstance(found, tuple) else (found,)
+        outputs = outputs["hidden" if self.head is None else "logits"]
+        return (outputs, *state) if state else outputs
+
+    def _arrays(self, x, y=None, sample_weight=None):
+        """Return (x, y, sample_weight), preprocessed as a whole."""
+        return keras.utils.unpack_x_y_sample_weight(
+            self.preprocess_samples(x, y, sample_weight)
+        )
+
+    def compute_loss(
+        self, x=None, y=None, y_pred=None, sample_weight=None, training=True
+    ):
+        return super().compute_loss(
+            x, y, y_pred["logits"], sample_weight, training
+        )
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        return super().compute_metrics(x, y, y_pred["logits"], sample_weight)
+
+    def get_config(self):
+        config = super().get_config()
+        config["head"] = keras.layers.serialize(self.head)
+        return config
+
+    @classmethod
+    def from_config(cls, config):
+        config = dict(config)
+        if isinstance(config.get("head"), dict):
+            config["head"] = keras.layers.deserialize(config["head"])
+        return super().from_config(config)
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class FlattenCandidates(keras.layers.Layer):
+    """`[B, C, T] -> [B * C, T]`."""
+
+    def call(self, token_ids):
+        return ops.reshape(token_ids, (-1, ops.shape(token_ids)[-1]))
+
+    def compute_output_spec(self, token_ids):
+        size, candidates, length = token_ids.shape
+        rows = size * candidates if size and candidates else None
+        return keras.KerasTensor((rows, length), dtype=token_ids.dtype)
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class GatherExtract(keras.layers.Layer):
+    """Hidden states of the extract tokens.
+
+    `[B * C, T, D]` at positions `[B, C]` -> `[B, C, D]`.
+    """
+
+    def build(self, hidden_shape, extract_position_shape):
+        self.built = True
+
+    def call(self, hidden, extract_position):
+        shape = ops.shape(extract_position)
+        # [B, C] -> [B * C, 1, 1]
+        index = ops.reshape(extract_position, (-1, 1, 1))
+        # [B * C, T, D] -> [B * C, 1, D] -> [B, C, D]
+        features = ops.take_along_axis(hidden, index, axis=1)
+        return ops.reshape(features, (shape[0], shape[1], hidden.shape[-1]))
+
+    def compute_output_spec(self, hidden, extract_position):
+        return keras.KerasTensor(
+            (*extract_position.shape, hidden.shape[-1]), dtype=hidden.dtype
+        )

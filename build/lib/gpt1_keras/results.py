@@ -1,0 +1,338 @@
+"""`metrics.jsonl` and `result.json`: written and read in one place.
+
+A run appends to `metrics.jsonl` while it works and writes `result.json` last,
+so the existence of a result says that the run is finished. Whatever is read
+back is checked here: a damaged file is one line that names the place.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras import errors
+from gpt1_keras import files
+
+METRICS = "metrics.jsonl"
+_ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def path(workdir):
+    """Return the path of a workdir's `result.json`."""
+    return pathlib.Path(workdir) / "result.json"
+
+
+def read(workdir):
+    """Return the result of a finished run, None where there is none.
+
+    Raises:
+        InputError: the file is damaged.
+    """
+    if not path(workdir).exists():
+        return None
+    found = read_json(path(workdir))
+    _check(found, _RESULT, path(workdir))
+    shown = [found.get(name) or [] for name in ("pieces", "log_probabilities")]
+    if len(shown[0]) != len(shown[1]):
+        raise _damaged(path(workdir), "a log-probability for each piece")
+    return found
+
+
+def is_finished(workdir, config_sha256, advice="to run it again,"):
+    """Return whether this very configuration is finished, and log it.
+
+    `advice` says what else to do than to give another workdir.
+    """
+    found = read(workdir)
+    if not found or found.get("config_sha256") != config_sha256:
+        return False
+    logging.info(
+        "%s: already finished; nothing to do (%s give another --workdir)",
+        path(workdir),
+        advice,
+    )
+    return True
+
+
+def write(
+    workdir,
+    *,
+    run,
+    task,
+    split,
+    metrics,
+    paper,
+    num_examples,
+    seed,
+    config_sha256,
+    seconds,
+    **more,
+):
+    """Write `result.json`; its existence says that the run is finished.
+
+    Args:
+        workdir: path.
+        run: str. The verb, such as `pretrain`.
+        task: str. What was trained on or measured.
+        split: str. The split that was scored.
+        metrics: dict of numbers.
+        paper: dict of the paper's numbers for the same, may be empty.
+        num_examples: int. Examples (tokens for a language model) scored.
+        seed: int, list of ints or None.
+        config_sha256: str.
+        seconds: float. Wall time of the run, over all its processes.
+        **more: further facts that only this kind of run has.
+
+    Returns:
+        its path.
+    """
+    import keras  # Reading results needs no backend.
+
+    record = {
+        "run": run,
+        "task": task,
+        "split": split,
+        "metrics": metrics,
+        "paper": paper,
+        "num_examples": num_examples,
+        "seed": seed,
+        "config_sha256": config_sha256,
+        "git_commit": _git_commit(),
+        "backend": keras.config.backend(),
+        "seconds": round(seconds, 1),
+        **more,
+    }
+    files.write_atomic(path(workdir), json.dumps(record, indent=1) + "\n")
+    logging.info("finished: %s", path(workdir))
+    return path(workdir)
+
+
+def _git_commit():
+    """Return the commit of the repository, None where there is none."""
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return answer.stdout.strip()
+
+
+class History:
+    """Appends one JSON object per line, and the same to TensorBoard.
+
+    Args:
+        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
+        step: int. Where the run starts or resumes: lines of later steps,
+            written by a run that was killed, are removed.
+    """
+
+    def __init__(self, workdir, *, step):
+        # Loaded late: reading results needs none of it.
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.summary.writer import record_writer
+
+        workdir = pathlib.Path(workdir)
+        self.path = workdir / METRICS
+        kept = [
+            line for line in read_metrics(self.path) if line["step"] <= step
+        ]
+        files.write_atomic(
+            self.path, "".join(json.dumps(line) + "\n" for line in kept)
+        )
+        self._before = max((line.get("seconds", 0) for line in kept), default=0)
+        self._started = time.monotonic()
+        self._file = open(self.path, "a", encoding="utf-8")
+        # Not TensorBoard's own writer, whose thread hides a full disk.
+        now, folder = time.time(), workdir / "tensorboard"
+        folder.mkdir(exist_ok=True)
+        name = f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        self._events = record_writer.RecordWriter(open(folder / name, "wb"))
+        version = event_pb2.Event(wall_time=now, file_version="brain.Event:2")
+        self._events.write(version.SerializeToString())
+
+    @property
+    def seconds(self):
+        """Wall time of the run so far, earlier processes included."""
+        return self._before + time.monotonic() - self._started
+
+    def write(self, step, **values):
+        """Record numbers and texts of one step, and the time."""
+        from tensorboard.compat.proto import event_pb2
+        from tensorboard.compat.proto import summary_pb2
+
+        values["seconds"] = round(self.seconds, 1)
+        values = {
+            key: value if isinstance(value, (str, int)) else float(value)
+            for key, value in values.items()
+        }
+        self._file.write(json.dumps({"step": step, **values}) + "\n")
+        self._file.flush()
+        split = values.get("split", "train")
+        scalars = [
+            summary_pb2.Summary.Value(tag=f"{split}/{key}", simple_value=value)
+            for key, value in values.items()
+            if not isinstance(value, str)
+        ]
+        event = event_pb2.Event(
+            wall_time=time.time(),
+            step=step,
+            summary=summary_pb2.Summary(value=scalars),
+        )
+        self._events.write(event.SerializeToString())
+        self._events.flush()
+
+    def close(self):
+        """Flush everything to the disk."""
+        self._file.close()
+        self._events.close()
+
+
+def shown(metrics):
+    """Return metrics as a log line shows them."""
+    return ", ".join(
+        f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.4f}"
+        for name, value in metrics.items()
+    )
+
+
+def perplexity(loss):
+    """Return `exp(loss)`, infinite rather than an error for a huge loss."""
+    with np.errstate(over="ignore"):
+        return float(np.exp(np.float64(loss)))
+
+
+def read_metrics(path):
+    """Return the lines of a `metrics.jsonl`, which need not exist, as dicts.
+
+    A last line without its end, left by a killed run, is left out.
+
+    Raises:
+        InputError: a line is damaged; names it.
+    """
+    if not pathlib.Path(path).exists():
+        return []
+    lines = []
+    *texts, _ = _text(path).split("\n")
+    for number, text in enumerate(texts, 1):
+        place = f"{path}:{number}"
+        lines.append(_parse(text, place))
+        _check(lines[-1], _LINE, place)
+        if not isinstance(lines[-1].get("step"), int):
+            raise _damaged(place, "a step")
+    return lines
+
+
+def read_json(path):
+    """Return the object in a JSON file.
+
+    Raises:
+        InputError: it is missing, or not a JSON object.
+    """
+    return _parse(_text(path), f"{path}:1")
+
+
+def _text(path):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise errors.InputError(
+            f"{path} cannot be read: {error.strerror}"
+        ) from None
+
+
+def _parse(text, place):
+    try:
+        return files.parse_json(text)
+    except ValueError as error:
+        raise _damaged(place, f"a JSON object: {error}") from None
+
+
+def _damaged(place, expected):
+    return errors.InputError(
+        f"{place}: damaged, expected {expected}; run it again with another"
+        " --workdir, or remove the folder"
+    )
+
+
+def _check(found, kinds, place):
+    """Refuse values of a wrong type; None (unknown) is always allowed."""
+    for name, value in found.items():
+        kind = kinds.get(name, kinds[None])
+        if value is not None and not _IS[kind](value):
+            raise _damaged(place, f"{kind} under {name!r}")
+
+
+def _is_number(value):
+    # No integer that a float cannot hold.
+    return isinstance(value, float) or (
+        isinstance(value, int) and abs(value) < 2**63
+    )
+
+
+def _is_text(value):
+    return isinstance(value, str) and "\0" not in value
+
+
+def _is_dict(is_right, value):
+    return isinstance(value, dict) and all(
+        each is None or is_right(each) for each in value.values()
+    )
+
+
+def _is_list(is_right, value):
+    return isinstance(value, list) and all(map(is_right, value))
+
+
+_is_metrics = functools.partial(_is_dict, _is_number)
+_IS = {
+    "anything": lambda value: True,
+    "a number": _is_number,
+    "a text": _is_text,
+    "metrics": _is_metrics,
+    "metrics of seeds": lambda value: (
+        isinstance(value, dict) and all(map(_is_metrics, value.values()))
+    ),
+    "numbers": functools.partial(
+        _is_dict, lambda each: _is_number(each) or _is_metrics(each)
+    ),
+    "metrics and num_examples": lambda value: (
+        isinstance(value, dict)
+        and _is_metrics(value.get("metrics"))
+        and _is_number(value.get("num_examples"))
+    ),
+    "a list of numbers": functools.partial(_is_list, _is_number),
+    "a list of texts": functools.partial(_is_list, _is_text),
+}
+# Kinds of the values that other programs and the report rely on; None stands
+# for all other names.
+_RESULT = {
+    None: "anything",
+    **dict.fromkeys(
+        ("run", "task", "split", "backbone", "config_sha256")
+        + ("preset", "corpus", "attention"),
+        "a text",
+    ),
+    **dict.fromkeys(
+        ("num_examples", "num_train_examples", "num_steps", "seconds")
+        + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
+        + ("random", "lm_loss_weight", "num_transferred_layers"),
+        "a number",
+    ),
+    **dict.fromkeys(("metrics", "train_metrics", "majority"), "metrics"),
+    "paper": "numbers",
+    "test": "metrics and num_examples",
+    "seeds": "metrics of seeds",
+    "pieces": "a list of texts",
+    "log_probabilities": "a list of numbers",
+}
+_LINE = {None: "a number", "split": "a text", "sample": "anything"}

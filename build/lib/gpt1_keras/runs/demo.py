@@ -1,0 +1,312 @@
+"""Local web page to try a model."""
+
+import importlib.util
+import math
+import os
+import socket
+import urllib.parse
+
+import keras
+import keras_hub
+from absl import logging
+from keras import ops
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras.data import transforms
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import generation
+from gpt1_keras.models import inspection
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import presets
+from gpt1_keras.tasks import task as task_lib
+
+_HOST = "127.0.0.1"
+_LOCAL = (_HOST, "localhost", "::1")
+_MOST_BYTES = 1 << 20  # of a request: the longest text is far shorter
+_FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
+# Label of a probability, the least one that has it, and its color.
+_PROBABILITIES = (
+    ("over 50 %", 0.5, "#1a9850"),
+    ("over 10 %", 0.1, "#91cf60"),
+    ("over 1 %", 0.01, "#fee08b"),
+    ("less", 0.0, "#d73027"),
+)
+
+
+def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
+    """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
+
+    Args:
+        preset: see `presets.find`; of several seeds, the best on dev.
+        port: int; 0 picks a free one.
+        seed: int. Seed of generated text.
+
+    Raises:
+        InputError: gradio is not installed, the port cannot be used, or
+            there is no such preset.
+    """
+    try:
+        # Gradio would not report the reason.
+        with socket.socket() as found:
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind((_HOST, port))
+    except OSError as error:
+        raise errors.InputError(
+            f"`port` {port} cannot be used ({error.strerror or error}): give"
+            " another, or 0 for any"
+        ) from None
+    app = page(preset, seed)
+    address = launch(app, port)
+    logging.info("open %s in a browser; Ctrl-C stops it", address)
+    app.block_thread()
+
+
+def page(preset, seed=0):
+    """Return the `gradio.Blocks` of a model.
+
+    Raises:
+        InputError: gradio is not installed, or there is no such preset.
+    """
+    if importlib.util.find_spec("gradio") is None:
+        raise errors.InputError(
+            "the page needs gradio, which is not installed:"
+            " pip install -r requirements-demo.txt"
+        )
+    _stay_on_this_machine()
+    import gradio
+
+    find = presets.find if preset is None else presets.find_best
+    directory = find(preset)
+    with gradio.Blocks(title="gpt1_keras", analytics_enabled=False) as app:
+        if presets.has_head(directory):
+            _task_page(gradio, directory)
+        else:
+            _language_model_page(gradio, directory, seed)
+    return app
+
+
+def _stay_on_this_machine():
+    """Set the environment variables that keep gradio on this machine.
+
+    It must not send usage reports, and must not use a proxy for the request
+    that it makes to its own page before it returns the address.
+    """
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
+    hosts = [host.strip() for host in ",".join(given).split(",")]
+    if "*" not in hosts:
+        hosts = filter(None, dict.fromkeys([*hosts, _HOST, "localhost"]))
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
+def launch(app, port):
+    """Serve in a thread and return the address."""
+    import gradio
+    from starlette import middleware
+
+    _, address, _ = app.launch(
+        server_name=_HOST,
+        server_port=port or None,
+        share=False,
+        prevent_thread_lock=True,
+        quiet=True,
+        app_kwargs={"middleware": [middleware.Middleware(Guard)]},
+        theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
+    )
+    return address
+
+
+class Guard:
+    """ASGI middleware that answers only this machine's own page.
+
+    Otherwise a page of another site could send requests from the same
+    browser, or point its own host name at this address. Uploads are refused.
+    """
+
+    def __init__(self, app):
+        self._app = app
+
+    async def __call__(self, scope, receive, send):
+        reason = scope["type"] == "http" and self._refusal(scope)
+        if not reason and scope["type"] != "websocket":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await send({"type": "http.response.start", "status": 403})
+            body = f"refused: {reason}\n".encode()
+            await send({"type": "http.response.body", "body": body})
+
+    @staticmethod
+    def _refusal(scope):
+        """Return the reason to refuse a request, or None."""
+        headers = {k: v.decode("latin-1") for k, v in scope["headers"]}
+        host, origin = headers.get(b"host", ""), headers.get(b"origin")
+        try:
+            if urllib.parse.urlsplit(f"//{host}").hostname not in _LOCAL:
+                return "the Host is not this machine"
+            if origin and urllib.parse.urlsplit(origin).netloc != host:
+                return "the Origin is another page"
+        except ValueError:
+            return "the Host or Origin is not a valid address"
+        if any(part.startswith("upload") for part in scope["path"].split("/")):
+            return "this page accepts no files"
+        if scope["method"] == "POST":
+            length = headers.get(b"content-length", "")
+            if not length.isdecimal() or int(length) > _MOST_BYTES:
+                return f"more than {_MOST_BYTES} bytes"
+        return None
+
+
+class TaskAnswers:
+    """Predictions of the fine-tuned model in a preset folder.
+
+    Attributes:
+        task: str.
+        inputs: names of its inputs: "text", "text_pair", "choices".
+        is_score: bool, whether it predicts a number.
+    """
+
+    def __init__(self, preset):
+        self._network = presets.load(task_model.GPT1TaskModel, preset)
+        ours = self._preprocessor = self._network.preprocessor
+        self._label_space = task_lib.label_space_of(ours)
+        self.task = ours.task
+        self.is_score = ours.score_range is not None
+        self.inputs = transforms.SIGNATURES[ours.transform].fields
+
+    def __call__(self, text, text_pair="", choices=()):
+        """Return dict from a label to its probability, or a float score."""
+        given = {"text": [text], "text_pair": [text_pair]}
+        if "choices" in self.inputs:
+            given["choices"] = [list(choices)]
+        logits = ops.convert_to_numpy(
+            self._network(self._preprocessor(given))["logits"]
+        ).astype("float64")
+        if self.is_score:
+            return float(self._label_space.predict(logits)[0])
+        names = self._label_space.class_names or [
+            f"{i}: {choice}" for i, choice in enumerate(choices)
+        ]
+        (probabilities,) = self._label_space.probabilities(logits).tolist()
+        return dict(zip(names, probabilities, strict=True))
+
+
+def _task_page(gradio, preset):
+    answers = TaskAnswers(preset)
+    gradio.Markdown(f"## {answers.task}\n`{preset}`")
+    names = {
+        "text": "text",
+        "text_pair": "second text or question",
+        "choices": "choices, one per line",
+    }
+    boxes = [
+        gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
+    ]
+    button = gradio.Button("predict", variant="primary")
+    output = gradio.Label(label="score" if answers.is_score else "label")
+
+    def answer(*values):
+        given = dict(zip(answers.inputs, values, strict=True))
+        if "choices" in given:
+            lines = given["choices"].split("\n")
+            given["choices"] = [line for line in lines if line.strip()]
+            if not given["choices"]:
+                raise gradio.Error("give at least one choice, one per line")
+        found = answers(**given)
+        return f"{found:.2f}" if answers.is_score else found
+
+    button.click(answer, boxes, output, api_name="ask")
+
+
+class LanguageModelAnswers:
+    """The language model in a preset folder, with a sampling seed."""
+
+    def __init__(self, preset, seed):
+        self._network = presets.load(causal_lm.GPT1CausalLM, preset)
+        self._tokenizer = self._network.preprocessor.tokenizer.pipeline
+        self._length = self._network.backbone.max_sequence_length
+        self._seed = seed
+
+    def tokens(self, text):
+        """Return (piece, log-probability) of each token with a position."""
+        ids = self._tokenizer.encode(text)[: self._length]
+        if not ids:
+            return []
+        found = inspection.log_probabilities(
+            self._network, ids, before=self._tokenizer.opening_id
+        )
+        pieces = [self._tokenizer.piece(index) for index in ids]
+        return list(zip(pieces, found.tolist(), strict=True))
+
+    def continued(self, text, num_tokens, temperature):
+        """Yield the text and its continuation, one token longer each time."""
+        ids = self._tokenizer.encode(text) or [self._tokenizer.opening_id]
+        sampler = keras_hub.samplers.TopKSampler(
+            k=min(40, self._tokenizer.vocabulary_size),
+            temperature=temperature,
+            seed=self._seed,
+        )
+        keras.utils.set_random_seed(self._seed)
+        for token in generation.stream(
+            self._network, list(ids), sampler, num_tokens=num_tokens
+        ):
+            ids.append(token)
+            yield self._tokenizer.decode(ids)
+
+
+def _language_model_page(gradio, preset, seed):
+    answers = LanguageModelAnswers(preset, seed)
+    gradio.Markdown(f"## language model\n`{preset}`")
+    text = gradio.Textbox(
+        label="text", lines=4, value="It was a dark and stormy night"
+    )
+    with gradio.Row():
+        number = gradio.Slider(8, 256, 64, step=8, label="new tokens")
+        temperature = gradio.Slider(0.1, 2.0, 0.8, label="temperature")
+    with gradio.Row():
+        continue_it = gradio.Button("continue", variant="primary")
+        score = gradio.Button("show probabilities")
+    written = gradio.Textbox(label="continuation", lines=6)
+    summary = gradio.Markdown()
+    tokens = gradio.HighlightedText(
+        label="log-probability of each token, given those before it",
+        color_map={label: color for label, _, color in _PROBABILITIES},
+        show_legend=True,
+    )
+    continue_it.click(
+        answers.continued,
+        [text, number, temperature],
+        written,
+        api_name="continue",
+    )
+    score.click(
+        lambda text: _colored(answers.tokens(text)),
+        text,
+        [summary, tokens],
+        api_name="tokens",
+    )
+
+
+def _colored(tokens):
+    """Return a summary of a text, and its tokens as gradio highlights them.
+
+    A token is (piece and log-probability, label of its probability).
+    """
+    if not tokens:
+        return "no text", []
+
+    def label(value):
+        share = math.exp(value)
+        return next(x for x, least, _ in _PROBABILITIES if share >= least)
+
+    total = sum(value for _, value in tokens)
+    return (
+        f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
+        f" {math.exp(-total / len(tokens)):.1f} per token",
+        [
+            (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label(value))
+            for piece, value in tokens
+        ],
+    )

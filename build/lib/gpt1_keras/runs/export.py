@@ -1,0 +1,249 @@
+"""Export of a SavedModel for TensorFlow Serving, checked before publishing."""
+
+import collections.abc
+import importlib.util
+import shutil
+import time
+import typing
+
+import keras
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
+from gpt1_keras.serving import model_card
+from gpt1_keras.serving import verify
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.training import fit
+
+_TEXTS_OF = "sst2"  # whose sentences a language model is checked on
+
+
+@checks.value_object
+class Options:
+    """How a model is served, and what it is checked on.
+
+    Attributes:
+        data: `sources.BenchmarkFiles`.
+        build_task: function from the `GPT1TaskPreprocessor` of the preset to
+            the `tasks.task.Task` to read and measure.
+        split: str. Rows that the served model is checked on.
+        table_split: str or None. Rows whose frequent words are encoded
+            exactly, whatever their case: they go into the tokenizer's table.
+        table_file: path of such rows, used instead of `table_split` if
+            `build_task` takes a `file`; or None.
+        num_table_pieces: int. Maximum number of such words.
+        scoring: `presets.Scoring`.
+        weights_dtype: str, dtype in which the weights are stored.
+        identity_texts: path of a `.txt` file or a folder of them, on which
+            the tokenizers are also compared; or None.
+    """
+
+    data: sources.BenchmarkFiles
+    build_task: collections.abc.Callable
+    split: checks.Split
+    table_split: checks.Split | None
+    num_table_pieces: checks.Index
+    scoring: presets.Scoring
+    weights_dtype: typing.Annotated[
+        str, checks.Dial(choices=("float32", "float16"))
+    ]
+    table_file: checks.Path | None = None
+    identity_texts: checks.Path | None = None
+
+    def table_rows(self, task, preprocessor=None):
+        """Return the examples whose frequent words go into the table.
+
+        `table_file` is read for the `preprocessor` of a fine-tuned preset.
+        """
+        if self.table_file is not None and preprocessor is not None:
+            own = self.build_task(preprocessor, file=self.table_file)
+            return own.read(None, "train")
+        if self.table_split is not None:
+            return self.data.read(task, self.table_split)
+        logging.info(
+            "no training texts given: building the tokenizer's table from the"
+            " vocabulary"
+        )
+        return []
+
+    def graph_tokenizer(self, tokenizer, rows):
+        """Return a `Tokenizer` as a `GraphTokenizer`, with a table of rows."""
+        from gpt1_keras.text import tf_tokenizer
+
+        texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
+        pieces = tf_tokenizer.frequent_pieces(texts, self.num_table_pieces)
+        return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
+
+
+def export(
+    *,
+    workdir,
+    config_sha256,
+    preset: checks.Path,
+    options,
+    agreement,
+    num_warm_up: checks.Index,
+):
+    """Write `workdir/saved_model/N`, where N is one more than the last.
+
+    The SavedModel takes raw strings. Before it is published, it answers the
+    rows of a split in a process without Keras, and its answers are compared
+    with those of the Keras model. Exporting another model, split or
+    dtype to the same workdir adds a version.
+
+    Args:
+        preset: see `presets.find`; of several seeds, the best on dev.
+        options: `Options`.
+        agreement: `verify.Agreement`.
+        num_warm_up: int. Requests that are answered while the model loads.
+
+    Raises:
+        InputError: the SavedModel's answers differ from the Keras model's;
+            or there is no such model, or no rows.
+        RuntimeError: it does not answer at all.
+    """
+    _check_tensorflow()
+    directory = presets.find_best(preset)
+    data_dir = options.data.data_dir and str(options.data.data_dir)
+    before = (results.read(workdir) or {}).get("saved_model")
+    if before and (workdir / str(before)).is_dir():
+        advice = "to export it again,"
+        if presets.is_measured(
+            workdir, config_sha256, [directory], advice, data_dir=data_dir
+        ):
+            return results.path(workdir)
+    started = time.monotonic()
+    served, tokenizers = _served(directory, options)
+    identity = {}
+    if options.identity_texts is not None:
+        identity = verify.measure_identity(*tokenizers, options.identity_texts)
+    saved_model, num_examples, metrics = _publish(
+        served,
+        workdir,
+        identity,
+        agreement,
+        num_warm_up,
+        preset=directory,
+        split=options.split,
+        weights_dtype=options.weights_dtype,
+        config_sha256=config_sha256,
+    )
+    logging.info("exported: %s", saved_model)
+    for name, value in metrics.items():
+        logging.info("  %-26s %.6g", name, value)
+    return results.write(
+        workdir,
+        run="export",
+        task=served.name,
+        split=options.split,
+        metrics=metrics,
+        paper={},
+        num_examples=num_examples,
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(directory),
+        data_dir=data_dir,
+        saved_model=str(saved_model.relative_to(workdir)),
+    )
+
+
+def _check_tensorflow():
+    if importlib.util.find_spec("tensorflow") is None:
+        raise errors.InputError(
+            "exporting needs TensorFlow, which is not installed:"
+            " pip install -r requirements.txt"
+        )
+    if keras.config.backend() != "tensorflow":
+        raise errors.InputError(
+            f"KERAS_BACKEND is {keras.config.backend()}: export with"
+            " KERAS_BACKEND=tensorflow, whatever the model was trained with"
+        )
+
+
+def _served(directory, options):
+    """Return the served model, and its tokenizer in Python and as a graph."""
+    from gpt1_keras.serving import tf_served
+
+    if presets.has_head(directory):
+        model = presets.FineTuned(directory, options.scoring)
+        task = options.build_task(model.preprocessor)
+        tokenizer = model.preprocessor.tokenizer.pipeline
+        graph = options.graph_tokenizer(
+            tokenizer, options.table_rows(task, model.preprocessor)
+        )
+        rows = options.data.read(task, options.split)
+        examples = model.labelled(task, rows, options.split)
+        served = tf_served.ServedTask(
+            model, examples, graph, options.weights_dtype
+        )
+    else:
+        fit.set_dtype(options.scoring.dtype)
+        network = presets.load(causal_lm.GPT1CausalLM, directory)
+        task = benchmarks.benchmark(_TEXTS_OF)
+        tokenizer = network.preprocessor.tokenizer.pipeline
+        graph = options.graph_tokenizer(tokenizer, options.table_rows(task))
+        texts = [row.text for row in options.data.read(task, options.split)]
+        served = tf_served.ServedLanguageModel(
+            network, texts, graph, options.weights_dtype
+        )
+    return served, (tokenizer, graph)
+
+
+def _publish(
+    served, workdir, identity, agreement, num_warm_up, *, split, preset, **facts
+):
+    """Write, check and publish the next version.
+
+    Returns:
+        its path, the number of rows it was checked on, its metrics.
+    """
+    from gpt1_keras.serving import tf_saved_model
+
+    temporary = workdir / ".saved_model.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    requests = served.requests()
+    num_examples = sum(len(request["text"]) for request in requests)
+    tf_saved_model.write(
+        served.server,
+        temporary,
+        labels=served.labels,
+        requests=requests[:num_warm_up],
+    )
+    logging.info(
+        "answering %s rows of %s in a process without Keras",
+        f"{num_examples:,}",
+        split,
+    )
+    try:
+        metrics, compared = served.compare(verify.answers(temporary, requests))
+        agreement.check(compared)
+    except (errors.InputError, RuntimeError):
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    card = model_card.text(
+        name=served.name,
+        preset=preset,
+        training=model_card.training_facts(preset),
+        num_examples=num_examples,
+        split=split,
+        metrics=metrics,
+        compared=compared,
+        identity=identity,
+        labels=served.labels,
+        request={name: rows[:1] for name, rows in requests[0].items()},
+        num_parameters=served.num_parameters,
+        sequence_length=served.sequence_length,
+        **facts,
+    )
+    extra = temporary / tf_saved_model.EXTRA
+    (extra / "model_card.md").write_text(card, encoding="utf-8")
+    if (workdir / "config.gin").exists():  # The next version replaces it.
+        shutil.copy(workdir / "config.gin", extra)
+    saved_model = tf_saved_model.publish(temporary, workdir / "saved_model")
+    return saved_model, num_examples, metrics | compared | identity

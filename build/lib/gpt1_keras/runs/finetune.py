@@ -1,0 +1,552 @@
+"""Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
+
+import collections.abc
+import functools
+import json
+import statistics
+import typing
+
+import keras
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import results
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data.readers import custom as custom_lib
+from gpt1_keras.evaluation import scoring
+from gpt1_keras.evaluation import word_baselines
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import task_model
+from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
+from gpt1_keras.tasks import task as task_lib
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+from gpt1_keras.training import strategy as strategy_lib
+
+# Digests of the examples that a run started with.
+_EXAMPLES = "examples.json"
+_SUBSET = "subset_seed"
+# With more training rows, a baseline could take as long as the network.
+_MOST_BASELINE_ROWS = 100_000
+
+
+def encoded_batches(train, **settings):
+    """Return batches of `scoring.Labelled` examples, encoded beforehand."""
+    return example_batches.TrainingExamples(
+        train.encoded, train.labels(), **settings
+    )
+
+
+def raw_batches(train, **settings):
+    """Return batches of `scoring.Labelled` examples, encoded in tf.data."""
+    sources.check_tensorflow(
+        "raw_examples.gin", "all texts are encoded beforehand"
+    )
+    from gpt1_keras.data import tf_raw_rows
+
+    return tf_raw_rows.RawTrainingExamples(
+        train.examples,
+        train.labels(),
+        tokenizer=train.tokenizer,
+        transform=train.task.transform.__name__,
+        max_sequence_length=train.max_sequence_length,
+        **settings,
+    )
+
+
+@checks.value_object
+class FineTuning:
+    """Recipe of fine-tuning.
+
+    Attributes:
+        batch_size: int. Examples per step.
+        microbatch_size: int or None. Examples per forward pass on each
+            replica; None: all.
+        num_epochs: int. Passes over the training examples.
+        num_train_examples: int or None. Size of a random subset of the
+            training examples; None: all.
+        sequence_length: int or None. Longest sequence in tokens; None: the
+            preset's number of positions.
+        clip_norm: float. Largest norm of the gradient.
+        lm_loss_weight: float. Lambda of equation 5.
+        softmax_over: str, see `losses.LanguageModelLoss`.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+        classifier_dropout: float. Rate before the head's linear layer.
+        initializer_range: float. Standard deviation of the head's weights.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        pool_batches: int. Size of the length-bucketing pool in batches; 1 is
+            a plain random order.
+        evaluation_batch_size: int. Dev examples per forward pass.
+        num_scored_train_examples: int or None. Size of a random subset of the
+            training examples that is scored along with dev; None: all.
+        early_evaluation_steps: ints. Steps of the first epoch after which dev
+            is scored as well.
+        dtype: str, Keras dtype policy.
+        batches: `encoded_batches` or `raw_batches`.
+    """
+
+    batch_size: checks.Count
+    microbatch_size: checks.NotRecipe[checks.Count | None]
+    num_epochs: checks.Count
+    num_train_examples: checks.Count | None
+    sequence_length: checks.Length | None
+    clip_norm: checks.NotNegative
+    lm_loss_weight: checks.NotNegative
+    softmax_over: typing.Annotated[
+        str, checks.Dial(choices=("tokens", "released"))
+    ]
+    softmax_chunk: checks.NotRecipe[checks.Count]
+    classifier_dropout: checks.Rate
+    initializer_range: checks.NotNegative
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        example_batches.BUCKET_LENGTHS
+    )
+    pool_batches: checks.Count
+    evaluation_batch_size: checks.NotRecipe[checks.Count]
+    num_scored_train_examples: checks.NotRecipe[checks.Count | None]
+    early_evaluation_steps: tuple[checks.Count, ...]
+    dtype: checks.Dtype
+    batches: collections.abc.Callable
+
+    def begin(self, strategy):
+        """Check the batch sizes and set the dtype policy."""
+        strategy.check_batch(self.batch_size, self.microbatch_size)
+        strategy.check_share(
+            "evaluation_batch_size", self.evaluation_batch_size
+        )
+        fit.set_dtype(self.dtype)
+
+    def evaluation_steps(self, steps_per_epoch):
+        """Return the set of steps after which dev is scored."""
+        ends = {n * steps_per_epoch for n in range(1, self.num_epochs + 1)}
+        return ends | {
+            step for step in self.early_evaluation_steps if step < min(ends)
+        }
+
+    def labelled(self, task, examples, tokenizer, length, split):
+        """Return the `scoring.Labelled` examples of a split."""
+        return scoring.Labelled(
+            task,
+            examples,
+            tokenizer=tokenizer,
+            max_sequence_length=length,
+            batch_size=self.evaluation_batch_size,
+            bucket_lengths=self.bucket_lengths,
+            name=f"{task.name} {split}",
+        )
+
+    def training_batches(self, train, seed):
+        """Return the batches of `scoring.Labelled` examples."""
+        return self.batches(
+            train,
+            batch_size=self.batch_size,
+            seed=seed,
+            bucket_lengths=self.bucket_lengths,
+            pool_batches=self.pool_batches,
+        )
+
+    def build_network(self, task, backbone, tokenizer):
+        """Return the `GPT1TaskModel` of a task with its preprocessor."""
+        space = task.label_space
+        preprocessor = preprocessors.GPT1TaskPreprocessor(
+            tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
+            transform=task.transform.__name__,
+            sequence_length=presets.check_length(
+                self.sequence_length, backbone.max_sequence_length
+            ),
+            task=task.name,
+            label_words=space.class_names,
+            score_range=space.score_range,
+            is_regression=type(space) is task_lib.Score,
+        )
+        head = task.build_head(
+            num_outputs=space.num_outputs,
+            dropout=self.classifier_dropout,
+            initializer_range=self.initializer_range,
+            dtype="float32",
+            name="head",
+        )
+        return task_model.GPT1TaskModel(
+            backbone, head, preprocessor=preprocessor
+        )
+
+    def build_learner(self, network, task):
+        """Return the `Learner` of a task, not yet compiled."""
+        loss = losses.TaskLoss(
+            task_loss=task.label_space.loss,
+            language_model_loss=losses.LanguageModelLoss(
+                chunk_size=self.softmax_chunk,
+                softmax_over=self.softmax_over,
+            ),
+            lm_weight=self.lm_loss_weight,
+        )
+        return learner_lib.Learner(
+            network,
+            loss=loss,
+            loss_names=loss.names,
+            clip_norm=self.clip_norm,
+            micro_batch_size=self.microbatch_size,
+        )
+
+
+def finetune(
+    *,
+    workdir,
+    config_sha256,
+    task,
+    data,
+    pretrained,
+    build_optimizer,
+    training,
+    intervals: checks.NotRecipe[object],
+    seed: checks.Seed,
+    seeds: tuple[checks.Seed, ...] | None,
+    paper: checks.NotRecipe[dict],
+    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
+):
+    """Fine-tune on `task`, and save the weights that are best on dev.
+
+    Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
+    `checkpoints/`, `examples.json` (digests of the training and dev examples,
+    which must not change before a run resumes) and `result.json`. Where the
+    labels of test are public, the saved weights are scored on it once, at the
+    end: `test` in the result. Each of several seeds has its own `seed_N/`, with
+    median and range in the folder above. Rows held out from the user's own
+    file are written to `dev.jsonl`, rows that cannot be used to
+    `skipped_rows.tsv` where the task skips them.
+
+    Args:
+        task: `tasks.task.Task`.
+        data: `sources.BenchmarkFiles`.
+        pretrained: `presets.Pretrained`, from which fine-tuning starts.
+        build_optimizer: function of `num_steps`.
+        training: `FineTuning`.
+        intervals: `fit.Intervals`.
+        devices: `strategy.Devices`.
+        seed: int. Seed of new weights, dropout and the order of the data.
+        seeds: tuple of ints for several runs, or None for `seed` alone.
+        paper: dict from a task's name to the paper's metrics.
+    """
+    if task.is_own:  # Official files do not change.
+        for path in workdir.rglob(_EXAMPLES):
+            _check_or_write_examples(path.parent, task, data)
+    if presets.is_finished(workdir, config_sha256):
+        return results.path(workdir)
+    strategy = devices.open()
+    training.begin(strategy)
+    shared, workdir = workdir, strategy.workdir(workdir)
+    tokenizer = pretrained.tokenizer()
+    length = presets.check_length(
+        training.sequence_length, pretrained.num_positions()
+    )
+    dev = training.labelled(
+        task, data.read(task, "dev"), tokenizer, length, "dev"
+    )
+    test = _read_test(task, data)
+
+    @functools.lru_cache(maxsize=1)
+    def examples_of(subset_seed):
+        return _training_examples(
+            task, data, training, tokenizer, length, subset_seed
+        )
+
+    def run(directory, seed):
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(seed)
+        subset_seed = _subset_seed(shared, training, seed)
+        train, sample = examples_of(subset_seed)
+        scored = {"dev": dev, "train_sample": sample}
+        batches = training.training_batches(train, seed)
+        num_steps = batches.steps_per_epoch * training.num_epochs
+        with strategy.scope():
+            backbone = pretrained.backbone()
+            network = training.build_network(task, backbone, tokenizer)
+            learner = training.build_learner(network, task)
+            learner.compile(
+                build_optimizer(num_steps=num_steps),
+                jit_compile=devices.jit_compile,
+            )
+        logging.info(
+            "%s: %s training examples of %.0f tokens on average, %s dev"
+            " examples, %s steps of %d",
+            task.name,
+            f"{batches.num_examples:,}",
+            batches.tokens_per_step / batches.batch_size,
+            f"{len(dev):,}",
+            f"{num_steps:,}",
+            batches.batch_size,
+        )
+        _check_or_write_examples(directory, task, data, subset_seed)
+        custom_lib.report_skipped(task.skipped, directory)
+        history = fit.fit(
+            learner,
+            batches,
+            workdir=directory,
+            num_steps=num_steps,
+            tokens_per_step=batches.tokens_per_step,
+            intervals=intervals,
+            periodic=[
+                (
+                    training.evaluation_steps(batches.steps_per_epoch),
+                    _evaluator(learner, network, scored, directory, num_steps),
+                )
+            ],
+            strategy=strategy,
+        )
+        history.close()
+        found, preset = _metrics(history.path, dev), directory / "preset"
+        if strategy.is_chief:
+            presets.read_back(type(network), preset, step=found["best_step"])
+            if test is not None:
+                found["test"] = _score_test(task, test, preset, training)
+        if task.is_own:
+            found["baselines"] = _baselines(
+                task, train, scored["dev"], found["metrics"]
+            )
+        layers = pretrained.num_transferred_layers
+        return results.write(
+            directory,
+            run="finetune",
+            task=task.name,
+            split="dev",
+            **found,
+            paper=paper.get(task.name, {}),
+            num_examples=len(dev),
+            num_cut=dev.encoded.num_cut,
+            num_train_examples=batches.num_examples,
+            num_train_cut=batches.num_cut,
+            num_steps=num_steps,
+            backbone=type(backbone).__name__,
+            num_transferred_layers=(
+                backbone.num_layers if layers is None else layers
+            ),
+            lm_loss_weight=training.lm_loss_weight,
+            seed=seed,
+            config_sha256=config_sha256,
+            seconds=history.seconds,
+        )
+
+    return run_each(workdir, config_sha256, seed, seeds, run)
+
+
+def _training_examples(task, data, training, tokenizer, length, seed):
+    """Return the training examples of `seed`, and those of them to score."""
+    examples = data.read(task, "train")
+    rows = examples_lib.draw_subset(
+        len(examples),
+        training.num_train_examples,
+        name="num_train_examples",
+        seed=seed,
+    )
+    train = training.labelled(
+        task, [examples[row] for row in rows], tokenizer, length, "train"
+    )
+    scored = examples_lib.draw_subset(
+        len(train),
+        training.num_scored_train_examples,
+        name="num_scored_train_examples",
+    )
+    return train, train.part(scored, f"{task.name} train sample")
+
+
+def _subset_seed(workdir, training, seed):
+    """Return the seed that draws the training examples of a run.
+
+    It is the run's own; 0 if all are drawn, or in a workdir that was started
+    by an earlier version, which drew one subset for all seeds.
+    """
+    started = map(results.read_json, workdir.rglob(_EXAMPLES))
+    is_own = training.num_train_examples is not None
+    return seed if is_own and all(_SUBSET in each for each in started) else 0
+
+
+def _read_test(task, data):
+    """Return the labelled test examples, None where there are none."""
+    if not task.has_labelled_test:
+        return None
+    try:
+        return data.read(task, "test")
+    except errors.InputError as error:
+        logging.warning("%s will not be scored on test: %s", task.name, error)
+        return None
+
+
+def _score_test(task, examples, preset, training):
+    """Score the weights in `preset` on test; return the result's entry."""
+    scoring_settings = presets.Scoring(
+        batch_size=training.evaluation_batch_size,
+        bucket_lengths=training.bucket_lengths,
+        dtype=training.dtype,
+    )
+    model = presets.FineTuned(preset, scoring_settings)
+    labelled = model.labelled(task, examples, "test")
+    metrics = labelled.measure(model.logits(labelled))
+    logging.info(
+        "%s, the best weights on dev: %s",
+        *(labelled.name, results.shown(metrics)),
+    )
+    return {"metrics": metrics, "num_examples": len(labelled)}
+
+
+def _baselines(task, train, dev, metrics):
+    """Measure the baselines; log them beside the model's metrics."""
+    is_choice = isinstance(task.label_space, task_lib.Choice)
+    if is_choice or len(train.examples) > _MOST_BASELINE_ROWS:
+        return {}
+    found = word_baselines.measure(task, train.examples, dev.examples)
+    if not found:
+        return {}
+    name, value = next(iter(metrics.items()))
+    best = max(found, key=lambda baseline: found[baseline][name])
+    logging.info(
+        "%s on dev: %s %.3f; scikit-learn baseline on %s: %.3f in %.1f s%s",
+        *(task.name, name, value, best, found[best][name]),
+        found[best]["seconds"],
+        "" if value > found[best][name] else ": the network adds nothing here",
+    )
+    return found
+
+
+def _check_or_write_examples(directory, task, data, subset_seed=0):
+    """Record the examples of a new run; refuse others when it resumes."""
+    examples = {split: data.read(task, split) for split in ("train", "dev")}
+    digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
+    path = directory / _EXAMPLES
+    record = digests | {_SUBSET: subset_seed}
+    if path.exists():
+        record = results.read_json(path)
+    for split, digest in digests.items():
+        if record.get(split) != digest:
+            raise errors.InputError(
+                f"the {split} examples have changed since {directory} was"
+                " started: restore the old files, or give another --workdir"
+            )
+    written = {path: json.dumps(record, indent=2) + "\n"}
+    if task.is_own:
+        lines = map(_as_json, examples["dev"])
+        written[directory / "dev.jsonl"] = "".join(lines)
+    directory.mkdir(parents=True, exist_ok=True)
+    for path, text in written.items():
+        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+            files.write_atomic(path, text)
+
+
+def _as_json(example):
+    """Return an example as a line with the columns of `readers.custom`."""
+    names = ("text", "text_pair", "choices", "label")
+    fields = {name: getattr(example, name) for name in names}
+    kept = {k: value for k, value in fields.items() if value not in ("", ())}
+    return files.json_line(kept)
+
+
+def _evaluator(learner, network, scored, directory, num_steps):
+    """Return `function(step, history)` that scores and saves the best."""
+
+    def evaluate(step, history):
+        best = _best(results.read_metrics(history.path))
+        for split, examples in scored.items():
+            metrics = examples.measure(examples.logits(learner))
+            history.write(step, split=split, **metrics)
+            logging.info(
+                "%s after step %d of %d: %s",
+                *(examples.name, step, num_steps, results.shown(metrics)),
+            )
+            main = next(iter(metrics))
+            if split == "dev" and (best is None or metrics[main] > best[main]):
+                presets.save(
+                    network, directory / "preset", step=step, metrics=metrics
+                )
+
+    return evaluate
+
+
+def _best(lines):
+    """Return the first line with the best dev metric, None without any."""
+    lines = [line for line in lines if line.get("split") == "dev"]
+    if not lines:
+        return None
+    # step, split, then the paper's metric.
+    name = next(key for key in lines[0] if key not in ("step", "split"))
+    return max(lines, key=lambda line: line[name])
+
+
+def _metrics(path, dev):
+    """Return the result's entries for the best step in `metrics.jsonl`."""
+    lines = results.read_metrics(path)
+    best, majority = _best(lines), dev.majority()
+    trained = {}
+    for line in lines:
+        if line["step"] == best["step"] and line.get("split") == "train_sample":
+            trained = line
+    return {
+        "metrics": {name: best[name] for name in majority},
+        "train_metrics": {k: v for k, v in trained.items() if k in majority},
+        "majority": majority,
+        "best_step": best["step"],
+    }
+
+
+def run_each(workdir, config_sha256, seed, seeds, run):
+    """Call `run(directory, seed)` for each seed that is not finished.
+
+    Args:
+        workdir: pathlib.Path. A single seed runs in it; each of several runs
+            in its own `seed_N/`, and the aggregate is written to `workdir`.
+        config_sha256: str.
+        seed: int, used if `seeds` is None.
+        seeds: tuple of different ints, or None.
+        run: function `(directory, seed)` that writes a `result.json`.
+
+    Returns:
+        path of the `result.json` in `workdir`.
+    """
+    if seeds is None:
+        return run(workdir, seed)
+    is_list = isinstance(seeds, list | tuple)
+    if not is_list or not seeds or len(set(seeds)) != len(seeds):
+        raise errors.InputError(
+            f"`seeds` is {seeds}: give different whole numbers, as in (1, 2, 3)"
+        )
+    found = []
+    for number in seeds:
+        directory = workdir / f"seed_{number}"
+        if not presets.is_finished(directory, config_sha256):
+            logging.info("seed %s: %s", number, directory)
+            run(directory, number)
+        found.append(results.read(directory))
+    return _aggregate(workdir, found)
+
+
+def _aggregate(workdir, found):
+    """Write the median and range of the results of several seeds."""
+    first = found[0]
+    values = {
+        name: [each["metrics"][name] for each in found]
+        for name in first["metrics"]
+    }
+    of_seed = {"metrics", "train_metrics", "best_step", "seed", "seconds"}
+    of_seed |= {"git_commit", "backend", "test"}
+    common = {key: first[key] for key in first if key not in of_seed}
+    if all("test" in each for each in found):
+        of_seeds = [each["test"]["metrics"] for each in found]
+        common["test"] = first["test"] | {
+            "metrics": {
+                name: statistics.median(each[name] for each in of_seeds)
+                for name in of_seeds[0]
+            }
+        }
+    return results.write(
+        workdir,
+        **common,
+        metrics={name: statistics.median(v) for name, v in values.items()},
+        range={name: [min(v), max(v)] for name, v in values.items()},
+        seeds={str(each["seed"]): each["metrics"] for each in found},
+        seed=[each["seed"] for each in found],
+        seconds=sum(each["seconds"] for each in found),
+    )

@@ -1,0 +1,158 @@
+"""Generation: a language model continues a prompt."""
+
+import sys
+import typing
+
+import keras
+import keras_hub
+import numpy as np
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import generation
+from gpt1_keras.runs import presets
+from gpt1_keras.training import fit
+
+# Name -> KerasHub's sampler, {its argument: our parameter}.
+_SAMPLERS = {
+    "greedy": (keras_hub.samplers.GreedySampler, {}),
+    "random": (
+        keras_hub.samplers.RandomSampler,
+        {"temperature": "temperature"},
+    ),
+    "top_k": (
+        keras_hub.samplers.TopKSampler,
+        {"k": "top_k", "temperature": "temperature"},
+    ),
+    "top_p": (
+        keras_hub.samplers.TopPSampler,
+        {"p": "top_p", "temperature": "temperature"},
+    ),
+    "beam": (keras_hub.samplers.BeamSampler, {"num_beams": "num_beams"}),
+    "contrastive": (keras_hub.samplers.ContrastiveSampler, {"k": "num_beams"}),
+}
+# They compare several candidates, so nothing can be shown before the end.
+_NOT_STREAMED = ("beam", "contrastive")
+
+
+def generate(
+    *,
+    preset: checks.Path | None,
+    prompt: str,
+    prompt_file: checks.Path | None,
+    interactive: bool,
+    num_tokens: checks.Count,
+    num_texts: checks.Count,
+    sampler: typing.Annotated[str, checks.Dial(choices=tuple(_SAMPLERS))],
+    temperature: checks.Positive,
+    top_k: checks.Count,
+    top_p: checks.Probability,
+    num_beams: checks.Count,
+    stop_at_newline: bool,
+    seed: checks.Seed,
+    dtype: checks.Dtype,
+):
+    """Print continuations; write nothing.
+
+    Args:
+        preset: see `presets.find`.
+        prompt: str.
+        prompt_file: path of a text file, used instead of the prompt; or None.
+        interactive: bool. Whether to ask for prompts until an empty one.
+        num_tokens: int. Length of a continuation in tokens.
+        num_texts: int. Continuations of each prompt.
+        sampler: name of a sampler.
+        temperature: float. Of random, top-k and top-p sampling.
+        top_k: int. Number of likeliest tokens to draw from.
+        top_p: float. Probability of the likeliest tokens to draw from.
+        num_beams: int. Candidates of beam and contrastive search.
+        stop_at_newline: bool. Whether a text ends with its paragraph.
+        seed: int.
+        dtype: str, Keras dtype policy.
+    """
+    fit.set_dtype(dtype)
+    keras.utils.set_random_seed(seed)
+    if prompt_file is not None:
+        prompt = files.read_text("`prompt_file`", prompt_file)
+    directory = presets.find(preset)
+    tokenizer = presets.load_tokenizer(directory)
+    model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
+    settings = {
+        "temperature": temperature,
+        "top_k": min(top_k, tokenizer.vocabulary_size),
+        "top_p": top_p,
+        "num_beams": num_beams,
+    }
+    build, arguments = _SAMPLERS[sampler]
+    chosen = build(**{key: settings[own] for key, own in arguments.items()})
+    write = _print_whole if sampler in _NOT_STREAMED else _print_streamed
+    stop_ids = ()
+    if stop_at_newline and tokenizer.newline_id is not None:
+        stop_ids = (tokenizer.newline_id,)
+    for each in _ask() if interactive else [prompt]:
+        try:
+            for _ in range(num_texts):
+                ids = tokenizer.encode(each) or [tokenizer.opening_id]
+                write(model, tokenizer, ids, chosen, num_tokens, stop_ids)
+        except errors.InputError as error:
+            if not interactive:
+                raise
+            print(f"error: {error}", file=sys.stderr)
+
+
+def _ask():
+    """Yield prompts from the terminal until an empty line or its end."""
+    while True:
+        print("prompt> ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline().rstrip("\n")
+        if not line:
+            return
+        yield line
+
+
+def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
+    """Print each word once the next begins: until then it may change."""
+    shown = ""
+    for chosen in generation.stream(
+        model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
+    ):
+        if chosen in stop_ids:
+            break
+        ids.append(chosen)
+        text = tokenizer.decode(ids)
+        stable = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
+        if stable.startswith(shown):
+            print(stable[len(shown) :], end="", flush=True)
+            shown = stable
+    text = tokenizer.decode(ids)
+    print(text[len(shown) :] if text.startswith(shown) else "", flush=True)
+
+
+def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
+    """Print the text when it is complete."""
+    length = len(ids) + num_tokens
+    if length > model.backbone.max_sequence_length:
+        raise errors.InputError(
+            f"prompt and `num_tokens` are {length} tokens, but the model has"
+            f" {model.backbone.max_sequence_length} positions: lower"
+            " `num_tokens`, or set `sampler` to 'top_p', whose window slides"
+        )
+    model.compile(sampler=sampler, optimizer=None, loss=None)
+    preprocessor, model.preprocessor = model.preprocessor, None
+    padding = [preprocessor.tokenizer.pad_token_id] * num_tokens
+    mask = [1] * len(ids) + [0] * num_tokens
+    output = model.generate(
+        {
+            "token_ids": np.array([[*ids, *padding]], "int32"),
+            "padding_mask": np.array([mask], "int32"),
+        },
+        stop_token_ids=list(stop_ids) or None,
+    )
+    model.preprocessor = preprocessor
+    found = keras.ops.convert_to_numpy(output["token_ids"])[0].tolist()
+    for stop in stop_ids:
+        if stop in found[len(ids) :]:
+            found = found[: found.index(stop, len(ids))]
+    print(tokenizer.decode(found), flush=True)

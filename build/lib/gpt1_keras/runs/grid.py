@@ -1,0 +1,184 @@
+"""Fine-tuning on several tasks, in one or several rows of table 5."""
+
+import dataclasses
+import re
+
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import results
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import paper_tables
+from gpt1_keras.evaluation import tables
+from gpt1_keras.runs import presets
+from gpt1_keras.tasks import benchmarks
+
+
+def grid(
+    *,
+    workdir,
+    config_sha256,
+    finetune,
+    data,
+    training,
+    pretrained,
+    tasks,
+    seed: checks.Seed,
+    rows=("full",),
+    lstm_preset: checks.Path | None = None,
+    paper: checks.NotRecipe[dict | None] = None,
+    table5: checks.NotRecipe[dict | None] = None,
+):
+    """Fine-tune on each task in each row; write a table beside the paper's.
+
+    The full model alone goes to `workdir/TASK`, with `table.md` above; rows
+    of table 5 go to `workdir/ROW/TASK`, with `table5.md`. The table is
+    written after every cell. A finished cell is not run again.
+
+    Args:
+        config_sha256: str, goes into the results.
+        finetune: function as `finetune.finetune`; this run gives `workdir`,
+            `config_sha256`, `task`, `data`, `training` and `pretrained`.
+        data: `sources.BenchmarkFiles`.
+        training: `finetune.FineTuning` of the full model.
+        pretrained: `presets.Pretrained` of the full model.
+        tasks: names of `tasks.benchmarks`.
+        seed: int, or the tuple of seeds, for the result.
+        rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
+        lstm_preset: path of a pretrained LSTM, or None.
+        paper: dict from a task's name to the paper's metrics, or None.
+        table5: dict from a row to {task: the paper's share}, or None.
+    """
+    paper, table5 = paper or {}, table5 or {}
+    changes = _choose(rows, training, pretrained, lstm_preset)
+    checks.check_names(tasks, dial="`tasks`", example=("cola", "rte"))
+    is_one_row = list(changes) == ["full"]
+    cells = {
+        workdir / ("" if is_one_row else row) / task.name: (row, task)
+        for task in map(benchmarks.benchmark, tasks)
+        for row in changes
+    }
+    for directory, (_, task) in cells.items():
+        if not _finished([directory], config_sha256):
+            for split in ("train", "dev"):
+                data.read(task, split)
+    for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
+        logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
+        # A finished run only checks that its presets are there.
+        finetune(
+            workdir=directory,
+            config_sha256=config_sha256,
+            task=task,
+            data=data,
+            **changes[row],
+        )
+        found = _finished(cells, config_sha256)
+        if is_one_row:
+            name, table = (
+                "table.md",
+                paper_tables.benchmarks(found, paper, is_sample=data.is_sample),
+            )
+        else:
+            chosen = paper_tables.choose_ablations(found)
+            name, table = (
+                "table5.md",
+                paper_tables.ablation_table(chosen, table5),
+            )
+        text = tables.markdown(table)
+        files.write_atomic(workdir / name, text)
+        print(f"\n{text}", flush=True)
+    metrics = {
+        each.run.path.relative_to(workdir).as_posix(): each.median(each.metric)
+        for each in found
+    }
+    if is_one_row:
+        averages = paper_tables.glue_averages(found)
+        metrics |= {k: v for k, v in averages.items() if v is not None}
+    return results.write(
+        workdir,
+        run="grid",
+        task=", ".join(tasks),
+        split="dev",
+        metrics=metrics,
+        paper={name: paper.get(name, {}) for name in tasks}
+        if is_one_row
+        else table5,
+        num_examples=sum(each.run.result["num_examples"] for each in found),
+        seed=seed,
+        config_sha256=config_sha256,
+        seconds=sum(each.run.result["seconds"] for each in found),
+    )
+
+
+def _finished(directories, config_sha256):
+    """Return the `comparison.Result` of each finished cell."""
+    runs = [
+        comparison.read(directory)
+        for directory in directories
+        if results.path(directory).exists()
+    ]
+    return [
+        comparison.Result((run,))
+        for run in runs
+        if run.result.get("config_sha256") == config_sha256
+    ]
+
+
+def _choose(rows, training, pretrained, lstm_preset):
+    """Return {row: arguments of fine-tuning} after checking every row."""
+    checks.check_names(rows, dial="`rows`", example=("full", "no_pretraining"))
+    if "lstm" in rows and lstm_preset is None:
+        raise errors.InputError(
+            "the row 'lstm' needs `lstm_preset`, a pretraining run with "
+            "gin/ablation/lstm.gin: give it or leave the row out of `rows`"
+        )
+    chosen = {}
+    for row in rows:
+        own_training, own_pretrained = _changes(row, lstm_preset)
+        chosen[row] = {
+            "training": dataclasses.replace(training, **own_training),
+            "pretrained": pretrained.changed(**own_pretrained),
+        }
+        _check_preset(row, **chosen[row])
+    return chosen
+
+
+def _changes(row, lstm_preset):
+    """Return how a row changes `FineTuning` and `Pretrained`, two dicts."""
+    found = {
+        "full": ({}, {}),
+        "no_auxiliary_lm": ({"lm_loss_weight": 0.0}, {}),
+        "no_pretraining": ({}, {"num_transferred_layers": -1}),
+        "lstm": ({}, {"preset": lstm_preset}),
+    }
+    if row in found:
+        return found[row]
+    number = re.fullmatch(r"transfer_(-?[0-9]+)", row)
+    if not number:
+        raise errors.InputError(
+            f"`rows` has {row!r}: give {', '.join(map(repr, found))} or"
+            " 'transfer_K' with a number K"
+        )
+    return {}, {"num_transferred_layers": int(number[1])}
+
+
+def _check_preset(row, training, pretrained):
+    """Refuse a row that cannot start, before other rows have trained."""
+    directory = pretrained.directory
+    pretrained.tokenizer()
+    presets.check_length(training.sequence_length, pretrained.num_positions())
+    config = presets.backbone_config(directory)
+    if row == "lstm" and "num_units" not in config:
+        raise errors.InputError(
+            f"`lstm_preset`: {directory} is not an LSTM: give a pretraining run"
+            " with gin/ablation/lstm.gin"
+        )
+    num_layers = config.get("num_layers", 1)  # an LSTM has one
+    count = pretrained.num_transferred_layers
+    if count is not None and count > num_layers:
+        raise errors.InputError(
+            f"the row {row!r} transfers {count} layers: {directory} has "
+            f"{num_layers}; give -1 (nothing), 0 (embeddings) to {num_layers}"
+        )

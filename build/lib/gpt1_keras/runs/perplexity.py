@@ -1,0 +1,180 @@
+"""Perplexity of any text under any preset."""
+
+import time
+import typing
+
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.data import corpus as corpus_lib
+from gpt1_keras.data import prepare
+from gpt1_keras.data import shards as shards_lib
+from gpt1_keras.evaluation import held_out
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import presets
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+
+_UNKNOWN_ID = 0  # of every vocabulary
+_MANY_UNKNOWN = 0.01
+
+
+@checks.value_object
+class Scoring:
+    """How text is scored.
+
+    Attributes:
+        num_tokens: int or None. Tokens to score, from the beginning of each
+            file; None: all.
+        sequence_length: int or None. Tokens of the sliding window; None: the
+            model's positions.
+        stride: int. Tokens by which the window moves.
+        batch_size: int. Windows per forward pass.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+    """
+
+    num_tokens: checks.Count | None
+    sequence_length: checks.Length | None
+    stride: checks.Count
+    batch_size: checks.NotRecipe[checks.Count]
+    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+
+
+def perplexity(
+    *,
+    preset: checks.Path | None,
+    corpus: checks.Path | None,
+    split: typing.Annotated[
+        str, checks.Dial(choices=("all", "train", "held_out"))
+    ],
+    scoring,
+    config_sha256,
+    workdir=None,
+):
+    """Score text; with a workdir, write `result.json` there.
+
+    Every token except the first of each file counts once, given the tokens
+    before it in file and window. The softmax covers the vocabulary only.
+
+    Args:
+        preset: see `presets.find`.
+        corpus: path of a `.txt` file, a folder of them, or prepared shards.
+        split: "all", and of prepared shards "train" or "held_out".
+        scoring: `Scoring`.
+        workdir: pathlib.Path, or None to only log the figures.
+
+    Returns:
+        dict, as `held_out.score` returns.
+
+    Raises:
+        InputError: no such preset or text, or nothing in it to score.
+    """
+    started = time.monotonic()
+    directory = presets.find(preset)
+    texts = _texts(corpus, presets.load_tokenizer(directory), split)
+    backbone = presets.load(backbone_lib.GPT1Backbone, directory)
+    window = presets.check_length(
+        scoring.sequence_length, backbone.max_sequence_length
+    )
+    window = min(window, int(texts.lengths.max()))
+    learner = learner_lib.Learner(
+        task_model.GPT1TaskModel(backbone),
+        scorer=_VocabularyLoss(
+            vocabulary_size=backbone.vocabulary_size,
+            chunk_size=scoring.softmax_chunk,
+        ),
+    )
+    metrics = held_out.score(
+        learner,
+        texts,
+        sequence_length=window,
+        stride=scoring.stride,
+        batch_size=scoring.batch_size,
+        tokens=scoring.num_tokens,
+        description="perplexity",
+    )
+    logging.info(
+        "perplexity %.2f per token (%s), %.2f per word (%s)",
+        metrics["perplexity"],
+        f"{metrics['tokens']:,}",
+        metrics["word_perplexity"],
+        f"{metrics['words']:,}",
+    )
+    unknown = _unknown_share(texts)
+    if unknown > _MANY_UNKNOWN:
+        logging.warning(
+            "%.1f %% of the tokens are unknown to the vocabulary; they are easy"
+            " to predict, so both perplexities are too low",
+            100 * unknown,
+        )
+    if workdir is not None:
+        results.write(
+            workdir,
+            run="perplexity",
+            task="language_model",
+            split=split,
+            metrics=metrics,
+            paper={},
+            num_examples=metrics["tokens"],
+            seed=None,
+            config_sha256=config_sha256,
+            seconds=time.monotonic() - started,
+            preset=str(directory),
+            corpus=str(corpus),
+            sequence_length=window,
+            unknown_share=unknown,
+        )
+    return metrics
+
+
+def _texts(corpus, tokenizer, split):
+    """Return the `data.shards.Split` to score; text is prepared if needed."""
+    if corpus is None:
+        raise errors.InputError(
+            "`corpus` is not given: give a .txt file or a folder of them"
+        )
+    shards, _ = corpus_lib.open_corpus(corpus, prepare.Recipe(tokenizer))
+    if split == "all":
+        books = shards.index["books"]
+        texts = shards_lib.Split(shards.directory, shards.index, books)
+    else:
+        texts = shards.split(split)
+    if not len(texts.lengths):
+        raise errors.InputError(
+            f"`corpus`: {corpus} has no {split} files; set `split` to 'all',"
+            " or give a corpus prepared with gin/prepare.gin"
+        )
+    if texts.lengths.max() < 2:
+        raise errors.InputError(
+            f"`corpus`: {corpus} has no file of two tokens, and the first token"
+            " of a text is not scored; give more text"
+        )
+    logging.info(
+        "%s files, %s tokens",
+        f"{len(texts.lengths):,}",
+        f"{texts.lengths.sum():,}",
+    )
+    return texts
+
+
+def _unknown_share(texts):
+    """Return the share of tokens that stand for unknown text."""
+    unknown = sum(
+        int((texts.read(book, 0, length) == _UNKNOWN_ID).sum())
+        for book, length in enumerate(texts.lengths)
+    )
+    return unknown / int(texts.lengths.sum())
+
+
+class _VocabularyLoss(losses.LanguageModelLoss):
+    """Language-model loss whose softmax leaves out the special rows."""
+
+    def __init__(self, *, vocabulary_size, chunk_size):
+        super().__init__(chunk_size=chunk_size)
+        self.vocabulary_size = vocabulary_size
+
+    def table(self, outputs):
+        return outputs["table"][: self.vocabulary_size]

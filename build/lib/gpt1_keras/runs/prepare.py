@@ -1,0 +1,40 @@
+"""Preparing a corpus: `.txt` books to token shards."""
+
+import time
+
+from absl import logging
+
+from gpt1_keras import results
+
+
+def prepare(*, corpus, workdir, config_sha256):
+    """Fill `workdir` with a prepared corpus, to be given as `corpus` later.
+
+    Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
+    where it stopped. Unreadable files are skipped, logged and listed in the
+    index.
+
+    Args:
+        corpus: `sources.Corpus` of `.txt` books.
+        workdir: path of the folder to fill.
+
+    Raises:
+        InputError: a file is missing or none is a book, or the folder holds
+            another prepared corpus.
+    """
+    started = time.monotonic()
+    shards = corpus.prepare(workdir)
+    logging.info("%s: %s", shards.directory, shards.summary())
+    total = shards.index["total"]
+    return results.write(
+        workdir,
+        run="prepare",
+        task="corpus",
+        split="all",
+        metrics=total,
+        paper={},
+        num_examples=total["books"],
+        seed=corpus.split_seed,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+    )

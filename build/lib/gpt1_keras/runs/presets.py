@@ -1,0 +1,551 @@
+"""Find, check, load and save presets.
+
+A preset is a folder that KerasHub's `from_preset` reads. Those that this
+program writes also hold `checksums.json`: the SHA-256 of every file, and the
+step and the metrics of the weights. It is written last and checked whenever a
+run loads the preset.
+"""
+
+import dataclasses
+import errno
+import functools
+import json
+import os
+import pathlib
+import shutil
+
+import h5py
+import keras
+import numpy as np
+from absl import logging
+from keras import ops
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import results
+from gpt1_keras.data import example_batches
+from gpt1_keras.evaluation import scoring as scoring_lib
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import task_model
+from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.models import transfer
+from gpt1_keras.text import tokenizer as text_tokenizer
+from gpt1_keras.training import checkpoints as checkpoints_lib
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+
+_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
+_SHIPPED = "presets/gpt1_mini_novels_en"
+_ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
+_REMEDY = "give the workdir of a finished run, or run it again"
+# If no merge yields more than this share of the pieces, merges are missing.
+_FEW_PIECES = 0.01
+
+
+def find(preset):
+    """Return the path of a preset folder.
+
+    Args:
+        preset: path of a finished run's workdir or of the `preset/` folder in
+            it; None for the language model shipped with the program. Every
+            run takes its `preset` in this form.
+
+    Raises:
+        InputError: there is no such preset.
+    """
+    if preset is None:
+        places = (_PACKAGE.parent / _SHIPPED, _PACKAGE / _SHIPPED)
+        directory = next((p for p in places if p.exists()), None)
+        if directory is None:
+            raise errors.InputError(
+                f"`preset` is not given and {_SHIPPED} does not exist: give"
+                " the workdir of a pretraining run"
+            )
+        logging.info("`preset` is not given: using %s", directory)
+        return directory
+    checks.check("preset", preset, checks.Path)
+    directory = pathlib.Path(preset)
+    if (directory / "preset" / "config.json").exists():
+        directory = directory / "preset"
+    if not (directory / "config.json").exists():
+        problem = "has no preset/ folder and no config.json"
+        if not directory.exists():
+            problem = "does not exist"
+        raise errors.InputError(
+            f"`preset`: {directory} {problem}; give the workdir of a finished"
+            " run or its preset/ folder"
+        )
+    return directory
+
+
+def find_best(preset):
+    """Return the path of a preset folder; of several seeds the best on dev.
+
+    Args:
+        preset: as `find` takes it, but not None.
+    """
+    if preset is None:
+        raise errors.InputError(
+            "`preset` is not given: give the workdir of a fine-tuning run"
+        )
+    checks.check("preset", preset, checks.Path)
+    seeds = (results.read(preset) or {}).get("seeds")
+    if not seeds:
+        return find(preset)
+    best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
+    logging.info(
+        "%s: the best of %d seeds on dev is %s", preset, len(seeds), best
+    )
+    return find(pathlib.Path(preset) / f"seed_{best}")
+
+
+def load(cls, directory, *, dtype="float32"):
+    """Return `cls.from_preset(directory)` under a dtype policy.
+
+    Raises:
+        InputError: it is not a preset of that class, or damaged.
+    """
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(dtype)
+    try:
+        check(directory)
+        found = cls.from_preset(str(directory))
+        _check_model(found)
+        return found
+    # What libraries raise for damaged files is not documented.
+    except Exception as error:
+        if errors.is_out_of_memory(error):
+            raise
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise errors.InputError(
+            f"`preset`: {directory} cannot be read ({reason}); {_REMEDY}"
+        ) from None
+    finally:
+        keras.config.set_dtype_policy(policy)
+
+
+def check(directory):
+    """Refuse a preset whose files are damaged or inconsistent.
+
+    Raises:
+        ValueError: says what is wrong.
+    """
+    directory = pathlib.Path(directory)
+    if files.check_seal(directory) is None:
+        _say_unsealed(str(directory))
+    config = _read_json(directory / "config.json")["config"]
+    size = config.get("vocabulary_size")
+    positions = config.get("max_sequence_length")
+    tokens = check_tokenizer(
+        text_tokenizer.Tokenizer.from_directory(
+            directory / "assets" / "tokenizer"
+        )
+    )
+    if tokens != size:
+        raise ValueError(
+            f"the tokenizer has {tokens} tokens, the network {size}"
+        )
+    with h5py.File(directory / "model.weights.h5") as weights:
+        shapes = set()
+        weights.visititems(lambda _, x: shapes.add(getattr(x, "shape", None)))
+    for rows in (size, positions):
+        if (rows, config.get("hidden_dim")) not in shapes:
+            raise ValueError("weight shapes differ from the network's")
+    for name in ("task.json", "preprocessor.json"):
+        if not (directory / name).exists():
+            continue
+        found = _read_json(directory / name)["config"]
+        if _sizes(found.get("backbone", {}).get("config", config)) != _sizes(
+            config
+        ):
+            raise ValueError(f"{name} and config.json differ in the network")
+        found = found.get("preprocessor", {}).get("config", found)
+        length = found.get("sequence_length", 2)
+        if type(length) is not int or not 2 <= length <= positions:
+            raise ValueError(
+                f"sequence_length {length!r} in {name}, which must be from 2"
+                f" to {positions}"
+            )
+
+
+@functools.cache
+def _say_unsealed(directory):
+    logging.warning(
+        "%s has no checksums: damage to its files may not be noticed", directory
+    )
+
+
+def check_tokenizer(tokenizer):
+    """Return the vocabulary size; refuse pieces without their merges."""
+    if tokenizer.merges is not None:
+        made = {left + right for left, right in tokenizer.merges}
+        lost = [
+            piece
+            for piece in tokenizer.vocabulary
+            if len(piece.removesuffix("</w>")) > 1
+            and piece not in made
+            and not piece.startswith("<")
+        ]
+        if len(lost) > _FEW_PIECES * tokenizer.vocabulary_size:
+            raise errors.InputError(
+                f"the merges of {len(lost)} tokens are missing, such as that of"
+                f" {lost[0]!r}"
+            )
+    return tokenizer.vocabulary_size
+
+
+def _sizes(config):
+    """Return the arguments of a backbone that all files must agree on."""
+    return {
+        name: value
+        for name, value in config.items()
+        if name not in ("name", "dtype", "trainable")
+    }
+
+
+def _check_model(model):
+    """Refuse weights that are not finite and a head that misfits the task."""
+    for weight in model.weights:
+        if keras.backend.is_float_dtype(weight.dtype):
+            if not np.isfinite(ops.convert_to_numpy(weight)).all():
+                raise ValueError(f"{weight.path} is not finite")
+    ours = getattr(model, "preprocessor", None)
+    if not isinstance(ours, preprocessors.GPT1TaskPreprocessor):
+        return
+    if model.head is not None:
+        # Loaded late: pretraining needs no tasks.
+        from gpt1_keras.tasks import task as task_lib
+
+        num_outputs = task_lib.label_space_of(ours).num_outputs
+        if model.head.num_outputs != num_outputs:
+            raise ValueError(
+                f"the head has {model.head.num_outputs} outputs, the task"
+                f" {num_outputs}"
+            )
+
+
+def _read_json(path):
+    found = json.loads(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
+        raise ValueError(f"{path.name} does not describe a preset")
+    return found
+
+
+def backbone_config(directory):
+    """Return the arguments of a preset's backbone, a dict."""
+    path = pathlib.Path(directory) / "config.json"
+    try:
+        return _read_json(path)["config"]
+    except (OSError, ValueError, RecursionError):
+        raise errors.InputError(
+            f"`preset`: {path} does not describe a backbone; {_REMEDY}"
+        ) from None
+
+
+def has_head(directory):
+    """Return whether a preset is of a fine-tuned model.
+
+    Raises:
+        InputError: its `task.json` is damaged.
+    """
+    path = pathlib.Path(directory) / "task.json"
+    try:
+        return (
+            path.exists() and _read_json(path)["config"].get("head") is not None
+        )
+    except (OSError, ValueError, RecursionError):
+        raise errors.InputError(
+            f"`preset`: {path} does not describe a task; {_REMEDY}"
+        ) from None
+
+
+def load_tokenizer(directory):
+    """Return the `text.tokenizer.Tokenizer` of a preset."""
+    return load(tokenizer_lib.GPT1Tokenizer, directory).pipeline
+
+
+def is_measured(
+    workdir, config_sha256, directories, advice="to run it again,", **facts
+):
+    """Return whether a result is finished and its presets are unchanged.
+
+    Args:
+        workdir, config_sha256, advice: as `results.is_finished` takes them.
+        directories: paths of the presets.
+        **facts: entries that the result must have.
+    """
+    path = results.path(workdir)
+    if not path.exists() or any(
+        file.stat().st_mtime > path.stat().st_mtime
+        for directory in directories
+        for file in pathlib.Path(directory).iterdir()
+    ):
+        return False
+    found = results.read(workdir)
+    return all(found.get(name) == facts[name] for name in facts) and (
+        results.is_finished(workdir, config_sha256, advice)
+    )
+
+
+def check_length(sequence_length, num_positions):
+    """Return the sequence length; None means all positions."""
+    if sequence_length is None:
+        return num_positions
+    if sequence_length > num_positions:
+        raise errors.InputError(
+            f"`sequence_length` {sequence_length} is more than the model's"
+            f" {num_positions} positions: lower it"
+        )
+    return sequence_length
+
+
+def save(model, directory, **facts):
+    """Replace the preset in `directory` by that of `model`, atomically.
+
+    Weights are float32, and so are the dtype policies in the files, whatever
+    dtype the model computed in.
+
+    Args:
+        model: KerasHub model.
+        directory: path.
+        **facts: of the weights, for `checksums.json`: `step` and `metrics`.
+
+    Raises:
+        OSError: it cannot be written, as on a full disk; `directory` is
+            unchanged.
+    """
+    directory = pathlib.Path(directory)
+    temporary = directory.with_name(f".{directory.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # On a full disk h5py may crash.
+    needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
+    if shutil.disk_usage(directory.parent).free < needed:
+        raise OSError(
+            errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory.parent)
+        )
+    try:
+        model.save_to_preset(str(temporary))
+        for path in temporary.glob("*.json"):
+            config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
+            path.write_text(json.dumps(config, indent=4), encoding="utf-8")
+        files.make_readable(temporary)
+        files.seal(temporary, **facts)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, RuntimeError):  # of h5py, where it cannot write
+            reason = str(error).split("\n")[0]
+            raise OSError(errno.EIO, reason, str(temporary)) from None
+        raise
+    files.replace_folder(temporary, directory)
+
+
+def _as_float32(config):
+    """Replace dtype policies: KerasHub cannot load a mixed one."""
+    if isinstance(config, list):
+        return [_as_float32(each) for each in config]
+    if not isinstance(config, dict):
+        return config
+    if config.get("class_name") == "DTypePolicy":
+        return config | {"config": {"name": "float32"}}
+    return {name: _as_float32(each) for name, each in config.items()}
+
+
+def is_finished(workdir, config_sha256, advice="to run it again,"):
+    """Return whether training is finished and its presets are intact.
+
+    If the preset of a finished run is lost, its last checkpoint still has the
+    weights: the run resumes from there and saves the preset again.
+
+    Args: as `results.is_finished`.
+
+    Raises:
+        InputError: a preset is lost, and there is no checkpoint either.
+    """
+    found = results.read(workdir)
+    if not found or found.get("config_sha256") != config_sha256:
+        return False
+    for seed in found.get("seeds") or [None]:
+        directory = workdir if seed is None else workdir / f"seed_{seed}"
+        result = results.read(directory) or {}
+        step = result.get("best_step", result.get("num_steps"))
+        try:
+            read_back(None, directory / "preset", step=step)
+        except errors.InputError as error:
+            if not checkpoints_lib.Checkpoints(directory).steps():
+                raise errors.InputError(
+                    f"{error}; {directory} has no checkpoint to restore it"
+                    f" from: remove {results.path(directory)} to train again"
+                ) from None
+            logging.warning("%s: restoring it from the last checkpoint", error)
+            return False
+    return results.is_finished(workdir, config_sha256, advice)
+
+
+def read_back(cls, directory, *, step):
+    """Refuse the preset of a run if it is damaged or from another step.
+
+    Args:
+        cls: class of the model to load; None checks the files only.
+        directory: path of the preset.
+        step: int. The step named in the result.
+
+    Raises:
+        InputError: says what is wrong.
+    """
+    try:
+        if cls is None:
+            check(directory)
+        else:
+            load(cls, directory)
+        found = (files.check_seal(directory) or {}).get("step", step)
+        if found != step:
+            raise ValueError(f"it is from step {found}, not from step {step}")
+    except Exception as error:  # as in `load`
+        raise errors.InputError(f"{directory} is lost ({error})") from None
+
+
+@checks.value_object
+class Pretrained:
+    """A preset from which fine-tuning starts.
+
+    Attributes:
+        preset: see `find`.
+        num_transferred_layers: see `models.transfer`.
+        dropout: float. Rate of embedding, attention and residual dropout,
+            instead of the rate of pretraining.
+    """
+
+    preset: checks.Path | None
+    num_transferred_layers: checks.NumTransferredLayers
+    dropout: checks.Rate
+
+    def changed(self, **values):
+        """Return a copy with other attributes."""
+        return dataclasses.replace(self, **values)
+
+    @functools.cached_property
+    def directory(self):
+        """The path of the preset folder."""
+        return find(self.preset)
+
+    def tokenizer(self):
+        """Return the `text.tokenizer.Tokenizer` of the preset."""
+        return load_tokenizer(self.directory)
+
+    def num_positions(self):
+        """Return the preset's `max_sequence_length`."""
+        return backbone_config(self.directory)["max_sequence_length"]
+
+    def backbone(self):
+        """Return a new backbone with special rows and transferred weights.
+
+        It has the global dtype policy; weights that are not transferred are
+        drawn from the global seed.
+        """
+        source = load(backbone_lib.GPT1Backbone, self.directory)
+        rates = {
+            name: self.dropout
+            for name in source.get_config()
+            if name.endswith("_dropout")
+        }
+        return transfer.transferred_backbone(
+            source,
+            num_transferred_layers=self.num_transferred_layers,
+            num_special_tokens=3,
+            **rates,
+        )
+
+
+@checks.value_object
+class Scoring:
+    """How a fine-tuned model scores examples.
+
+    Attributes:
+        batch_size: int. Examples per forward pass.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        dtype: str, Keras dtype policy.
+    """
+
+    batch_size: checks.NotRecipe[checks.Count] = 32
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        example_batches.BUCKET_LENGTHS
+    )
+    dtype: checks.Dtype = "float32"
+
+
+class FineTuned:
+    """A fine-tuned model that scores examples.
+
+    Args:
+        preset: see `find_best`.
+        scoring: `Scoring`.
+
+    Attributes:
+        network: the `GPT1TaskModel`.
+        preprocessor: its `GPT1TaskPreprocessor`: task, labels, tokenizer.
+        directory: path of the preset folder.
+    """
+
+    def __init__(self, preset, scoring):
+        fit.set_dtype(scoring.dtype)
+        self.directory = find_best(preset)
+        self._scoring = scoring
+        self.network = load(
+            task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
+        )
+        if self.network.head is None:
+            raise errors.InputError(
+                f"`preset`: {self.directory} has no head: it is pretrained and"
+                " not fine-tuned; give the workdir of a fine-tuning run"
+            )
+        self.preprocessor = self.network.preprocessor
+        self._learner = learner_lib.Learner(self.network)
+
+    def labelled(self, task, examples, split):
+        """Return `scoring.Labelled` examples, whether labelled or not.
+
+        Raises:
+            InputError: the model is of another kind of task.
+        """
+        ours, space = self.preprocessor, task.label_space
+        expected = _kind(ours.transform, ours.label_words, ours.score_range)
+        found = _kind(
+            task.transform.__name__, space.class_names, space.score_range
+        )
+        if found != expected:
+            raise errors.InputError(
+                f"`preset`: {self.directory} was fine-tuned on {ours.task}"
+                f" ({expected}), but {task.name} is {found}; give a model of"
+                f" {task.name}"
+            )
+        return scoring_lib.Labelled(
+            task,
+            examples,
+            tokenizer=ours.tokenizer.pipeline,
+            max_sequence_length=ours.sequence_length,
+            batch_size=self._scoring.batch_size,
+            bucket_lengths=self._scoring.bucket_lengths,
+            name=f"{task.name} {split}",
+        )
+
+    def logits(self, examples):
+        """Return logits `[N, Y]` of `scoring.Labelled` examples.
+
+        Raises:
+            Stopped: on SIGTERM or Ctrl-C.
+        """
+        with fit.catch_signals() as stop:
+            return np.asarray(examples.logits(self._learner, stop))
+
+
+def _kind(transform, class_names, score_range):
+    """Describe what a model and its task must have in common."""
+    kind = transform.replace("_", " ")
+    if score_range is not None:
+        return f"{kind} with a score"
+    return (
+        f"{kind} with labels {', '.join(class_names)}" if class_names else kind
+    )

@@ -1,0 +1,226 @@
+"""Pretraining: a language model from books (paper, sections 3.1 and 4.1)."""
+
+import dataclasses
+
+import keras
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import results
+from gpt1_keras.evaluation import curves
+from gpt1_keras.evaluation import held_out as held_out_lib
+from gpt1_keras.models import builders
+from gpt1_keras.models import generation
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import presets
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+from gpt1_keras.training import strategy as strategy_lib
+
+_ADVICE = (
+    "add --gin gin/model/mini.gin or --gin gin/model/tiny.gin as the last"
+    " file, or lower `num_steps`"
+)
+_EXTEND = 'to train it longer, raise `num_steps` and set "EXTEND = True", or'
+
+
+@checks.value_object
+class Training:
+    """Batch sizes, duration and precision of pretraining.
+
+    Attributes:
+        batch_size: int. Sequences per step.
+        microbatch_size: int or None. Sequences per forward pass on each
+            replica; None: all.
+        sequence_length: int. Tokens per sequence.
+        num_steps: int or None. Duration; None: `num_epochs`.
+        num_epochs: float. Passes over the training books.
+        clip_norm: float. Largest norm of the gradient.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+        seed: int. Seed of weights, dropout and the order of the data.
+        dtype: str, Keras dtype policy.
+    """
+
+    batch_size: checks.Count
+    microbatch_size: checks.NotRecipe[checks.Count | None]
+    sequence_length: checks.Length
+    num_steps: checks.Count | None
+    num_epochs: checks.Positive
+    clip_norm: checks.NotNegative
+    softmax_chunk: checks.NotRecipe[checks.Count]
+    seed: checks.Seed
+    dtype: checks.Dtype
+
+    def begin(self, strategy):
+        """Check the batch sizes; set dtype policy and random seed."""
+        strategy.check_batch(self.batch_size, self.microbatch_size)
+        fit.set_dtype(self.dtype)
+        keras.utils.set_random_seed(self.seed)
+
+    def count_steps(self, num_windows):
+        """Return the number of steps, given the windows of an epoch."""
+        if self.num_steps is not None:
+            return self.num_steps
+        return max(1, round(self.num_epochs * num_windows / self.batch_size))
+
+    def build_learner(self, network, build_optimizer, num_steps, jit_compile):
+        """Return a compiled `Learner` of a backbone."""
+        presets.check_length(self.sequence_length, network.max_sequence_length)
+        loss = losses.LanguageModelLoss(chunk_size=self.softmax_chunk)
+        learner = learner_lib.Learner(
+            task_model.GPT1TaskModel(network),
+            loss=loss,
+            scorer=loss,
+            clip_norm=self.clip_norm,
+            micro_batch_size=self.microbatch_size,
+        )
+        learner.compile(
+            build_optimizer(num_steps=num_steps), jit_compile=jit_compile
+        )
+        return learner
+
+
+@checks.value_object
+class Sampling:
+    """How sample texts are generated during pretraining.
+
+    Attributes:
+        prompt: str.
+        num_tokens: int; capped at the model's positions.
+        top_k: int.
+        temperature: float.
+    """
+
+    prompt: str
+    num_tokens: checks.Count
+    top_k: checks.Count
+    temperature: checks.Positive
+
+    def recorder(self, causal_lm, tokenizer, strategy):
+        """Return `function(step, history)` that samples and records a text."""
+        length = causal_lm.backbone.max_sequence_length
+        options = dataclasses.asdict(self)
+        options["num_tokens"] = min(self.num_tokens, length)
+
+        def record(step, history):
+            with strategy.single_device():
+                text = generation.sample_text(
+                    causal_lm, tokenizer, **options, seed=step
+                )
+            history.write(step, sample=text)
+            logging.info("sample after step %d: %s", step, text)
+
+        return record
+
+
+def pretrain(
+    *,
+    workdir,
+    config_sha256,
+    corpus,
+    build_backbone,
+    build_optimizer,
+    training,
+    evaluation,
+    sampling: checks.NotRecipe[object],
+    intervals: checks.NotRecipe[object],
+    paper: checks.NotRecipe[dict],
+    zero_shot: checks.NotRecipe[object] = None,
+    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
+):
+    """Train a language model and return the path of its `result.json`.
+
+    Args:
+        corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
+        build_backbone: function of `vocabulary_size`.
+        build_optimizer: function of `num_steps`.
+        training: `Training`.
+        evaluation: `held_out.Evaluation`.
+        sampling: `Sampling`.
+        intervals: `fit.Intervals`.
+        paper: dict of the paper's metrics.
+        zero_shot: `zero_shot.ZeroShotTasks` measured during training, or
+            None.
+        devices: `strategy.Devices`.
+    """
+    if presets.is_finished(workdir, config_sha256, _EXTEND):
+        return results.path(workdir)
+    strategy = devices.open()
+    training.begin(strategy)
+    strategy.check_share("Evaluation.batch_size", evaluation.batch_size)
+    workdir = strategy.workdir(workdir)
+    if zero_shot is not None:
+        zero_shot.read()
+    shards, tokenizer = corpus.open()
+    presets.check_tokenizer(tokenizer)
+    batches = shards.training_batches(
+        batch_size=training.batch_size,
+        sequence_length=training.sequence_length,
+        seed=training.seed,
+    )
+    tokens_per_step = training.batch_size * training.sequence_length
+    num_steps = training.count_steps(batches.num_windows)
+    with strategy.scope():
+        network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
+        learner = training.build_learner(
+            network, build_optimizer, num_steps, devices.jit_compile
+        )
+    causal_lm = builders.gpt1_causal_lm(network, tokenizer)
+    held_out = held_out_lib.HeldOut(
+        evaluation, shards, learner, training.sequence_length
+    )
+    logging.info(
+        "%s parameters, vocabulary of %s, %s training tokens, %s steps of"
+        " %s x %s tokens",
+        f"{network.count_params():,}",
+        f"{network.vocabulary_size:,}",
+        f"{int(shards.split('train').lengths.sum()):,}",
+        f"{num_steps:,}",
+        training.batch_size,
+        training.sequence_length,
+    )
+    periodic = [
+        (intervals.evaluation_steps, held_out.record_until(num_steps)),
+        (
+            intervals.sample_steps,
+            sampling.recorder(causal_lm, tokenizer, strategy),
+        ),
+    ]
+    if zero_shot is not None:
+        recorder = zero_shot.recorder(network, tokenizer)
+        periodic.append((zero_shot.steps(num_steps), recorder))
+    history = fit.fit(
+        learner,
+        batches,
+        workdir=workdir,
+        num_steps=num_steps,
+        tokens_per_step=tokens_per_step,
+        intervals=intervals,
+        periodic=periodic,
+        strategy=strategy,
+        advice=_ADVICE,
+    )
+    metrics = held_out.final(history, num_steps)
+    preset = workdir / "preset"
+    presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
+    presets.read_back(type(causal_lm), preset, step=num_steps)
+    curves.plot_perplexities(
+        [(str(workdir), "-", results.read_metrics(history.path))],
+        workdir / "plots" / "learning_curve.png",
+    )
+    return results.write(
+        workdir,
+        run="pretrain",
+        task="language_model",
+        split="held_out",
+        metrics=metrics,
+        paper=paper,
+        num_examples=metrics.get("tokens", 0),
+        seed=training.seed,
+        config_sha256=config_sha256,
+        seconds=history.seconds,
+        num_steps=num_steps,
+        tokens_seen=num_steps * tokens_per_step,
+        parameters=network.count_params(),
+    )

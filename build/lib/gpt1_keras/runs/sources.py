@@ -1,0 +1,219 @@
+"""Data sources of the runs: books with their tokenizer, benchmark files."""
+
+import dataclasses
+import functools
+import typing
+
+import keras
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras.data import corpus
+from gpt1_keras.data import prepare
+from gpt1_keras.data import split
+from gpt1_keras.sample_world import benchmarks
+from gpt1_keras.sample_world import corpus as sample_world
+from gpt1_keras.text import tokenizer as tokenizer_lib
+
+
+@checks.value_object
+class Corpus:
+    """Books and the tokenizer that reads them.
+
+    Attributes:
+        corpus: path of prepared shards or of a folder of `.txt` files; None
+            takes the generated sample corpus, written on first use.
+        vocabulary: path of a vocabulary, or None to take the corpus's own:
+            that of the prepared shards, else one trained on its training
+            books.
+        merges: path of the merges of a BPE, or None.
+        tokenizer_type: `"bpe"` or `"wordpiece"`, for a vocabulary to be
+            trained.
+        vocabulary_size: int, for a vocabulary to be trained.
+        held_out_fraction: float. Share of the books held out.
+        split_seed: int. Selects the held-out books.
+        held_out_books: list of names of books, or path of a file with one
+            name per line. They are held out instead of a share; names are
+            paths relative to the corpus folder.
+        sample_words: int. Words of the sample corpus.
+        sample_seed: int. Seed of the sample corpus.
+    """
+
+    corpus: checks.Path | None
+    vocabulary: checks.Path | None
+    merges: checks.Path | None
+    tokenizer_type: typing.Annotated[
+        str, checks.Dial(choices=("bpe", "wordpiece"))
+    ]
+    vocabulary_size: checks.Count
+    held_out_fraction: checks.Rate
+    split_seed: checks.Seed = 0
+    held_out_books: tuple[str, ...] | checks.Path | None = None
+    sample_words: checks.Count = 2_100_000
+    sample_seed: checks.Seed = 0
+
+    def tokenizer(self):
+        """Return the tokenizer of `vocabulary`, None if none is given."""
+        if self.vocabulary is not None:
+            return tokenizer_lib.Tokenizer.from_files(
+                self.vocabulary, self.merges
+            )
+        if self.merges is not None:
+            raise errors.InputError(
+                f"`merges` is {self.merges}, but `vocabulary` is not given:"
+                " give both files or neither"
+            )
+        return None
+
+    def open(self):
+        """Return (`Shards`, `Tokenizer`); books are prepared on first use."""
+        recipe = self._recipe()
+        return corpus.open_corpus(self._folder(recipe), recipe)
+
+    def prepare(self, directory):
+        """Prepare the books into `directory` and return the `Shards`."""
+        recipe = self._recipe()
+        return prepare.prepare([self._folder(recipe)], directory, recipe)
+
+    def open_raw(self, pool_books):
+        """Return (`RawCorpus`, `Tokenizer`), the books as raw text."""
+        # Imports TensorFlow, so only where its backend is in use.
+        from gpt1_keras.data import tf_raw_text
+
+        recipe = self._recipe()
+        return tf_raw_text.open_raw(
+            self._folder(recipe), recipe, pool_books=pool_books
+        )
+
+    def _recipe(self):
+        named = self.held_out_books
+        return prepare.Recipe(
+            tokenizer=self.tokenizer(),
+            tokenizer_type=self.tokenizer_type,
+            vocabulary_size=self.vocabulary_size,
+            held_out_fraction=self.held_out_fraction,
+            split_seed=self.split_seed,
+            held_out_books=None if named is None else split.read_names(named),
+        )
+
+    def _folder(self, recipe):
+        if self.corpus:
+            return self.corpus
+        own = ""
+        if recipe.tokenizer is None:
+            own = f" and a {self.tokenizer_type} vocabulary trained on it"
+        folder = _sample_folder(
+            "sample", self.sample_words, self.sample_seed, sample_world
+        )
+        logging.warning(
+            "`corpus` is not given: using the generated sample corpus %s%s;"
+            " give a folder of .txt books to train on them",
+            folder,
+            own,
+        )
+        sample_world.write_corpus(
+            folder, words=self.sample_words, seed=self.sample_seed
+        )
+        return folder
+
+
+@checks.value_object
+class RawText:
+    """Books that are tokenised in tf.data during training.
+
+    Attributes:
+        corpus: `Corpus`.
+        pool_books: int. Books whose windows are shuffled together.
+    """
+
+    corpus: Corpus
+    pool_books: checks.Count
+
+    def open(self):
+        """Return (`RawCorpus`, `Tokenizer`)."""
+        check_tensorflow("raw_text.gin", "prepared shards are read")
+        return self.corpus.open_raw(self.pool_books)
+
+
+@checks.value_object
+class BenchmarkFiles:
+    """The folder of benchmark files.
+
+    Attributes:
+        data_dir: path; None takes the generated sample benchmarks, written
+            on first use.
+        sample_examples: int. Training examples of each sample benchmark; its
+            dev and test splits have a quarter of it.
+        sample_seed: int. Seed of the sample benchmarks.
+    """
+
+    data_dir: checks.Location[checks.Path | None]
+    sample_examples: checks.Count = 1000
+    sample_seed: checks.Seed = 0
+    # Examples of the last task, by (task, split).
+    _read: dict = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def is_sample(self):
+        """Whether the files are generated, not the official ones."""
+        return self.data_dir is None
+
+    def read(self, task, split):
+        """Return the examples of a split of a task, at least one.
+
+        The examples of the last task are cached for further runs of it.
+        """
+        key = (task.name, split)
+        if key not in self._read:
+            for other in [k for k in self._read if k[0] != task.name]:
+                del self._read[other]
+            self._read[key] = task.read(self.folder, split)
+        if not self._read[key]:
+            raise errors.InputError(
+                f"{task.name}: there are no {split} examples in {self.folder}"
+            )
+        return self._read[key]
+
+    @functools.cached_property
+    def folder(self):
+        """The folder of the files; sample files are written on first use."""
+        if not self.is_sample:
+            return self.data_dir
+        folder = _sample_folder(
+            "sample_benchmarks",
+            self.sample_examples,
+            self.sample_seed,
+            benchmarks,
+        )
+        logging.warning(
+            "`data_dir` is not given: using the generated sample benchmarks"
+            " %s; give the folder of the official files to use them",
+            folder,
+        )
+        benchmarks.write_benchmarks(
+            folder,
+            num_train=self.sample_examples,
+            num_dev=self.sample_examples // 4,
+            num_test=self.sample_examples // 4,
+            seed=self.sample_seed,
+        )
+        return folder
+
+
+def check_tensorflow(overlay, otherwise):
+    """Refuse an overlay of gin/data/ on another backend than TensorFlow."""
+    backend = keras.config.backend()
+    if backend != "tensorflow":
+        raise errors.InputError(
+            f"gin/data/{overlay} needs KERAS_BACKEND=tensorflow, not {backend};"
+            f" without this file, {otherwise}"
+        )
+
+
+def _sample_folder(name, size, seed, generator):
+    """Return the cache folder of the data that this version generates."""
+    version = generator.source_sha256()[:8]
+    return corpus.cache_root() / f"{name}_{size}_{seed}_{version}"

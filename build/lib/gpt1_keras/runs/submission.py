@@ -1,0 +1,107 @@
+"""Predictions for the GLUE test server, as the zip it accepts."""
+
+import pathlib
+import time
+
+import keras
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.evaluation import glue_submission
+from gpt1_keras.runs import presets
+from gpt1_keras.tasks import benchmarks
+
+# Task -> tasks that its model predicts; the diagnostic set has no model of
+# its own.
+_PREDICTED = {
+    name: (name,)
+    for name in ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli")
+} | {"mnli": ("mnli", "ax")}
+
+
+def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
+    """Predict the GLUE test files; write a checked `glue_submission.zip`.
+
+    A task without a model gets a constant prediction, with a warning.
+
+    Args:
+        runs: path of a folder with a fine-tuning workdir for each task, such
+            as a suite's: `cola/`, `mnli/` ...
+        data: `sources.BenchmarkFiles`.
+        scoring: `presets.Scoring`.
+    """
+    started = time.monotonic()
+    runs = pathlib.Path(runs)
+    there = {
+        name: presets.find_best(runs / name)
+        for name in _PREDICTED
+        if results.path(runs / name).exists()
+    }
+    if not there:
+        raise errors.InputError(
+            f"`runs`: {runs} has no finished GLUE run, such as"
+            f" {runs / 'cola'}: give the workdir of gin/suite.gin"
+        )
+    if presets.is_measured(workdir, config_sha256, there.values()):
+        return results.path(workdir)
+    predictions = {}
+    for name, preset in there.items():
+        predictions |= _predict(name, preset, data, scoring)
+    num_rows = {}
+    if data.is_sample:
+        num_rows = {name: len(rows) for name, rows in predictions.items()}
+    path, filled = glue_submission.write(
+        workdir / "submission", predictions, num_rows=num_rows
+    )
+    if filled:
+        logging.warning(
+            "no model or no test file for %s: their predictions are constant",
+            ", ".join(filled),
+        )
+    problems = glue_submission.check(path, num_rows=num_rows)
+    if problems:
+        raise errors.InputError(f"{path}: {problems[0]}")
+    logging.info("checked: %s", path)
+    return results.write(
+        workdir,
+        run="submission",
+        task="glue",
+        split="test",
+        metrics={},
+        paper={},
+        num_examples=sum(map(len, predictions.values())),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        filled=filled,
+    )
+
+
+def _predict(name, preset, data, scoring):
+    """Return {task of the submission: labels or scores in file order}."""
+    keras.utils.clear_session()
+    model = presets.FineTuned(preset, scoring)
+    if model.preprocessor.task != name:
+        raise errors.InputError(
+            f"{preset} holds a model of {model.preprocessor.task}: `runs` "
+            f"needs a model of {name} there"
+        )
+    found = {}
+    for answered in _PREDICTED[name]:
+        task = benchmarks.of_preset(model.preprocessor)
+        if answered != name:
+            task = benchmarks.benchmark(answered)
+        examples = model.labelled(task, data.read(task, "test"), "test")
+        predicted = task.label_space.predict(model.logits(examples))
+        words = [task.label_space.format(each) for each in predicted]
+        for group in sorted({e.group for e in examples.examples}):
+            # MultiNLI's two test sets are two files.
+            key = f"{answered}_{group}" if group else answered
+            found[key] = [
+                word
+                for word, example in zip(words, examples.examples)
+                if example.group == group
+            ]
+    return found

@@ -1,0 +1,132 @@
+"""Per-token log-probabilities and attention of one text."""
+
+import time
+
+import numpy as np
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import results
+from gpt1_keras.evaluation import text_view
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import causal_lm
+from gpt1_keras.models import inspection
+from gpt1_keras.runs import presets
+
+
+def view(
+    *,
+    workdir,
+    config_sha256,
+    preset: checks.Path | None,
+    text: str,
+    text_file: checks.Path | None,
+    layer: int,
+    head: checks.Index | None,
+):
+    """Write `tokens.html`, an attention plot and `result.json`.
+
+    Args:
+        preset: path of a preset, or None for the shipped one. A fine-tuned
+            preset is used as a language model.
+        text: str, truncated to the positions of the model.
+        text_file: path of a text file to read instead, or None.
+        layer: int from 0, negative from the last.
+        head: int from 0; None draws all heads of the layer.
+
+    Raises:
+        InputError: there is no such preset, file, layer or head, or no text.
+    """
+    started = time.monotonic()
+    directory = presets.find(preset)
+    tokenizer = presets.load_tokenizer(directory)
+    model = causal_lm.GPT1CausalLM(
+        presets.load(backbone_lib.GPT1Backbone, directory)
+    )
+    ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
+    pieces = [tokenizer.piece(index) for index in ids]
+    picture = None
+    if inspection.has_attention(model.backbone):
+        picture = _draw(model.backbone, ids, pieces, layer, head, workdir)
+        logging.info("attention: %s", workdir / picture)
+    else:
+        logging.info("this network has no attention to draw")
+    values = inspection.log_probabilities(
+        model, ids, before=tokenizer.opening_id
+    )
+    perplexity = float(np.exp(-values.mean()))
+    page = text_view.write(
+        workdir / "tokens.html",
+        [
+            text_view.Text(
+                f"{len(ids)} tokens, perplexity {perplexity:.1f}",
+                text_view.surprise(pieces, values),
+            )
+        ],
+        title=f"Log-probability of each token: {directory}",
+        legend=text_view.SURPRISE_LEGEND,
+    )
+    logging.info("tokens: %s", page)
+    return results.write(
+        workdir,
+        run="view",
+        task="language_model",
+        split="text",
+        metrics={"perplexity": perplexity},
+        paper={},
+        num_examples=len(ids),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(directory),
+        pieces=pieces,
+        log_probabilities=[round(value, 4) for value in values.tolist()],
+        attention=picture,
+    )
+
+
+def _ids(text, text_file, tokenizer, positions):
+    if text_file is not None:
+        text = files.read_text("`text_file`", text_file)
+    checks.check("text", text, str)
+    ids = tokenizer.encode(text)
+    if not ids:
+        raise errors.InputError(
+            "no text is given: add --set \"TEXT = 'Some words.'\" or TEXT_FILE"
+        )
+    if len(ids) > positions:
+        logging.warning(
+            "the text has %d tokens and is truncated to the model's %d "
+            "positions",
+            *(len(ids), positions),
+        )
+    return ids[:positions]
+
+
+def _draw(backbone, ids, pieces, layer, head, workdir):
+    """Draw a layer or one of its heads; return the path in the workdir."""
+    layer = _index("layer", layer, backbone.num_layers)
+    name, draw = f"layer {layer}", text_view.all_heads
+    if head is not None:
+        head = _index("head", head, backbone.num_heads)
+        name, draw = f"{name} head {head}", text_view.one_head
+    picture = f"plots/attention_{name.replace(' ', '_')}.png"
+    shares = inspection.attention(backbone, ids)[layer]
+    draw(
+        shares if head is None else shares[head],
+        pieces,
+        workdir / picture,
+        title=f"attention of {name}",
+    )
+    return picture
+
+
+def _index(name, value, count):
+    if not isinstance(value, int) or not -count <= value < count:
+        raise errors.InputError(
+            f"`{name}` is {value!r}: the model has {count}, give 0 to"
+            f" {count - 1}"
+        )
+    return value % count

@@ -1,0 +1,244 @@
+"""Zero-shot tasks of a pretrained language model (paper, section 5)."""
+
+import collections.abc
+import dataclasses
+import functools
+import time
+
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import results
+from gpt1_keras.data import example_batches
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import packing
+from gpt1_keras.evaluation import scoring as scoring_lib
+from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import shared_prefix
+from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
+from gpt1_keras.training import fit
+from gpt1_keras.training import learner as learner_lib
+from gpt1_keras.training import losses
+
+
+@checks.value_object
+class Scoring:
+    """How examples are scored; only `num_examples` affects the metrics.
+
+    Attributes:
+        batch_size: int. Packed examples per forward pass.
+        bucket_lengths: ints. Lengths that batches are padded to.
+        softmax_chunk: int. Tokens whose logits are in memory at a time.
+        num_examples: int or None. Size of a random subset of each split,
+            always the same; None: all.
+    """
+
+    batch_size: checks.NotRecipe[checks.Count] = 16
+    bucket_lengths: checks.NotRecipe[checks.Counts] = (
+        *example_batches.BUCKET_LENGTHS,
+        640,
+    )
+    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    num_examples: checks.Count | None = None
+
+
+@checks.value_object
+class ZeroShotTasks:
+    """Zero-shot tasks with their files and how they are scored.
+
+    Attributes:
+        tasks: list of `tasks.zero_shot.ZeroShotTask`.
+        data: `sources.BenchmarkFiles`.
+        split: str, or None for each task's own.
+        scoring: `Scoring`.
+        first_step: int. During pretraining, the tasks are measured after this
+            step, twice as many, four times as many and so on.
+    """
+
+    tasks: collections.abc.Sequence
+    data: sources.BenchmarkFiles
+    scoring: Scoring
+    split: checks.Split | None = None
+    first_step: checks.NotRecipe[checks.Count] = 1
+    _examples: dict = dataclasses.field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def split_of(self, task):
+        """Return the split that a task is measured on."""
+        return self.split or task.split
+
+    def examples(self, task, split):
+        """Return the examples of a split; they are read once."""
+        key = (task.name, split)
+        if key not in self._examples:
+            examples = self.data.read(task, split)
+            rows = examples_lib.draw_subset(
+                len(examples),
+                self.scoring.num_examples,
+                name="Scoring.num_examples",
+            )
+            self._examples[key] = [examples[row] for row in rows]
+        return self._examples[key]
+
+    def read(self):
+        """Read all files, so that errors in them show up early."""
+        for task in self.tasks:
+            for split in self._splits(task):
+                self.examples(task, split)
+
+    def _splits(self, task):
+        return [self.split_of(task), *(["train"] if task.needs_train else [])]
+
+    def measurer(self, task, backbone, tokenizer):
+        """Return `function(stop=None)` -> metrics with the current weights."""
+        scorers = {
+            split: _Scorer(
+                backbone,
+                self._candidates(task, split, backbone, tokenizer),
+                self.scoring,
+                name=f"{task.name} {split}",
+            )
+            for split in self._splits(task)
+        }
+
+        def measure(stop=None):
+            scored = [
+                (self.examples(task, split), scorer(stop))
+                for split, scorer in scorers.items()
+            ]
+            # If train itself is measured, it is listed once.
+            train = scored[-1] if task.needs_train else None
+            return task.measure(*scored[0], train=train)
+
+        return measure
+
+    def _candidates(self, task, split, backbone, tokenizer):
+        """Return the candidates of a split; warn if any are truncated."""
+        found = [
+            task.candidates(
+                example,
+                tokenizer=tokenizer,
+                max_sequence_length=backbone.max_sequence_length,
+            )
+            for example in self.examples(task, split)
+        ]
+        num_cut = sum(each.num_cut > 0 for each in found)
+        if num_cut:
+            logging.warning(
+                "%s %s: the beginnings of %s of %s texts were truncated to fit"
+                " into %d positions, %s tokens in all",
+                *(task.name, split, f"{num_cut:,}", f"{len(found):,}"),
+                backbone.max_sequence_length,
+                f"{sum(each.num_cut for each in found):,}",
+            )
+        return found
+
+    def steps(self, num_steps):
+        """Return the set of steps after which pretraining is measured."""
+        steps, step = {num_steps}, self.first_step
+        while step < num_steps:
+            steps.add(step)
+            step *= 2
+        return steps if self.tasks else set()
+
+    def recorder(self, backbone, tokenizer):
+        """Return `function(step, history)` that measures and records all."""
+
+        @functools.cache
+        def measurer(index):
+            return self.measurer(self.tasks[index], backbone, tokenizer)
+
+        def record(step, history):
+            values = {}
+            for index, task in enumerate(self.tasks):
+                metrics = measurer(index)()
+                values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
+                main, value = next(iter(metrics.items()))
+                logging.info(
+                    "%s zero-shot after step %d: %s %.4f",
+                    *(task.name, step, main, value),
+                )
+            history.write(step, split="probes", **values)
+
+        return record
+
+
+class _Scorer:
+    """A language model's scores of candidates; its graph is built once."""
+
+    def __init__(self, backbone, candidates, scoring, *, name):
+        self._packed = packing.PackedCandidates(
+            candidates, share_prefix=backbone.can_share_prefix
+        )
+        self._name = name
+        self._learner = learner_lib.Learner(
+            shared_prefix.shared_prefix_network(backbone),
+            scorer=losses.BranchScores(
+                num_branches=self._packed.num_branches,
+                chunk_size=scoring.softmax_chunk,
+            ),
+        )
+        self._batches = example_batches.ScoredExamples(
+            self._packed,
+            batch_size=scoring.batch_size,
+            bucket_lengths=scoring.bucket_lengths,
+        )
+
+    def __call__(self, stop=None):
+        """Return the `data.packing.Scores` of each example."""
+        found = scoring_lib.predict(
+            self._learner, self._batches, name=self._name, stop=stop
+        )
+        return self._packed.scores(
+            found["log_probability"],
+            found["num_tokens"],
+            found["num_likeliest"],
+        )
+
+
+def zero_shot(
+    *,
+    workdir,
+    config_sha256,
+    preset: checks.Path | None,
+    tasks,
+    dtype: checks.Dtype,
+):
+    """Measure a zero-shot task on a pretrained model; write `result.json`.
+
+    Args:
+        preset: see `presets.find`.
+        tasks: `ZeroShotTasks` with one task.
+        dtype: str, Keras dtype policy.
+    """
+    directory = presets.find(preset)
+    if presets.is_measured(workdir, config_sha256, [directory]):
+        return results.path(workdir)
+    started = time.monotonic()
+    fit.set_dtype(dtype)
+    (task,) = tasks.tasks
+    split = tasks.split_of(task)
+    examples = tasks.examples(task, split)
+    tokenizer = presets.load_tokenizer(directory)
+    backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
+    with fit.catch_signals() as stop:
+        metrics = tasks.measurer(task, backbone, tokenizer)(stop)
+    shown = results.shown(metrics)
+    logging.info("%s %s, zero-shot: %s", task.name, split, shown)
+    return results.write(
+        workdir,
+        run="zero_shot",
+        task=task.name,
+        split=split,
+        metrics=metrics,
+        majority=task.majority(examples),
+        random=task.random,
+        paper={},
+        num_examples=len(examples),
+        seed=None,
+        config_sha256=config_sha256,
+        seconds=time.monotonic() - started,
+        preset=str(directory),
+    )

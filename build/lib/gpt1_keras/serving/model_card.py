@@ -1,0 +1,130 @@
+"""The model card of an exported model."""
+
+import json
+import pathlib
+
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import tables
+
+_CARD = """\
+# {name}
+
+Exported by gpt1_keras from the preset `{preset}`.
+
+| | |
+|---|---|
+| task | {name} |
+| checked on | {num_examples} rows of {split} |
+{metrics}
+| weights | {weights_dtype}, {num_parameters:,} numbers |
+| longest input | {sequence_length} tokens; `is_cut` marks truncated texts |
+| configuration of the export | sha256 {config_sha256} |
+
+## Training
+
+{training}
+
+## Labels
+
+{labels}
+
+## A request
+
+```
+{request}
+```
+
+## Agreement with the Keras model
+
+The tokenizer in this SavedModel is a TensorFlow graph. On the rows above, its
+output equals that of the Python tokenizer for {identical_texts:.4%} of the
+texts and {identical_tokens:.4%} of the tokens. On texts with equal tokens, the
+largest difference of a probability (of a score as a part of its range, of a
+log-probability per token) is {largest_difference:.1e}. Unlike ftfy, the graph
+does not repair broken encodings.{identity}
+
+## Limits
+
+English, lower case. Predictions reflect the training rows and the books the
+model was pretrained on, with their biases. It was measured only on rows of the
+same kind.
+"""
+_IDENTITY = """ On {paragraphs:,} paragraphs of other
+texts, {identical_paragraphs:.4%} of the paragraphs and
+{identical_paragraph_tokens:.4%} of the tokens are equal."""
+_UNKNOWN = "Unknown: there is no `result.json` of a run next to the preset."
+
+
+def text(*, metrics, compared, identity, training, labels, request, **facts):
+    """Return the card as Markdown.
+
+    Args:
+        metrics: dict of numbers, of the served model.
+        compared: dict, as `tf_served.ServedTask.compare` returns.
+        identity: dict, as `verify.measure_identity` returns; empty without.
+        training: dict, as `training_facts` returns.
+        labels: list of str; empty without classes.
+        request: dict, an example of the inputs.
+        **facts: the other names in the card.
+    """
+    rows = [f"| {name} | {value} |" for name, value in training.items()]
+    table = "\n".join(["| | |", "|---|---|", *rows])
+    return _CARD.format(
+        metrics="\n".join(f"| {k} | {v:.4f} |" for k, v in metrics.items()),
+        training=table if training else _UNKNOWN,
+        identity=_IDENTITY.format(**identity) if identity else "",
+        labels=", ".join(map(tables.code, labels))
+        or "none: the index of a choice from 0, or a score",
+        request=json.dumps({"inputs": request}, ensure_ascii=False),
+        **compared,
+        **facts,
+    )
+
+
+def training_facts(preset):
+    """Return what is known of the run that wrote a preset, {name: str}.
+
+    Empty if the folder above `preset` holds no `result.json`.
+    """
+    folder = pathlib.Path(preset).parent
+    if not (folder / "result.json").is_file():
+        return {}
+    run = comparison.read(folder)
+    result = run.result
+    metrics = [
+        f"{name} {value:.4f}"
+        for name, value in result.get("metrics", {}).items()
+        if isinstance(value, float)
+    ]
+
+    def number(name):
+        return f"{result[name]:,}" if result.get(name) is not None else None
+
+    facts = {
+        "run": f"{run.kind} ({result.get('task')})",
+        "training data": _data(run),
+        "training examples": number("num_train_examples"),
+        "tokens seen": number("tokens_seen"),
+        "steps": number("num_steps"),
+        f"metrics on {result.get('split')}": metrics
+        and f"{', '.join(metrics)} ({number('num_examples')})",
+        "seed": number("seed"),
+        "started from": tables.escape(str(run.macro("PRESET") or "")),
+        "training configuration": f"sha256 {result.get('config_sha256')}",
+        "commit": result.get("git_commit"),
+    }
+    return {name: str(value) for name, value in facts.items() if value}
+
+
+def _data(run):
+    """Return where the training data came from, None if no file says it."""
+    if run.macro("TRAIN_FILE"):
+        return tables.code(str(run.macro("TRAIN_FILE")))
+    if run.is_sample:
+        return "generated sample benchmarks, not the official files"
+    place = run.macro("DATA_DIR") or run.macro("CORPUS")
+    if place:
+        return tables.code(str(place))
+    if run.bindings is not None and "CORPUS" in run.bindings.macros:
+        return "the generated sample corpus"
+    return None

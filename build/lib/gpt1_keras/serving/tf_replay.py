@@ -1,0 +1,69 @@
+"""Answer requests with a SavedModel and nothing but TensorFlow.
+
+    python -I tf_replay.py SAVED_MODEL REQUESTS ANSWERS
+
+Both files have one JSON object per line: inputs of the default signature, and
+its outputs. What an export needs and a server does not have cannot be
+imported: Keras, this package, tokenizers. A WordPiece model contains one
+operation of tensorflow-text, which TensorFlow Serving links; it is loaded from
+its library alone, because the package imports Keras.
+"""
+
+import importlib.util
+import json
+import pathlib
+import sys
+
+FORBIDDEN = (
+    *("keras", "keras_hub", "tf_keras", "gpt1_keras", "spacy", "ftfy"),
+    *("tokenizers", "transformers", "jax", "torch"),
+)
+# tensorflow-text registers it with and without the prefix "TFText>".
+_WORD_PIECE = b"FastWordpieceTokenizeWithOffsets"
+_LIBRARY = "python/ops/_fast_wordpiece_tokenizer.so"
+
+
+def main(saved_model, requests, answers):
+    for name in FORBIDDEN:
+        sys.modules[name] = None  # Importing it fails.
+    import tensorflow as tf
+
+    graphs = pathlib.Path(saved_model, "saved_model.pb")
+    if graphs.exists() and _WORD_PIECE in graphs.read_bytes():
+        tf.load_op_library(_library())
+    model = tf.saved_model.load(saved_model)
+    answer = model.signatures["serving_default"]
+    with (
+        open(requests, encoding="utf-8") as lines,
+        open(answers, "w", encoding="utf-8") as file,
+    ):
+        for line in lines:
+            inputs = {
+                name: tf.constant(value, tf.string)
+                for name, value in json.loads(line).items()
+            }
+            outputs = {
+                name: _plain(value.numpy().tolist())
+                for name, value in answer(**inputs).items()
+            }
+            file.write(json.dumps(outputs) + "\n")
+
+
+def _library():
+    """Return the path of the operation's library; import nothing."""
+    package = importlib.util.find_spec("tensorflow_text")
+    if package is None:
+        raise SystemExit(
+            "the tokenizer is WordPiece: pip install tensorflow-text"
+        )
+    return str(pathlib.Path(package.origin).parent / _LIBRARY)
+
+
+def _plain(value):
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value.decode() if isinstance(value, bytes) else value
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,224 @@
+"""Served models, and the Keras models that they must agree with.
+
+A served model has its server, the requests it is checked with, and a
+comparison of the server's answers with those of the Keras model. Both classes
+have the attributes
+
+    server                   `tf_signatures.TaskServer` or `LanguageModelServer`
+    name                     str, of the task
+    labels                   list of str, the class names; empty without classes
+    sequence_length          int, the longest input in tokens
+    num_parameters           int
+"""
+
+import numpy as np
+
+from gpt1_keras.evaluation import metrics as metrics_lib
+from gpt1_keras.models import inspection
+from gpt1_keras.serving import tf_signatures
+
+
+def round_weights(network, dtype):
+    """Round the float32 weights of a network to those that are stored."""
+    for variable in network.weights:
+        value = np.asarray(variable)
+        if value.dtype == "float32":
+            variable.assign(value.astype(dtype).astype("float32"))
+
+
+class ServedTask:
+    """A fine-tuned model as it is served.
+
+    Args:
+        model: `runs.presets.FineTuned`. Its weights are rounded to `dtype`.
+        examples: `evaluation.scoring.Labelled` to check the server on.
+        graph_tokenizer: `text.tf_tokenizer.GraphTokenizer`.
+        dtype: str, in which the weights are stored.
+    """
+
+    _batch_size = 32
+
+    def __init__(self, model, examples, graph_tokenizer, dtype):
+        round_weights(model.network, dtype)
+        self._examples = examples
+        self._space = examples.task.label_space
+        self._logits = model.logits(examples)
+        self.name = examples.task.name
+        self.labels = list(self._space.class_names)
+        self.num_parameters = model.network.count_params()
+        self.sequence_length = model.preprocessor.sequence_length
+        self.server = tf_signatures.TaskServer(
+            model.network, graph_tokenizer, dtype=dtype
+        )
+
+    def requests(self):
+        """Return the examples as requests, dicts of lists."""
+        rows = self._examples.examples
+        return [
+            {
+                name: [getattr(row, name) for row in part]
+                for name in self.server.texts
+            }
+            for part in _batches(rows, self._batch_size)
+        ]
+
+    def compare(self, answers):
+        """Return the metrics of the answers, and how far they agree.
+
+        Args:
+            answers: list of dicts, one for each of `requests()`.
+
+        Returns:
+            dict of the task's metrics, {} without labels; and dict of
+            `metrics.agreement_of_ids`, `compared_rows` (the number of rows
+            whose ids are those of the Keras model), and of these rows
+            `largest_difference` and `same_predictions`, a share.
+        """
+        examples = self._examples.examples
+        encoded = self._examples.encoded
+        expected_ids = [encoded.candidates(i) for i in range(len(examples))]
+        found_ids = self._ids_in_graph()
+        is_same = [a == b for a, b in zip(expected_ids, found_ids, strict=True)]
+        predictions, difference, same = self._compare_outputs(answers, is_same)
+        compared = {
+            **metrics_lib.agreement_of_ids(
+                [ids for candidates in expected_ids for ids in candidates],
+                [ids for candidates in found_ids for ids in candidates],
+            ),
+            "compared_rows": sum(is_same),
+            "largest_difference": difference,
+            "same_predictions": same,
+        }
+        metrics = {}
+        if all(example.label is not None for example in examples):
+            metrics = self._examples.task.measure(examples, predictions)
+        return metrics, compared
+
+    def _compare_outputs(self, answers, is_same):
+        """Return predictions, largest difference, share of same ones."""
+        difference = 0.0
+        probabilities = self._space.probabilities(self._logits)
+        if probabilities is not None:
+            difference = metrics_lib.agreement_of_numbers(
+                probabilities, _joined(answers, "probabilities"), is_same
+            )
+        if self._space.score_range is None:
+            predictions = np.array(
+                [self._class_of(label) for label in _joined(answers, "label")]
+            )
+            same = metrics_lib.agreement_of_classes(
+                probabilities, predictions, is_same
+            )
+            return predictions, difference, same
+        predictions = _joined(answers, "score")
+        expected = self._space.predict(self._logits)
+        # Scores of any range are compared as parts of it.
+        low, high = self._space.score_range
+        width = max(1.0, high - low)
+        of_scores = metrics_lib.agreement_of_numbers(
+            expected / width, predictions / width, is_same
+        )
+        is_close = np.isclose(predictions, expected, rtol=0, atol=1e-3 * width)
+        return (
+            predictions,
+            float(np.max([difference, of_scores])),  # keeps NaN
+            metrics_lib.agreement_share(is_close, is_same),
+        )
+
+    def _class_of(self, label):
+        """Return the index of an answer's class, -1 if there is none."""
+        if not self.labels:
+            return int(label)
+        name = label.decode() if isinstance(label, bytes) else label
+        return self.labels.index(name) if name in self.labels else -1
+
+    def _ids_in_graph(self):
+        """Return each row's candidates as encoded in the graph."""
+        found = []
+        for request in self.requests():
+            candidates = self.server.candidates(**request)
+            arrays = candidates.token_ids, candidates.extract_position
+            for rows, ends in zip(*(a.numpy() for a in arrays), strict=True):
+                found.append([r[: n + 1].tolist() for r, n in zip(rows, ends)])
+        return found
+
+
+class ServedLanguageModel:
+    """A language model as it is served.
+
+    Args:
+        network: `GPT1CausalLM`. Its weights are rounded to `dtype`.
+        texts: list of str to check the server on.
+        graph_tokenizer, dtype: as of `ServedTask`.
+    """
+
+    name = "language model"
+    labels = ()
+    _batch_size = 8
+
+    def __init__(self, network, texts, graph_tokenizer, dtype):
+        round_weights(network, dtype)
+        self._network = network
+        self._texts = texts
+        self._tokenizer = network.preprocessor.tokenizer.pipeline
+        self.num_parameters = network.count_params()
+        self.sequence_length = network.backbone.max_sequence_length
+        self.server = tf_signatures.LanguageModelServer(
+            network, graph_tokenizer, dtype
+        )
+
+    def requests(self):
+        """Return the texts as requests, dicts of lists."""
+        return [
+            {"text": part} for part in _batches(self._texts, self._batch_size)
+        ]
+
+    def compare(self, answers):
+        """Return `loss` per token and `perplexity`, and how far they agree.
+
+        As of `ServedTask`, but with `same_num_tokens`, a share, and
+        `largest_difference` of the log-probability per token.
+        """
+        expected_ids = [
+            ids[: self.sequence_length]
+            for ids in self._tokenizer.encode_batch(self._texts)
+        ]
+        found_ids = []
+        for request in self.requests():
+            ids, lengths, _ = self.server.ids(request["text"])
+            for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):
+                found_ids.append(row[1 : 1 + length].tolist())
+        is_same = [a == b for a, b in zip(expected_ids, found_ids, strict=True)]
+        found = _joined(answers, "log_probability")
+        num_tokens = _joined(answers, "num_tokens")
+        lengths = np.array(list(map(len, expected_ids)))
+        expected = np.array([self._log_probability(i) for i in expected_ids])
+        compared = {
+            **metrics_lib.agreement_of_ids(expected_ids, found_ids),
+            "compared_rows": sum(is_same),
+            "same_num_tokens": metrics_lib.agreement_share(
+                num_tokens == lengths, is_same
+            ),
+            "largest_difference": metrics_lib.agreement_of_numbers(
+                expected / np.maximum(1, lengths),
+                found / np.maximum(1, lengths),
+                is_same,
+            ),
+        }
+        loss = float(-found.sum() / max(1, num_tokens.sum()))
+        return {"loss": loss, "perplexity": float(np.exp(loss))}, compared
+
+    def _log_probability(self, ids):
+        if not ids:
+            return 0.0
+        return inspection.log_probabilities(
+            self._network, ids, before=self._tokenizer.opening_id
+        ).sum()
+
+
+def _batches(rows, size):
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
+
+
+def _joined(answers, name):
+    return np.concatenate([np.asarray(answer[name]) for answer in answers])

@@ -1,0 +1,172 @@
+"""Checks of a SavedModel: answers, agreement, and its tokenizer.
+
+A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
+and is published only if its answers agree with those of the Keras model.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from absl import logging
+
+from gpt1_keras import checks
+from gpt1_keras import console
+from gpt1_keras import errors
+from gpt1_keras.data import books
+from gpt1_keras.evaluation import metrics
+
+_REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
+_MAX_CHARACTERS = 1000  # of another process's message
+_BATCH_SIZE = 256  # paragraphs
+
+
+def answers(saved_model, requests):
+    """Return a SavedModel's answers to requests, from a bare process.
+
+    Args:
+        saved_model: path.
+        requests: list of dicts from an input's name to (lists of) str.
+
+    Returns:
+        list of dicts from an output's name to nested lists.
+
+    Raises:
+        RuntimeError: the process failed; quotes the last line that it wrote,
+            in ASCII.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        asked = pathlib.Path(folder, "requests")
+        answered = pathlib.Path(folder, "answers")
+        asked.write_text(
+            "".join(json.dumps(request) + "\n" for request in requests),
+            encoding="utf-8",
+        )
+        done = subprocess.run(
+            # -I: nothing from this directory or PYTHONPATH can be imported.
+            [sys.executable, "-I", _REPLAY, saved_model, asked, answered],
+            env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.strip()]
+            # It may quote what a user sent: harmless on any terminal.
+            last = ascii(lines[-1].strip())[1:-1] if lines else "no message"
+            raise RuntimeError(
+                f"{saved_model} does not answer in a process of its own:"
+                f" {last[:_MAX_CHARACTERS]}"
+            )
+        return [
+            json.loads(line)
+            for line in answered.read_text(encoding="utf-8").splitlines()
+        ]
+
+
+@checks.value_object
+class Agreement:
+    """How closely a served model must agree with the Keras model.
+
+    Wherever the token ids are equal, so must be the predictions.
+
+    Attributes:
+        tolerance: float. Largest difference of a probability, a
+            log-probability per token, or a score as a part of its range,
+            where the token ids are equal.
+        min_identical_tokens: float. Smallest share of equal tokens.
+    """
+
+    tolerance: checks.NotNegative
+    min_identical_tokens: checks.Share
+
+    def check(self, compared):
+        """Refuse a model that answers differently.
+
+        `compared` is what `tf_served.ServedTask.compare` returns.
+        """
+        identical = compared["identical_tokens"]
+        difference = compared["largest_difference"]
+        upgrade = "export with the versions of requirements.txt"
+        if not identical >= self.min_identical_tokens:
+            raise _refusal(
+                f"{identical:.4%} of its tokens equal those of the Python"
+                f" tokenizer, less than {self.min_identical_tokens:.4%}; check"
+                " the encoding of the rows (ftfy cannot run in the graph), or"
+                " lower `min_identical_tokens`"
+            )
+        if not compared["compared_rows"]:
+            raise _refusal(
+                "no row has the token ids of the Python tokenizer, so nothing"
+                " can be compared; give rows like those it was trained on"
+            )
+        if not difference <= self.tolerance:
+            raise _refusal(
+                f"its answers differ by {difference:.2g} where the token ids"
+                f" are equal, more than {self.tolerance:.2g}; {upgrade}, or"
+                " raise `tolerance`"
+            )
+        for name, share in compared.items():
+            if name.startswith("same_") and not share == 1.0:
+                raise _refusal(
+                    f"{name} is {share:.6g} where the token ids are equal,"
+                    f" not 1; {upgrade}"
+                )
+
+
+def _refusal(reason):
+    return errors.InputError(f"the served model is not published: {reason}")
+
+
+def measure_identity(tokenizer, graph, path):
+    """Compare the Python tokenizer and its graph on text files.
+
+    Args:
+        tokenizer: `text.tokenizer.Tokenizer`.
+        graph: `text.tf_tokenizer.GraphTokenizer` of it.
+        path: a `.txt` file or a folder of them.
+
+    Returns:
+        dict of `paragraphs`, their number, and of the shares
+        `identical_paragraphs` and `identical_paragraph_tokens`.
+    """
+    import tensorflow as tf
+
+    encode = tf.function(
+        lambda texts: graph(texts),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
+    paragraphs = _paragraphs(path)
+    expected, found = [], []
+    starts = range(0, len(paragraphs), _BATCH_SIZE)
+    with console.bar("tokenizer in the graph", len(starts)) as advance:
+        for start in starts:
+            batch = paragraphs[start : start + _BATCH_SIZE]
+            expected += tokenizer.encode_batch(batch)
+            found += encode(tf.constant(batch)).to_list()
+            advance(1)
+    shares = metrics.agreement_of_ids(expected, found)
+    return {
+        "paragraphs": len(paragraphs),
+        "identical_paragraphs": shares["identical_texts"],
+        "identical_paragraph_tokens": shares["identical_tokens"],
+    }
+
+
+def _paragraphs(path):
+    found = []
+    for name, file in books.find_books([path]).items():
+        try:
+            found += books.read_book(file).split("\n")
+        except books.BrokenBook as error:
+            logging.warning("%s is skipped: %s", name, error)
+    found = [paragraph for paragraph in found if paragraph.strip()]
+    if not found:
+        raise errors.InputError(
+            f"`identity_texts`: {path} has no paragraph of text; give .txt"
+            " files"
+        )
+    return found

@@ -1,0 +1,230 @@
+"""A task from the user's own TSV, CSV or JSONL files with named columns.
+
+| family              | columns                             | label         |
+|---------------------|-------------------------------------|---------------|
+| classification      | text                                | class name    |
+| pair_classification | text, text_pair                     | class name    |
+| similarity          | text, text_pair                     | number        |
+| multiple_choice     | text, text_pair (optional), choices | index or text |
+
+Classes and score range are those of the train file. A score between whole
+numbers at most ten apart is learned as weights on these numbers, any other
+one by regression.
+"""
+
+import math
+import pathlib
+import typing
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras.data.readers import custom as custom_lib
+from gpt1_keras.evaluation import metrics as metrics_lib
+from gpt1_keras.tasks import task as task_lib
+
+Family = (
+    typing.Annotated[str, checks.Dial(choices=tuple(task_lib.TASK_TYPES))]
+    | None
+)
+_LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers
+
+
+def custom(
+    *,
+    train: checks.Path | None,
+    dev: checks.Path | None = None,
+    test: checks.Path | None = None,
+    family: Family = None,
+    text: str = "text",
+    text_pair: str | None = None,
+    choices: str | tuple[str, ...] | None = None,
+    label: str = "label",
+    dev_fraction: checks.Fraction = 0.1,
+    seed: checks.Seed = 0,
+    low: float | None = None,
+    high: float | None = None,
+    metrics=None,
+    bad_rows: custom_lib.BadRows = "stop",
+    data_dir: checks.Path | None = None,
+):
+    """Return the task of a train file, and optionally a dev and a test file.
+
+    Args:
+        train, dev, test, dev_fraction, seed, low, high, bad_rows: see
+            `readers.custom.CustomFiles`.
+        family: str, see the module. None infers it: multiple choice if there
+            are choices; else similarity if there are second texts and some
+            label is a fraction; else (pair) classification.
+        text, label: str, columns.
+        text_pair, choices: the same, choices also a tuple of columns; None
+            takes the column of this name if the file has it.
+        metrics: tuple of functions; None takes accuracy or correlation.
+        data_dir: folder of relative paths; None: the current one.
+    """
+    if not train:
+        raise errors.InputError(
+            "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
+        )
+    table = custom_lib.read_table(pathlib.Path(data_dir or "", train))
+    text_pair, choices = _find_columns(table, family, text_pair, choices)
+    family = family or _family(table, text_pair, choices, label)
+    files = custom_lib.CustomFiles(
+        train=train,
+        dev=dev,
+        test=test,
+        columns=custom_lib.Columns(
+            text=text,
+            text_pair=text_pair,
+            choices=choices,
+            label=label,
+            is_score=family == "similarity",
+        ),
+        dev_fraction=dev_fraction,
+        seed=seed,
+        low=low,
+        high=high,
+        bad_rows=bad_rows,
+    )
+    for split in ("train", "dev") if test is None else ("train", "dev", "test"):
+        files.read(data_dir, split)  # Report mistakes now.
+    if family == "multiple_choice":
+        label_space = task_lib.Choice()
+    elif family == "similarity":
+        label_space = _score_space(*files.score_range(data_dir))
+    else:
+        label_space = task_lib.Classes(files.class_names(data_dir))
+    return _task(files.read, family, label_space, files.skipped, metrics)
+
+
+def of_preset(
+    preprocessor,
+    *,
+    file: checks.Path,
+    text: str,
+    text_pair: str | None,
+    choices: str | tuple[str, ...] | None,
+    label: str,
+    bad_rows: custom_lib.BadRows = "stop",
+):
+    """Return the task of a fine-tuned preset on a file of the same form.
+
+    Family, classes and score range are those of the `GPT1TaskPreprocessor`.
+    The file is read at once and stands for every split; its label column may
+    be missing.
+    """
+    family = _family_of(preprocessor)
+    table = custom_lib.read_table(pathlib.Path(file))
+    text_pair, choices = _find_columns(table, family, text_pair, choices)
+    columns = custom_lib.Columns(
+        text=text,
+        text_pair=text_pair,
+        choices=choices,
+        label=label,
+        is_score=preprocessor.score_range is not None,
+    )
+    label_space = task_lib.label_space_of(preprocessor)
+
+    def check(rows):
+        if label_space.class_names:
+            names = label_space.class_names
+            return custom_lib.unknown_labels(rows, names, label)
+        if label_space.score_range:
+            limits = label_space.score_range
+            return custom_lib.out_of_range(rows, *limits, label)
+        return []
+
+    skipped = [] if bad_rows == "skip" else None
+    rows = custom_lib.read_rows(
+        file,
+        columns,
+        is_labelled=label in table.names,
+        check=check,
+        skipped=skipped,
+    )
+    return task_of(preprocessor, lambda data_dir, split: rows, skipped)
+
+
+def task_of(preprocessor, reader, skipped=None):
+    """Return the task of a fine-tuned preset's `GPT1TaskPreprocessor`.
+
+    Args:
+        preprocessor: `GPT1TaskPreprocessor`.
+        reader: function `(data_dir, split) -> list of Example`.
+        skipped: list of `readers.custom.Skipped`, or None.
+    """
+    label_space = task_lib.label_space_of(preprocessor)
+    return _task(reader, _family_of(preprocessor), label_space, skipped)
+
+
+def _family_of(preprocessor):
+    return next(
+        name
+        for name, (transform, _) in task_lib.TASK_TYPES.items()
+        if transform.__name__ == preprocessor.transform
+    )
+
+
+def _task(reader, family, label_space, skipped, metrics=None):
+    default = metrics_lib.accuracy
+    if label_space.score_range:
+        default = metrics_lib.pearson_and_spearman
+    return task_lib.Task(
+        name="custom",
+        reader=reader,
+        label_space=label_space,
+        metrics=tuple(metrics or (default,)),
+        is_own=True,
+        skipped=skipped,
+        **task_lib.TASK_TYPES[family]._asdict(),
+    )
+
+
+def _find_columns(table, family, text_pair, choices):
+    """Return the columns of second texts and of choices, None without."""
+    if choices and family not in (None, "multiple_choice"):
+        raise errors.InputError(
+            f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of them out"
+        )
+    if text_pair and family == "classification":
+        raise errors.InputError(
+            "FAMILY 'classification' takes no PAIR_COLUMN: leave one of"
+            " them out, or give 'pair_classification'"
+        )
+    there = [*table.names]
+    if family in ("pair_classification", "similarity"):
+        there.append("text_pair")
+    if "text_pair" in there and family != "classification":
+        text_pair = text_pair or "text_pair"
+    if family == "multiple_choice" or (not family and "choices" in there):
+        choices = choices or "choices"
+    if isinstance(choices, list):
+        choices = tuple(choices)
+    return text_pair, choices
+
+
+def _family(table, text_pair, choices, label):
+    if choices:
+        return "multiple_choice"
+    if not text_pair:
+        return "classification"
+    labels = [values.get(label) for _, values in table.rows]
+    labels = [each for each in labels if not custom_lib.is_empty(each)]
+    return "similarity" if _are_scores(labels) else "pair_classification"
+
+
+def _are_scores(labels):
+    """Return whether all labels are numbers and one of them is fractional."""
+    try:
+        scores = [float(label) for label in labels]
+    except (TypeError, ValueError):
+        return False
+    return any(
+        math.isfinite(score) and not score.is_integer() for score in scores
+    )
+
+
+def _score_space(low, high):
+    is_whole = float(low).is_integer() and float(high).is_integer()
+    if is_whole and high - low <= _LARGEST_SPAN:
+        return task_lib.ScoreDistribution(int(low), int(high))
+    return task_lib.Score(float(low), float(high))

@@ -1,0 +1,250 @@
+"""What a task is: reader, transform, head, label space and metrics.
+
+A label space gives meaning to the logits of a head: a class, a choice or a
+score. Evaluation, demo and serving turn logits into answers here.
+"""
+
+import abc
+import collections.abc
+import dataclasses
+import typing
+
+import numpy as np
+
+from gpt1_keras import errors
+from gpt1_keras.data import transforms
+from gpt1_keras.data.readers import rows
+from gpt1_keras.evaluation import metrics as metrics_lib
+from gpt1_keras.layers import heads
+from gpt1_keras.training import losses
+
+
+class LabelSpace(abc.ABC):
+    """The labels of a task and the logits of its head.
+
+    Methods on logits take `ops`: `numpy`, or `keras.ops` inside a graph.
+
+    Attributes:
+        num_outputs: int, `Y`. Logits for each example (or candidate).
+        class_names: tuple of str; () unless there are classes.
+        output_names: tuple of str, what each logit stands for; () for choices
+            and regression.
+        score_range: list of the lowest and highest score, or None.
+        loss: function `(labels, logits [N, Y]) -> [N]` of `training.losses`.
+    """
+
+    num_outputs = 1
+    class_names = ()
+    output_names = ()
+    score_range = None
+    loss = staticmethod(losses.cross_entropy)
+
+    @abc.abstractmethod
+    def encode(self, example):
+        """Return the label in the form that the loss takes."""
+
+    @abc.abstractmethod
+    def value(self, example):
+        """Return the label in the form that metrics take."""
+
+    def predict(self, logits, ops=np):
+        """`[N, Y]` -> predictions `[N]`, comparable with `value`."""
+        return ops.argmax(logits, axis=-1)
+
+    def probabilities(self, logits, ops=np):
+        """`[N, Y]` -> probabilities `[N, Y]`; None for a regression."""
+        shifted = logits - ops.max(logits, axis=-1, keepdims=True)
+        weights = ops.exp(shifted)
+        return weights / ops.sum(weights, axis=-1, keepdims=True)
+
+    def majority(self, examples):
+        """Return the best constant prediction: the majority or the mean."""
+        values = [self.value(example) for example in examples]
+        return max(sorted(set(values)), key=values.count)
+
+    def format(self, prediction):
+        """Return a prediction as label files write it."""
+        return str(prediction)
+
+
+class Classes(LabelSpace):
+    """One of several classes, by its name."""
+
+    def __init__(self, class_names):
+        self.class_names = self.output_names = tuple(class_names)
+        self.num_outputs = len(self.class_names)
+
+    def encode(self, example):
+        return np.int32(self.value(example))
+
+    def value(self, example):
+        if example.label not in self.class_names:
+            raise errors.InputError(
+                f"label {example.label!r} is not one of"
+                f" {', '.join(self.class_names)}"
+            )
+        return self.class_names.index(example.label)
+
+    def format(self, prediction):
+        return self.class_names[int(prediction)]
+
+
+class Choice(LabelSpace):
+    """One of an example's own candidates, by its index from 0."""
+
+    def encode(self, example):
+        return np.int32(example.label)
+
+    def value(self, example):
+        return int(example.label)
+
+
+class Score(LabelSpace):
+    """A score by regression; predictions are clipped to `low .. high`."""
+
+    loss = staticmethod(losses.squared_error)
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+        self.score_range = [low, high]
+
+    def encode(self, example):
+        return np.float32(self.value(example))
+
+    def value(self, example):
+        score = float(example.label)
+        if not self.low <= score <= self.high:
+            raise errors.InputError(
+                f"score {example.label} is not within {self.low} .. {self.high}"
+            )
+        return score
+
+    def predict(self, logits, ops=np):
+        return ops.clip(logits[:, 0], self.low, self.high)
+
+    def probabilities(self, logits, ops=np):
+        return None
+
+    def majority(self, examples):
+        return float(np.mean([self.value(example) for example in examples]))
+
+    def format(self, prediction):
+        return f"{prediction:.3f}"
+
+
+class ScoreDistribution(Score):
+    """A score as weights on the whole numbers `low .. high`.
+
+    The label splits its weight between the two numbers next to it, and the
+    prediction is the expected value (Tai et al. 2015, section 4.2; encoding as
+    in the released utils.py, lines 25-36):
+
+        2.5 of 0 .. 5   ->   [0, 0, .5, .5, 0, 0]
+    """
+
+    loss = staticmethod(losses.soft_cross_entropy)
+    probabilities = LabelSpace.probabilities
+
+    def __init__(self, low, high):
+        super().__init__(low, high)
+        self._numbers = np.arange(low, high + 1, dtype="float32")
+        self.num_outputs = len(self._numbers)
+        self.output_names = tuple(map(str, range(low, high + 1)))
+
+    def encode(self, example):
+        distance = np.abs(self._numbers - self.value(example))
+        return np.maximum(0.0, 1.0 - distance).astype("float32")
+
+    def predict(self, logits, ops=np):
+        weights = self.probabilities(logits, ops)
+        return ops.sum(weights * self._numbers, axis=-1)
+
+
+def label_space_of(preprocessor):
+    """Return the `LabelSpace` of a preset's `GPT1TaskPreprocessor`."""
+    if preprocessor.score_range is None:
+        names = preprocessor.label_words
+        return Classes(names) if names else Choice()
+    if preprocessor.is_regression:
+        return Score(*preprocessor.score_range)
+    return ScoreDistribution(*map(int, preprocessor.score_range))
+
+
+class TaskType(typing.NamedTuple):
+    """A function of `data.transforms` and a class of `layers.heads`."""
+
+    transform: collections.abc.Callable
+    build_head: type
+
+
+TASK_TYPES = {
+    "classification": TaskType(transforms.classification, heads.SumHead),
+    "pair_classification": TaskType(transforms.entailment, heads.SumHead),
+    "similarity": TaskType(transforms.similarity, heads.SumHead),
+    "multiple_choice": TaskType(transforms.multiple_choice, heads.ChoiceHead),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Task:
+    """A benchmark of the paper, or the user's own.
+
+    Attributes:
+        name: str, as in the paper's tables: "cola", "race".
+        reader: function `(data_dir, split) -> list of Example`.
+        transform: function of `data.transforms`.
+        build_head: class of `layers.heads`.
+        label_space: `LabelSpace`.
+        metrics: tuple of functions of `evaluation.metrics`. The first key of
+            the first one is the paper's metric, which selects the best epoch.
+        row_counts: numbers of examples in the official train, dev and test
+            split, 0 without such a split; None: any.
+        is_own: bool. Whether it reads the user's own files, which change.
+        has_labelled_test: bool. Whether the labels of test are public.
+        skipped: list of `readers.custom.Skipped`, the user's rows that cannot
+            be used; None if there are none.
+    """
+
+    name: str
+    reader: collections.abc.Callable
+    transform: collections.abc.Callable
+    build_head: type
+    label_space: LabelSpace
+    metrics: tuple
+    row_counts: tuple | None = None
+    is_own: bool = False
+    has_labelled_test: bool = False
+    skipped: list | None = None
+
+    def read(self, data_dir, split):
+        """Return the examples of a split: "train", "dev" or "test"."""
+        return read(self.reader, data_dir, split, self.name, self.row_counts)
+
+    def measure(self, examples, predictions):
+        """Return the metrics of predictions `[N]`, of all and of each group.
+
+        If the `N` labelled examples belong to several groups, also
+        `{metric}_{group}`.
+        """
+        values = np.array([self.label_space.value(e) for e in examples])
+        return metrics_lib.by_group(
+            self._measure,
+            [example.group for example in examples],
+            values,
+            np.asarray(predictions),
+        )
+
+    def _measure(self, targets, predictions):
+        found = {}
+        for metric in self.metrics:
+            found |= metric(targets, predictions)
+        return found
+
+
+def read(reader, data_dir, split, name, row_counts):
+    """Return the examples of a split; warn if the official ones differ."""
+    examples = reader(data_dir, split)
+    if row_counts is not None:
+        expected = row_counts[rows.SPLITS.index(split)]
+        rows.check_row_count(data_dir, name, split, len(examples), expected)
+    return examples

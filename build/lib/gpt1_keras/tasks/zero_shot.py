@@ -1,0 +1,444 @@
+"""Zero-shot tasks: questions to a language model without training (section 5).
+
+A zero-shot task turns each example into a prefix and continuations for the
+model to score, and the scores of all examples into metrics. The paper's four
+are CoLA, SST-2, RACE and Definite Pronoun Resolution; WSC273, PDP and LAMBADA
+come from other papers.
+"""
+
+import abc
+import collections
+import itertools
+import re
+
+import numpy as np
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+from gpt1_keras.data import packing
+from gpt1_keras.data.readers import glue
+from gpt1_keras.data.readers import lambada
+from gpt1_keras.data.readers import winograd
+from gpt1_keras.evaluation import metrics
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import task as task_lib
+
+
+class ZeroShotTask(abc.ABC):
+    """A task that a language model performs without having learned it.
+
+    Args:
+        name: str.
+        reader: function `(data_dir, split) -> list of Example`.
+        random: float. The expected first metric of random predictions.
+        split: str. The split to measure on by default.
+        row_counts: see `tasks.task.Task`.
+    """
+
+    needs_train = False
+
+    def __init__(self, name, reader, random, split, row_counts=None):
+        self.name = name
+        self.random = random
+        self.split = split
+        self._reader = reader
+        self._row_counts = row_counts
+
+    def read(self, data_dir, split):
+        """Return the examples of a split: "train", "dev" or "test"."""
+        return task_lib.read(
+            self._reader, data_dir, split, self.name, self._row_counts
+        )
+
+    @abc.abstractmethod
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        """Return the `data.packing.Candidates` of an example.
+
+        The prefix and each continuation fit into `max_sequence_length` ids.
+        """
+
+    @abc.abstractmethod
+    def measure(self, examples, scores, train=None):
+        """Return a dict of metrics; the first is the one that is plotted.
+
+        Args:
+            examples: list of `N` Example.
+            scores: list of `N` `data.packing.Scores`.
+            train: the same pair for train examples, where `needs_train`.
+        """
+
+    def majority(self, examples):
+        """Return the metrics of the best constant prediction."""
+        return _majority_accuracy(self.labels(examples))
+
+    def labels(self, examples):
+        """Return the labels; an example without one is an InputError."""
+        labels = [example.label for example in examples]
+        if not labels or None in labels:
+            raise errors.InputError(
+                f"{self.name}: {labels.count(None)} of {len(labels)} examples"
+                " have no label: use a split with labels, such as dev"
+            )
+        return labels
+
+
+class ChoiceTask(ZeroShotTask):
+    """The choice whose scored tokens have the highest mean log-probability.
+
+    Labels are indices of choices. Groups are also measured separately.
+    """
+
+    def measure(self, examples, scores, train=None):
+        predictions = [
+            int(np.argmax(s.log_probability / s.num_tokens)) for s in scores
+        ]
+        return metrics.by_group(
+            metrics.accuracy,
+            [example.group for example in examples],
+            np.array(self.labels(examples)),
+            np.array(predictions),
+        )
+
+    def majority(self, examples):
+        return metrics.by_group(
+            _majority_accuracy,
+            [example.group for example in examples],
+            np.array(self.labels(examples)),
+        )
+
+
+class Acceptability(ZeroShotTask):
+    """CoLA: the average token log-probability against a threshold.
+
+    The paper states neither whether the first token counts nor how the
+    threshold is chosen. Here the first token is only read, because nothing
+    precedes it, and the threshold (nats per token) has the best Matthews
+    correlation on the train examples, `matthews_train`. `auc` needs none: the
+    probability that an acceptable sentence scores above an unacceptable one.
+    """
+
+    needs_train = True
+
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        """The first token is the prefix; a single one follows the opening."""
+        ids = encode(example.text, tokenizer)
+        if len(ids) == 1:
+            ids = [tokenizer.opening_id, *ids]
+        ids = ids[:max_sequence_length]
+        return fit(ids[:1], [ids[1:]], tokenizer, max_sequence_length)
+
+    def measure(self, examples, scores, train=None):
+        if train is None:
+            raise ValueError("the threshold is chosen on train examples")
+        threshold, best = metrics.matthews_threshold(*self._averages(*train))
+        targets, averages = self._averages(examples, scores)
+        return {
+            **metrics.matthews_and_accuracy(targets, averages >= threshold),
+            **metrics.area_under_curve(targets, averages),
+            "threshold": threshold,
+            "matthews_train": best,
+        }
+
+    def majority(self, examples):
+        return {"matthews": 0.0, **super().majority(examples), "auc": 0.5}
+
+    def _averages(self, examples, scores):
+        """Return 1 for acceptable, else 0, and the average scores, `[N]`."""
+        labels = np.array(self.labels(examples))
+        averages = [s.log_probability[0] / s.num_tokens[0] for s in scores]
+        return (labels == glue.BINARY[1]).astype("int64"), np.array(averages)
+
+
+class Sentiment(ZeroShotTask):
+    """SST-2: which class's words are likelier after the review and "very"?
+
+    The next-token distribution is restricted to the words of both classes; a
+    class has the summed probability of its words. A word of several tokens has
+    their product. The review keeps its full stop, and "very" is tokenized
+    together with it. `auc` does not depend on a bias towards one class.
+
+    Args:
+        label_words: two sequences of str, the words of the negative and of the
+            positive class.
+        *args, **kwargs: see `ZeroShotTask`.
+    """
+
+    def __init__(
+        self, *args, label_words=(("negative",), ("positive",)), **kwargs
+    ):
+        super().__init__(*args, **kwargs)
+        _check_label_words(label_words)
+        self.label_words = tuple(map(tuple, label_words))
+
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        """One continuation per word; the beginning of a review is truncated."""
+        words = [
+            encode(word, tokenizer)[: max_sequence_length - 1]
+            for word in itertools.chain(*self.label_words)
+        ]
+        prefix = tokenizer.encode(f"{example.text} very")
+        return fit(prefix, words, tokenizer, max_sequence_length)
+
+    def measure(self, examples, scores, train=None):
+        labels = self.labels(examples)
+        targets = np.array([glue.BINARY.index(label) for label in labels])
+        sums = np.logaddexp.reduce
+        end = len(self.label_words[0])
+        both = [np.split(s.log_probability, [end]) for s in scores]
+        odds = np.array(
+            [sums(positive) - sums(negative) for negative, positive in both]
+        )
+        return {
+            **metrics.accuracy(targets, odds > 0),
+            "positive_share": float(np.mean(odds > 0)),
+            **metrics.area_under_curve(targets, odds),
+        }
+
+
+class Reading(ChoiceTask):
+    """RACE: the answer that is likeliest after document and question.
+
+    Document and question are joined without a delimiter, as in fine-tuning.
+    The paper does not say how long documents are handled. Here their beginning
+    is truncated, equally for all answers: what is near the question stays.
+    """
+
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        answers = [
+            encode(text, tokenizer)[: max_sequence_length - 1]
+            for text in example.choices
+        ]
+        texts = (example.text, example.text_pair)
+        prefix = list(itertools.chain(*map(tokenizer.encode, texts)))
+        return fit(prefix, answers, tokenizer, max_sequence_length)
+
+
+class PronounResolution(ChoiceTask):
+    """Winograd schemas: the candidate after which the rest is likeliest.
+
+    Each candidate replaces the pronoun and is read; the mean log-probability
+    of the tokens after it counts, the same tokens for all candidates. In the
+    place of a possessive pronoun candidates end in 's.
+
+    If nothing follows the pronoun, the candidates' own tokens are scored.
+    """
+
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        """One continuation per candidate: it and the rest of the text.
+
+        | text         | choices | prefix  | continuations      |
+        |--------------|---------|---------|--------------------|
+        | 5 [MASK] 8 9 | 6, 6 7  | 5       | (6) 8 9, (6 7) 8 9 |
+        | [MASK] 8 9   | 6, 6 7  | opening | (6) 8 9, (6 7) 8 9 |
+        | 5 [MASK]     | 6, 6 7  | 5       | 6, 6 7             |
+
+        Tokens in brackets are read, not scored. In a text that is too long,
+        the beginning is truncated, then the end of the rest.
+        """
+        before, choices, after = substitute(example)
+        # Leave room for a token before a candidate and one after it.
+        names = [
+            encode(text, tokenizer)[-(max_sequence_length - 2) :]
+            for text in choices
+        ]
+        rest = tokenizer.encode(after)
+        rest = rest[: max_sequence_length - 1 - max(map(len, names))]
+        return fit(
+            tokenizer.encode(before),
+            [ids + rest for ids in names],
+            tokenizer,
+            max_sequence_length,
+            num_context=list(map(len, names)) if rest else (),
+        )
+
+    def measure(self, examples, scores, train=None):
+        """Return `accuracy` and two counts of special cases.
+
+        `num_possessive`: candidates end in 's. `num_last`: no word follows the
+        pronoun, so that at most punctuation is scored.
+        """
+        found = super().measure(examples, scores)
+        found |= {"num_possessive": 0, "num_last": 0}
+        for example in examples:
+            _, choices, after = substitute(example)
+            found["num_possessive"] += tuple(choices) != example.choices
+            found["num_last"] += re.search(r"\w", after) is None
+        return found
+
+
+class LastWord(ZeroShotTask):
+    """LAMBADA: are all tokens of the last word the likeliest ones?
+
+    Quotes and brackets of the Penn Treebank are replaced by those of books;
+    the tokenizer itself keeps words apart as they are in the file ("do n't").
+    `perplexity` is per word, `perplexity_token` per token of these words.
+    """
+
+    _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(
+        zip("-lrb- -rrb- -lsb- -rsb- -lcb- -rcb-".split(), "()[]{}")
+    )
+
+    def candidates(self, example, *, tokenizer, max_sequence_length):
+        (word,) = example.choices
+        ids = encode(word, tokenizer)[: max_sequence_length - 1]
+        words = example.text.split()
+        text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
+        return fit(
+            tokenizer.encode(text), [ids], tokenizer, max_sequence_length
+        )
+
+    def measure(self, examples, scores, train=None):
+        sums = np.array([s.log_probability[0] for s in scores], "float64")
+        num_tokens = sum(int(s.num_tokens[0]) for s in scores)
+        return {
+            "accuracy": float(np.mean([s.is_likeliest[0] for s in scores])),
+            "perplexity": float(np.exp(-sums.mean())),
+            "perplexity_token": float(np.exp(-sums.sum() / num_tokens)),
+        }
+
+    def majority(self, examples):
+        return _majority_accuracy([example.choices[0] for example in examples])
+
+
+def encode(text, tokenizer):
+    """Return the ids of a text; an empty text yields the opening token."""
+    return tokenizer.encode(text) or [tokenizer.opening_id]
+
+
+def fit(prefix, continuations, tokenizer, max_sequence_length, num_context=()):
+    """Return `packing.Candidates` with the end of the prefix that fits.
+
+    | prefix  | longest continuation | max_sequence_length | becomes |
+    |---------|----------------------|---------------------|---------|
+    | 1 2 3 4 | 5 6                  | 6                   | 1 2 3 4 |
+    | 1 2 3 4 | 5 6                  | 4                   | 3 4     |
+    |         | 5 6                  | 4                   | opening |
+
+    Args:
+        prefix: list of ids, may be empty.
+        continuations: list of lists of ids.
+        tokenizer: Tokenizer.
+        max_sequence_length: int, more than the longest continuation.
+        num_context: `num_context` of each `packing.Continuation`; () for 0.
+    """
+    room = max_sequence_length - max(map(len, continuations))
+    assert room > 0, "a continuation leaves no room for a prefix"
+    contexts = num_context or [0] * len(continuations)
+    return packing.Candidates(
+        list(prefix)[-room:] or [tokenizer.opening_id],
+        tuple(map(packing.Continuation, continuations, contexts)),
+        num_cut=max(0, len(prefix) - room),
+    )
+
+
+_POSSESSIVE = frozenset("his its their my your our whose".split())
+_PREPOSITION = re.compile(
+    r"\b(at|behind|beside|by|for|from|in|into|of|on|over|to|under|upon|with"
+    r"|without) $"
+)
+# "her" is an object before them.
+_NOT_POSSESSED = frozenset(
+    "a about and as at but by for from in on so that the there to what when"
+    " with".split()
+)
+
+
+def substitute(example):
+    """Return the text before the pronoun, the choices, and the rest.
+
+    Candidates replace "her" as a possessive if a word follows that may be
+    possessed, and a hidden pronoun if, in addition, a preposition precedes it.
+    """
+    before, _, after = example.text.partition(winograd.BLANK)
+    pronoun = example.text_pair.lower()
+    is_possessive = pronoun in _POSSESSIVE
+    if pronoun in ("her", ""):
+        word = re.match(r"\s(\w+)", after)
+        is_possessive = (
+            word is not None
+            and word[1] not in _NOT_POSSESSED
+            and (pronoun == "her" or _PREPOSITION.search(before) is not None)
+        )
+    if not is_possessive:
+        return before, list(example.choices), after
+    return before, [_possessive(text) for text in example.choices], after
+
+
+def _possessive(text):
+    return f"{text}'" if text.lower().endswith("s") else f"{text}'s"
+
+
+def _majority_accuracy(values):
+    counts = collections.Counter(np.asarray(values).tolist())
+    return {"accuracy": max(counts.values()) / len(values)}
+
+
+def _check_label_words(label_words):
+    def is_list(value, is_right):
+        is_list = isinstance(value, list | tuple) and len(value) > 0
+        return is_list and all(map(is_right, value))
+
+    def is_word(value):
+        return isinstance(value, str) and value.strip()
+
+    if not is_list(label_words, lambda words: is_list(words, is_word)) or len(
+        label_words
+    ) != len(glue.BINARY):
+        raise errors.InputError(
+            f"LABEL_WORDS {label_words!r} are not two lists of words: give"
+            " negative and positive ones, as in (('negative',), ('positive',))"
+        )
+    words = list(itertools.chain(*label_words))
+    repeated = [word for word in words if words.count(word) > 1]
+    if repeated:
+        raise errors.InputError(
+            f"LABEL_WORDS has {repeated[0]!r} more than once: give each word"
+            " to one class"
+        )
+
+
+# name: class, reader, random accuracy, split, rows in train, dev and test.
+# Of PDP's 60 problems 45 have two candidates, 12 three, one four and two five.
+# fmt: off
+_TASKS = {
+    "cola": (Acceptability, benchmarks.BENCHMARKS["cola"].read, 0.0, "dev"),
+    "sst2": (Sentiment, benchmarks.BENCHMARKS["sst2"].read, 0.5, "dev"),
+    "race": (Reading, benchmarks.BENCHMARKS["race"].read, 0.25, "dev"),
+    "dprd": (PronounResolution, winograd.read_dprd, 0.5, "test",
+             (1_322, 0, 564)),
+    "wsc": (PronounResolution, winograd.read_wsc, 0.5, "test",
+            (0, 0, winograd.NUM_WSC)),
+    "pdp": (PronounResolution, winograd.read_pdp, 0.4525, "test", (0, 0, 60)),
+    "lambada": (LastWord, lambada.read, 0.0, "dev", (0, 4_869, 5_153)),
+}
+# fmt: on
+NAMES = tuple(_TASKS)
+
+
+def task(name, label_words=None):
+    """Return the `ZeroShotTask` of a name in `NAMES`.
+
+    Args:
+        name: str.
+        label_words: of SST-2, see `Sentiment`; None: its default.
+    """
+    cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
+    if label_words is None:
+        return cls(name, *arguments)
+    if cls is not Sentiment:
+        raise errors.InputError(
+            f"LABEL_WORDS are for the zero-shot task 'sst2', not {name!r}: use"
+            f" gin/zero_shot/{name}.gin"
+        )
+    return cls(name, *arguments, label_words=label_words)
+
+
+def tasks(names):
+    """Return a list of `ZeroShotTask` of some names, which may be empty."""
+    checks.check_names(
+        names,
+        dial="ZERO_SHOT_TASKS",
+        example=("cola", "sst2"),
+        may_be_empty=True,
+    )
+    return [task(name) for name in names]

@@ -1,0 +1,104 @@
+"""Raw text to the text that is split into words.
+
+As in openai/finetune-transformer-lm (text_utils.py), ftfy first repairs the
+encoding; then dashes, ellipses and the spacing around punctuation are made
+uniform.
+"""
+
+import re
+
+import ftfy
+
+# The released pattern was not a raw string: its alternative for backslashes
+# means "a literal plus", so backslashes stay as they are. The language model
+# was trained that way.
+_PUNCTUATION = re.compile(
+    r'(-+|~+|!+|"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|}+|{+|\|+|_+)'
+)
+_AROUND_NEWLINE = re.compile(r"\s*\n\s*")
+_OTHER_SPACE = re.compile(r"[^\S\n]+")
+_REPLACED = (
+    ("\u2014", "-"),  # em dash
+    ("\u2013", "-"),  # en dash
+    ("\u2015", "-"),  # horizontal bar
+    ("\u2026", "..."),  # ellipsis
+    ("\u00b4", "'"),  # acute accent
+)
+
+# ftfy works line by line. In lines of only the characters below, it changes
+# nothing but curly quotes and line ends; all other lines go through ftfy.
+_ASCII = r"\t\n\f\r -%'-~"  # printable but for "&", which may start an entity
+_QUOTES = "\u2018\u2019\u201c\u201d"
+_DASHES = "\u2013\u2014\u2015\u2026"
+# Letters of Western European words, next to ASCII on both sides. Four of them
+# start the most common broken UTF-8 and are left to ftfy.
+_LETTERS = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
+_LEFT_TO_FTFY = "\u00c2\u00c3\u00d0"
+_NEEDS_FTFY = re.compile(
+    f"[^{_ASCII}{_QUOTES}{_DASHES}{_LETTERS}]|[{_LEFT_TO_FTFY}]"
+    f"|[{_LETTERS}][^{_ASCII}]|[^{_ASCII}][{_LETTERS}]"
+)
+_NOT_PLAIN = bytes(
+    code for code in range(128) if not re.fullmatch(f"[{_ASCII}]", chr(code))
+)
+_STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
+
+
+def repair(text):
+    """Return exactly `ftfy.fix_text(text)`, fast where nothing is broken."""
+    clean = _is_clean(text)
+    if not (clean and text.isascii()):
+        text = _repair_lines(text, clean)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
+
+
+def _repair_lines(text, clean):
+    """Return ftfy's text, except for line ends of lines it would not change."""
+    lines = text.split("\n")
+    straight = _replace(text, _STRAIGHT).split("\n")
+    first_html = text.find("<")
+    position = 0
+    for index, line in enumerate(lines):
+        end = "\n" if index < len(lines) - 1 else ""
+        is_kept = (
+            straight[index].isascii()
+            or _replace(straight[index], _REPLACED[:4]).isascii()
+            or _NEEDS_FTFY.search(line) is None
+        )
+        if is_kept and (clean or _is_clean(line)):
+            straight[index] += end
+        else:
+            # ftfy unescapes HTML until it has seen "<" in an earlier line.
+            unescape = False if 0 <= first_html < position else "auto"
+            fixed = ftfy.fix_text(line + end, unescape_html=unescape)
+            straight[index] = fixed
+        position += len(line) + 1
+    return "".join(straight)
+
+
+def _is_clean(text):
+    """Return whether `text` has neither control characters nor "&"."""
+    content = text.encode("utf-8", "surrogatepass")
+    return len(content.translate(None, _NOT_PLAIN)) == len(content)
+
+
+def _replace(text, pairs):
+    for character, replacement in pairs:
+        text = text.replace(character, replacement)
+    return text
+
+
+def standardize(text):
+    """Return repaired `text` with uniform dashes and spaces.
+
+    Every run of one of `- ~ ! " ; ? + , ) ( / * [ ] } { | _` gets a space on
+    both sides; white space with a newline becomes `" \\n "`, other white space
+    a single space, and the ends are stripped.
+    """
+    text = _replace(text, _REPLACED)
+    text = _PUNCTUATION.sub(r" \1 ", text)
+    text = _AROUND_NEWLINE.sub(" \n ", text)
+    text = _OTHER_SPACE.sub(" ", text)
+    return text.strip()

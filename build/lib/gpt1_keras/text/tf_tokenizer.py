@@ -1,0 +1,472 @@
+"""The tokenizer as a TensorFlow graph: strings in, token ids out.
+
+The graph has only core operations (WordPiece adds one of tensorflow-text), so
+any TensorFlow runs it. A piece is what stands between spaces in standardised
+text. Pieces listed in a table get exactly the ids of the Python pipeline; the
+rest go through the rules of `tf_words` and the merges. The differences that
+remain are listed in tools/serve.md.
+"""
+
+import collections
+import itertools
+
+import ftfy
+import numpy as np
+import tensorflow as tf
+import tensorflow_text
+from ftfy import chardata
+from ftfy import fixes
+
+from gpt1_keras.text import byte_pair
+from gpt1_keras.text import standardize
+from gpt1_keras.text import tf_words
+from gpt1_keras.text import word_piece
+
+NEWLINE = "\x01"  # a line break, between spaces in standardised text
+_NO_PAIR = -1  # the key of a symbol without a next one
+_NEVER = np.iinfo("int32").max  # the rank of a pair that is never merged
+_flat = itertools.chain.from_iterable
+
+_MARK = "\x04"  # around what is looked up; ftfy removes it from any text
+# The beginning of a text up to the first line with "<".
+_BEFORE_HTML = r"(?s)^((?:[^<]*\n)?)[^<\n]*<.*$"
+_NAME = "&[0-9A-Za-z]{1,24};"
+_NUMBER = "&#[xX]?[0-9A-Fa-f]{1,23};"
+_LARGEST_NUMBER = 0x2200
+_REPAIRS = (
+    ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # terminal colours
+    ("\r\n|\r|\u2028|\u2029", "\n"),
+    (
+        "[\\x{0}-\\x{8}\\x{b}\\x{e}-\\x{1f}\\x{7f}\\x{206a}-\\x{206f}\\x{feff}"
+        "\\x{fff9}-\\x{fffc}]",
+        "",
+    ),
+    ("[\u02bc\u2018-\u201b]", "'"),
+    ("[\u201c-\u201f]", '"'),
+)
+_STANDARD = (
+    ("[\u2013\u2014\u2015]", "-"),
+    ("\u2026", "..."),
+    ("\u00b4", "'"),
+    (
+        r"(-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+)",
+        r" \1 ",
+    ),
+)
+# White space in Python but not in RE2, without line breaks.
+_SPACE = (
+    "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
+)
+
+
+class Standardize(tf.Module):
+    """`standardize.repair` and `standardize.standardize` as a graph.
+
+    Call: string `[N]`, any bytes (invalid UTF-8 becomes U+FFFD), to string
+    `[N]`: pieces and `NEWLINE`, separated by spaces.
+    """
+
+    def __init__(self):
+        super().__init__()
+        forms = {
+            chr(code): form
+            for code, form in (chardata.LIGATURES | chardata.WIDTH_MAP).items()
+        }
+        forms |= {
+            c: fixes.fix_c1_controls(c) for c in map(chr, range(128, 160))
+        }
+        self._form = f"[{''.join(forms)}]"
+        self._forms = tf_words.table(forms, _MARK)
+        self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
+        numbers = [
+            form.format(code)
+            for code in range(_LARGEST_NUMBER)
+            for form in ("&#{};", "&#x{:x};")
+        ]
+        self._numbers = tf_words.table(
+            {number: fixes.unescape_html(number) for number in numbers}, _MARK
+        )
+        self._broken, mended = _mended_characters()
+        self._mended = tf_words.table(mended, _MARK)
+
+    def __call__(self, texts):
+        texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
+        texts = tf.strings.regex_replace(texts, _MARK, "")
+        # ftfy unescapes entities up to the first line with "<".
+        plain = tf.strings.regex_replace(texts, _BEFORE_HTML, r"\1")
+        size = _size(plain)
+        html = tf.strings.substr(texts, size, _size(texts) - size)
+        texts = tf.strings.join([self._unescaped(plain), html])
+        texts = _translated(texts, self._broken, self._mended)
+        texts = _translated(texts, self._form, self._forms)
+        texts = _replaced(texts, (*_REPAIRS, *_STANDARD))
+        texts = tf.strings.regex_replace(texts, _SPACE, " ")
+        texts = tf.strings.strip(texts)
+        return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
+
+    def _unescaped(self, texts):
+        """Replace entities, also those that appear by that: `&amp;lt;`."""
+
+        def step(texts, _):
+            new = _translated(texts, _NAME, self._names)
+            return _translated(new, _NUMBER, self._numbers, _plain), texts
+
+        return tf.while_loop(
+            lambda new, old: tf.reduce_any(new != old), step, step(texts, None)
+        )[0]
+
+
+def _mended_characters():
+    """Return an expression of characters that ftfy may mend, and how.
+
+    They are UTF-8 read as Latin-1 or Windows-1252: letters (two bytes),
+    punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
+    """
+    mended, others = {}, set()
+    continued = [bytes([code]) for code in range(0x80, 0xC0)]
+    starts = [bytes([code]) for code in range(0xC2, 0xE0)]
+    starts += [b + c for b in (b"\xe2", b"\xf0\x9f") for c in continued]
+    for encoding in ("latin-1", "sloppy-windows-1252"):
+        others.update(byte.decode(encoding) for byte in continued)
+        for start, end in itertools.product(starts, continued):
+            broken = (start + end).decode(encoding)
+            mended[broken] = ftfy.fix_encoding(broken)
+    other = f"[{''.join(sorted(others))}]"
+    pattern = (
+        f"(?:\u00f0[\u009f\u0178]|\u00e2){other}{{2}}|[\u00c2-\u00df]{other}"
+    )
+    return pattern, {k: v for k, v in mended.items() if k != v}
+
+
+def _translated(texts, pattern, table, plain=lambda found: found):
+    """Replace what `pattern` matches by its value in a table.
+
+    What the table lacks stays. `plain` gives the key of what was found.
+    """
+
+    def replaced():
+        marked = tf.strings.regex_replace(
+            texts, f"({pattern})", rf"{_MARK}\1{_MARK}"
+        )
+        # [N] -> [N, (parts)] -> [N]
+        parts = tf.strings.split(marked, _MARK)
+        found = table.lookup(plain(parts.values))
+        found = tf.where(found == _MARK, parts.values, found)
+        return tf.strings.reduce_join(parts.with_values(found), axis=-1)
+
+    has_any = tf.strings.regex_full_match(texts, f"(?s).*(?:{pattern}).*")
+    found = tf.cond(tf.reduce_any(has_any), replaced, lambda: texts)
+    return tf.ensure_shape(found, texts.shape)
+
+
+def _plain(numbers):
+    """Return numbered entities in lower case without leading zeros."""
+    return tf.strings.regex_replace(
+        tf.strings.lower(numbers), "^&#(x?)0*([0-9a-f]+;)$", r"&#\1\2"
+    )
+
+
+def _size(texts):
+    return tf.strings.length(texts, "BYTE")
+
+
+def _replaced(texts, pairs):
+    for pattern, replacement in pairs:
+        texts = tf.strings.regex_replace(texts, pattern, replacement)
+    return texts
+
+
+class BytePair(tf.Module):
+    """`byte_pair.BytePair` as a graph, for all words at once.
+
+    Letters: `W` words, `S` symbols of all words. A symbol is a character or
+    the result of a merge, in the vocabulary or not.
+
+    Args:
+        ids: dict from piece to id.
+        merges: list of (left, right) in the order in which they were learned.
+
+    Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
+    """
+
+    def __init__(self, ids, merges):
+        super().__init__()
+        symbols = _symbols(ids, merges)
+        numbers = {symbol: i for i, symbol in enumerate(symbols)}
+        self._num_symbols = len(symbols)
+        unknown = byte_pair.UNKNOWN_ID
+        self._ids = tf.constant(
+            [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
+            tf.int32,
+        )
+        self._numbers = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                [s for s in symbols if _is_character(s)],
+                [numbers[s] for s in symbols if _is_character(s)],
+                tf.string,
+                tf.int32,
+            ),
+            self._num_symbols,
+        )
+        pairs = [
+            self._key(numbers[left], numbers[right]) for left, right in merges
+        ]
+        self._ranks = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                [_NO_PAIR, *pairs],
+                [_NEVER, *range(len(merges))],
+                tf.int64,
+                tf.int32,
+            ),
+            _NEVER,
+        )
+        self._merged = tf.constant(
+            [numbers[left + right] for left, right in merges] or [0], tf.int32
+        )
+
+    def _key(self, left, right):
+        return left * (self._num_symbols + 1) + right
+
+    def __call__(self, words):
+        # [W] -> [W, (characters)]
+        characters = tf.strings.unicode_split(words, "UTF-8")
+        ends = characters.row_splits[1:] - 1
+        is_last = tf.scatter_nd(
+            ends[:, None],
+            tf.ones_like(ends, tf.bool),
+            tf.shape(characters.values, tf.int64),
+        )
+        characters = characters.with_values(
+            tf.where(
+                is_last,
+                tf.strings.join([characters.values, byte_pair.END_OF_WORD]),
+                characters.values,
+            )
+        )
+        symbols, rows = self._merge_all(
+            self._numbers.lookup(characters.values),
+            tf.cast(characters.value_rowids(), tf.int32),
+            tf.size(words),
+        )
+        order = tf.argsort(rows, stable=True)
+        return tf.RaggedTensor.from_value_rowids(
+            tf.gather(self._ids, tf.gather(symbols, order)),
+            tf.cast(tf.gather(rows, order), tf.int64),
+            nrows=tf.size(words, tf.int64),
+            validate=False,
+        )
+
+    def _merge_all(self, symbols, rows, num_words):
+        """Merge until no word has a learned pair.
+
+        Takes and returns symbols and the word of each, int32 `[S]`; returned
+        words are in another order.
+        """
+        nothing = tf.zeros([0], tf.int32)
+        none_yet = tf.fill([num_words], _NEVER)
+        flat = tf.TensorShape([None])
+        *_, symbols, rows = tf.while_loop(
+            lambda symbols, *_: tf.size(symbols) > 0,
+            self._merge,
+            [symbols, rows, none_yet, nothing, nothing],
+            shape_invariants=[flat] * 5,
+        )
+        return symbols, rows
+
+    def _merge(self, symbols, rows, last, done_symbols, done_rows):
+        """Merge the leftmost pair of the lowest rank in each word.
+
+        Words without a learned pair are appended to `done_symbols` and
+        `done_rows`. `last` `[W]` is the rank merged in the previous round.
+        """
+        ranks = self._ranks_of_pairs(symbols, rows)
+        num_words = tf.size(last)
+        # A pair is merged everywhere before any other.
+        is_repeated = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
+        is_repeated = tf.math.unsorted_segment_max(
+            tf.cast(is_repeated, tf.int32), rows, num_words
+        )
+        best = tf.math.unsorted_segment_min(ranks, rows, num_words)
+        best = tf.where(is_repeated > 0, last, best)
+        of_word = tf.gather(best, rows)
+        is_done = of_word == _NEVER
+        done_symbols, done_rows = (
+            tf.concat([done, tf.boolean_mask(new, is_done)], axis=0)
+            for done, new in ((done_symbols, symbols), (done_rows, rows))
+        )
+        symbols, rows, ranks, of_word = (
+            tf.boolean_mask(each, ~is_done)
+            for each in (symbols, rows, ranks, of_word)
+        )
+        place = tf.range(tf.size(symbols))
+        first = tf.math.unsorted_segment_min(
+            tf.where(ranks == of_word, place, tf.int32.max), rows, num_words
+        )
+        is_left = place == tf.gather(first, rows)
+        symbols = tf.where(is_left, tf.gather(self._merged, of_word), symbols)
+        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)[: tf.size(place)]
+        return (
+            tf.boolean_mask(symbols, is_kept),
+            tf.boolean_mask(rows, is_kept),
+            best,
+            done_symbols,
+            done_rows,
+        )
+
+    def _ranks_of_pairs(self, symbols, rows):
+        """Return the rank of each symbol with the next of its word: `[S]`."""
+        left = tf.cast(symbols, tf.int64)
+        key = self._key(left[:-1], left[1:])
+        key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
+        ranks = self._ranks.lookup(key)
+        return tf.concat([ranks, [_NEVER]], axis=0)[: tf.size(symbols)]
+
+
+def _is_character(symbol):
+    return 1 in (len(symbol), len(symbol.removesuffix(byte_pair.END_OF_WORD)))
+
+
+def _symbols(ids, merges):
+    """Return every symbol that can occur."""
+    found = [piece for piece in ids if _is_character(piece)]
+    for left, right in merges:
+        found += (left, right, left + right)
+    return list(dict.fromkeys(found))
+
+
+class WordPiece(tf.Module):
+    """`word_piece.WordPiece` as a graph, by tensorflow-text.
+
+    Args:
+        pieces: list of str, the vocabulary by id.
+
+    Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
+    """
+
+    def __init__(self, pieces):
+        super().__init__()
+        self._tokenizer = tensorflow_text.FastWordpieceTokenizer(
+            pieces,
+            suffix_indicator=word_piece.CONTINUATION,
+            # The limit is in characters, of at most four bytes each.
+            max_bytes_per_word=4 * word_piece.MAX_WORD_CHARACTERS,
+            token_out_type=tf.int32,
+            unknown_token=word_piece.UNKNOWN,
+            no_pretokenization=True,
+        )
+
+    def __call__(self, words):
+        lengths = tf.strings.length(words, "UTF8_CHAR")
+        words = tf.where(
+            lengths > word_piece.MAX_WORD_CHARACTERS, word_piece.UNKNOWN, words
+        )
+        return self._tokenizer.tokenize(words)
+
+
+class GraphTokenizer(tf.Module):
+    """`tokenizer.Tokenizer` as a graph.
+
+    Args:
+        tokenizer: the `Tokenizer`.
+        pieces: list of str, pieces to list in the table (`frequent_pieces`)
+            in addition to the words of the vocabulary.
+
+    Call arguments:
+        texts: string `[N]`, any bytes.
+        limit: int or None. Maximum number of ids of a text; the rest of a
+            long text is not processed.
+
+    Returns:
+        ragged int32 `[N, (ids)]`.
+    """
+
+    def __init__(self, tokenizer, pieces=()):
+        super().__init__()
+        self._standardize = Standardize()
+        self._rules = tf_words.WordRules()
+        if tokenizer.type == "wordpiece":
+            self._model = WordPiece(tokenizer.vocabulary)
+        else:
+            ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
+            self._model = BytePair(ids, tokenizer.merges)
+        known = list(
+            dict.fromkeys(
+                piece
+                for piece in (*_vocabulary_words(tokenizer), *pieces)
+                if piece and len(piece.split()) == 1
+            )
+        )
+        newline_id = tokenizer.newline_id or byte_pair.UNKNOWN_ID
+        ids = [[newline_id], *tokenizer.encode_batch(known)]
+        self._rows = tf.lookup.StaticHashTable(
+            tf.lookup.KeyValueTensorInitializer(
+                [NEWLINE, *known], range(len(ids)), tf.string, tf.int32
+            ),
+            -1,
+        )
+        self._values = tf.constant(list(_flat(ids)), tf.int32)
+        self._splits = tf.constant(
+            [0, *itertools.accumulate(map(len, ids))], tf.int64
+        )
+        self._longest = max(map(len, tokenizer.vocabulary))
+
+    def __call__(self, texts, limit=None):
+        # [N] -> [N, (pieces)]
+        pieces = tf.strings.split(self._standardize(texts))
+        if limit is not None:
+            # A piece has at least one id, an id at most `_longest` characters.
+            pieces = pieces[:, :limit]
+            pieces = pieces.with_values(
+                tf.strings.substr(
+                    pieces.values, 0, limit * self._longest, "UTF8_CHAR"
+                )
+            )
+        unique, index = tf.unique(pieces.values)
+        ids = self._ids_of_pieces(unique)
+        # [N, (pieces), (ids)] -> [N, (ids)]
+        ids = pieces.with_values(tf.gather(ids, index)).merge_dims(1, 2)
+        return ids if limit is None else ids[:, :limit]
+
+    def _ids_of_pieces(self, pieces):
+        """Return the ids of different pieces: `[U]` to ragged `[U, (ids)]`."""
+        rows = self._rows.lookup(pieces)
+        is_known = rows >= 0
+        table = tf.RaggedTensor.from_row_splits(
+            self._values, self._splits, validate=False
+        )
+        known = tf.gather(table, tf.boolean_mask(rows, is_known))
+        others = self._ids_by_rules(tf.boolean_mask(pieces, ~is_known))
+        # Restore the order of the pieces.
+        place = tf.where(
+            is_known,
+            tf.cumsum(tf.cast(is_known, tf.int32)),
+            tf.cumsum(tf.cast(~is_known, tf.int32))
+            + tf.reduce_sum(tf.cast(is_known, tf.int32)),
+        )
+        return tf.gather(tf.concat([known, others], axis=0), place - 1)
+
+    def _ids_by_rules(self, pieces):
+        words = self._rules(pieces)
+        unique, index = tf.unique(words.values)
+        ids = tf.gather(self._model(unique), index)
+        # [U, (words), (ids)] -> [U, (ids)]
+        return words.with_values(ids).merge_dims(1, 2)
+
+
+def frequent_pieces(texts, limit):
+    """Return the most frequent pieces of texts, for the table of a graph."""
+    counts = collections.Counter()
+    for text in texts:
+        text = standardize.repair(text)
+        counts.update(standardize.standardize(text).split())
+    return [piece for piece, _ in counts.most_common(limit)]
+
+
+def _vocabulary_words(tokenizer):
+    """Yield words that are a single entry, in lower and upper case."""
+    for piece in tokenizer.vocabulary:
+        if tokenizer.type == "bpe":
+            if not piece.endswith(byte_pair.END_OF_WORD):
+                continue
+            piece = piece.removesuffix(byte_pair.END_OF_WORD)
+        yield from (piece, piece.capitalize(), piece.upper())

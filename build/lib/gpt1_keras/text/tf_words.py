@@ -1,0 +1,334 @@
+"""spaCy's rules for splitting a piece of text, as a TensorFlow graph.
+
+The regular expressions are spaCy's own. TensorFlow's engine (RE2) has no
+look-around: the context of an expression is matched with it and put back.
+"""
+
+import re
+import typing
+
+import tensorflow as tf
+
+from gpt1_keras.text import words as words_lib
+
+LONGEST = 256  # characters; longer pieces are split into parts
+_BREAK = "\x02"  # between two words of a piece
+_TIE = "\x03"  # between two words of a rejoined special case
+_MAX_REJOINED = 5  # words that are rejoined to a special case
+_ROUNDS = 64  # maximum number of affixes on each side
+
+
+class WordRules(tf.Module):
+    """Splits pieces, as `words.split_pieces`.
+
+    As in spaCy, affixes are removed one by one until a special case or no
+    affix is left; then the middle is split.
+
+    Call: string `[M]`, standardised, without white space, to ragged string
+    `[M, (words)]` in lower case.
+    """
+
+    def __init__(self):
+        super().__init__()
+        tokenizer = words_lib.english()
+        special = {
+            piece: _BREAK.join(str(next(iter(t.values()))) for t in rule)
+            for piece, rule in tokenizer.rules.items()
+            if not any(character.isspace() for character in piece)
+        }
+        self._special = table(special)
+        rejoined = _rejoined_cases(tokenizer, special)
+        self._counts = tuple(rejoined)
+        self._rejoin = [table(cases) for cases in rejoined.values()]
+        prefixes, suffixes, infixes = _defaults()
+        self._prefix = _prefix(prefixes)
+        self._suffixes = _suffixes(suffixes)
+        self._infixes = _infixes(infixes)
+        self._address = _address(tokenizer.url_match.__self__.pattern)
+
+    def __call__(self, pieces):
+        pieces = tf.strings.regex_replace(
+            pieces, f"(.{{{LONGEST}}})", rf"\1{_BREAK}"
+        )
+        # [M] -> [M, (parts)]
+        parts = tf.strings.split(pieces, _BREAK)
+        words = self._split(parts.values)
+        words = tf.strings.split(words, _BREAK)
+        # [M, (parts), (words)] -> [M, (words)]
+        words = parts.with_values(words).merge_dims(1, 2)
+        keep = words.values != ""
+        words = tf.ragged.boolean_mask(words, words.with_values(keep))
+        return tf.strings.lower(words, "utf-8")
+
+    def _split(self, parts):
+        """Insert `_BREAK` between the words: `[M]` to `[M]`."""
+        place = tf.range(tf.size(parts))
+        nothing = tf.zeros_like(parts)
+        none = (parts[:0], parts[:0], parts[:0], place[:0])
+        flat = tf.TensorShape([None])
+        *_, before, rest, after, place = tf.while_loop(
+            lambda i, before, rest, *_: (i < _ROUNDS) & (tf.size(rest) > 0),
+            self._take,
+            [0, nothing, parts, nothing, place, *none],
+            shape_invariants=[tf.TensorShape([]), *[flat] * 8],
+        )
+        words = tf.strings.join([before, self._middle(rest), after])
+        return tf.gather(self._rejoined(words), tf.argsort(place))
+
+    def _rejoined(self, words):
+        """Rejoin special cases that were split ("Mr", "." to "Mr.").
+
+        This is spaCy's last step. The longest of overlapping cases wins.
+        """
+        parts = tf.strings.split(words, _BREAK)
+        place = tf.where(parts.row_lengths() > 1)  # [m, 1]
+        parts = tf.gather(parts, place[:, 0])
+        flat, rows = (
+            tf.boolean_mask(each, parts.values != "")
+            for each in (parts.values, parts.value_rowids())
+        )
+        for count, cases in zip(self._counts, self._rejoin, strict=True):
+            # [S]: the special case that `count` words from each one on form
+            following = [_shift_left(flat, i, "") for i in range(count)]
+            special = cases.lookup(tf.strings.join(following, _BREAK))
+            same_row = _shift_left(rows, count - 1, -1) == rows
+            is_first = same_row & (special != "")
+            for i in range(1, count):  # the first of overlapping cases
+                is_first &= ~_shift_right(is_first, i)
+            flat = tf.where(is_first, special, flat)
+            is_kept = tf.ones_like(is_first)
+            for i in range(1, count):
+                is_kept &= ~_shift_right(is_first, i)
+            flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
+        joined = tf.strings.reduce_join(
+            tf.RaggedTensor.from_value_rowids(
+                flat, rows, nrows=parts.nrows(), validate=False
+            ),
+            axis=-1,
+            separator=_BREAK,
+        )
+        joined = tf.strings.regex_replace(joined, _TIE, _BREAK)
+        return tf.tensor_scatter_nd_update(words, place, joined)
+
+    def _take(self, i, before, rest, after, place, *done):
+        """Remove one affix, or one on each side, from each piece in work.
+
+        `before`, `rest`, `after` `[m]` are the words so far and `place` `[m]`
+        the index of the piece. Finished pieces are appended to the same four
+        in `done`.
+        """
+        start, end, is_last = self._affixes(rest)
+        before = tf.where(
+            start == "", before, tf.strings.join([before, start, _BREAK])
+        )
+        after = tf.where(
+            end == "", after, tf.strings.join([_BREAK, end, after])
+        )
+        first, size = _length(start), _length(rest)
+        left = tf.strings.substr(
+            rest, first, size - first - _length(end), "BYTE"
+        )
+        is_done = is_last | (left == rest) | (left == "")
+        is_done |= (self._special.lookup(left) != "") | (i == _ROUNDS - 1)
+        state = (before, left, after, place)
+        return (
+            i + 1,
+            *(tf.boolean_mask(each, ~is_done) for each in state),
+            *(
+                tf.concat([old, tf.boolean_mask(new, is_done)], axis=0)
+                for old, new in zip(done, state, strict=True)
+            ),
+        )
+
+    def _affixes(self, rest):
+        """Return prefix, suffix (or ""), and whether the piece is finished.
+
+        A special case has no affixes; an affix that leaves one is the last.
+        """
+        is_special = self._special.lookup(rest) != ""
+        start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
+        first, size = _length(start), _length(rest)
+        tail = tf.strings.substr(rest, first, size - first, "BYTE")
+        leaves_special = (start != "") & (self._special.lookup(tail) != "")
+        end = self._suffix(tail)
+        # spaCy looks up the text before the suffix, prefix included.
+        head = tf.strings.substr(
+            rest, tf.zeros_like(size), size - _length(end), "BYTE"
+        )
+        keeps_special = (end != "") & (self._special.lookup(head) != "")
+        end = tf.where(leaves_special, "", end)
+        keeps_special &= ~leaves_special
+        start = tf.where(keeps_special | is_special, "", start)
+        end = tf.where(is_special, "", end)
+        return start, end, leaves_special | keeps_special | is_special
+
+    def _suffix(self, rest):
+        """Return the longest suffix, or ""."""
+        longest = tf.zeros_like(rest)
+        for pattern in self._suffixes:
+            found = tf.strings.regex_replace(rest, pattern, r"\1")
+            longest = tf.where(
+                _length(found) > _length(longest), found, longest
+            )
+        return longest
+
+    def _middle(self, rest):
+        """Split a text without affixes."""
+        special = self._special.lookup(rest)
+        split = rest
+        for pattern, is_between in self._infixes:
+            # Twice, for matches that share a character with the previous one.
+            for _ in range(2 if is_between else 1):
+                new = (
+                    rf"\1{_BREAK}\2{_BREAK}\3"
+                    if is_between
+                    else rf"{_BREAK}\1{_BREAK}"
+                )
+                split = tf.strings.regex_replace(split, pattern, new)
+        is_address = tf.strings.regex_full_match(rest, self._address)
+        split = tf.where(is_address, rest, split)
+        return tf.where(special != "", special, split)
+
+
+def table(texts, default=""):
+    """Return a lookup table of a dict from str to str."""
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
+        default,
+    )
+
+
+def _rejoined_cases(tokenizer, special):
+    """Return the special cases that spaCy rejoins from their words.
+
+    Returns:
+        dict from a number of words, the largest first, to {the words before,
+        separated by `_BREAK`: the words after, separated by `_TIE`}.
+    """
+    from spacy.tokenizer import Tokenizer
+
+    without = Tokenizer(
+        tokenizer.vocab,
+        rules={},
+        prefix_search=tokenizer.prefix_search,
+        suffix_search=tokenizer.suffix_search,
+        infix_finditer=tokenizer.infix_finditer,
+        url_match=tokenizer.url_match,
+    )
+    cases = {n: {} for n in range(_MAX_REJOINED, 1, -1)}
+    for piece, words in special.items():
+        parts = [token.text for token in without(piece)]
+        if len(parts) in cases:
+            key = _BREAK.join(parts)
+            cases[len(parts)][key] = words.replace(_BREAK, _TIE)
+    return {n: texts for n, texts in cases.items() if texts}
+
+
+class _Expression(typing.NamedTuple):
+    """A regular expression split at its look-arounds, for RE2."""
+
+    before: str  # look-behind
+    match: str
+    after: str  # look-ahead
+    is_negative: bool  # whether `after` must not follow
+
+
+def _defaults():
+    """Return spaCy's expressions: prefixes, suffixes and infixes."""
+    from spacy.lang.en import English  # takes seconds
+
+    defaults = English.Defaults
+    return (
+        [each for each in expressions if each.strip()]
+        for expressions in (
+            defaults.prefixes,
+            defaults.suffixes,
+            defaults.infixes,
+        )
+    )
+
+
+def _prefix(expressions):
+    """Return one expression whose groups 1 and 2 are the prefix of a text."""
+    parts = [_parse(each) for each in expressions]
+    plain = [part.match for part in parts if not part.after]
+    (careful,) = (part for part in parts if part.is_negative)
+    not_after = f"[^{careful.after.removeprefix('[')}"
+    return f"^(?:({'|'.join(plain)}).*|({careful.match})(?:{not_after}.*)?|.*)$"
+
+
+def _suffixes(expressions):
+    """Return expressions whose group 1 is the suffix of a text, or empty."""
+    by_condition = {}
+    for part in map(_parse, expressions):
+        by_condition.setdefault(part.before, []).append(part.match)
+    return [
+        f"^(?:.*?{before}({'|'.join(matches)})|.*)$"
+        for before, matches in by_condition.items()
+    ]
+
+
+def _infixes(expressions):
+    """Return pairs (expression, whether it has groups on both sides)."""
+    found = []
+    for part in map(_parse, expressions):
+        if part.before:
+            found.append((f"({part.before})({part.match})({part.after})", True))
+        else:
+            found.append((f"({part.match})", False))
+    return found
+
+
+def _address(pattern):
+    """Return the expression of URLs, in a form that RE2 accepts.
+
+    Unlike in spaCy, private networks and overlong names count as URLs.
+    """
+    pattern = re.sub(r"\(\?!(?:[^()]|\([^()]*\))*\)", "", pattern)
+    return _for_re2(pattern.replace("{0,62}", "*").replace("{2,63}", "{2,}"))
+
+
+def _parse(expression):
+    """Split an expression at its look-arounds."""
+    before = after = ""
+    is_negative = False
+    if found := re.match(
+        r"\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\)", expression
+    ):
+        before, expression = found[1], expression[found.end() :]
+    for opening in ("(?=", "(?!"):
+        start = expression.find(opening)
+        if start >= 0:
+            after = expression[start + 3 : -1]
+            expression = expression[:start]
+            is_negative = opening == "(?!"
+    for part in (before, expression, after):
+        if re.search(r"\(\?(?!:)", part):
+            raise ValueError(f"RE2 has no equivalent of {expression}")
+    return _Expression(*map(_for_re2, (before, expression, after)), is_negative)
+
+
+def _for_re2(expression):
+    expression = re.sub(
+        r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}))",
+        lambda m: rf"\x{{{(m[1] or m[2])}}}",
+        expression,
+    )
+    return expression.replace(r"\'", "'").replace("(?u)", "")
+
+
+def _shift_right(mask, count):
+    """Shift `mask` to the right by `count` places."""
+    return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
+        : tf.size(mask)
+    ]
+
+
+def _shift_left(values, count, end):
+    """Shift `values` to the left by `count` places, filling with `end`."""
+    ends = tf.fill([count], tf.constant(end, values.dtype))
+    return tf.concat([values[count:], ends], axis=0)[: tf.size(values)]
+
+
+def _length(texts):
+    return tf.strings.length(texts, "BYTE")

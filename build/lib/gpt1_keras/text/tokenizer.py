@@ -1,0 +1,271 @@
+"""Text to token ids and back: the tokenizer of every model in this package."""
+
+import hashlib
+import itertools
+import json
+import pathlib
+
+from gpt1_keras import errors
+from gpt1_keras.text import byte_pair
+from gpt1_keras.text import detokenize
+from gpt1_keras.text import standardize
+from gpt1_keras.text import vocabulary_files
+from gpt1_keras.text import word_piece
+from gpt1_keras.text import words
+
+DICTIONARY_LIMIT = 400_000  # chunks; about 100 MB when full
+_LONGEST_REMEMBERED = 64  # characters
+_flat = itertools.chain.from_iterable
+
+
+class ChunkDictionary:
+    """Maps a text to the values of its words, with a cache of text chunks.
+
+    A chunk is what stands between white space in the raw text. Most chunks
+    have the same words wherever they occur; lines with one that depends on
+    its neighbours are split as a whole.
+
+    Args:
+        value_of_word: callable from a word (str) to a tuple, not empty.
+        limit: int. Maximum number of cached chunks; the cache is emptied
+            before it would exceed this. 0 disables it.
+    """
+
+    def __init__(self, value_of_word, limit):
+        self._value_of_word = value_of_word
+        self._limit = limit
+        self._chunks = {}
+        self._pieces = {}  # of standardised text
+        self._newline = value_of_word(words.NEWLINE)
+
+    def __call__(self, text):
+        """Return the values of all words of a raw text as a list."""
+        text = standardize.repair(text)
+        if not self._limit:
+            return self._values_of_text(text)
+        chunks = []
+        for line in text.split("\n"):
+            if found := line.split():
+                chunks += found
+                chunks.append(words.NEWLINE)
+        del chunks[-1:]
+        values = list(map(self._chunks.get, chunks))
+        if None in values:
+            self._fill(values, chunks)
+        return list(_flat(values))
+
+    def __len__(self):
+        return len(self._chunks)
+
+    def __getstate__(self):
+        return {"value_of_word": self._value_of_word, "limit": self._limit}
+
+    def __setstate__(self, state):
+        self.__init__(**state)
+
+    def _values_of_text(self, text):
+        split = words.split_words(standardize.standardize(text))
+        return list(_flat(map(self._value_of_word, split)))
+
+    def _fill(self, values, chunks):
+        """Replace each None in `values` by the values of its chunk."""
+        gaps = [i for i, value in enumerate(values) if value is None]
+        unknown = dict.fromkeys(chunks[i] for i in gaps)
+        unknown.pop(words.NEWLINE, None)
+        found, dependent = self._values_of_chunks(unknown)
+        found[words.NEWLINE] = self._newline
+        for i in gaps:
+            values[i] = found[chunks[i]]
+        self._remember(self._chunks, found, dependent)
+        if not dependent:
+            return
+        breaks = [i for i, chunk in enumerate(chunks) if chunk == words.NEWLINE]
+        start = 0
+        for end in (*breaks, len(chunks)):
+            line = chunks[start:end]
+            if not dependent.isdisjoint(line):
+                whole = self._values_of_text(" ".join(line))
+                values[start:end] = [whole, *[()] * (len(line) - 1)]
+            start = end + 1
+
+    def _values_of_chunks(self, chunks):
+        """Return {chunk: values} and the chunks that depend on their line."""
+        if not chunks:
+            return {}, set()
+        text = standardize.standardize("\n".join(chunks))
+        lines = [line.split() for line in text.split("\n")]
+        pieces = {piece: self._pieces.get(piece) for piece in _flat(lines)}
+        split, dependent = words.split_pieces(
+            [piece for piece, values in pieces.items() if values is None]
+        )
+        new = {
+            piece: tuple(_flat(map(self._value_of_word, found)))
+            for piece, found in split.items()
+        }
+        pieces |= new
+        self._remember(self._pieces, new, dependent)
+        pieces_of = dict(zip(chunks, lines, strict=True))
+        values = {
+            chunk: pieces[line[0]]
+            if len(line) == 1
+            else tuple(_flat(pieces[piece] for piece in line))
+            for chunk, line in pieces_of.items()
+        }
+        return values, {
+            chunk
+            for chunk, line in pieces_of.items()
+            if not dependent.isdisjoint(line)
+        }
+
+    def _remember(self, cache, found, dependent):
+        """Add to a cache what is short and the same on every line."""
+        kept = [
+            (text, values)
+            for text, values in found.items()
+            if len(text) <= _LONGEST_REMEMBERED and text not in dependent
+        ][: self._limit]
+        if len(cache) + len(kept) > self._limit:
+            cache.clear()
+        cache.update(kept)
+
+
+class Tokenizer:
+    """Maps text to the token ids of the released pipeline, and back.
+
+    The pipeline: ftfy, the released standardisation, spaCy's English words in
+    lower case, then byte pairs (or WordPiece) within each word. Build it with
+    `from_files` or `from_directory`. Encoding is thread-safe; the tokenizer
+    can be pickled.
+
+    Args:
+        pieces: list of str, the vocabulary by id.
+        merges: list of (left, right) in the order learned; None: WordPiece.
+        dictionary_limit: int. Maximum number of chunks of text whose ids are
+            cached; 0 disables the cache (same ids, an order of magnitude
+            slower).
+
+    Attributes:
+        type: "bpe" or "wordpiece".
+        vocabulary: list of str by id.
+        merges: list of (left, right) in order; None for WordPiece.
+        vocabulary_size: int, without the three special tokens.
+        start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
+        newline_id: int, or None if the vocabulary has no line break.
+        sha256: str, hex digest of type, vocabulary and merges.
+    """
+
+    def __init__(
+        self, pieces, merges=None, *, dictionary_limit=DICTIONARY_LIMIT
+    ):
+        ids = {piece: index for index, piece in enumerate(pieces)}
+        self.vocabulary = list(pieces)
+        if merges is None:
+            self.merges = None
+            self._model = word_piece.WordPiece(ids)
+        else:
+            self.merges = [tuple(pair) for pair in merges]
+            self._model = byte_pair.BytePair(ids, self.merges)
+        self.type = self._model.type
+        self.newline_id = ids.get(self._model.newline)
+        self.vocabulary_size = len(self.vocabulary)
+        self.start_id = self.vocabulary_size
+        self.delimiter_id = self.vocabulary_size + 1
+        self.extract_id = self.vocabulary_size + 2
+        content = json.dumps([self.type, self.vocabulary, self.merges])
+        self.sha256 = hashlib.sha256(content.encode()).hexdigest()
+        self._chunks = ChunkDictionary(
+            self._model.encode_word, dictionary_limit
+        )
+
+    @classmethod
+    def from_files(cls, vocabulary, merges=None):
+        """Read a `.json` vocabulary of the released format and its merges.
+
+        Or a WordPiece `.txt` file with one piece a line.
+        """
+        if merges is not None:
+            pieces = vocabulary_files.read_byte_pairs(vocabulary)
+            return cls(pieces, vocabulary_files.read_merges(merges))
+        if pathlib.Path(vocabulary).suffix == ".json":
+            raise errors.InputError(
+                f"{vocabulary}: a .json vocabulary needs its merges file; set "
+                "MERGES (WordPiece vocabularies are .txt files)"
+            )
+        return cls(vocabulary_files.read_word_pieces(vocabulary))
+
+    @classmethod
+    def from_directory(cls, directory):
+        """Read a tokenizer that `save` wrote."""
+        directory = pathlib.Path(directory)
+        byte_pairs = directory / vocabulary_files.BYTE_PAIR_VOCABULARY
+        pieces = directory / vocabulary_files.WORD_PIECE_VOCABULARY
+        if byte_pairs.exists():
+            return cls.from_files(
+                byte_pairs, directory / vocabulary_files.MERGES
+            )
+        if pieces.exists():
+            return cls.from_files(pieces)
+        raise errors.InputError(
+            f"{directory}: no {byte_pairs.name} or {pieces.name} found; pass a "
+            "folder written by tools/train_tokenizer.py"
+        )
+
+    def save(self, directory):
+        """Write the tokenizer's files into `directory`."""
+        if self.merges is None:
+            vocabulary_files.write_word_pieces(directory, self.vocabulary)
+        else:
+            vocabulary_files.write_byte_pairs(
+                directory, self.vocabulary, self.merges
+            )
+
+    @property
+    def opening_id(self):
+        """int, the id that precedes a text where nothing else does.
+
+        The language model has no start token. A line break is what it has seen
+        before the first word of a paragraph; a vocabulary without one has a
+        full stop.
+        """
+        if self.newline_id is not None:
+            return self.newline_id
+        return self.encode(".")[0]
+
+    def encode(self, text):
+        """Return the ids of `text` as a list, without special tokens."""
+        return self._chunks(text)
+
+    def encode_batch(self, texts):
+        """Return one list of ids for each text."""
+        return [self._chunks(text) for text in texts]
+
+    def decode(self, ids):
+        """Return readable text, with normal spacing around punctuation.
+
+        Special tokens are dropped. The text is lower case with straight
+        quotes, because the ids hold no more.
+
+        Raises:
+            ValueError: an id is negative.
+        """
+        pieces = []
+        for index in ids:
+            index = int(index)
+            if index < 0:
+                raise ValueError(f"ids must not be negative, found {index}")
+            if index < self.vocabulary_size:
+                pieces.append(self.vocabulary[index])
+        return detokenize.join_words(self._model.join(pieces))
+
+    def piece(self, index):
+        """Return the text of one id for display.
+
+        A line break is "\u23ce", a special token its name in brackets; a
+        space marks where a word ends (byte pairs) or begins (WordPiece).
+        """
+        special = ("[start]", "[delimiter]", "[extract]")
+        if index >= self.vocabulary_size:
+            return special[index - self.vocabulary_size]
+        if index == self.newline_id:
+            return "\u23ce"
+        return self._model.readable(self.vocabulary[index])

@@ -1,0 +1,303 @@
+"""A scikit-learn classifier of texts, built on the runs of the gin files."""
+
+import contextlib
+import io
+import os
+import pathlib
+import shutil
+import tempfile
+import weakref
+
+import keras
+import numpy as np
+from sklearn import base
+from sklearn import exceptions
+
+from gpt1_keras import errors
+from gpt1_keras import files as files_lib
+from gpt1_keras import main
+from gpt1_keras import results
+from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.runs import presets
+from gpt1_keras.tasks import custom
+
+_HELD_OUT = "dev.jsonl"  # written by the run
+
+
+class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
+    """Fine-tunes a pretrained network on labelled texts or pairs of texts.
+
+    `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
+    on the command line give the same weights. It holds out a tenth of the
+    rows and keeps the weights that are best on them. Errors in what is given
+    raise `errors.InputError`, a `ValueError`.
+
+    ```python
+    from gpt1_keras import TextClassifier
+
+    model = TextClassifier().fit(["a fine film", "dull", ...], [1, 0, ...])
+    model.predict(["what a film"])          # [1]
+    model.predict_proba(["what a film"])    # [[0.1, 0.9]]
+    model.save("out/films")                 # PRESET of all runs
+    ```
+
+    Args:
+        preset: workdir of a pretraining run; None: the shipped model.
+        num_epochs, batch_size: int; None: those of the gin files.
+        learning_rate: float, the peak; None: that of the gin files.
+        random_state: int, seed of all that is drawn; None: that of the files.
+        files: gin files on top of `gin/finetune/custom.gin`, here for the
+            shipped model's size.
+        settings: dict of further dials and parameters, such as
+            `{"DROPOUT": 0.2, "DTYPE": "mixed_bfloat16"}`, or None.
+        workdir: folder of checkpoints and results. A stopped `fit` continues
+            there, and a finished one is not repeated. None: a temporary
+            folder, removed with the object.
+        verbose: bool. Whether to log as the command line does.
+
+    Attributes:
+        classes_: array `[Y]` of the labels, sorted.
+        result_: dict, the `result.json` of the run: metrics on the held-out
+            rows and a TF-IDF baseline on the same rows.
+    """
+
+    def __init__(
+        self,
+        *,
+        preset=None,
+        num_epochs=None,
+        batch_size=None,
+        learning_rate=None,
+        random_state=None,
+        files=("gin/finetune/mini.gin",),
+        settings=None,
+        workdir=None,
+        verbose=False,
+    ):
+        self.preset = preset
+        self.num_epochs = num_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.files = files
+        self.settings = settings
+        self.workdir = workdir
+        self.verbose = verbose
+
+    def fit(self, X, y):
+        """Fine-tune on texts and their labels.
+
+        Args:
+            X: texts `[N]`, or pairs of texts `[N, 2]`.
+            y: labels `[N]`: str, int or bool.
+
+        Returns:
+            the classifier itself.
+        """
+        columns = _columns(X)
+        names = _names(y, len(columns["text"]))
+        self._model = None
+        if self.workdir is None:
+            directory = self._new_folder()
+        else:
+            directory = files_lib.user_path("workdir", str(self.workdir))
+        self._run(
+            directory,
+            ["gin/finetune/custom.gin", *self.files],
+            self._dials() | {"TRAIN_FILE": _write(directory, columns, names)},
+        )
+        self.directory_ = str(directory)
+        self.classes_ = np.unique(y)
+        self.result_ = results.read(directory)
+        return self
+
+    def predict_proba(self, X):
+        """Return probabilities `[N, Y]` in the order of `classes_`."""
+        model, columns = self._loaded(), _columns(X)
+        rows = [
+            examples_lib.Example(**dict(zip(columns, values)))
+            for values in zip(*columns.values())
+        ]
+        if not rows:
+            return np.zeros((0, len(self.classes_)))
+        with _quiet(self.verbose), _policy_kept():
+            task = custom.task_of(model.preprocessor, lambda *_: rows)
+            logits = model.logits(model.labelled(task, rows, "rows"))
+        space = task.label_space
+        order = [space.class_names.index(str(c)) for c in self.classes_]
+        return space.probabilities(logits)[:, order]
+
+    def predict(self, X):
+        """Return the likeliest label of each text, `[N]`."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def save(self, directory):
+        """Write the model to `directory`, which every run takes as PRESET.
+
+        Raises:
+            InputError: there is a model already.
+        """
+        target = pathlib.Path(directory).expanduser() / "preset"
+        if target.exists():
+            raise errors.InputError(f"{target} exists: save to another folder")
+        source = pathlib.Path(self._loaded().directory)
+        shutil.copytree(source, target)
+        if (source.parent / _HELD_OUT).exists():
+            shutil.copy(source.parent / _HELD_OUT, target.parent)
+
+    @classmethod
+    def load(cls, directory, **parameters):
+        """Return the model in a folder of `save`, or in a run's workdir.
+
+        Its labels are str, whatever they were.
+        """
+        found = cls(**parameters)
+        found.directory_ = str(pathlib.Path(directory).expanduser())
+        names = found._loaded().preprocessor.label_words
+        if not names:
+            raise errors.InputError(f"{directory} does not classify texts")
+        found.classes_ = np.array(names)
+        found.result_ = results.read(found.directory_)
+        return found
+
+    def export(self, directory):
+        """Write a SavedModel that takes texts to `directory/saved_model/N`.
+
+        It is checked on the held-out rows first (`gin/export_custom.gin`).
+        """
+        rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
+        self._run(
+            pathlib.Path(directory).expanduser(),
+            ["gin/export_custom.gin"],
+            {"PRESET": self.directory_, "TEST_FILE": str(rows)},
+        )
+
+    def _dials(self):
+        named = {
+            "PRESET": self.preset,
+            "NUM_EPOCHS": self.num_epochs,
+            "BATCH_SIZE": self.batch_size,
+            "PEAK_LEARNING_RATE": self.learning_rate,
+            "SEED": self.random_state,
+        }
+        given = {k: v for k, v in named.items() if v is not None}
+        return given | dict(self.settings or {})
+
+    def _run(self, directory, files, dials):
+        lines = [f"{name} = {_plain(value)!r}" for name, value in dials.items()]
+        with _quiet(self.verbose), _policy_kept():
+            main.run(files, lines, str(directory), verbose=self.verbose)
+
+    def _loaded(self):
+        if not hasattr(self, "directory_"):
+            raise exceptions.NotFittedError("call fit first")
+        if getattr(self, "_model", None) is None:
+            with _policy_kept():
+                self._model = presets.FineTuned(
+                    self.directory_, presets.Scoring()
+                )
+        return self._model
+
+    def _new_folder(self):
+        """Return a temporary folder that is removed with the object."""
+        path = tempfile.mkdtemp(prefix="gpt1_keras_")
+        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        return pathlib.Path(path)
+
+    def __getstate__(self):
+        """Return what pickle stores: of a fitted model the preset's files."""
+        state = {
+            name: value
+            for name, value in super().__getstate__().items()
+            if name not in ("_model", "directory_")
+        }
+        if hasattr(self, "directory_"):
+            preset = presets.find(self.directory_)
+            state["_files"] = {
+                str(path.relative_to(preset)): path.read_bytes()
+                for path in preset.rglob("*")
+                if path.is_file()
+            }
+        return state
+
+    def __setstate__(self, state):
+        found = state.pop("_files", None)
+        super().__setstate__(state)
+        if found is None:
+            return
+        directory = self._new_folder()
+        self.directory_ = str(directory)
+        for name, content in found.items():
+            path = directory / "preset" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+
+def _columns(X):
+    """Return texts `[N]` or pairs `[N, 2]` as columns of an `Example`."""
+    if isinstance(X, str | bytes):
+        raise errors.InputError("X is one text: give a list of texts")
+    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+    rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+    if all(isinstance(row, str) for row in rows):
+        return {"text": rows}
+    for number, row in enumerate(rows):
+        is_pair = isinstance(row, tuple | list) and len(row) == 2
+        if not is_pair or not all(isinstance(text, str) for text in row):
+            raise errors.InputError(
+                f"X[{number}] is {row!r}: give texts, or pairs of texts"
+            )
+    return dict(zip(("text", "text_pair"), map(list, zip(*rows))))
+
+
+def _names(y, size):
+    """Return labels `[N]` as names of classes."""
+    labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    if len(labels) != size:
+        raise errors.InputError(f"{size} texts, but {len(labels)} labels in y")
+    kinds = {type(_plain(label)) for label in labels}
+    if len(kinds) > 1 or not kinds <= {str, int, bool}:
+        listed = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise errors.InputError(
+            f"y holds {listed}: give all labels as str, int or bool"
+        )
+    return [str(label) for label in labels]
+
+
+def _plain(value):
+    """Return a numpy scalar or path as gin writes values."""
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _write(directory, columns, names):
+    """Write the rows to a file named by its content; return its path."""
+    keys = (*columns, "label")
+    rows = [dict(zip(keys, row)) for row in zip(*columns.values(), names)]
+    digest = files_lib.sha256_of_json(rows)
+    path = directory.absolute() / f"rows_{digest[:12]}.jsonl"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files_lib.write_atomic(path, "".join(map(files_lib.json_line, rows)))
+    return str(path)
+
+
+@contextlib.contextmanager
+def _quiet(verbose):
+    """Without `verbose`, show no progress bars."""
+    if verbose:
+        yield
+        return
+    with contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+@contextlib.contextmanager
+def _policy_kept():
+    """Restore the global dtype policy, which runs set."""
+    policy = keras.config.dtype_policy()
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(policy)

@@ -1,0 +1,215 @@
+"""Callbacks of a run: what happens after a step, or after a scored batch."""
+
+import math
+import time
+
+import keras
+from absl import logging
+from keras import ops
+
+from gpt1_keras import console
+from gpt1_keras import errors
+from gpt1_keras import results
+
+# Above this estimate, a run is told how to become shorter.
+_LONG_SECONDS = 3600.0
+
+
+class NonFiniteLoss(errors.RunError):
+    """The loss or the gradient is NaN or infinite.
+
+    Attributes:
+        step: int. The step where it appeared; the weights that caused it are
+            those of the step before.
+    """
+
+    def __init__(self, name, value, step):
+        super().__init__(
+            f"{name} is {value} at step {step}: lower `peak_learning_rate` or "
+            "lengthen `warmup_steps`; the last good checkpoint is kept"
+        )
+        self.step = step
+
+
+class _PerStep(keras.callbacks.Callback):
+    """Counts steps, `first_step` having been made before."""
+
+    def __init__(self, first_step):
+        super().__init__()
+        self.step = first_step
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.step += 1
+        self.after_step(logs)
+
+    def after_step(self, logs):
+        raise NotImplementedError
+
+
+class StopOnNonFiniteLoss(_PerStep):
+    """Raises `NonFiniteLoss` before a bad state can be saved."""
+
+    def after_step(self, logs):
+        for name in ("loss", "gradient_norm"):
+            value = float(logs[name])
+            if not math.isfinite(value):
+                raise NonFiniteLoss(name, value, self.step)
+
+
+class LogMetrics(_PerStep):
+    """Records losses, perplexity, learning rate and speed; moves the bar.
+
+    The perplexity is that of the language-model loss: `lm_loss` beside a
+    task's loss, else `loss`.
+
+    Args:
+        history: `results.History`, which gets a line `every` so many steps.
+        advance: function `(amount, note)` of `console.bar`.
+    """
+
+    def __init__(self, first_step, *, history, every, tokens_per_step, advance):
+        super().__init__(first_step)
+        self.history = history
+        self.every = every
+        self.tokens_per_step = tokens_per_step
+        self.advance = advance
+        self._seconds, self._steps = 0.0, 0
+
+    def on_train_batch_begin(self, batch, logs=None):
+        self._started = time.monotonic()
+
+    def after_step(self, logs):
+        self._seconds += time.monotonic() - self._started
+        self._steps += 1
+        speed = self._steps * self.tokens_per_step / self._seconds
+        values = {
+            name: float(value)
+            for name, value in logs.items()
+            if name.endswith("loss")
+        }
+        note = f"loss {values['loss']:.3f}, "
+        lm_loss = values.get("lm_loss" if "task_loss" in values else "loss")
+        if lm_loss is not None:
+            values["perplexity"] = results.perplexity(lm_loss)
+            note += f"perplexity {values['perplexity']:.1f}, "
+        self.advance(1, f"{note}{speed:,.0f} tokens/s")
+        if self.step % self.every == 0:
+            rate = self.model.optimizer._learning_rate
+            if callable(rate):
+                rate = rate(self.step - 1)
+            self.history.write(
+                self.step,
+                **values,
+                gradient_norm=float(logs["gradient_norm"]),
+                tokens_per_second=speed,
+                learning_rate=float(ops.convert_to_numpy(rate)),
+            )
+            self._seconds, self._steps = 0.0, 0
+
+
+class EstimateDuration(_PerStep):
+    """Logs early in a run how long the rest of it will take.
+
+    After ten steps, or sooner if they take half a minute. The first does not
+    count, since graphs are built in it.
+
+    Args:
+        num_steps: int. Steps in all.
+        advice: str, how to make a long run shorter; None logs nothing.
+    """
+
+    def __init__(self, first_step, *, num_steps, advice):
+        super().__init__(first_step)
+        self.num_steps = num_steps
+        self.advice = advice
+        self._first = None
+
+    def after_step(self, logs):
+        if self.advice is None:
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first = self.step, now
+            return
+        step, started = self._first
+        num_timed, seconds = self.step - step, now - started
+        if num_timed < 9 and seconds < 30:
+            return
+        seconds *= (self.num_steps - self.step) / num_timed
+        is_long = seconds > _LONG_SECONDS
+        logging.info(
+            "at the pace of the first steps the other %s take %s%s",
+            f"{self.num_steps - self.step:,}",
+            console.duration(seconds),
+            f"; shorter: {self.advice}" if is_long else "",
+        )
+        self.advice = None
+
+
+class Periodically(_PerStep):
+    """Calls `function(step)` at intervals or after certain steps.
+
+    Args:
+        every: int, the interval in steps, 0 for never; or a set of steps.
+    """
+
+    def __init__(self, first_step, *, every, function):
+        super().__init__(first_step)
+        self.every = every
+        self.function = function
+
+    def after_step(self, logs):
+        if isinstance(self.every, int):
+            is_due = self.every and self.step % self.every == 0
+        else:
+            is_due = self.step in self.every
+        if is_due:
+            # On JAX, reading the model brings its variables up to date.
+            _ = self.model
+            self.function(self.step)
+
+
+class SaveCheckpoints(_PerStep):
+    """Saves at intervals, after the last step and when asked to stop.
+
+    Args:
+        every: int. Steps between two checkpoints, 0 for the last one only.
+        stop: `fit.StopRequest`.
+    """
+
+    def __init__(self, first_step, *, checkpoints, every, last_step, stop):
+        super().__init__(first_step)
+        self.checkpoints = checkpoints
+        self.every = every
+        self.last_step = last_step
+        self.stop = stop
+
+    def after_step(self, logs):
+        is_due = self.every and self.step % self.every == 0
+        if is_due or self.step == self.last_step or self.stop:
+            self.checkpoints.save(self.step, self.model)
+        if self.stop:
+            self.model.stop_training = True
+
+
+class PredictionProgress(keras.callbacks.Callback):
+    """Moves a progress bar with every batch of `predict`.
+
+    Args:
+        advance: function of `console.bar`.
+        stop: `fit.StopRequest` that ends the prediction at once, or None
+            where the training around it obeys the request.
+    """
+
+    def __init__(self, advance, stop=None):
+        super().__init__()
+        self.advance = advance
+        self.stop = stop
+
+    def on_predict_batch_end(self, batch, logs=None):
+        self.advance(1)
+        if self.stop:
+            raise errors.Stopped(
+                f"stopped by {self.stop.signal_name} during the evaluation; "
+                "the same command continues"
+            )

@@ -1,0 +1,232 @@
+"""Checkpoints from which a killed run resumes bit for bit, on any backend.
+
+A checkpoint is a folder such as `checkpoints/00000100` with every variable in
+`state.safetensors` and with `checkpoint.json`: the step, the order of the
+variables and the hash of the state. Beside them, `preset/` is a copy of the
+preset that the run had saved by then, so that preset and metrics agree when
+the run resumes there. The folder appears by one rename, so one without a
+leading dot is complete. Random states (the counters of all SeedGenerators) are
+among the variables; Keras's own formats drop them.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from absl import logging
+from keras import ops
+
+from gpt1_keras import errors
+from gpt1_keras import files
+
+_STATE = "state.safetensors"
+_INDEX = "checkpoint.json"
+_PRESET = "preset"
+# Keras numbers equal names in the order of their creation in the process.
+_COUNTER = re.compile(r"_\d+(?=/|$)")
+
+
+class Checkpoints:
+    """The checkpoints of one workdir.
+
+    Args:
+        workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
+            the first save creates.
+        keep: int. How many of the newest to keep.
+        is_written: bool. False where another process writes them.
+    """
+
+    def __init__(self, workdir, *, keep=1, is_written=True):
+        self.directory = pathlib.Path(workdir) / "checkpoints"
+        self.preset = pathlib.Path(workdir) / _PRESET
+        self.keep = keep
+        self.is_written = is_written
+
+    def steps(self):
+        """Return the saved steps, ascending."""
+        return sorted(
+            int(path.name)
+            for path in self.directory.glob("[0-9]*")
+            if path.name.isdigit()
+        )
+
+    def save(self, step, model):
+        """Write the state of a compiled model; skip a step already saved.
+
+        Args:
+            step: int. Steps made.
+            model: compiled `keras.Model`.
+        """
+        target = self._path(step)
+        if target.exists() or not self.is_written:
+            return
+        temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        arrays = {
+            key: np.asarray(ops.convert_to_numpy(variable), order="C")
+            for key, variable in _variables(model).items()
+        }
+        state = temporary / _STATE
+        try:
+            safetensors.numpy.save_file(arrays, state)
+        except safetensors.SafetensorError as error:  # As on a full disk.
+            raise OSError(errno.EIO, str(error), str(state)) from None
+        files.sync(state)
+        index = {
+            "step": step,
+            "sha256": files.sha256(state),
+            "variables": list(arrays),
+        }
+        files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
+        self._copy_preset(temporary / _PRESET)
+        os.replace(temporary, target)
+        files.sync(self.directory)
+        self._remove_old()
+
+    def restore(self, model):
+        """Load the newest intact checkpoint into a compiled model.
+
+        A damaged one is skipped with a warning; all newer than the loaded one
+        are removed.
+
+        Returns:
+            int: its step, or 0 if there is no checkpoint.
+
+        Raises:
+            InputError: none of the checkpoints can be read, or it belongs to
+                another model.
+        """
+        steps = self.steps()
+        for step in reversed(steps):
+            try:
+                arrays = self._read(step)
+                self._restore_preset(step)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                logging.warning(
+                    "checkpoint %s cannot be read (%s): using the previous one",
+                    self._path(step),
+                    error,
+                )
+                continue
+            _assign(model, arrays, self._path(step))
+            for newer in steps[steps.index(step) + 1 :]:
+                shutil.rmtree(self._path(newer))
+            return step
+        if steps:
+            raise errors.InputError(
+                f"{self.directory}: no checkpoint can be read; remove the "
+                "folder to start from step 0"
+            )
+        self._restore_preset(0)
+        return 0
+
+    def discard(self, step):
+        """Remove the checkpoint of `step` unless it is the oldest."""
+        if step in self.steps()[1:]:
+            shutil.rmtree(self._path(step))
+
+    def _path(self, step):
+        return self.directory / f"{step:08d}"
+
+    def _read(self, step):
+        path = self._path(step)
+        index = files.parse_json((path / _INDEX).read_bytes())
+        if files.sha256(path / _STATE) != index["sha256"]:
+            raise ValueError("checksum mismatch")
+        arrays = safetensors.numpy.load_file(path / _STATE)
+        return {key: arrays[key] for key in index["variables"]}
+
+    def _copy_preset(self, target):
+        """Copy the preset, or link the previous copy of the same one."""
+        seal = _seal(self.preset)
+        if seal is None:
+            return
+        before = [self._path(step) / _PRESET for step in self.steps()[-1:]]
+        if before and _seal(before[0]) == seal:
+            shutil.copytree(before[0], target, copy_function=_link)
+        else:
+            shutil.copytree(self.preset, target)
+            for path in target.rglob("*"):
+                files.sync(path)
+
+    def _restore_preset(self, step):
+        """Make `preset/` what it was when the checkpoint of `step` was saved.
+
+        Raises:
+            ValueError: preset and copy are damaged.
+        """
+        copy = self._path(step) / _PRESET
+        if not self.is_written:
+            return
+        if not copy.exists():
+            # Without a copy, it is of a later step, or older than checksums.
+            with contextlib.suppress(ValueError):  # damaged
+                if (files.check_seal(self.preset) or {}).get("step", 0) > step:
+                    shutil.rmtree(self.preset)
+            return
+        try:
+            files.check_seal(self.preset)
+            is_same = _seal(self.preset) == _seal(copy)
+        except ValueError:
+            is_same = False
+        if not is_same:
+            files.check_seal(copy)
+            temporary = self.preset.with_name(f".{_PRESET}.tmp")
+            shutil.rmtree(temporary, ignore_errors=True)
+            shutil.copytree(copy, temporary)
+            files.replace_folder(temporary, self.preset)
+
+    def _remove_old(self):
+        for step in self.steps()[: -self.keep]:
+            shutil.rmtree(self._path(step))
+        for path in self.directory.glob(".*.tmp"):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _seal(preset):
+    """Return the text of a preset's checksums, None where it has none."""
+    path = preset / files.CHECKSUMS
+    return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _link(source, target):
+    try:
+        os.link(source, target)
+    except OSError:  # Not every file system has links.
+        shutil.copy(source, target)
+
+
+def _variables(model):
+    """Return `{key: variable}` in the same order on every backend."""
+    named = {}
+    for kind, variables in (
+        ("model", model.variables),
+        ("optimizer", model.optimizer.variables),
+    ):
+        for i, variable in enumerate(variables):
+            path = _COUNTER.sub("", variable.path)
+            named[f"{kind}/{i:04d}/{path}"] = variable
+    return named
+
+
+def _assign(model, arrays, path):
+    variables = _variables(model)
+    if list(variables) != list(arrays):
+        raise errors.InputError(
+            f"{path} holds another model's variables; give another --workdir"
+        )
+    for key, variable in variables.items():
+        if tuple(variable.shape) != arrays[key].shape:
+            raise errors.InputError(
+                f"{path}: {key} has shape {arrays[key].shape}, the model "
+                f"needs {tuple(variable.shape)}; give another --workdir"
+            )
+        variable.assign(arrays[key])

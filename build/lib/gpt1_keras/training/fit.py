@@ -1,0 +1,224 @@
+"""Resumable training loop around `fit`: logs, checkpoints, graceful stop."""
+
+import contextlib
+import pathlib
+import signal
+import threading
+
+import keras
+from absl import logging
+from keras import ops
+
+from gpt1_keras import checks
+from gpt1_keras import console
+from gpt1_keras import errors
+from gpt1_keras import results
+from gpt1_keras.data import loaders
+from gpt1_keras.training import callbacks
+from gpt1_keras.training import checkpoints as checkpoints_lib
+from gpt1_keras.training import strategy as strategy_lib
+
+
+@checks.value_object
+class Intervals:
+    """Step intervals; 0 means only after the last step (log_steps excepted).
+
+    Attributes:
+        log_steps: int. Between two lines of `metrics.jsonl`.
+        checkpoint_steps: int. Between two checkpoints.
+        num_checkpoints: int. Number of checkpoints kept.
+        evaluation_steps: int. Between two evaluations on held-out books.
+        sample_steps: int. Between two sampled paragraphs.
+    """
+
+    log_steps: checks.Count
+    checkpoint_steps: checks.Index
+    num_checkpoints: checks.Count
+    evaluation_steps: checks.Index = 0
+    sample_steps: checks.Index = 0
+
+
+class StopRequest:
+    """Whether the process was asked to stop, and by which signal."""
+
+    def __init__(self):
+        self.signal_name = None
+
+    def __bool__(self):
+        return self.signal_name is not None
+
+
+class SharedStopRequest(StopRequest):
+    """Request of any of several workers, which all obey it at the same step.
+
+    Args:
+        own: `StopRequest` of this process.
+    """
+
+    def __init__(self, own):
+        super().__init__()
+        self._own = own
+
+    @property
+    def is_wanted_here(self):
+        """Whether this process was asked to stop."""
+        return bool(self._own)
+
+    def settle(self, num_requests):
+        """Record how many replicas belong to processes asked to stop."""
+        if num_requests:
+            own = self._own.signal_name
+            self.signal_name = own or "a signal to another worker"
+
+
+@contextlib.contextmanager
+def catch_signals():
+    """Yield a `StopRequest` that a signal sets inside the block.
+
+    SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but SIGHUP
+    stays ignored where nohup has it ignored. A second signal is handled as
+    outside the block. In a thread other than the main one, Python allows no
+    handlers, and nothing sets it.
+    """
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+    previous = {}
+
+    def handle(number, frame):
+        request.signal_name = signal.Signals(number).name
+        restore()
+        logging.warning(
+            "%s: finishing this step and saving; a second one stops at once",
+            request.signal_name,
+        )
+
+    def restore():
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+    numbers = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    for number in numbers:
+        previous[number] = signal.signal(number, handle)
+    try:
+        yield request
+    finally:
+        restore()
+
+
+def set_dtype(dtype):
+    """Make `dtype` the policy of all layers built from now on."""
+    checks.check("dtype", dtype, checks.Dtype)
+    keras.config.set_dtype_policy(dtype)
+
+
+def fit(
+    learner,
+    batches,
+    *,
+    workdir,
+    num_steps,
+    tokens_per_step,
+    intervals,
+    periodic,
+    strategy=strategy_lib.ONE_DEVICE,
+    advice=None,
+):
+    """Train until `num_steps`, from the last checkpoint if there is one.
+
+    Args:
+        learner: compiled `training.learner.Learner`.
+        batches: function of the step (`data.batches`).
+        workdir: path.
+        num_steps: int. Steps in all.
+        tokens_per_step: int, for the speed that is logged.
+        intervals: `Intervals`.
+        periodic: list of (every, function `(step, history)`), `every` as in
+            `callbacks.Periodically`.
+        strategy: `strategy.Strategy` in whose scope the learner was built.
+        advice: str, how to make the run shorter, logged after the first steps
+            with an estimate of the remaining time. None logs no estimate.
+
+    Returns:
+        `results.History`, still open for what the run measures at its end.
+
+    Raises:
+        Stopped: SIGTERM, SIGHUP or Ctrl-C, after a checkpoint was saved.
+        NonFiniteLoss: the last good checkpoint is kept.
+    """
+    workdir = pathlib.Path(workdir)
+    workdir.mkdir(parents=True, exist_ok=True)
+    checkpoints = checkpoints_lib.Checkpoints(
+        workdir,
+        keep=intervals.num_checkpoints,
+        is_written=strategy.is_chief,
+    )
+    first_step = strategy.share_state(checkpoints.restore(learner), learner)
+    history = results.History(workdir, step=first_step)
+    if first_step:
+        logging.info("resuming at step %d of %d", first_step, num_steps)
+    if first_step >= num_steps:
+        return history
+    # A finished run that is extended is no longer finished.
+    results.path(workdir).unlink(missing_ok=True)
+    try:
+        with (
+            catch_signals() as asked,
+            console.bar("steps", num_steps, done=first_step) as advance,
+        ):
+            stop = strategy.stop_request(asked, learner)
+            # In this order a checkpoint implies that everything of its step
+            # is recorded, so a killed run repeats and omits nothing.
+            called = [
+                callbacks.StopOnNonFiniteLoss(first_step),
+                callbacks.LogMetrics(
+                    first_step,
+                    history=history,
+                    every=intervals.log_steps,
+                    tokens_per_step=tokens_per_step,
+                    advance=advance,
+                ),
+                callbacks.EstimateDuration(
+                    first_step, num_steps=num_steps, advice=advice
+                ),
+                *(
+                    callbacks.Periodically(
+                        first_step,
+                        every=every,
+                        function=lambda step, function=function: function(
+                            step, history
+                        ),
+                    )
+                    for every, function in periodic
+                ),
+                callbacks.SaveCheckpoints(
+                    first_step,
+                    checkpoints=checkpoints,
+                    every=intervals.checkpoint_steps,
+                    last_step=num_steps,
+                    stop=stop,
+                ),
+            ]
+            loaded = loaders.load(
+                batches, first_step=first_step, num_steps=num_steps - first_step
+            )
+            learner.fit(
+                loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
+            )
+        if stop:
+            step = int(ops.convert_to_numpy(learner.optimizer.iterations))
+            raise errors.Stopped(
+                f"stopped by {stop.signal_name} after step {step} of "
+                f"{num_steps}, saved in {checkpoints.directory}; the same "
+                "command continues"
+            )
+    except BaseException as error:
+        if isinstance(error, callbacks.NonFiniteLoss):
+            # The step before left weights that give no finite loss.
+            checkpoints.discard(error.step - 1)
+        history.close()
+        raise
+    return history

@@ -1,0 +1,83 @@
+"""A network with its loss and optimizer, trained by `fit` on any backend."""
+
+import importlib
+
+import keras
+
+_step = importlib.import_module(
+    f"gpt1_keras.training.step_{keras.config.backend()}"
+)
+
+
+class Learner(_step.TrainStep, keras.Model):
+    """Model whose `fit` trains a network and whose `predict` scores sequences.
+
+    Batches are dicts of `[B, ...]` arrays (`token_ids`, `token_weights`,
+    ...). The logs of a step are its own values, not means over the epoch.
+
+    Args:
+        network: functional model from a dict of inputs to a dict of outputs
+            (`GPT1TaskModel`).
+        loss: function `(outputs, batch) -> dict of scalars` with the key
+            `loss` (`training.losses`), or None for prediction only.
+        loss_names: the keys of that dict.
+        scorer: object whose `score(outputs, batch)` is what `predict` returns
+            for the language model (`LanguageModelLoss`), or None for the
+            head's logits alone.
+        clip_norm: float. Largest global norm of the gradient; needed for
+            training.
+        micro_batch_size: int or None. Examples per forward pass; None for the
+            whole batch.
+
+    Attributes:
+        stop_request: `fit.SharedStopRequest` where several processes must
+            stop together, else None.
+    """
+
+    def __init__(
+        self,
+        network,
+        *,
+        loss=None,
+        loss_names=("loss",),
+        scorer=None,
+        clip_norm=None,
+        micro_batch_size=None,
+        **kwargs,
+    ):
+        super().__init__(**kwargs)
+        self.network = network
+        self.loss_function = loss
+        self.loss_names = tuple(loss_names)
+        self.scorer = scorer
+        self.clip_norm = clip_norm
+        self.micro_batch_size = micro_batch_size
+        self.stop_request = None
+        self.built = True
+
+    def compile(self, optimizer, **kwargs):
+        """Compile, and build the optimizer so that it can be restored."""
+        super().compile(optimizer=optimizer, **kwargs)
+        self.optimizer.build(self.trainable_variables)
+
+    def network_inputs(self, batch):
+        """Return the entries of the batch that the network takes."""
+        return {key: batch[key] for key in self.network.input}
+
+    def training_losses(self, batch):
+        """Return the losses of one (micro-)batch, with dropout."""
+        outputs = self.network(self.network_inputs(batch), training=True)
+        return self.loss_function(outputs, batch)
+
+    def call(self, batch, training=False):
+        """Return the scores of a batch, which `predict` collects.
+
+        Returns:
+            dict of `log_probability` and `weight` `[B * C]` with a scorer
+            (see `LanguageModelLoss.score`), `logits` `[B, Y]` with a head.
+        """
+        outputs = self.network(self.network_inputs(batch), training=training)
+        scores = self.scorer.score(outputs, batch) if self.scorer else {}
+        if "logits" in outputs:
+            scores["logits"] = outputs["logits"]
+        return scores

@@ -1,0 +1,201 @@
+"""Losses and scores of the paper, from a forward pass and its batch.
+
+A loss is a function `(outputs, batch) -> dict of float32 scalars` with the
+key `loss`; `outputs` and `batch` are the dicts of `GPT1TaskModel`.
+
+Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
+of the softmax.
+"""
+
+from keras import ops
+
+from gpt1_keras.training import chunked_softmax
+
+
+class LanguageModelLoss:
+    """L1: negative log-likelihood of each weighted token given those before.
+
+    A mean over the tokens of a sequence, then over sequences
+    (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
+    tokens of the batch.
+
+    Args:
+        chunk_size: int. Tokens whose logits exist at the same time.
+        softmax_over: `"tokens"` for vocabulary and special tokens, or
+            `"released"` for position rows as well, as in the released code.
+    """
+
+    def __init__(self, *, chunk_size, softmax_over="tokens"):
+        if softmax_over not in ("tokens", "released"):
+            raise ValueError(
+                f"softmax_over is {softmax_over!r}: give 'tokens' or 'released'"
+            )
+        self.chunk_size = chunk_size
+        self.softmax_over = softmax_over
+
+    def __call__(self, outputs, batch):
+        hidden, targets, weights = _shifted(outputs["hidden"], batch)
+        # [B * C, T - 1] -> [B * C, 1]
+        total = ops.sum(weights, axis=1, keepdims=True)
+        num_sequences = ops.cast(ops.shape(weights)[0], "float32")
+        share = weights / ops.maximum(total, 1e-9) / num_sequences
+        loss = chunked_softmax.cross_entropy(
+            *_tokens(hidden, targets, share, self.table(outputs)),
+            chunk_size=self.chunk_size,
+        )
+        return {"loss": loss}
+
+    def table(self, outputs):
+        """Return the rows `[R, D]` that the softmax covers."""
+        if self.softmax_over == "tokens":
+            return outputs["table"]
+        return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
+
+    def score(self, outputs, batch):
+        """Return the sums over each candidate's weighted tokens.
+
+        Returns:
+            dict of float32 `log_probability` and `weight`, both `[B * C]`.
+        """
+        hidden, targets, weights = _shifted(outputs["hidden"], batch)
+        scores, _ = chunked_softmax.log_probabilities(
+            *_tokens(hidden, targets, weights, self.table(outputs)),
+            chunk_size=self.chunk_size,
+        )
+        # [B * C * (T - 1)] -> [B * C, T - 1]
+        scores = ops.reshape(scores, ops.shape(weights))
+        return {
+            "log_probability": ops.sum(scores * weights, axis=1),
+            "weight": ops.sum(weights, axis=1),
+        }
+
+
+class TaskLoss:
+    """L3 = L2 + lambda L1: the task plus weighted language modelling.
+
+    Args:
+        task_loss: function `(labels, logits) -> [B]`, such as `cross_entropy`.
+        language_model_loss: `LanguageModelLoss`.
+        lm_weight: float. Lambda; with 0 the softmax over the vocabulary is
+            not computed.
+    """
+
+    def __init__(self, *, task_loss, language_model_loss, lm_weight):
+        self.task_loss = task_loss
+        self.language_model_loss = language_model_loss
+        self.lm_weight = lm_weight
+
+    @property
+    def names(self):
+        """The keys of what a call returns."""
+        names = ("loss", "task_loss")
+        return (*names, "lm_loss") if self.lm_weight else names
+
+    def __call__(self, outputs, batch):
+        task = ops.mean(self.task_loss(batch["labels"], outputs["logits"]))
+        if not self.lm_weight:
+            return {"loss": task, "task_loss": task}
+        lm = self.language_model_loss(outputs, batch)["loss"]
+        return {
+            "loss": task + self.lm_weight * lm,
+            "task_loss": task,
+            "lm_loss": lm,
+        }
+
+
+def cross_entropy(labels, logits):
+    """Return `-log softmax(logits)[labels]`.
+
+    Args:
+        labels: int tensor `[B]`.
+        logits: float32 tensor `[B, Y]`.
+
+    Returns:
+        float32 tensor `[B]`.
+    """
+    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def soft_cross_entropy(labels, logits):
+    """Return the cross-entropy for labels that are distributions `[B, Y]`."""
+    return ops.categorical_crossentropy(labels, logits, from_logits=True)
+
+
+def squared_error(labels, logits):
+    """Return the squared difference of labels `[B]` and logits `[B, 1]`."""
+    return ops.square(ops.squeeze(logits, axis=-1) - labels)
+
+
+def _shifted(hidden, batch):
+    """Align hidden states with the tokens they predict.
+
+    Returns:
+        hidden `[B * C, T - 1, D]`, targets and weights `[B * C, T - 1]`.
+    """
+    length = ops.shape(hidden)[1]
+    # [B, C, T] -> [B * C, T]
+    ids = ops.reshape(batch["token_ids"], (-1, length))
+    weights = ops.reshape(batch["token_weights"], (-1, length))
+    return hidden[:, :-1], ids[:, 1:], ops.cast(weights[:, 1:], "float32")
+
+
+def _tokens(hidden, targets, weights, table):
+    """Return the arguments of `chunked_softmax`, all positions in one axis."""
+    # [B * C, T - 1, ...] -> [N, ...]
+    return (
+        ops.reshape(hidden, (-1, hidden.shape[-1])),
+        table,
+        ops.reshape(targets, (-1,)),
+        ops.reshape(weights, (-1,)),
+    )
+
+
+class BranchScores:
+    """Scorer of a `Learner` over continuations with a shared prefix.
+
+    Letters: `B` rows, `T` tokens, `K` branches.
+
+    Args:
+        num_branches: int. Branches `K`.
+        chunk_size: int. Tokens whose logits exist at the same time.
+    """
+
+    def __init__(self, *, num_branches, chunk_size):
+        self.num_branches = num_branches
+        self.chunk_size = chunk_size
+
+    def score(self, outputs, batch):
+        """Return sums over the weighted tokens of each branch.
+
+        Args:
+            outputs: dict of `hidden` `[B, T, D]` and `table` `[V, D]`
+                (`models.shared_prefix`).
+            batch: dict of arrays `[B, T]` (`data.packing`).
+
+        Returns:
+            dict of float32 `log_probability`, `num_tokens` and
+            `num_likeliest`, each `[B, K]`.
+        """
+        # Keras casts the inputs of a model to its compute dtype.
+        weights = ops.cast(batch["token_weights"], "float32")
+        log_p, likeliest = chunked_softmax.log_probabilities(
+            *_tokens(
+                outputs["hidden"], batch["token_ids"], weights, outputs["table"]
+            ),
+            chunk_size=self.chunk_size,
+        )
+        shape = ops.shape(weights)
+        # [B, T] of 1 .. K -> [B, T, K]; prefix and padding belong to none
+        member = ops.one_hot(batch["branch"] - 1, self.num_branches)
+        member = ops.cast(member, "float32") * ops.expand_dims(weights, 2)
+
+        def per_branch(values):
+            # [B, 1, T] x [B, T, K] -> [B, K]
+            values = ops.expand_dims(ops.reshape(values, shape), 1)
+            return ops.squeeze(ops.matmul(values, member), 1)
+
+        return {
+            "log_probability": per_branch(log_p),
+            "num_tokens": per_branch(ops.ones_like(log_p)),
+            "num_likeliest": per_branch(likeliest),
+        }

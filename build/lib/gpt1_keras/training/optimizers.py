@@ -1,0 +1,229 @@
+"""The released code's Adam and its learning-rate schedules.
+
+From finetune-transformer-lm opt.py, lines 5-49.
+"""
+
+import functools
+import math
+
+import keras
+from absl import logging
+from keras import ops
+
+from gpt1_keras import checks
+from gpt1_keras.layers import fused
+
+
+class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up to `peak_learning_rate`, then a decay to 0.
+
+    Args:
+        peak_learning_rate: float.
+        num_steps: int. Steps of the whole training.
+        warmup_steps: float. Steps of the warm-up, not necessarily whole (0.2 %
+            of 138 steps).
+    """
+
+    def __init__(self, *, peak_learning_rate, num_steps, warmup_steps):
+        self.peak_learning_rate = peak_learning_rate
+        self.num_steps = num_steps
+        self.warmup_steps = warmup_steps
+
+    def _shape(self, x, rising, warming):
+        """Return the rate as a fraction of its peak."""
+        raise NotImplementedError
+
+    def __call__(self, step):
+        step = ops.cast(step, "float32")
+        x = step / self.num_steps
+        rising = step / max(self.warmup_steps, 1e-12)
+        return self.peak_learning_rate * self._shape(
+            x, rising, step <= self.warmup_steps
+        )
+
+    def get_config(self):
+        return {
+            "peak_learning_rate": self.peak_learning_rate,
+            "num_steps": self.num_steps,
+            "warmup_steps": self.warmup_steps,
+        }
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class WarmupLinear(_WarmupSchedule):
+    """Fine-tuning: `(x / w if x <= w else 1) * (1 - x)`."""
+
+    def _shape(self, x, rising, warming):
+        return ops.where(warming, rising, 1.0) * (1.0 - x)
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class WarmupCosine(_WarmupSchedule):
+    """Pretraining: `x / w if x <= w else (1 + cos(pi x)) / 2`.
+
+    The cosine spans the whole training and does not restart after the
+    warm-up, as in the released function of this name. The paper only says
+    "annealed to 0 using a cosine schedule".
+    """
+
+    def _shape(self, x, rising, warming):
+        cosine = 0.5 * (1.0 + ops.cos(math.pi * x))
+        return ops.where(warming, rising, cosine)
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class WarmupHold(_WarmupSchedule):
+    """`x / w if x <= w else min(1, 10 (1 - x))`: falls in the last tenth.
+
+    Not in the paper. Until the fall, the rate does not depend on the number
+    of steps: a run can be made longer while it lasts.
+    """
+
+    def _shape(self, x, rising, warming):
+        return ops.where(warming, rising, ops.minimum(1.0, 10.0 * (1.0 - x)))
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class AdamWithDecay(keras.optimizers.Optimizer):
+    """Adam whose weight decay is multiplied by the same rate as its update.
+
+    With `t` the number of steps before this one:
+
+        m = b1 m + (1 - b1) g            v = b2 v + (1 - b2) g^2
+        rate = schedule(t) sqrt(1 - b2^(t+1)) / (1 - b1^(t+1))
+        p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
+
+    The decay is multiplied by the schedule *and* the bias correction, uses
+    the weight before the step, and applies to matrices only: biases and gains
+    have rank 1. Keras's AdamW differs in all three. `training.step` has
+    clipped the gradient by its global norm before.
+
+    Args:
+        learning_rate: float or schedule.
+        beta_1, beta_2: float. Decay rates of the moments.
+        epsilon: float. Added to the uncorrected root of `v`.
+        weight_decay: float.
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate,
+        beta_1,
+        beta_2,
+        epsilon,
+        weight_decay,
+        name="adam_with_decay",
+        **kwargs,
+    ):
+        # No weight_decay for the base class, which would decay as Keras does.
+        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+        self.epsilon = epsilon
+        self.matrix_decay = weight_decay
+
+    def build(self, variables):
+        if self.built:
+            return
+        super().build(variables)
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            variables, ["momentum", "velocity"]
+        )
+
+    def _all_reduce_sum_gradients(self, grads_and_vars):
+        # Keras would sum over the replicas of TensorFlow here, but the
+        # gradients are already those of the whole batch (`training.step`).
+        return grads_and_vars
+
+    def update_step(self, gradient, variable, learning_rate):
+        index = self._get_variable_index(variable)
+        momentum, velocity = self._momentums[index], self._velocities[index]
+        gradient = ops.cast(gradient, variable.dtype)
+        step = ops.cast(self.iterations + 1, "float32")
+        rate = (
+            ops.cast(learning_rate, "float32")
+            * ops.sqrt(_one_minus_power(self.beta_2, step))
+            / _one_minus_power(self.beta_1, step)
+        )
+        decay = self.matrix_decay if len(variable.shape) > 1 else 0.0
+        update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
+        changed = (momentum, velocity, variable)
+        values = update(*map(ops.convert_to_tensor, changed), gradient, rate)
+        for variable, value in zip(changed, values):
+            self.assign(variable, value)
+
+    def get_config(self):
+        return super().get_config() | {
+            "beta_1": self.beta_1,
+            "beta_2": self.beta_2,
+            "epsilon": self.epsilon,
+            "weight_decay": self.matrix_decay,
+        }
+
+
+@functools.cache
+def _update(beta_1, beta_2, epsilon, decay):
+    """Return the formulas of `AdamWithDecay` as one loop."""
+
+    def update(m, v, p, gradient, rate):
+        m = m + (gradient - m) * (1.0 - beta_1)
+        v = v + (ops.square(gradient) - v) * (1.0 - beta_2)
+        return m, v, p - rate * (m / (ops.sqrt(v) + epsilon) + decay * p)
+
+    return fused.compiled(update)
+
+
+def _one_minus_power(beta, step):
+    """Return `1 - beta ** step`, exact in float32 also for beta near 1."""
+    if not beta:
+        return 1.0
+    return -ops.expm1(step * math.log(beta))
+
+
+def adam_with_decay(
+    *,
+    num_steps,
+    schedule,
+    peak_learning_rate: checks.Positive,
+    warmup_steps: checks.NotNegative | None,
+    warmup_fraction: checks.Share | None,
+    beta_1: checks.Rate,
+    beta_2: checks.Rate,
+    epsilon: checks.Positive,
+    weight_decay: checks.NotNegative,
+):
+    """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
+
+    Args:
+        num_steps: int. Steps of the whole training.
+        schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
+        peak_learning_rate: float.
+        warmup_steps: float or None. Steps of the warm-up.
+        warmup_fraction: float or None. Warm-up as a fraction of all steps,
+            where `warmup_steps` is None.
+        beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
+
+    Raises:
+        InputError: a value is not a number or out of range.
+    """
+    if warmup_steps is None:
+        checks.check("warmup_fraction", warmup_fraction, checks.Share)
+        warmup_steps = warmup_fraction * num_steps
+    if warmup_steps >= num_steps:
+        logging.warning(
+            "the warm-up of %s steps is not shorter than the training of %s: "
+            "the learning rate never falls; shorten the warm-up",
+            *(f"{warmup_steps:,.0f}", f"{num_steps:,}"),
+        )
+    return AdamWithDecay(
+        learning_rate=schedule(
+            peak_learning_rate=peak_learning_rate,
+            num_steps=num_steps,
+            warmup_steps=warmup_steps,
+        ),
+        beta_1=beta_1,
+        beta_2=beta_2,
+        epsilon=epsilon,
+        weight_decay=weight_decay,
+    )

@@ -1,0 +1,130 @@
+"""`train_step` on JAX: a scan over micro-batches, with explicit state."""
+
+import jax
+import keras
+
+from gpt1_keras.training import step
+from gpt1_keras.training import strategy as strategy_lib
+
+_AXIS = "batch"  # the axis of replicas in Keras's mesh
+_SHARED = jax.sharding.PartitionSpec()
+_SPLIT = jax.sharding.PartitionSpec(_AXIS)
+
+
+class TrainStep:
+    """Mixin of `Learner` on the JAX backend.
+
+    Under a `keras.distribution.DataParallel`, every device processes its own
+    share of the batch, and losses and gradients are summed.
+    """
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        distribution = keras.distribution.distribution()
+        self.replica_mesh = None
+        if distribution is not None:
+            self.replica_mesh = distribution.device_mesh.backend_mesh
+
+    def compile(self, **kwargs):
+        # Without jit, every step would compile its inner loops again.
+        super().compile(**{**kwargs, "jit_compile": True})
+
+    def train_step(self, state, data):
+        trainable, non_trainable, optimizer, metrics = state
+        sums, totals, non_trainable, count = self._sums(
+            trainable, non_trainable, data
+        )
+        logs, gradients = step.finish(sums, totals, count, self.clip_norm)
+        trainable, optimizer = self.optimizer.stateless_apply(
+            optimizer, gradients, trainable
+        )
+        return logs, (trainable, non_trainable, optimizer, metrics)
+
+    def predict_step(self, state, data):
+        compute = super().predict_step
+        if self.replica_mesh is not None:
+            compute = self._on_replicas(
+                compute, (_SHARED, _SPLIT), (_SPLIT, _SHARED)
+            )
+        return compute(state, data)
+
+    def _sums(self, trainable, non_trainable, data):
+        """Sum losses and gradients over micro-batches and replicas.
+
+        Returns:
+            loss sums, gradient totals, random states, number of
+            micro-batches.
+        """
+        if self.replica_mesh is None:
+            return (
+                *self._accumulate(trainable, non_trainable, data),
+                step.count_micro_batches(data, self.micro_batch_size),
+            )
+        replicas = self.replica_mesh.size
+        share = {
+            key: jax.ShapeDtypeStruct((len(value) // replicas,), value.dtype)
+            for key, value in data.items()
+        }
+        count = step.count_micro_batches(share, self.micro_batch_size)
+        compute = self._on_replicas(
+            self._replica_sums, (_SHARED, _SHARED, _SPLIT), _SHARED
+        )
+        return *compute(trainable, non_trainable, data), count * replicas
+
+    def _on_replicas(self, function, in_specs, out_specs):
+        return jax.shard_map(
+            function,
+            mesh=self.replica_mesh,
+            in_specs=in_specs,
+            out_specs=out_specs,
+            check_vma=False,
+        )
+
+    def _replica_sums(self, trainable, non_trainable, data):
+        """Run `_accumulate` on the share of one replica; sum over all."""
+        offset = strategy_lib.seed_offset(
+            jax.lax.axis_index(_AXIS).astype("uint32")
+        )
+        shifted = self._shift_seeds(non_trainable, offset)
+        sums, totals, shifted = self._accumulate(trainable, shifted, data)
+        sums, totals = jax.lax.psum((sums, totals), _AXIS)
+        return sums, totals, self._shift_seeds(shifted, -offset)
+
+    def _shift_seeds(self, values, offset):
+        """Add `offset` to the seed of each state `[seed, counter]`."""
+        return [
+            value.at[0].add(offset)
+            if variable.name == "seed_generator_state"
+            else value
+            for variable, value in zip(self.non_trainable_variables, values)
+        ]
+
+    def _accumulate(self, trainable, non_trainable, data):
+        count = step.count_micro_batches(data, self.micro_batch_size)
+        compute = jax.grad(self._stateless_loss, has_aux=True)
+
+        def micro_step(carry, batch):
+            totals, sums, non_trainable = carry
+            gradients, (losses, non_trainable) = compute(
+                trainable, non_trainable, batch
+            )
+            totals = [t + g for t, g in zip(totals, gradients)]
+            sums = {key: sums[key] + losses[key] for key in sums}
+            return (totals, sums, non_trainable), None
+
+        start = (
+            [jax.numpy.zeros(v.shape, "float32") for v in trainable],
+            {key: jax.numpy.zeros(()) for key in self.loss_names},
+            non_trainable,
+        )
+        (totals, sums, non_trainable), _ = jax.lax.scan(
+            micro_step, start, step.split(data, count)
+        )
+        return sums, totals, non_trainable
+
+    def _stateless_loss(self, trainable, non_trainable, batch):
+        outputs, non_trainable = self.network.stateless_call(
+            trainable, non_trainable, self.network_inputs(batch), training=True
+        )
+        losses = self.loss_function(outputs, batch)
+        return losses["loss"], (losses, non_trainable)

@@ -1,0 +1,29 @@
+"""`train_step` on torch: `backward` accumulates over micro-batches."""
+
+import torch
+
+from gpt1_keras.training import step
+
+
+class TrainStep:
+    """Mixin of `Learner` on the torch backend."""
+
+    def train_step(self, data):
+        count = step.count_micro_batches(data, self.micro_batch_size)
+        batches = step.split(data, count)
+        variables = self.trainable_variables
+        self.zero_grad()
+        sums = dict.fromkeys(self.loss_names, 0.0)
+        for index in range(count):
+            losses = self.training_losses(
+                {key: value[index] for key, value in batches.items()}
+            )
+            losses["loss"].backward()
+            sums = {key: sums[key] + losses[key].detach() for key in sums}
+        with torch.no_grad():
+            gradients = [variable.value.grad for variable in variables]
+            logs, gradients = step.finish(
+                sums, gradients, count, self.clip_norm
+            )
+            self.optimizer.apply(gradients, variables)
+        return logs

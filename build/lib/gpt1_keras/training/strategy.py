@@ -1,0 +1,168 @@
+"""Devices that a run computes on, one or several replicas.
+
+| strategy_name   | backend    | devices                                     |
+|-----------------|------------|---------------------------------------------|
+| `none`          | any        | one                                         |
+| `mirrored`      | TensorFlow | GPUs of one machine, or logical CPU devices |
+| `multi_worker`  | TensorFlow | those of the processes that TF_CONFIG names |
+| `tpu`           | TensorFlow | the cores of a TPU                          |
+| `data_parallel` | JAX        | those that JAX sees                         |
+
+Each device is a replica: it holds all weights and processes an equal share of
+every batch. Losses and gradients are summed over the replicas before the
+gradient is clipped (`training.step`), so a step is the same on any number.
+"""
+
+import contextlib
+import importlib
+
+import keras
+
+from gpt1_keras import checks
+from gpt1_keras import errors
+
+# Backend -> its values of strategy_name besides 'none'.
+STRATEGIES = {
+    "tensorflow": ("mirrored", "multi_worker", "tpu"),
+    "jax": ("data_parallel",),
+    "torch": (),
+}
+
+
+class Strategy:
+    """A single device; base class of the strategies for several.
+
+    Attributes:
+        num_replicas: int. Devices that share a batch.
+        num_workers: int. Processes that they belong to.
+        is_chief: bool. Whether this process is the one that writes.
+    """
+
+    num_replicas = 1
+    num_workers = 1
+    is_chief = True
+
+    def scope(self):
+        """Return a context in which everything with variables is built."""
+        return contextlib.nullcontext()
+
+    def single_device(self):
+        """Return a context in which a batch is not shared, for one text."""
+        return contextlib.nullcontext()
+
+    def workdir(self, workdir):
+        """Return where this process writes; the chief's is the real one."""
+        return workdir
+
+    def stop_request(self, own, learner):
+        """Return the `fit.StopRequest` that callbacks obey, not only `own`."""
+        return own
+
+    def share_state(self, step, learner):
+        """Give every worker the chief's step and variables; return the step."""
+        return step
+
+    def check_batch(self, batch_size, microbatch_size):
+        """Refuse a batch that replicas or micro-batches cannot share."""
+        self.check_share("batch_size", batch_size)
+        share = batch_size // self.num_replicas
+        if microbatch_size and share % microbatch_size:
+            each = ""
+            if self.num_replicas > 1:
+                each = f", {share} on each of {self.num_replicas} replicas,"
+            raise errors.InputError(
+                f"`batch_size` {batch_size}{each} is not a multiple of "
+                f"`microbatch_size` {microbatch_size}: change one of them"
+            )
+
+    def check_share(self, name, size):
+        """Refuse a size (of parameter `name`) that replicas cannot share."""
+        if size % self.num_replicas:
+            raise errors.InputError(
+                f"`{name}` {size} is not a multiple of the "
+                f"{self.num_replicas} replicas: change it or `num_replicas`"
+            )
+
+
+ONE_DEVICE = Strategy()
+# A process can hold only one strategy of several devices.
+_opened = {}
+
+
+@checks.value_object
+class Devices:
+    """Devices requested by the configuration.
+
+    Attributes:
+        strategy_name: str, see the module.
+        num_replicas: int or None. Devices to use; None for all there are.
+        tpu: str. Name of the TPU, "local" for one in this machine, "" for the
+            one that the environment names.
+        jit_compile: bool. Whether XLA compiles whole steps, which replicas
+            of the TensorFlow backend cannot use.
+    """
+
+    strategy_name: str = "none"
+    num_replicas: checks.Count | None = None
+    tpu: str = ""
+    jit_compile: bool = False
+
+    def open(self):
+        """Return the `Strategy`, the same one on every call in a process.
+
+        Call it before anything is computed: some devices can only be
+        configured then.
+        """
+        backend = keras.config.backend()
+        others = STRATEGIES[backend]
+        choice = " or ".join(map(repr, others))
+        if self.strategy_name not in ("none", *others):
+            raise errors.InputError(
+                f"`strategy_name` {self.strategy_name!r} is not available on "
+                f"the {backend} backend: give 'none'"
+                f"{choice and f' or {choice}'}"
+            )
+        if self.strategy_name == "none":
+            if self.num_replicas not in (None, 1):
+                raise errors.InputError(
+                    f"`num_replicas` is {self.num_replicas}, but "
+                    "`strategy_name` 'none' uses one device: give "
+                    "`num_replicas` = None"
+                    f"{choice and f' or `strategy_name` {choice}'}"
+                )
+            if self.jit_compile:
+                _refuse_slow_xla()
+            return ONE_DEVICE
+        if self not in _opened:
+            module = importlib.import_module(
+                f"gpt1_keras.training.strategy_{backend}"
+            )
+            _opened[self] = getattr(module, self.strategy_name)(self)
+        return _opened[self]
+
+
+def _refuse_slow_xla():
+    """Raise InputError on a CPU with TensorFlow.
+
+    Whole steps take ten times as long there: XLA draws random numbers slowly.
+    Chains of operations are compiled anyway (`layers.fused`).
+    """
+    if keras.config.backend() != "tensorflow":
+        return
+    import tensorflow as tf
+
+    if not tf.config.list_physical_devices("GPU"):
+        raise errors.InputError(
+            "`jit_compile` is True, but there is no GPU, and on a CPU it makes "
+            'steps several times slower: --set "strategy.Devices.jit_compile = '
+            'False"'
+        )
+
+
+def seed_offset(replica):
+    """Return what a replica (int or tensor) adds to every random seed.
+
+    Replica 0 adds nothing: it draws what a single device draws.
+    """
+    # Odd, and far from any small difference between two seeds.
+    return replica * 0x1E3779B1

@@ -1,0 +1,169 @@
+"""The workdir of a run: locked by one process, owned by one configuration.
+
+`config.gin` in it holds the configuration it belongs to.
+"""
+
+import contextlib
+import json
+import pathlib
+import re
+
+from gpt1_keras import bindings
+from gpt1_keras import errors
+from gpt1_keras import files
+
+CONFIG = "config.gin"
+# Runs that keep every version they make: any configuration of such a run may
+# follow another in one workdir.
+VERSIONED_RUNS = ("export.export",)
+# Parameters that may grow in a workdir when EXTEND is True.
+EXTENDABLE = ("num_steps", "num_epochs")
+
+
+def is_written_by(configuration, tf_config):
+    """Return whether this process writes: of several workers the first does.
+
+    `tf_config` is the environment variable TF_CONFIG, or None.
+    """
+    if not tf_config or "multi_worker" not in (
+        configuration.bindings.values_of("strategy.Devices.strategy_name")
+    ):
+        return True
+    try:
+        settings = json.loads(tf_config)
+        cluster, task = settings["cluster"], settings["task"]
+        first = "chief" if "chief" in cluster else "worker"
+        return (task["type"], int(task["index"])) == (first, 0)
+    except (ValueError, KeyError, TypeError):
+        return True  # The strategy says what is wrong.
+
+
+def sha256(directory, configuration):
+    """Return the hash that results of a configuration carry in a workdir.
+
+    It is the one noted in the `config.gin` there if the recipes are equal:
+    a workdir keeps its hash when parameters are renamed or added.
+    """
+    new = configuration.bindings
+    try:
+        text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
+        old = bindings.read_text(text, new.allowed)
+    except (OSError, ValueError):
+        return configuration.sha256
+    noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
+    is_same = noted and old.recipe() == new.recipe()
+    return noted[1] if is_same else configuration.sha256
+
+
+@contextlib.contextmanager
+def held(directory):
+    """Keep other processes out of a workdir, which is created if missing.
+
+    The lock is on the folder itself and leaves no file there.
+
+    Raises:
+        InputError: another process works there, or it cannot be created.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
+            stack.enter_context(files.exclusive(directory))
+        except OSError as error:
+            raise _unusable(directory, error) from None
+        yield
+
+
+def claim(directory, configuration, command):
+    """Make `directory` the workdir of `configuration`.
+
+    Writes `config.gin` where there is none, with the command line as a
+    comment. An existing one must be of the same recipe; with EXTEND, NUM_STEPS
+    or NUM_EPOCHS may be larger, and the file is replaced. A run that keeps
+    versions may differ in anything.
+
+    Returns:
+        bool: whether this call wrote the first `config.gin`.
+    """
+    path = pathlib.Path(directory) / CONFIG
+    # Every extension must be asked for, also where this file is run again.
+    bound = re.sub(
+        "^EXTEND = True$", "EXTEND = False", configuration.text, flags=re.M
+    )
+    text = (
+        f"# {' '.join(command.split())}\n"
+        f"# config_sha256: {configuration.sha256}\n\n{bound}"
+    )
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write_atomic(path, text)
+            return True
+        found = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unusable(directory, error) from None
+    if _check(path, found, configuration.bindings):
+        files.write_atomic(path, text)
+    return False
+
+
+def release(directory):
+    """Undo a first claim if the run has written no file since."""
+    directory = pathlib.Path(directory)
+    written = [path for path in directory.rglob("*") if path.is_file()]
+    if written == [directory / CONFIG]:
+        (directory / CONFIG).unlink()
+
+
+def _unusable(directory, error):
+    return errors.InputError(
+        f"{directory}: cannot be used as workdir: {error};"
+        " give another --workdir"
+    )
+
+
+def _check(path, text, new):
+    """Compare with the `config.gin` found; return whether to replace it."""
+    try:
+        old = bindings.read_text(text, new.allowed)
+    except errors.InputError as error:
+        raise errors.InputError(
+            f"{path} is damaged ({error}); give another --workdir"
+        ) from None
+    if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
+        return True
+    differing = bindings.differences(old, new)
+    if not differing:
+        return False
+    grown = all(
+        name.rpartition(".")[2].lower() in EXTENDABLE
+        and isinstance(before, int | float)
+        and isinstance(after, int | float)
+        and after > before
+        for name, before, after in differing
+    )
+    steps = new.macros.get("NUM_STEPS")
+    if grown and steps and [name for name, *_ in differing] == ["NUM_EPOCHS"]:
+        raise errors.InputError(
+            f"{path.parent}: NUM_EPOCHS has no effect beside NUM_STEPS = "
+            f"{steps}: raise NUM_STEPS"
+        )
+    if grown and new.macros.get("EXTEND") is True:
+        return True
+    listed = ", ".join(
+        f"{name} {_shown(before)} -> {_shown(after)}"
+        for name, before, after in differing
+    )
+    remedy = "give another --workdir"
+    if [name for name, _, _ in differing] == ["DTYPE"]:
+        # An overlay of gin/device/ set it.
+        kept = f"DTYPE = {differing[0][1]!r}"
+        remedy = f'continue it with --set "{kept}" or {remedy}'
+    if grown:
+        remedy = f'continue it with --set "EXTEND = True" or {remedy}'
+    raise errors.InputError(
+        f"{path.parent} belongs to another configuration: {listed}; {remedy}"
+    )
+
+
+def _shown(value):
+    return "unset" if value is None else repr(value)
