@@ -11,7 +11,7 @@ from gpt1_keras import config
 from gpt1_keras import errors
 
 RUNS = (
-    "pretrain finetune/cola finetune/custom grid evaluate evaluate_custom "
+    "pretrain finetune/cola finetune/custom grid evaluate predict "
     "export zero_shot/sst2 perplexity generate view demo report submission"
 ).split()
 OVERLAYS = [

@@ -1,15 +1,20 @@
-"""A table of predictions next to their texts, worst errors first.
+"""A table of predictions, one row for each example.
 
 A TSV file without quoting; tabs, line breaks, control characters and
-backslashes are escaped (`files.escape_line`). Columns:
+backslashes are escaped (`files.escape_line`). Columns, without those that
+would be empty in all rows:
 
-- `row`: position of the example in its split, from 0;
+- `line`: where the row begins in the user's own file, as messages count; of a
+  benchmark `row`, the position of the example in its split, from 0;
 - `label`, `prediction`: class names, indices of choices or scores; the label
   is empty if unknown;
-- `error`: of a score, its distance from the label;
+- `error`: 1 for a wrong class or choice and 0 for the right one, of a score
+  its distance from the label; empty if the label is unknown;
 - `prediction_probability`, `label_probability`;
 - `probability_of_NAME`: one for each class or choice;
-- `text`, `text_pair`, and `choices` as a JSON list.
+- all columns of the user's own file but the label, as given; one with a name
+  from above is called `given_NAME`. Of a benchmark `text`, `text_pair`, and
+  `choices` as a JSON list.
 
 Letters: `N` examples, `Y` classes, choices or logits of a score.
 """
@@ -21,29 +26,27 @@ import numpy as np
 
 from gpt1_keras import files
 
-_FIRST = (
-    *("row", "label", "prediction", "error"),
-    *("prediction_probability", "label_probability"),
-)
-_LAST = ("text", "text_pair", "choices")
 _OF = "probability_of_"
 
 
-def write(path, examples, labels, predictions, probabilities=None, *, names=()):
-    """Write the table; return its rows, dicts from column to value.
+def table(examples, labels, predictions, probabilities=None, *, names=()):
+    """Return the rows in the order of the examples, and that of their errors.
 
     The worst example is the one whose label has the lowest probability, or
     whose score is farthest from its label. Examples without a label come last.
 
     Args:
-        path: path of the file.
-        examples: list of `N` objects with `text`, `text_pair`, `choices`.
+        examples: list of `N` Example.
         labels: list or array `[N]` of the indices of classes or choices, or
             of scores; None where unknown.
         predictions: array `[N]`: int, or float for scores.
         probabilities: float array `[N, Y]`, or None.
         names: `Y` str, what the probabilities stand for; counted from 0 if
             empty.
+
+    Returns:
+        list of `N` dicts from column to str, all with the same columns, and
+        list of `N` ints, the indices of the rows, the worst first.
     """
     predictions = np.asarray(predictions)
     is_score = np.issubdtype(predictions.dtype, np.floating)
@@ -52,44 +55,84 @@ def write(path, examples, labels, predictions, probabilities=None, *, names=()):
     probabilities = np.asarray(probabilities, "float64")
     num_outputs = probabilities.shape[1]
     names = names or [str(i) for i in range(num_outputs)]
-    columns = [*_FIRST, *(_OF + name for name in names[:num_outputs]), *_LAST]
-    judged = []
+    rows, badness = [], []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
         if is_score:
-            badness, fields = _judge_score(label, predictions[i])
+            bad, judged = _judge_score(label, predictions[i])
         else:
-            badness, fields = _judge_class(
+            bad, judged = _judge_class(
                 label, int(predictions[i]), probabilities[i], names
             )
-        choices = json.dumps(list(example.choices), ensure_ascii=False)
-        values = [
-            *(i, *fields),
-            *map(_number, probabilities[i]),
-            *(example.text, example.text_pair),
-            choices if example.choices else "",
-        ]
+        place = {"row": i} if example.line is None else {"line": example.line}
+        shares = zip(names, map(_number, probabilities[i]))
+        shares = {_OF + name: share for name, share in shares}
+        rows.append(place | judged | shares)
         # Unlabelled examples last, then the worst first.
-        judged.append(((badness is None, -(badness or 0.0), i), values))
-    lines = [columns, *(values for _, values in sorted(judged))]
-    content = "".join(
-        "\t".join(files.escape_line(str(field)) for field in line) + "\n"
-        for line in lines
-    )
+        badness.append((bad is None, -(bad or 0.0), i))
+    rows = _without_empty(rows)
+    given = _without_empty(map(_given, examples))
+    own = {name for row in rows for name in row}
+    for row, more in zip(rows, given, strict=True):
+        row |= {f"given_{k}" if k in own else k: v for k, v in more.items()}
+    return rows, [i for _, _, i in sorted(badness)]
+
+
+def _without_empty(rows):
+    """Return rows with the same columns each, those that are ever filled."""
+    rows = [
+        {name: _field(value) for name, value in row.items()} for row in rows
+    ]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    filled = {name for row in rows for name, value in row.items() if value}
+    columns = [name for name in columns if name in filled]
+    return [{name: row.get(name, "") for name in columns} for row in rows]
+
+
+def lines(rows):
+    """Return the lines of a table: its columns, then its rows."""
+    fields = [list(rows[0])] if rows else []
+    fields += [list(row.values()) for row in rows]
+    return ["\t".join(map(files.escape_line, row)) + "\n" for row in fields]
+
+
+def write(path, rows):
+    """Write the rows of `table` to a file, in any order."""
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(path, content)
-    return [dict(zip(columns, line)) for line in lines[1:]]
+    files.write_atomic(path, "".join(lines(rows)))
+
+
+def _given(example):
+    """Return the columns of a row that are not the model's."""
+    if example.given is not None:
+        return example.given
+    choices = json.dumps(list(example.choices), ensure_ascii=False)
+    return {
+        "text": example.text,
+        "text_pair": example.text_pair,
+        "choices": choices if example.choices else "",
+    }
+
+
+def _field(value):
+    """Return a value of any file as text that can be written."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        value = json.dumps(value, ensure_ascii=False)
+    return value.encode("utf-8", "backslashreplace").decode()
 
 
 def _judge_score(label, prediction):
-    """Return the error (None: unknown) and the fields after `row`."""
+    """Return the error (None: unknown) and the fields of the judgement."""
     if label is None:
-        return None, ("", _number(prediction), "", "", "")
+        return None, {"prediction": _number(prediction)}
     error = abs(float(prediction) - float(label))
-    return error, (
-        *(_number(label), _number(prediction), _number(error)),
-        *("", ""),
-    )
+    return error, {
+        "label": _number(label),
+        "prediction": _number(prediction),
+        "error": _number(error),
+    }
 
 
 def _judge_class(label, prediction, probabilities, names):
@@ -97,12 +140,22 @@ def _judge_class(label, prediction, probabilities, names):
     name = names.__getitem__ if names else str
     is_known = len(probabilities) > 0
     certainty = _number(probabilities[prediction]) if is_known else ""
+    unknown = {
+        "label": "",
+        "prediction": name(prediction),
+        "error": "",
+        "prediction_probability": certainty,
+        "label_probability": "",
+    }
     if label is None:
-        return None, ("", name(prediction), "", certainty, "")
+        return None, unknown
     label = int(label)
-    badness = -probabilities[label] if is_known else float(prediction != label)
-    of_label = _number(probabilities[label]) if is_known else ""
-    return badness, (name(label), name(prediction), "", certainty, of_label)
+    is_wrong = prediction != label
+    return -probabilities[label] if is_known else float(is_wrong), unknown | {
+        "label": name(label),
+        "error": str(int(is_wrong)),
+        "label_probability": _number(probabilities[label]) if is_known else "",
+    }
 
 
 def _number(value):

@@ -1,5 +1,7 @@
-"""Evaluation of a fine-tuned model on a split, row by row."""
+"""A fine-tuned model on a split: metrics with labels, predictions always."""
 
+import os
+import sys
 import time
 
 import numpy as np
@@ -18,8 +20,8 @@ from gpt1_keras.runs import presets
 
 def evaluate(
     *,
-    workdir,
-    config_sha256,
+    workdir=None,
+    config_sha256=None,
     preset: checks.Path,
     build_task,
     data,
@@ -33,7 +35,8 @@ def evaluate(
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
     model's attention in these, and `plots/` the confusion matrix or the
     scores. Without labels there are no metrics and plots, and predictions are
-    in the order of the file.
+    in the order of the file. Without a workdir, they go to standard output
+    in this order, and nothing is written.
 
     Args:
         preset: see `presets.find_best`.
@@ -49,8 +52,8 @@ def evaluate(
     model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
-    digest = examples_lib.sha256(examples.examples)
-    if presets.is_measured(
+    digest = examples_lib.sha256(examples.examples, with_given=True)
+    if workdir is not None and presets.is_measured(
         workdir, config_sha256, [model.directory], examples_sha256=digest
     ):
         return results.path(workdir)
@@ -61,21 +64,25 @@ def evaluate(
     if all(example.label is not None for example in examples.examples):
         labels = [space.value(example) for example in examples.examples]
         metrics, majority = examples.measure(logits), examples.majority()
-        _plot(workdir, examples.name, space, labels, logits, metrics)
         logging.info("%s: %s", examples.name, results.shown(metrics))
-    table = workdir / "predictions.tsv"
-    rows = predictions_lib.write(
-        table,
+    rows, worst_first = predictions_lib.table(
         examples.examples,
         labels,
         space.predict(logits),
         space.probabilities(logits),
         names=space.output_names,
     )
+    if workdir is None:
+        return _print(predictions_lib.lines(rows))
+    table = workdir / "predictions.tsv"
+    predictions_lib.write(table, [rows[i] for i in worst_first])
     logging.info("predictions: %s", table)
     custom_lib.report_skipped(task.skipped, workdir)
+    if metrics:
+        _plot(workdir, examples.name, space, labels, logits, metrics)
     if num_viewed and inspection.has_attention(model.network.backbone):
-        _view(workdir, model, examples, rows[:num_viewed])
+        viewed = {i: rows[i] for i in worst_first[:num_viewed]}
+        _view(workdir, model, examples, viewed)
     return results.write(
         workdir,
         run="evaluate",
@@ -94,19 +101,31 @@ def evaluate(
     )
 
 
+def _print(lines):
+    """Print until the program that reads standard output has enough."""
+    try:
+        sys.stdout.writelines(lines)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes again at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def _view(workdir, model, examples, rows):
-    """Show what the extract token attends to in rows of the table."""
+    """Show what the extract token attends to in rows, by their index."""
     tokenizer = model.preprocessor.tokenizer.pipeline
     texts = []
-    for row in rows:
+    for i, row in rows.items():
         # Of several choices, the predicted one.
-        candidate = int(row["prediction"]) if row["choices"] else 0
-        ids = examples.encoded.candidates(row["row"])[candidate]
+        has_choices = examples.examples[i].choices
+        candidate = int(row["prediction"]) if has_choices else 0
+        ids = examples.encoded.candidates(i)[candidate]
         attention = inspection.attention(model.network.backbone, ids)
         # [L, H, T, T] -> [T]: last layer, from the last token
         shares = attention[-1, :, -1].mean(axis=0).tolist()
-        title = f"row {row['row']}: predicted {row['prediction']}"
-        if row["label"]:
+        place = next(name for name in ("line", "row") if name in row)
+        title = f"{place} {row[place]}: predicted {row['prediction']}"
+        if row.get("label"):
             title += f", labelled {row['label']}"
         pieces = [tokenizer.piece(index) for index in ids]
         texts.append(text_view.Text(title, text_view.attended(pieces, shares)))

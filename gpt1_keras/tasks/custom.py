@@ -19,6 +19,7 @@ import typing
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data.readers import custom as custom_lib
+from gpt1_keras.data.readers import rows as rows_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.tasks import task as task_lib
 
@@ -103,17 +104,19 @@ def of_preset(
     text: str,
     text_pair: str | None,
     choices: str | tuple[str, ...] | None,
-    label: str,
+    label: str | None,
     bad_rows: custom_lib.BadRows = "stop",
 ):
     """Return the task of a fine-tuned preset on a file of the same form.
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
-    The file is read at once and stands for every split; its label column may
-    be missing.
+    The file, "-" for standard input, is read at once and stands for every
+    split. Its label column may be missing, and is not read if `label` is None.
     """
     family = _family_of(preprocessor)
-    table = custom_lib.read_table(pathlib.Path(file))
+    if str(file) == "-":
+        file = rows_lib.StandardInput(text)
+    table = custom_lib.read_table(file, text)
     text_pair, choices = _find_columns(table, family, text_pair, choices)
     columns = custom_lib.Columns(
         text=text,

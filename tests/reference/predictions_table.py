@@ -11,8 +11,9 @@ _OF = "probability_of_"
 def read(path):
     """Return a dict for each row, in the order of the file.
 
-    By column: `row` int, `label` str or None, `choices` tuple, other numbers
-    float or None; and `probabilities`, a dict from name to float.
+    By column: `row` or `line` int, `label` str or None, `choices` tuple, other
+    numbers float or None; and `probabilities`, a dict from name to float.
+    Columns that were left out are empty.
     """
     content = pathlib.Path(path).read_bytes().decode("utf-8")
     table = [
@@ -23,13 +24,16 @@ def read(path):
 
 
 def _parse(found):
+    for name in ("text", "text_pair"):
+        found.setdefault(name, "")
     for name in ("error", "prediction_probability", "label_probability"):
-        found[name] = float(found[name]) if found[name] else None
+        found[name] = float(found[name]) if found.get(name) else None
+    place = "line" if "line" in found else "row"
     names = [name for name in found if name.startswith(_OF)]
     return found | {
-        "row": int(found["row"]),
-        "label": found["label"] or None,
-        "choices": tuple(json.loads(found["choices"] or "[]")),
+        place: int(found[place]),
+        "label": found.get("label") or None,
+        "choices": tuple(json.loads(found.get("choices") or "[]")),
         "probabilities": {
             name.removeprefix(_OF): float(found.pop(name)) for name in names
         },

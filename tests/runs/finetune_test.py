@@ -1,6 +1,7 @@
 """Fine-tuning as a function, through main, and in processes."""
 
 import functools
+import io
 import json
 import random
 import shutil
@@ -547,6 +548,9 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     assert results.read(tmp_path / "out")["metrics"] == {}
     table = predictions_table.read(tmp_path / "out" / "predictions.tsv")
     assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
+    assert [(row["line"], row["text"]) for row in table] == [
+        *((1, "the garden"), (2, "a tall harbour")),
+    ]
     file.write_text('{"text": "the garden", "label": "h"}\n')
     status, errors = score_own(own, tmp_path / "other", file)
     assert status == 2 and "new.jsonl line 1: label 'h'" in errors
@@ -555,6 +559,39 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     status, errors = score_own(own, tmp_path / "out", file)
     assert status == 0, errors
     assert set(results.read(tmp_path / "out")["metrics"]) == {"accuracy"}
+
+
+PIPED = [
+    "the garden\n\na tall harbour\n",
+    "\ufeffid;text;label\r\n7;the garden;?\r\n8;a tall harbour;b\r\n",
+    "text\tid\nthe garden\t7\na tall harbour\t8\n",
+    '{"text": "the garden"}\n{"text": "a tall harbour"}\n',
+]
+
+
+def test_predictions_from_standard_input(own, monkeypatch, capfd):
+    """One text a line, CSV, TSV and JSON lines; labels are not read."""
+    found = []
+    for content in PIPED:
+        piped = io.TextIOWrapper(io.BytesIO(content.encode("utf-8")))
+        monkeypatch.setattr(sys, "stdin", piped)
+        settings = {"PRESET": str(own / "run"), "TEST_FILE": "-"}
+        status, messages = tiny_fine_tuned.call_main(
+            "gin/predict.gin", None, **settings
+        )
+        assert status == 0, messages
+        lines = capfd.readouterr().out.splitlines()
+        found.append([line.split("\t") for line in lines])
+    names = "line prediction prediction_probability probability_of_b "
+    names = f"{names}probability_of_g".split()
+    assert found[0][0] == [*names, "text"]
+    assert found[1][0] == [*names, "id", "text", "label"]
+    assert [row[0] for row in found[0]] == ["line", "1", "3"]
+    assert [row[5:] for row in found[1][1:]] == [
+        *(["7", "the garden", "?"], ["8", "a tall harbour", "b"]),
+    ]
+    predicted = [[row[1:5] for row in table] for table in found]
+    assert predicted == predicted[:1] * 4
 
 
 @pytest.mark.parametrize(

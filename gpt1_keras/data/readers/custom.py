@@ -1,6 +1,7 @@
 """The user's own TSV, CSV or JSONL files as the splits of a benchmark.
 
-Columns have names; TSV is not quoted, CSV is. Unlike the official files, these
+Columns have names; TSV is not quoted, CSV is. A `.txt` file has no columns but
+a text on each line, for predictions. Unlike the official files, these
 are to be repaired by their owner: all rows that cannot be used are listed at
 once, with line and column, and stop the run, or are skipped if the user wants
 that. What is merely suspicious, such as rare classes or repeated texts, is a
@@ -86,23 +87,29 @@ class Columns:
 
     `choices` is a tuple of at least two columns, or the one column of a JSONL
     file that holds a list. `is_score`: labels are numbers to be predicted.
+    Without `label`, no column is read as one.
     """
 
     text: str
     text_pair: str | None = None
     choices: str | tuple | None = None
-    label: str
+    label: str | None
     is_score: bool = False
 
 
-def read_table(path):
-    """Read a `.tsv`, `.csv` or `.jsonl` file into a `Table`.
+def read_table(path, text="text"):
+    """Read a `.tsv`, `.csv`, `.jsonl` or `.txt` file into a `Table`.
+
+    Args:
+        path: path, or `rows.StandardInput`.
+        text: str, what the only column of a `.txt` file is called.
 
     Raises:
         InputError: the file is missing, empty or of another kind, or its
             header cannot be used.
     """
-    path = pathlib.Path(path)
+    if not isinstance(path, rows_lib.StandardInput):
+        path = pathlib.Path(path)
     kind = path.suffix.lower()
     if kind == ".jsonl":
         advice = "write one JSON object on each line"
@@ -113,9 +120,15 @@ def read_table(path):
         names = _header(path, rows, advice)
         rows, findings = _parsed(rows, advice, len(names))
         rows = [(line, dict(zip(names, values))) for line, values in rows]
+    elif kind == ".txt":
+        names = [text]
+        advice = f"name the columns in the first line, {text!r} among them"
+        rows, findings = _parsed(rows_lib.text_lines(path), advice, 1)
+        rows = [(line, {text: values[0]}) for line, values in rows]
     else:
         raise errors.InputError(
-            f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file"
+            f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file,"
+            " or for predictions a .txt file"
         )
     if not rows and not findings:
         raise errors.InputError(f"{path} has no rows: add examples to it")
@@ -165,7 +178,8 @@ def _header(path, rows, advice):
         )
     names = [name.strip() for name in header]
     for name in names:
-        if names.count(name) > 1:
+        # Spreadsheets leave columns without a name at the end.
+        if name and names.count(name) > 1:
             raise errors.InputError(
                 f"{path} line {line} names column {name!r} twice: rename one"
             )
@@ -173,10 +187,10 @@ def _header(path, rows, advice):
 
 
 def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
-    """Read a `.tsv`, `.csv` or `.jsonl` file as a list of Example.
+    """Read a `.tsv`, `.csv`, `.jsonl` or `.txt` file as a list of Example.
 
     Args:
-        path: path of the file.
+        path: path, or `rows.StandardInput`.
         columns: `Columns`.
         is_labelled: every row must have a label; otherwise the column may be
             missing or empty, and the label is None.
@@ -188,7 +202,7 @@ def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
         InputError: rows cannot be used, after all of them were listed; or
             none is left; or a column is missing.
     """
-    table = read_table(path)
+    table = read_table(path, columns.text)
     if table.names:
         _check_names(table, columns, is_labelled)
     findings, examples = [*table.findings], []

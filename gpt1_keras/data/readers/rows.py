@@ -1,13 +1,16 @@
 """Rows of text files with tabs, commas or JSON lines, and rows as examples.
 
-`tab_separated`, `comma_separated` and `json_lines` yield `(line, row)` with
-the line number counted from 1. A row that cannot be parsed is yielded as a
-`BadRow`. Files are UTF-8, with or without a byte order mark; blank lines are
-skipped.
+`tab_separated`, `comma_separated`, `json_lines` and `text_lines` yield
+`(line, row)` with the line number counted from 1. A row that cannot be parsed
+is yielded as a `BadRow`. Files are UTF-8, with or without a byte order mark;
+blank lines are skipped.
 """
 
 import csv
+import io
 import pathlib
+import re
+import sys
 
 from absl import logging
 
@@ -61,6 +64,36 @@ def check_row_count(data_dir, name, split, count, expected):
         "%s: %d %s examples of %s, the official files have %d",
         *(data_dir, count, split, name, expected),
     )
+
+
+class StandardInput:
+    """Standard input, all of it, in place of the path of a file.
+
+    `suffix` is that of a file with the same content: ".jsonl" if it begins
+    with a brace, ".tsv" or ".csv" if its first line names `column`, else
+    ".txt", a text on each line.
+    """
+
+    def __init__(self, column):
+        if sys.stdin.isatty():
+            logging.info("reading rows from the terminal until Ctrl-D")
+        self._content = sys.stdin.buffer.read()
+        text = self._content.decode("utf-8-sig", errors="replace").lstrip()
+        first = text.partition("\n")[0]
+        self.suffix = ".txt"
+        if first.startswith("{"):
+            self.suffix = ".jsonl"
+        elif column in map(str.strip, first.split("\t")):
+            self.suffix = ".tsv"
+        elif column in (name.strip(' \r"') for name in re.split("[,;]", first)):
+            self.suffix = ".csv"
+
+    def __str__(self):
+        return "standard input"
+
+    def open(self, **options):
+        """Return it as a text file, with the options of `open`."""
+        return io.TextIOWrapper(io.BytesIO(self._content), **options)
 
 
 class BadRow(Exception):
@@ -165,6 +198,18 @@ def comma_separated(path, **dialect):
         yield from _parse(file, **dialect)
 
 
+def text_lines(path):
+    """Yield (line, [text]) of a file with a text on each line."""
+    with _open(path, newline="\n") as file:
+        for line, text in enumerate(file, 1):
+            if not _is_unicode(text):
+                yield line, BadRow(NOT_UTF8)
+            elif "\t" in text:
+                yield line, BadRow("a tab in a text")
+            elif text.strip():
+                yield line, [text.rstrip("\r\n")]
+
+
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
     with _open(path, newline="\n") as file:
@@ -260,18 +305,18 @@ def label_of(value, class_names):
 
 
 def _open(path, newline):
+    if not isinstance(path, StandardInput):
+        path = pathlib.Path(path)
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
-        return open(
-            path,
+        return path.open(
             encoding="utf-8-sig",
             errors="surrogateescape",
             newline=newline,
         )
     except OSError as error:
         raise errors.InputError(
-            f"{pathlib.Path(path)} cannot be read ({error.strerror}): check"
-            " the path"
+            f"{path} cannot be read ({error.strerror}): check the path"
         ) from None
 
 

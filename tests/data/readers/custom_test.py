@@ -37,7 +37,12 @@ TABLES = [
     ("a.csv", f'a,b\n"{LONG}",x\n', ["a", "b"], [(2, [LONG, "x"])]),
 ]  # fmt: skip
 MALFORMED_FILES = [
-    ("a.txt", "x", "a.txt has an unknown ending"),
+    ("a.doc", "x", "a.doc has an unknown ending"),
+    (
+        "a.txt",
+        "x\ny\tz\n",
+        "line 2: a tab in a text; name the columns in the first line, 'a' among them",
+    ),
     ("a.tsv", " \n\n", "a.tsv has no rows"),
     ("a.jsonl", "\ufeff", "a.jsonl has no rows"),
     ("a.csv", "text,label\n\n", "a.csv has no rows"),
