@@ -331,7 +331,7 @@ _RESULT = {
     **dict.fromkeys(("metrics", "train_metrics", "majority"), "metrics"),
     "paper": "numbers",
     "test": "metrics and num_examples",
-    "seeds": "metrics of seeds",
+    **dict.fromkeys(("seeds", "classes"), "metrics of seeds"),
     "pieces": "a list of texts",
     "log_probabilities": "a list of numbers",
 }

@@ -47,6 +47,46 @@ def f1_and_accuracy(targets, predictions):
     return {"f1": float(f1)} | accuracy(targets, predictions)
 
 
+def accuracy_and_macro_f1(targets, predictions):
+    """Return the accuracy and the mean of the F1 of all classes that occur."""
+    f1 = sklearn.metrics.f1_score(
+        *_arrays(targets, predictions), average="macro", zero_division=0.0
+    )
+    return accuracy(targets, predictions) | {"macro_f1": float(f1)}
+
+
+def confusion(targets, predictions, class_names):
+    """Return what a table of labels and predictions of classes shows.
+
+    Args:
+        targets, predictions: int arrays `[N]`, indices of classes.
+        class_names: list of `Y` str.
+
+    Returns:
+        dict of `confusion`, a list `[Y, Y]` of counts whose rows are labels and
+        whose columns are predictions, and `classes`, a dict from each name to
+        its precision, recall, F1 and support (its number of labels).
+    """
+    counts = sklearn.metrics.confusion_matrix(
+        *_arrays(targets, predictions), labels=range(len(class_names))
+    )
+    scores = sklearn.metrics.precision_recall_fscore_support(
+        *_arrays(targets, predictions),
+        labels=range(len(class_names)),
+        zero_division=0.0,
+    )
+    names = ("precision", "recall", "f1", "support")
+    return {
+        "confusion": counts.tolist(),
+        "classes": {
+            name: dict(zip(names, values))
+            for name, *values in zip(
+                class_names, *(each.tolist() for each in scores)
+            )
+        },
+    }
+
+
 def matthews_and_accuracy(targets, predictions):
     """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
     pair = _arrays(targets, predictions)

@@ -10,6 +10,7 @@ from gpt1_keras import console
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
+from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.training import callbacks
 
 
@@ -100,6 +101,19 @@ class Labelled:
         """Return the task's metrics of `logits` `[N, Y]`."""
         predictions = self.task.label_space.predict(logits)
         return self.task.measure(self.examples, predictions)
+
+    def confusion(self, logits):
+        """Return `metrics.confusion` of `logits` `[N, Y]`.
+
+        Only of the user's own rows with classes; {} of other tasks.
+        """
+        space = self.task.label_space
+        if not self.task.is_own or not space.class_names:
+            return {}
+        values = [space.value(example) for example in self.examples]
+        return metrics_lib.confusion(
+            values, space.predict(logits), space.class_names
+        )
 
     def majority(self):
         """Return the metrics of the best constant prediction."""

@@ -146,6 +146,7 @@ _TASKS = {
 # a group such as `accuracy_middle`.
 _SHARES = {
     "f1": "F1",
+    "macro_f1": "macro F1",
     "matthews": "Matthews",
     "pearson": "Pearson",
     "spearman": "Spearman",
@@ -164,6 +165,8 @@ def task_name(task):
 def metric_name(metric):
     """`accuracy_middle` -> `accuracy, middle`; `num_last` -> `num last`."""
     name, _, group = metric.partition("_")
+    if metric in _SHARES:
+        return _SHARES[metric]
     if name not in _SHARES:
         return metric.replace("_", " ")
     return f"{_SHARES[name]}, {group}" if group else _SHARES[name]
@@ -171,7 +174,8 @@ def metric_name(metric):
 
 def is_share(metric):
     """Whether a metric is a share or correlation, shown in percent."""
-    return metric in _MORE_SHARES or metric.partition("_")[0] in _SHARES
+    known = (*_SHARES, *_MORE_SHARES)
+    return metric in known or metric.partition("_")[0] in _SHARES
 
 
 def metric_value(metric, value):

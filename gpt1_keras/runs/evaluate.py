@@ -60,10 +60,11 @@ def evaluate(
     logits = model.logits(examples)
     space = task.label_space
     labels = [None] * len(examples)
-    metrics, majority = {}, {}
+    metrics, majority, of_classes = {}, {}, {}
     if all(example.label is not None for example in examples.examples):
         labels = [space.value(example) for example in examples.examples]
         metrics, majority = examples.measure(logits), examples.majority()
+        of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
     rows, worst_first = predictions_lib.table(
         examples.examples,
@@ -98,6 +99,7 @@ def evaluate(
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(model.directory),
+        **of_classes,
     )
 
 

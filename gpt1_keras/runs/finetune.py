@@ -87,6 +87,8 @@ class FineTuning:
             training examples that is scored along with dev; None: all.
         early_evaluation_steps: ints. Steps of the first epoch after which dev
             is scored as well.
+        patience: int or None. Evaluations in a row without a better score on
+            dev after which training stops early; None: it never does.
         dtype: str, Keras dtype policy.
         batches: `encoded_batches` or `raw_batches`.
     """
@@ -111,6 +113,7 @@ class FineTuning:
     evaluation_batch_size: checks.NotRecipe[checks.Count]
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     early_evaluation_steps: tuple[checks.Count, ...]
+    patience: checks.Count | None = None
     dtype: checks.Dtype
     batches: collections.abc.Callable
 
@@ -128,6 +131,15 @@ class FineTuning:
         return ends | {
             step for step in self.early_evaluation_steps if step < min(ends)
         }
+
+    def is_over(self, history):
+        """Return whether the lines of a `results.History` exhaust patience."""
+        if self.patience is None:
+            return False
+        lines = _dev_lines(history.path)
+        best = _best(lines)
+        later = [line for line in lines if line["step"] > best["step"]]
+        return len(later) >= self.patience
 
     def labelled(self, task, examples, tokenizer, length, split):
         """Return the `scoring.Labelled` examples of a split."""
@@ -298,11 +310,25 @@ def finetune(
                 )
             ],
             strategy=strategy,
+            is_over=training.is_over,
         )
         history.close()
         found, preset = _metrics(history.path, dev), directory / "preset"
+        last_step = _dev_lines(history.path)[-1]["step"]
+        if last_step < num_steps:
+            logging.info(
+                "stopped early after step %d of %d: %d evaluations without a"
+                " better score on dev than after step %d",
+                *(last_step, num_steps, training.patience, found["best_step"]),
+            )
+            found["stopped_early"] = last_step
         if strategy.is_chief:
             presets.read_back(type(network), preset, step=found["best_step"])
+            sealed = files.check_seal(preset) or {}
+            of_classes = ("classes", "confusion")
+            found |= {
+                name: sealed[name] for name in of_classes if name in sealed
+            }
             if test is not None:
                 found["test"] = _score_test(task, test, preset, training)
         if task.is_own:
@@ -449,43 +475,61 @@ def _evaluator(learner, network, scored, directory, num_steps):
     """Return `function(step, history)` that scores and saves the best."""
 
     def evaluate(step, history):
-        best = _best(results.read_metrics(history.path))
+        best = _best(_dev_lines(history.path))
         for split, examples in scored.items():
-            metrics = examples.measure(examples.logits(learner))
+            logits = examples.logits(learner)
+            metrics = examples.measure(logits)
             history.write(step, split=split, **metrics)
             logging.info(
                 "%s after step %d of %d: %s",
                 *(examples.name, step, num_steps, results.shown(metrics)),
             )
-            main = next(iter(metrics))
+            main = _main_metric(best or metrics)
             if split == "dev" and (best is None or metrics[main] > best[main]):
                 presets.save(
-                    network, directory / "preset", step=step, metrics=metrics
+                    network,
+                    directory / "preset",
+                    step=step,
+                    metrics=metrics,
+                    **examples.confusion(logits),
                 )
 
     return evaluate
 
 
+def _dev_lines(path):
+    """Return the lines of `metrics.jsonl` about dev."""
+    lines = results.read_metrics(path)
+    return [line for line in lines if line.get("split") == "dev"]
+
+
+def _main_metric(line):
+    """Return the name of the metric that selects the best epoch.
+
+    It comes first in each line. An earlier version may have begun with
+    another one, which then holds for the whole run.
+    """
+    return next(key for key in line if key not in ("step", "split"))
+
+
 def _best(lines):
-    """Return the first line with the best dev metric, None without any."""
-    lines = [line for line in lines if line.get("split") == "dev"]
+    """Return the first of the dev lines with the best metric, or None."""
     if not lines:
         return None
-    # step, split, then the paper's metric.
-    name = next(key for key in lines[0] if key not in ("step", "split"))
+    name = _main_metric(lines[0])
     return max(lines, key=lambda line: line[name])
 
 
 def _metrics(path, dev):
     """Return the result's entries for the best step in `metrics.jsonl`."""
     lines = results.read_metrics(path)
-    best, majority = _best(lines), dev.majority()
+    best, majority = _best(_dev_lines(path)), dev.majority()
     trained = {}
     for line in lines:
         if line["step"] == best["step"] and line.get("split") == "train_sample":
             trained = line
     return {
-        "metrics": {name: best[name] for name in majority},
+        "metrics": {name: best[name] for name in majority if name in best},
         "train_metrics": {k: v for k, v in trained.items() if k in majority},
         "majority": majority,
         "best_step": best["step"],
@@ -531,7 +575,8 @@ def _aggregate(workdir, found):
         for name in first["metrics"]
     }
     of_seed = {"metrics", "train_metrics", "best_step", "seed", "seconds"}
-    of_seed |= {"git_commit", "backend", "test"}
+    of_seed |= {"git_commit", "backend", "test", "classes", "confusion"}
+    of_seed |= {"stopped_early"}
     common = {key: first[key] for key in first if key not in of_seed}
     if all("test" in each for each in found):
         of_seeds = [each["test"]["metrics"] for each in found]

@@ -12,9 +12,12 @@ numbers at most ten apart is learned as weights on these numbers, any other
 one by regression.
 """
 
+import collections
 import math
 import pathlib
 import typing
+
+from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
@@ -27,6 +30,19 @@ Family = (
     typing.Annotated[str, checks.Dial(choices=tuple(task_lib.TASK_TYPES))]
     | None
 )
+Metric = (
+    typing.Annotated[
+        str,
+        checks.Dial(choices=("accuracy", "macro_f1", "pearson", "spearman")),
+    ]
+    | None
+)
+ClassWeights = (
+    typing.Annotated[str, checks.Dial(choices=("balanced",))]
+    | tuple[checks.Positive, ...]
+    | None
+)
+_RARE = 0.1  # of the training rows: accuracy hardly sees such a class
 _LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers
 
 
@@ -46,6 +62,8 @@ def custom(
     high: float | None = None,
     metrics=None,
     bad_rows: custom_lib.BadRows = "stop",
+    class_weights: ClassWeights = None,
+    metric: Metric = None,
     data_dir: checks.Path | None = None,
 ):
     """Return the task of a train file, and optionally a dev and a test file.
@@ -59,7 +77,15 @@ def custom(
         text, label: str, columns.
         text_pair, choices: the same, choices also a tuple of columns; None
             takes the column of this name if the file has it.
-        metrics: tuple of functions; None takes accuracy or correlation.
+        metrics: tuple of functions; None takes accuracy and macro F1, accuracy
+            alone of choices, or correlations.
+        class_weights: tuple of floats, one for each class in alphabetical
+            order, that multiply the loss (`losses.WeightedCrossEntropy`);
+            "balanced": N / (Y n) for `n` of `N` training rows in a class of
+            `Y`, so that all classes weigh the same; None: all rows do.
+        metric: str, which metric on dev selects the best epoch. None: macro F1
+            where the rarest class has less than a tenth of the training rows,
+            else the first of the metrics.
         data_dir: folder of relative paths; None: the current one.
     """
     if not train:
@@ -93,8 +119,42 @@ def custom(
     elif family == "similarity":
         label_space = _score_space(*files.score_range(data_dir))
     else:
-        label_space = task_lib.Classes(files.class_names(data_dir))
-    return _task(files.read, family, label_space, files.skipped, metrics)
+        names = files.class_names(data_dir)
+        rows = files.read(data_dir, "train")
+        counts = collections.Counter(row.label for row in rows)
+        counts = [counts[name] for name in names]
+        label_space = task_lib.Classes(
+            names, _class_weights(class_weights, names, counts)
+        )
+        if metric is metrics is None and min(counts) < _RARE * len(rows):
+            metric = "macro_f1"
+            logging.info(
+                "the best epoch is the one with the best macro F1 on dev: class"
+                " %r has %d of %s training rows (METRIC = 'accuracy' to change"
+                " this)",
+                *(names[counts.index(min(counts))], min(counts)),
+                f"{len(rows):,}",
+            )
+    if class_weights is not None and not label_space.class_names:
+        raise errors.InputError(
+            f"`class_weights` is {class_weights!r}, but {family} has no"
+            " classes: set it to None"
+        )
+    return _task(
+        files.read, family, label_space, files.skipped, metrics, metric
+    )
+
+
+def _class_weights(given, names, counts):
+    """Return a weight for each class, None where all weigh the same."""
+    if given == "balanced":
+        return [sum(counts) / (len(counts) * max(n, 1)) for n in counts]
+    if given is not None and len(given) != len(names):
+        raise errors.InputError(
+            f"`class_weights` has {len(given)} weights, but there are"
+            f" {len(names)} classes: give one for each of {', '.join(names)}"
+        )
+    return given
 
 
 def of_preset(
@@ -167,10 +227,19 @@ def _family_of(preprocessor):
     )
 
 
-def _task(reader, family, label_space, skipped, metrics=None):
-    default = metrics_lib.accuracy
+def _task(reader, family, label_space, skipped, metrics=None, metric=None):
+    default, names = metrics_lib.accuracy, ("accuracy",)
     if label_space.score_range:
         default = metrics_lib.pearson_and_spearman
+        names = ("pearson", "spearman")
+    elif label_space.class_names:
+        default = metrics_lib.accuracy_and_macro_f1
+        names = ("accuracy", "macro_f1")
+    if metric is not None and metrics is None and metric not in names:
+        raise errors.InputError(
+            f"`metric` is {metric!r}, but {family.replace('_', ' ')} is"
+            f" measured by {' and '.join(names)}: give one of them"
+        )
     return task_lib.Task(
         name="custom",
         reader=reader,
@@ -178,6 +247,7 @@ def _task(reader, family, label_space, skipped, metrics=None):
         metrics=tuple(metrics or (default,)),
         is_own=True,
         skipped=skipped,
+        main_metric=metric,
         **task_lib.TASK_TYPES[family]._asdict(),
     )
 

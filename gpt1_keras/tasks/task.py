@@ -68,11 +68,17 @@ class LabelSpace(abc.ABC):
 
 
 class Classes(LabelSpace):
-    """One of several classes, by its name."""
+    """One of several classes, by its name.
 
-    def __init__(self, class_names):
+    `class_weights` are floats, one for each class, or None; see
+    `losses.WeightedCrossEntropy`.
+    """
+
+    def __init__(self, class_names, class_weights=None):
         self.class_names = self.output_names = tuple(class_names)
         self.num_outputs = len(self.class_names)
+        if class_weights is not None:
+            self.loss = losses.WeightedCrossEntropy(class_weights)
 
     def encode(self, example):
         return np.int32(self.value(example))
@@ -197,6 +203,7 @@ class Task:
         label_space: `LabelSpace`.
         metrics: tuple of functions of `evaluation.metrics`. The first key of
             the first one is the paper's metric, which selects the best epoch.
+        main_metric: str, the key that does so instead, or None.
         row_counts: numbers of examples in the official train, dev and test
             split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
@@ -215,6 +222,7 @@ class Task:
     is_own: bool = False
     has_labelled_test: bool = False
     skipped: list | None = None
+    main_metric: str | None = None
 
     def read(self, data_dir, split):
         """Return the examples of a split: "train", "dev" or "test"."""
@@ -238,7 +246,9 @@ class Task:
         found = {}
         for metric in self.metrics:
             found |= metric(targets, predictions)
-        return found
+        if self.main_metric is None:
+            return found
+        return {self.main_metric: found[self.main_metric]} | found
 
 
 def read(reader, data_dir, split, name, row_counts):

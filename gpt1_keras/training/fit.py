@@ -1,6 +1,7 @@
 """Resumable training loop around `fit`: logs, checkpoints, graceful stop."""
 
 import contextlib
+import functools
 import pathlib
 import signal
 import threading
@@ -126,6 +127,7 @@ def fit(
     periodic,
     strategy=strategy_lib.ONE_DEVICE,
     advice=None,
+    is_over=None,
 ):
     """Train until `num_steps`, from the last checkpoint if there is one.
 
@@ -141,6 +143,10 @@ def fit(
         strategy: `strategy.Strategy` in whose scope the learner was built.
         advice: str, how to make the run shorter, logged after the first steps
             with an estimate of the remaining time. None logs no estimate.
+        is_over: function `(history) -> bool`, whether training ends before
+            `num_steps`; called at the start and after each `periodic`
+            function. It must depend on the lines of the history alone, so that
+            a resumed run ends at the same step. None: it does not.
 
     Returns:
         `results.History`, still open for what the run measures at its end.
@@ -160,8 +166,22 @@ def fit(
     history = results.History(workdir, step=first_step)
     if first_step:
         logging.info("resuming at step %d of %d", first_step, num_steps)
-    if first_step >= num_steps:
+    if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
+
+    save = callbacks.SaveCheckpoints(
+        first_step,
+        checkpoints=checkpoints,
+        every=intervals.checkpoint_steps,
+        last_step=num_steps,
+        stop=None,
+    )
+
+    def call(function, step):
+        function(step, history)
+        if is_over is not None and is_over(history):
+            learner.stop_training, save.last_step = True, step
+
     # A finished run that is extended is no longer finished.
     results.path(workdir).unlink(missing_ok=True)
     try:
@@ -169,7 +189,7 @@ def fit(
             catch_signals() as asked,
             console.bar("steps", num_steps, done=first_step) as advance,
         ):
-            stop = strategy.stop_request(asked, learner)
+            stop = save.stop = strategy.stop_request(asked, learner)
             # In this order a checkpoint implies that everything of its step
             # is recorded, so a killed run repeats and omits nothing.
             called = [
@@ -188,19 +208,11 @@ def fit(
                     callbacks.Periodically(
                         first_step,
                         every=every,
-                        function=lambda step, function=function: function(
-                            step, history
-                        ),
+                        function=functools.partial(call, function),
                     )
                     for every, function in periodic
                 ),
-                callbacks.SaveCheckpoints(
-                    first_step,
-                    checkpoints=checkpoints,
-                    every=intervals.checkpoint_steps,
-                    last_step=num_steps,
-                    stop=stop,
-                ),
+                save,
             ]
             loaded = loaders.load(
                 batches, first_step=first_step, num_steps=num_steps - first_step

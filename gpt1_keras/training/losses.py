@@ -116,6 +116,27 @@ def cross_entropy(labels, logits):
     return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 
 
+class WeightedCrossEntropy:
+    """Cross-entropy times the weight of the label's class.
+
+    For label y and class weights w: `-w[y] log softmax(logits)[y]`. The loss
+    of a batch is the mean over its `B` examples, as with the `class_weight` of
+    Keras, not divided by the sum of their weights as in torch: so it does not
+    depend on micro-batches and replicas, and classes weigh the same in every
+    batch.
+
+    Args:
+        weights: `Y` floats above 0.
+    """
+
+    def __init__(self, weights):
+        self.weights = tuple(map(float, weights))
+
+    def __call__(self, labels, logits):
+        weights = ops.convert_to_tensor(self.weights, "float32")
+        return ops.take(weights, labels) * cross_entropy(labels, logits)
+
+
 def soft_cross_entropy(labels, logits):
     """Return the cross-entropy for labels that are distributions `[B, Y]`."""
     return ops.categorical_crossentropy(labels, logits, from_logits=True)

@@ -25,6 +25,7 @@ PREDICTIONS = [1, 1, 1, 0, 1, 1, 0, 0, 0, 0]
         (metrics.accuracy, {"accuracy": 0.7}),
         (metrics.f1_and_accuracy, {"f1": 6 / 9, "accuracy": 0.7}),
         (metrics.matthews_and_accuracy, {"matthews": 10 / math.sqrt(600), "accuracy": 0.7}),
+        (metrics.accuracy_and_macro_f1, {"accuracy": 0.7, "macro_f1": (6 / 9 + 8 / 11) / 2}),
         # Scores 0, 1: Pearson and Spearman are the Matthews correlation.
         (metrics.pearson_and_spearman, {"pearson": 10 / math.sqrt(600), "spearman": 10 / math.sqrt(600)}),
     ],
@@ -34,6 +35,16 @@ def test_worked_example(metric, expected):
     # The paper's metric stands first.
     assert found == pytest.approx(expected) and list(found) == list(expected)
     assert all(type(value) is float for value in found.values())
+
+
+def test_confusion_of_classes():
+    found = metrics.confusion(TARGETS, PREDICTIONS, ["no", "yes", "never"])
+    # Labels are rows, predictions columns.
+    assert found["confusion"] == [[4, 2, 0], [1, 3, 0], [0, 0, 0]]
+    yes = {"precision": 0.6, "recall": 0.75, "f1": 6 / 9, "support": 4}
+    assert list(found["classes"]) == ["no", "yes", "never"]
+    assert found["classes"]["yes"] == pytest.approx(yes)
+    assert set(found["classes"]["never"].values()) == {0}
 
 
 def test_by_group():

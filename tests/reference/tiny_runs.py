@@ -38,6 +38,7 @@ FINE_TUNING = {
     "evaluation_batch_size": 8,
     "num_scored_train_examples": 5,
     "early_evaluation_steps": (),
+    "patience": None,
     "dtype": "float32",
     "batches": finetune_lib.encoded_batches,
 }

@@ -403,6 +403,29 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
         tiny_runs.finetune(*arguments, **settings)
 
 
+def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
+    def run(name):
+        return tiny_runs.finetune(
+            *(tmp_path / name, tiny.folder / "pretrained", tiny.data),
+            rate=1e-9,
+            num_epochs=3,
+            early_evaluation_steps=(4,),
+            patience=1,
+        )
+
+    found = run("one")
+    assert (found["best_step"], found["stopped_early"]) == (4, 20)
+    assert found["num_steps"] == 60
+    # Where the run had ended, and shortly before.
+    for name, lost in (("same", ()), ("before", ("00000020",))):
+        shutil.copytree(tmp_path / "one", tmp_path / name)
+        results.path(tmp_path / name).unlink()
+        for step in lost:
+            shutil.rmtree(tmp_path / name / "checkpoints" / step)
+        assert run(name)["stopped_early"] == 20
+        assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
+
+
 @pytest.mark.skipif(
     keras.config.backend() != "tensorflow", reason="a graph of TensorFlow"
 )
@@ -519,6 +542,12 @@ def test_own_rows(tiny, own, tmp_path):
     assert found["num_train_examples"] + found["num_examples"] == 160
     assert 8 <= found["num_examples"] <= 24
     assert found["metrics"]["accuracy"] > found["majority"]["accuracy"]
+    # Of the saved weights: labels are rows.
+    right = sum(row[i] for i, row in enumerate(found["confusion"]))
+    assert right == found["metrics"]["accuracy"] * found["num_examples"]
+    support = [each["support"] for each in found["classes"].values()]
+    assert support == list(map(sum, found["confusion"]))
+    assert list(found["classes"]) == ["b", "g"]
     words = found["baselines"]["words"]
     assert words["accuracy"] > 0.9 and 0 < words["seconds"] < 60
     # The held-out rows are written, and again if they are lost.
@@ -532,6 +561,7 @@ def test_own_rows(tiny, own, tmp_path):
     again = results.read(tmp_path)
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
+    assert again["classes"] == found["classes"]
     # A file that has changed is not taken for the old one.
     content = (own / "my.csv").read_text()
     (own / "my.csv").write_text(content + "the old garden,b\n")
@@ -558,7 +588,8 @@ def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
     file.write_text('{"text": "the garden", "label": "g"}\n')
     status, errors = score_own(own, tmp_path / "out", file)
     assert status == 0, errors
-    assert set(results.read(tmp_path / "out")["metrics"]) == {"accuracy"}
+    metrics = results.read(tmp_path / "out")["metrics"]
+    assert list(metrics) == ["accuracy", "macro_f1"]
 
 
 PIPED = [

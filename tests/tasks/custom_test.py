@@ -85,6 +85,29 @@ def test_label_spaces(build, tmp_path):
     assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
 
 
+def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
+    few = rows(*"ab" * 2, *"b" * 36)
+    task = build(few, class_weights="balanced")
+    labels = [e.label for e in task.read(tmp_path, "train")]
+    assert (labels.count("a"), labels.count("b")) == (1, 28)
+    assert task.label_space.loss.weights == (29 / (2 * 1), 29 / (2 * 28))
+    truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
+    # "a" has less than a tenth of the rows.
+    measured = task.measure(task.read(tmp_path, "dev"), truth)
+    assert list(measured) == ["macro_f1", "accuracy"]
+    task = build(few, metric="accuracy", class_weights=(2, 0.5))
+    assert task.label_space.loss.weights == (2.0, 0.5)
+    assert task.main_metric == "accuracy" and build(SINGLE).main_metric is None
+    assert build(SCORES, metric="spearman").main_metric == "spearman"
+    for train, arguments, message in (
+        (SINGLE, {"class_weights": (1.0,)}, "has 1 weights, but there are 2"),
+        (SCORES, {"class_weights": "balanced"}, "similarity has no classes"),
+        (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
+    ):
+        with pytest.raises(errors.InputError, match=message):
+            build(train, **arguments)
+
+
 def test_columns_of_other_names(tmp_path):
     path = tmp_path / "my.csv"
     path.write_text("story,end_1,end_2,right\nA,b,c,0\nD,e,f,f\n")

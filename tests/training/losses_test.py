@@ -115,6 +115,12 @@ LOGITS = np.array([[1.0, 3.0, 0.0], [0.5, -1.0, 2.0]], "float32")
             -numpy_gpt1.log_softmax(LOGITS)[[0, 1], [2, 0]],
         ),
         (
+            losses.WeightedCrossEntropy([0.5, 1.0, 3.0]),
+            np.array([2, 0], "int32"),
+            LOGITS,
+            -numpy_gpt1.log_softmax(LOGITS)[[0, 1], [2, 0]] * [3.0, 0.5],
+        ),
+        (
             losses.soft_cross_entropy,
             np.array([[0.25, 0.0, 0.75], [0.0, 1.0, 0.0]], "float32"),
             LOGITS,
