@@ -8,9 +8,12 @@ python tools/convert_huggingface.py --preset DIR --output DIR
                  tokenizer.json). A folder, not a hub id: nothing is
                  downloaded. To get one:
                  hf download openai-community/openai-gpt --local-dir DIR
-  --output DIR   folder for transformers' OpenAIGPTLMHeadModel and
-                 AutoTokenizer; special-token rows are omitted
+  --output DIR   folder for transformers' OpenAIGPTLMHeadModel or, of a
+                 classifier, OpenAIGPTForSequenceClassification, and for
+                 AutoTokenizer
   --preset DIR   the preset: created from --input, or read for --output
+  --texts FILE   with --output: count the lines of FILE that get other ids
+                 from the tokenizer in DIR than from the preset's
 
 What is created must be a new or empty folder; it appears once complete. Exit
 status: 0 done; 2 wrong arguments or input, explained in one line.
@@ -34,7 +37,7 @@ def main(arguments):
 
 def _convert(arguments):
     parser = command_line.Parser(__doc__)
-    for name in ("--input", "--preset", "--output"):
+    for name in ("--input", "--preset", "--output", "--texts"):
         parser.add_argument(name)
     values = parser.parse(arguments)
     if values.preset is None:
@@ -52,18 +55,33 @@ def _convert(arguments):
     created = pathlib.Path(values.preset if is_import else values.output)
     command_line.check_new(option, created)
     # These take seconds to import.
+    from gpt1_keras import files
+    from gpt1_keras.convert import fast_tokenizer
     from gpt1_keras.convert import huggingface
     from gpt1_keras.models import causal_lm
+    from gpt1_keras.models import task_model
     from gpt1_keras.runs import presets
 
     if is_import:
         model, write = huggingface.read(values.input), presets.save
     else:
         preset = presets.find(pathlib.Path(values.preset))
-        model = presets.load(causal_lm.GPT1CausalLM, preset)
+        kind = causal_lm.GPT1CausalLM
+        if presets.has_head(preset):
+            kind = task_model.GPT1TaskModel
+        model = presets.load(kind, preset)
         write = huggingface.write
+    texts = None
+    if values.texts is not None:
+        texts = files.read_text("--texts", values.texts).splitlines()
     command_line.create(option, created, lambda: write(model, created))
     command_line.report(created, model.backbone)
+    if texts and not is_import:
+        tokenizer = model.preprocessor.tokenizer.pipeline
+        count = fast_tokenizer.count_differences(
+            fast_tokenizer.build(tokenizer), tokenizer, texts
+        )
+        print(f"{count} of {len(texts):,} texts have other ids")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,10 @@ A folder holds `config.json`, the weights (`convert.tensor_files`) and the
 vocabulary: `vocab.json` and `merges.txt`, or `tokenizer.json` with both.
 Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
 
-transformers splits text by other rules than OpenAI and this program:
-contractions, "..." and line breaks get other ids there. It drops out
-activations of the embedding; here dropout is on the tables.
+Folders that are written also hold `tokenizer.json` (`convert.fast_tokenizer`):
+transformers' own OpenAI GPT tokenizer gives contractions, "..." and line
+breaks other ids. transformers drops out activations of the embedding; here
+dropout is on the tables.
 """
 
 import json
@@ -22,6 +23,7 @@ from safetensors import numpy as safetensors_numpy
 
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras.convert import fast_tokenizer
 from gpt1_keras.convert import networks
 from gpt1_keras.convert import tensor_files
 from gpt1_keras.models import backbone
@@ -184,27 +186,35 @@ def _network_tensors(tensors, directory):
 def write(model, directory):
     """Write a folder that transformers loads; it appears once complete.
 
-    Special-token rows, which the softmax never covers, are omitted.
+    A language model becomes an `OpenAIGPTLMHeadModel` without special-token
+    rows, which the softmax never covers; a classifier of texts or pairs an
+    `OpenAIGPTForSequenceClassification`, whose tokenizer adds start, delimiter
+    and extract.
 
     Args:
-        model: `GPT1CausalLM` with a byte-pair vocabulary.
+        model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor, with a
+            byte-pair vocabulary.
         directory: path of a new or empty folder.
 
     Raises:
-        InputError: transformers has no such network or vocabulary.
+        InputError: transformers has no such network, task or vocabulary.
         OSError: it cannot be written, for example on a full disk; nothing
             is left behind.
     """
-    network = model.backbone
     tokenizer = model.preprocessor.tokenizer.pipeline
-    _check_writable(network, tokenizer)
+    _check_writable(model.backbone, tokenizer)
+    if hasattr(model, "head"):
+        arrays, contents = _classifier_arrays(model), classifier_contents(model)
+    else:
+        arrays = _arrays(model.backbone)
+        contents = language_model_contents(model.backbone, tokenizer)
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        _write_weights(network, temporary / tensor_files.SAFETENSORS)
-        for name, content in contents(network, tokenizer).items():
+        _save(arrays, temporary / tensor_files.SAFETENSORS)
+        for name, content in contents.items():
             files.write_atomic(temporary / name, content)
         files.make_readable(temporary)
     except BaseException:
@@ -235,13 +245,7 @@ def _check_writable(network, tokenizer):
         )
 
 
-def _write_weights(network, path):
-    arrays = {
-        _PREFIX + _tensor_name(name): np.ascontiguousarray(
-            ops.convert_to_numpy(variable), np.float32
-        )
-        for name, variable in networks.variables(network).items()
-    }
+def _save(arrays, path):
     try:
         safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
     except safetensors.SafetensorError as error:
@@ -249,28 +253,116 @@ def _write_weights(network, path):
     files.sync(path)
 
 
-def contents(network, tokenizer):
+def _arrays(network):
+    """Return the network's weights under transformers' names."""
+    return {
+        _PREFIX + _tensor_name(name): _array(variable)
+        for name, variable in networks.variables(network).items()
+    }
+
+
+def _array(variable):
+    return np.ascontiguousarray(ops.convert_to_numpy(variable), np.float32)
+
+
+def _classifier_arrays(model):
+    """Return the weights of a classifier under transformers' names.
+
+    Its `score` has no bias: what added to the last norm gives the same logits
+    is the shortest `d` `[D]` with `kernel^T d = bias`.
+    """
+    network, dense = model.backbone, model.head.dense
+    arrays = _arrays(network)
+    special = _array(network.token_and_position_embedding.special_embeddings)
+    padding = np.zeros_like(special[:1])
+    # [V, D], [3, D], [1, D] -> [V + 4, D]
+    arrays[_PREFIX + _TOKENS] = np.concatenate(
+        [arrays[_PREFIX + _TOKENS], special, padding]
+    )
+    kernel, bias = (
+        ops.convert_to_numpy(x).astype("float64")
+        for x in (dense.kernel, dense.bias)
+    )
+    # [D, Y], [Y] -> [D]
+    shift = np.linalg.lstsq(kernel.T, bias)[0]
+    if not np.allclose(kernel.T @ shift, bias, atol=1e-6):
+        raise errors.InputError(
+            "the head's bias cannot be moved into the last norm, and"
+            " transformers has no place for it: train the head further"
+        )
+    last = f"{_PREFIX}h.{network.num_layers - 1}.ln_2.bias"
+    arrays[last] = (arrays[last] + shift).astype("float32")
+    arrays["score.weight"] = _array(dense.kernel).T.copy()
+    return arrays
+
+
+def language_model_contents(network, tokenizer):
     """Return `{name: content}` of all files but the weights."""
+    # Programs that score texts ask for a first token; the paper has none.
+    special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
+    return _contents(
+        _config(network, "OpenAIGPTLMHeadModel")
+        | {"tie_word_embeddings": True},
+        tokenizer,
+        fast_tokenizer.build(tokenizer),
+        special,
+    )
+
+
+def classifier_contents(model):
+    """Return `{name: content}` of all files but the weights.
+
+    Raises:
+        InputError: the task is no classification of one text or a pair.
+    """
+    ours = model.preprocessor
+    is_pair = ours.transform == "entailment"
+    if not ours.label_words or ours.transform not in (
+        *("classification", "entailment"),
+    ):
+        raise errors.InputError(
+            f"the preset was fine-tuned on {ours.task}, which is no"
+            " classification of texts or pairs: transformers has no such head"
+        )
+    tokenizer = ours.tokenizer.pipeline
+    special = {
+        "bos_token": fast_tokenizer.START,
+        "sep_token": fast_tokenizer.DELIMITER,
+        "cls_token": fast_tokenizer.EXTRACT,
+        "pad_token": fast_tokenizer.PADDING,
+    }
+    fast = fast_tokenizer.build(
+        tokenizer, special.values(), fast_tokenizer.PADDING
+    )
+    fast_tokenizer.add_template(fast, is_pair)
+    names = dict(enumerate(ours.label_words))
+    config = _config(model.backbone, "OpenAIGPTForSequenceClassification")
+    config |= {
+        "vocab_size": fast.get_vocab_size(),
+        "pad_token_id": fast.token_to_id(fast_tokenizer.PADDING),
+        "id2label": names,
+        "label2id": {name: index for index, name in names.items()},
+    }
+    return _contents(config, tokenizer, fast, special)
+
+
+def _config(network, architecture):
     config = {
-        "architectures": ["OpenAIGPTLMHeadModel"],
+        "architectures": [architecture],
         "model_type": "openai-gpt",
         "afn": "gelu",
         "dtype": "float32",
-        "tie_word_embeddings": True,
     }
     for name, ours in (_SIZES | _RATES).items():
         config[name] = getattr(network, ours)
-    special = {"unk_token": _UNKNOWN}
-    tokenizer_config = special | {
-        "tokenizer_class": "OpenAIGPTTokenizer",
-        "model_max_length": network.max_sequence_length,
-    }
+    return config
+
+
+def _contents(config, tokenizer, fast, special):
     ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
     merges = ["#version: 0.2", *map(" ".join, tokenizer.merges), ""]
     return {
         "config.json": json.dumps(config, indent=2),
-        "tokenizer_config.json": json.dumps(tokenizer_config, indent=2),
-        "special_tokens_map.json": json.dumps(special, indent=2),
         "vocab.json": json.dumps(ids),
         "merges.txt": "\n".join(merges),
-    }
+    } | fast_tokenizer.contents(fast, config["n_positions"], **special)

@@ -12,12 +12,13 @@ import ftfy
 # The released pattern was not a raw string: its alternative for backslashes
 # means "a literal plus", so backslashes stay as they are. The language model
 # was trained that way.
+MARKS = '-~!";?+,)(/*[]}{|_'
 _PUNCTUATION = re.compile(
-    r'(-+|~+|!+|"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|}+|{+|\|+|_+)'
+    f"({'|'.join(re.escape(mark) + '+' for mark in MARKS)})"
 )
 _AROUND_NEWLINE = re.compile(r"\s*\n\s*")
 _OTHER_SPACE = re.compile(r"[^\S\n]+")
-_REPLACED = (
+REPLACED = (
     ("\u2014", "-"),  # em dash
     ("\u2013", "-"),  # en dash
     ("\u2015", "-"),  # horizontal bar
@@ -41,7 +42,7 @@ _NEEDS_FTFY = re.compile(
 _NOT_PLAIN = bytes(
     code for code in range(128) if not re.fullmatch(f"[{_ASCII}]", chr(code))
 )
-_STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
+STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):
@@ -57,14 +58,14 @@ def repair(text):
 def _repair_lines(text, clean):
     """Return ftfy's text, except for line ends of lines it would not change."""
     lines = text.split("\n")
-    straight = _replace(text, _STRAIGHT).split("\n")
+    straight = _replace(text, STRAIGHT).split("\n")
     first_html = text.find("<")
     position = 0
     for index, line in enumerate(lines):
         end = "\n" if index < len(lines) - 1 else ""
         is_kept = (
             straight[index].isascii()
-            or _replace(straight[index], _REPLACED[:4]).isascii()
+            or _replace(straight[index], REPLACED[:4]).isascii()
             or _NEEDS_FTFY.search(line) is None
         )
         if is_kept and (clean or _is_clean(line)):
@@ -97,7 +98,7 @@ def standardize(text):
     both sides; white space with a newline becomes `" \\n "`, other white space
     a single space, and the ends are stripped.
     """
-    text = _replace(text, _REPLACED)
+    text = _replace(text, REPLACED)
     text = _PUNCTUATION.sub(r" \1 ", text)
     text = _AROUND_NEWLINE.sub(" \n ", text)
     text = _OTHER_SPACE.sub(" ", text)

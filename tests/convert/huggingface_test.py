@@ -1,5 +1,4 @@
 import json
-import re
 
 import numpy as np
 import pytest
@@ -7,7 +6,11 @@ from safetensors import numpy as safetensors_numpy
 
 from gpt1_keras import errors
 from gpt1_keras.convert import huggingface
+from gpt1_keras.layers import heads
 from gpt1_keras.models import builders
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import task_model
+from gpt1_keras.models import tokenizer as tokenizers
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import huggingface_round_trip
 from tests.reference import released_shards
@@ -252,12 +255,6 @@ def test_out_and_in_again(tmp_path, arrays):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     model = check(tmp_path / "out", arrays)
     assert model.backbone.attention_dropout == 0.3
-    content = (tmp_path / "out" / "tokenizer_config.json").read_text()
-    assert json.loads(content) == {
-        "tokenizer_class": "OpenAIGPTTokenizer",
-        "model_max_length": 12,
-        "unk_token": "<unk>",
-    }
 
 
 def lstm_model():
@@ -340,26 +337,52 @@ def test_folder_that_transformers_wrote(folder, transformers, name):
     )
 
 
-@pytest.mark.needs_data
-def test_transformers_splits_plain_sentences_as_the_released_code(
-    tmp_path, shared_file, transformers
-):
-    # Where it does not: `python -m tests.reference.huggingface_tokenizer`.
-    folder = shared_file("data/gpt1_vocab")
-    tokenizer = tokenizer_lib.Tokenizer.from_files(
-        folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
+@pytest.mark.parametrize("transform", ["classification", "entailment"])
+def test_transformers_classifies_alike(tmp_path, transformers, transform):
+    """Batches of any length, and a head with a bias."""
+    network = small_models.network(**SIZES | {"num_special_tokens": 3})
+    ours = task_model.GPT1TaskModel(
+        network,
+        heads.SumHead(num_outputs=3, dropout=0.0, initializer_range=0.5),
+        preprocessor=preprocessors.GPT1TaskPreprocessor(
+            tokenizers.GPT1Tokenizer.from_pipeline(small_models.byte_pairs()),
+            transform=transform,
+            sequence_length=12,
+            label_words=["no", "perhaps", "yes"],
+        ),
     )
-    network = small_models.network(vocabulary_size=40478, num_heads=4)
-    for name, text in huggingface.contents(network, tokenizer).items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    path = shared_file("golden/tokenizer_openai_a.json")
-    cases = json.loads(path.read_text("utf-8"))
-    plain = re.compile("[A-Za-z ,;?!]+[a-z]{2}[.]?")
-    plain = [case for case in cases if plain.fullmatch(case["text"])]
-    assert len(plain) > 30
-    for case in plain:
-        assert theirs(case["text"])["input_ids"] == case["ids"], case["text"]
+    small_models.randomize(ours, 0)
+    huggingface.write(ours, tmp_path / "out")
+    texts = {"text": ["the cat", "a"]}
+    if transform == "entailment":
+        texts["text_pair"] = ["it", "b"]
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
+    inputs = tokenizer(*texts.values(), padding=True, return_tensors="pt")
+    theirs = transformers.OpenAIGPTForSequenceClassification.from_pretrained(
+        tmp_path / "out"
+    )
+    logits = theirs.eval()(**inputs).logits.detach().numpy()
+    assert np.ptp(logits) > 0.1
+    expected = small_models.read(ours(ours.preprocessor(texts))["logits"])
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
+    assert theirs.config.id2label[2] == "yes"
+
+
+def test_a_choice_has_no_counterpart(tmp_path):
+    network = small_models.network(**SIZES | {"num_special_tokens": 3})
+    model = task_model.GPT1TaskModel(
+        network,
+        heads.ChoiceHead(dropout=0.0, initializer_range=0.5),
+        preprocessor=preprocessors.GPT1TaskPreprocessor(
+            tokenizers.GPT1Tokenizer.from_pipeline(small_models.byte_pairs()),
+            transform="multiple_choice",
+            sequence_length=12,
+            task="race",
+        ),
+    )
+    with pytest.raises(errors.InputError, match="race, which is no"):
+        huggingface.write(model, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.slow

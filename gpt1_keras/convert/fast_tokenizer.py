@@ -1,0 +1,211 @@
+"""The tokenizer of this program as one of the `tokenizers` library.
+
+transformers loads it from `tokenizer.json`. Its own OpenAI GPT tokenizer cuts
+contractions, quotes and line breaks otherwise. The library knows neither ftfy
+nor spaCy: here spaces are inserted where spaCy's rules cut, by expressions
+that match between two characters. What remains different: texts with broken
+characters or HTML entities, and rare special cases of spaCy.
+"""
+
+import collections
+import json
+import re
+
+from gpt1_keras.text import standardize
+from gpt1_keras.text import words
+
+START, DELIMITER, EXTRACT, PADDING = (
+    "<start>",
+    "<delimiter>",
+    "<extract>",
+    "<pad>",
+)
+_UNKNOWN = "<unk>"
+# spaCy's special cases that are expressed: words, times and abbreviations.
+_CASE = re.compile(r"[A-Za-z0-9'.]+")
+_END = r"(?=[\s.':]|$)"  # of a special case
+_LAST = r"(?=\s|$)"  # of a piece of text
+
+
+def build(tokenizer, special_tokens=(), pad_token=None):
+    """Return a `tokenizers.Tokenizer` with the ids of `tokenizer`.
+
+    Args:
+        tokenizer: `text.tokenizer.Tokenizer` of byte pairs.
+        special_tokens: names of the ids after the vocabulary.
+        pad_token: one of them, or None.
+    """
+    import tokenizers
+    from tokenizers import decoders
+    from tokenizers import models
+    from tokenizers import normalizers
+    from tokenizers import pre_tokenizers
+
+    def gap(expression):
+        return normalizers.Replace(tokenizers.Regex(expression), " ")
+
+    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
+    found = tokenizers.Tokenizer(
+        models.BPE(
+            vocab=ids,
+            merges=[tuple(pair) for pair in tokenizer.merges],
+            unk_token=_UNKNOWN,
+            end_of_word_suffix="</w>",
+        )
+    )
+    affixes = _affixes()
+    found.normalizer = normalizers.Sequence(
+        [
+            normalizers.Strip(),
+            normalizers.Prepend(" "),
+            *(
+                normalizers.Replace(old, new)
+                for old, new in (
+                    *(("\r\n", "\n"), ("\r", "\n")),
+                    *standardize.STRAIGHT,
+                    *standardize.REPLACED,
+                )
+            ),
+            normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
+            gap(_marks()),
+            gap(_inside()),
+            # One affix after the other, then what they enclosed.
+            *[gap(affixes)] * 3,
+            gap(_special_cases()),
+            gap(affixes),
+            normalizers.Lowercase(),
+        ]
+    )
+    found.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(tokenizers.Regex(r"[^\S\n]+"), "removed"),
+            pre_tokenizers.Split("\n", "isolated"),
+        ]
+    )
+    found.decoder = decoders.BPEDecoder(suffix="</w>")
+    found.add_special_tokens(list(special_tokens))
+    if pad_token:
+        place = found.token_to_id(pad_token)
+        found.enable_padding(pad_id=place, pad_token=pad_token)
+    return found
+
+
+def add_template(found, is_pair):
+    """Make `found` add start, delimiter and extract (figure 1 of the paper)."""
+    from tokenizers import processors
+
+    one = f"{START} $A {EXTRACT}"
+    pair = f"{START} $A {DELIMITER} $B {EXTRACT}" if is_pair else None
+    names = (START, DELIMITER, EXTRACT) if is_pair else (START, EXTRACT)
+    found.post_processor = processors.TemplateProcessing(
+        single=one,
+        pair=pair,
+        special_tokens=[(name, found.token_to_id(name)) for name in names],
+    )
+
+
+def contents(found, max_length, **special):
+    """Return `{name: content}` of the files that AutoTokenizer reads.
+
+    Args:
+        found: `tokenizers.Tokenizer`.
+        max_length: int, the network's positions.
+        **special: names of special tokens, as `pad_token`.
+    """
+    special = {"unk_token": _UNKNOWN} | special
+    settings = special | {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": max_length,
+        # Not token_type_ids, whose embeddings the network would add.
+        "model_input_names": ["input_ids", "attention_mask"],
+        "clean_up_tokenization_spaces": False,
+    }
+    return {
+        "tokenizer.json": found.to_str(),
+        "tokenizer_config.json": json.dumps(settings, indent=2),
+        "special_tokens_map.json": json.dumps(special, indent=2),
+    }
+
+
+def count_differences(found, tokenizer, texts):
+    """Return how many of the texts have other ids in the two."""
+    return sum(
+        found.encode(text, add_special_tokens=False).ids
+        != list(tokenizer.encode(text))
+        for text in texts
+    )
+
+
+def _marks():
+    """Match around runs of marks, and between marks that spaCy cuts apart."""
+    marks = f"{standardize.MARKS}`"
+    single = [m for m in marks if len(words.split_words(m + m)) == 2]
+    one = "".join(map(re.escape, single))
+    runs = [re.escape(m) for m in standardize.MARKS if m not in single]
+    return "|".join(
+        [rf"(?=[{one}])|(?<=[{one}])"]
+        + [rf"(?<!{m})(?={m})|(?<={m})(?!{m})" for m in runs]
+    )
+
+
+def _inside():
+    """Match where spaCy cuts inside a piece, and after its first character."""
+    opened = "|".join(
+        re.escape(case[1:])
+        for case, parts in _cases().items()
+        if len(parts) == 1 and re.fullmatch(r"'[A-Za-z]+", case)
+    )
+    return "|".join(
+        [
+            r"(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.)",
+            rf"(?<=\s')(?!(?:{opened}){_END})(?=[^\s'])",
+            r"(?<=\s[$#&%=<>:]|\s[A-Z]{2}\$|\s[AC]\$)(?=\S)",
+            r"(?<=[a-z])(?=\.[A-Z])|(?<=[a-z]\.)(?=[A-Z])",
+            r"(?<=[A-Za-z])(?=[:<>=][A-Za-z])|(?<=[A-Za-z][:<>=])(?=[A-Za-z])",
+        ]
+    )
+
+
+def _affixes():
+    """Match before what spaCy cuts off at the end of a piece."""
+    from spacy.lang import char_classes
+
+    whole = [case for case, parts in _cases().items() if len(parts) == 1]
+    dots = "|".join(rf"\s{re.escape(c[:-1])}" for c in whole if c[-1] == ".")
+    quotes = "|".join(
+        rf"\s{re.escape(c[:-1])}" for c in whole if c[-1] == "'" and len(c) > 2
+    )
+    lower = r"[a-z0-9%\u00df-\u00f6\u00f8-\u017f)\]'\"\-+]"
+    return "|".join(
+        [
+            rf"(?<!\s|'|{quotes})(?=''?{_LAST})",
+            rf"(?<=\S)(?='[sS]{_LAST})",
+            rf"(?<={lower}|[A-Z][A-Z])(?<!{dots})(?=\.{_LAST})",
+            rf"(?<=\S)(?=[:#&<>]{_LAST})",
+            rf"(?<=[0-9])(?=[$+]{_LAST})|(?<=°)(?=\S)|(?<=\S)(?=°)",
+            rf"(?<=°[FfCcKk])(?=\.{_LAST})",
+            rf"(?<=[0-9])(?=(?:{char_classes.UNITS}){_LAST})",
+        ]
+    )
+
+
+def _special_cases():
+    """Match where spaCy cuts its special cases ("do|n't", "can|not")."""
+    before = collections.defaultdict(list)  # by what follows
+    for parts in _cases().values():
+        for i in range(1, len(parts)):
+            before["".join(parts[i:])].append("".join(parts[:i]))
+    found = []
+    for after, starts in before.items():
+        look = "|".join(rf"[\s']{re.escape(start)}" for start in starts)
+        found.append(rf"(?={re.escape(after)}{_END})(?<={look})")
+    return "|".join(found)
+
+
+def _cases():
+    """Return spaCy's special cases that are expressed, each with its words."""
+    return {
+        case: [str(next(iter(part.values()))) for part in parts]
+        for case, parts in words.english().rules.items()
+        if _CASE.fullmatch(case)
+    }

@@ -1,0 +1,42 @@
+import json
+
+import pytest
+
+from gpt1_keras.convert import fast_tokenizer
+from gpt1_keras.text import tokenizer as tokenizer_lib
+from tests.reference import small_models
+
+# Each has places where spaCy cuts, and others where it does not.
+TEXTS = """\
+I can't; you won't, he'd've, cannot, gonna and 'tis: don't.
+Mr. Smith's dog (Rex) isn't Mrs. Jones's... is it?!
+"Goin' home," said O'Neill -- at 8am, the 3rd of Dec. 1984.
+the boys' toys cost $3.50, 5km off. U.S. troops, e.g. a.m. and p.m.
+He said ``yes'' -- 'no' -- \u201cperhaps\u201d and left\u2026
+and/or w/o [x] {y} <z> a_b #tag & 100% @me ''quoted'' it.
+end.Start a:b x=y 20\u00b0C. the garden.'""".splitlines()
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "\n".join(TEXTS), "", "\n a \n"])
+def test_ids_of_the_program(text):
+    tokenizer = small_models.byte_pairs()
+    fast = fast_tokenizer.build(tokenizer)
+    assert fast.encode(text).ids == list(tokenizer.encode(text))
+    assert fast_tokenizer.count_differences(fast, tokenizer, [text]) == 0
+
+
+@pytest.mark.needs_data
+def test_ids_of_the_released_code(shared_file):
+    folder = shared_file("data/gpt1_vocab")
+    fast = fast_tokenizer.build(
+        tokenizer_lib.Tokenizer.from_files(
+            folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
+        )
+    )
+    path = shared_file("golden/tokenizer_openai_a.json")
+    cases = json.loads(path.read_text("utf-8"))
+    others = [
+        c["text"] for c in cases if fast.encode(c["text"]).ids != c["ids"]
+    ]
+    # Broken characters, which ftfy repairs, and emoticons.
+    assert len(cases) == 172 and len(others) == 2
