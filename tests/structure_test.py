@@ -267,3 +267,12 @@ def test_extras_are_pinned_as_in_the_requirements():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for extra in project["optional-dependencies"].values():
         assert set(extra) <= set(pinned.split())
+
+
+def test_the_korean_readme_has_the_commands_and_figures_of_the_english():
+    def facts(name):
+        text = (ROOT / name).read_text("utf-8")
+        numbers = re.findall(r"\d\.\d{3} \(.*?\)", text)
+        return re.findall(r"^```.*?^```", text, re.M | re.S), numbers
+
+    assert facts("README.ko.md") == facts("README.md")
