@@ -317,9 +317,9 @@ def finetune(
         last_step = _dev_lines(history.path)[-1]["step"]
         if last_step < num_steps:
             logging.info(
-                "stopped early after step %d of %d: %d evaluations without a"
-                " better score on dev than after step %d",
-                *(last_step, num_steps, training.patience, found["best_step"]),
+                "stopped early after step %d of %d: no better score on dev"
+                " since step %d (patience %d)",
+                *(last_step, num_steps, found["best_step"], training.patience),
             )
             found["stopped_early"] = last_step
         if strategy.is_chief:

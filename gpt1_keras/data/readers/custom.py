@@ -707,13 +707,17 @@ def spellings(rows, column):
 
 
 def lone_texts(rows, column):
-    """Find the rows of a class that has one text, so none to hold out."""
+    """Find the rows of a class that has one text, so none to hold out.
+
+    Raises:
+        InputError: they are most of the rows, so the labels are no classes.
+    """
     lone = {
         label
         for label, texts in _strata(rows, has_classes=True).items()
         if len(texts) < 2
     }
-    return [
+    found = [
         Finding(
             row.line,
             f"one text of class {row.label!r}, so none can be held out: add"
@@ -723,6 +727,13 @@ def lone_texts(rows, column):
         for row in rows
         if row.label in lone
     ]
+    if 2 * len(found) > len(rows):
+        raise errors.InputError(
+            f"column {column!r} has {len(lone):,} classes with one text each,"
+            f" in {_rows(len(rows))}: set LABEL_COLUMN to a column of classes,"
+            " or add texts"
+        )
+    return found
 
 
 # Each of the next four returns a list of warnings, one line each.

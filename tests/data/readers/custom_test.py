@@ -331,6 +331,7 @@ MISTAKES = [
     ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
     ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1: label 'z', which no training row has"),
     ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2: score 2.5, outside 1.0 to 2.0"),
+    ([("a", "1"), ("b", "2"), ("c", "3")], None, CLASSES, "3 classes with one text each, in 3 rows: set LABEL_COLUMN"),
     ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "line 3: one text of class 'y'"),
     ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "2 of 4 rows cannot be used, listed above; the first is line 3: one text of class 'y'"),
 ]  # fmt: skip
