@@ -223,10 +223,16 @@ def _settle(table, examples, findings, skipped):
     lines = {finding.line for finding in bad}
     num_rows = len(table.rows) + len(table.findings)
     if bad and skipped is not None and len(lines) < num_rows:
-        skipped += _texts_of(table, bad)
+        rows = _texts_of(table, bad)
+        skipped += rows
+        # A quote that is not closed may have swallowed many lines.
+        texts = {row.finding.line: row.text for row in rows}
+        num_lines = sum(text.count("\n") + 1 for text in texts.values())
+        of_file = f" ({num_lines:,} lines)" if num_lines > len(lines) else ""
         logging.warning(
-            "%s: skipping %s of %s; the first is line %d: %s",
-            *(table.path, f"{len(lines):,}", _rows(num_rows), *bad[0][:2]),
+            "%s: skipping %s of %s%s; the first is line %d: %s",
+            *(table.path, f"{len(lines):,}", _rows(num_rows), of_file),
+            *bad[0][:2],
         )
         findings = [finding for finding in findings if not finding.is_bad]
     if len(findings) > 1:

@@ -432,6 +432,11 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
         ("14", "label", "12,,"),
         ("14", "text", "12,,"),
     ]
+    write("open.csv", 'text,label\na,x\n"b,y\n' + "c,x\n" * 9)
+    columns = custom.Columns(text="text", label="label")
+    path = tmp_path / "open.csv"
+    custom.read_rows(path, columns, is_labelled=True, skipped=[])
+    assert "skipping 1 of 2 rows (10 lines); the first is line 3" in logged[-1]
     write("bad.csv", "text,label\n,x\n")
     with pytest.raises(errors.InputError, match="line 2: 'text' is empty"):
         files(train="bad.csv", bad_rows="skip").read(tmp_path, "train")
