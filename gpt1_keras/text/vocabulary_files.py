@@ -15,6 +15,7 @@ from gpt1_keras import files
 BYTE_PAIR_VOCABULARY = "vocabulary.json"
 MERGES = "merges.txt"
 WORD_PIECE_VOCABULARY = "vocabulary.txt"
+UNKNOWN_WORD_PIECE = "[UNK]"
 NAMES = (BYTE_PAIR_VOCABULARY, MERGES, WORD_PIECE_VOCABULARY)
 _HEADER = "#version: 0.2"
 
@@ -62,6 +63,11 @@ def read_word_pieces(path):
     pieces = _read(path).rstrip("\n").split("\n")
     if pieces == [""]:
         raise errors.InputError(f"{path}: empty vocabulary")
+    if pieces[0] != UNKNOWN_WORD_PIECE:
+        raise errors.InputError(
+            f"{path}: the first line is {errors.shortened(pieces[0])!r}; a"
+            f" WordPiece vocabulary begins with {UNKNOWN_WORD_PIECE}"
+        )
     known = set()
     for number, piece in enumerate(pieces, start=1):
         if not piece or piece in known:

@@ -10,10 +10,11 @@ Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 
 import tokenizers
 
+from gpt1_keras.text import vocabulary_files
 from gpt1_keras.text import words
 
 CONTINUATION = "##"
-UNKNOWN = "[UNK]"
+UNKNOWN = vocabulary_files.UNKNOWN_WORD_PIECE
 UNKNOWN_ID = 0
 NEWLINE_ENTRY = "[NEWLINE]"
 MAX_WORD_CHARACTERS = 100
@@ -33,7 +34,7 @@ class WordPiece:
         self._newline_id = ids.get(NEWLINE_ENTRY, UNKNOWN_ID)
         self._model = tokenizers.models.WordPiece(
             ids,
-            unk_token=next(iter(ids), UNKNOWN),  # id 0, whatever its name
+            unk_token=UNKNOWN,
             max_input_chars_per_word=MAX_WORD_CHARACTERS,
         )
 

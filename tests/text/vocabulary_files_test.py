@@ -43,8 +43,9 @@ MALFORMED = [
     ("read_merges", b"#version\na b\na\n", "line 3: expected two pieces"),
     ("read_merges", b"#version\na b c\n", "line 2: expected two pieces"),
     ("read_word_pieces", b"", "empty vocabulary"),
-    ("read_word_pieces", b"a\n\nb\n", "line 2: empty line"),
-    ("read_word_pieces", b"a\nb\na\n", "line 3: 'a' appears twice"),
+    ("read_word_pieces", b"text,label\n", "'text,label'; a WordPiece"),
+    ("read_word_pieces", b"[UNK]\n\nb\n", "line 2: empty line"),
+    ("read_word_pieces", b"[UNK]\na\na\n", "line 3: 'a' appears twice"),
 ]
 
 

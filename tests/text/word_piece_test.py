@@ -31,7 +31,7 @@ def test_encode_and_join():
     ):
         ids = model.encode_word(word)
         assert tuple(PIECES[index] for index in ids) == expected
-    other = word_piece.WordPiece({"x": 0, "a": 1})
+    other = word_piece.WordPiece({"[UNK]": 0, "a": 1})
     assert other.encode_word("\n") == other.encode_word("b") == (0,)
     assert model.join(["ab", "##ab", "[NEWLINE]", "b"]) == ["abab", "\n", "b"]
     assert model.join(["##ab"]) == ["##ab"]
