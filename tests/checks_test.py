@@ -42,15 +42,6 @@ def test_values_are_refused_with_what_to_give():
             assert message.isprintable() and len(message) < 200
 
 
-def test_marks():
-    assert checks.is_recipe(checks.Count)
-    assert not checks.is_recipe(checks.NotRecipe[checks.Count | None])
-    assert checks.is_location(checks.Location[str])
-    assert not checks.is_location(checks.NotRecipe[str])
-    assert checks.is_path(checks.Location[checks.Path | None])
-    assert not checks.is_path(str | None)
-
-
 @checks.value_object
 class Sizes:
     """A value object."""
@@ -74,36 +65,3 @@ def test_value_object_checks_its_fields_and_is_frozen():
             Sizes(**arguments)
     with pytest.raises(AttributeError):
         Sizes(batch=2).batch = 3
-
-
-def test_find_name_names_the_nearest():
-    known = {"story_cloze": 1, "sst2": 2, "stsb": 3}
-    assert checks.find_name("sst2", known, "task") == 2
-    for name, advice in (
-        ("storycloze", "did you mean 'story_cloze'?"),
-        ("SST-2", "did you mean 'sst2'?"),
-        ("xyz", "take one of story_cloze, sst2, stsb"),
-        (None, "take one of"),
-        (["sst2"], "there is no task ['sst2']"),
-    ):
-        with pytest.raises(errors.InputError) as caught:
-            checks.find_name(name, known, "task")
-        assert advice in str(caught.value)
-
-
-def test_check_names_wants_a_tuple_of_different_names():
-    keywords = {"dial": "TASKS", "example": ("cola", "rte")}
-    for given in (("cola",), ["cola", "rte"]):
-        checks.check_names(given, **keywords)
-    checks.check_names((), may_be_empty=True, **keywords)
-    for given, advice in (
-        ("cola", "TASKS is 'cola': give a tuple: ('cola',)"),
-        ((), "TASKS is (): give different names, as in ('cola', 'rte') or"),
-        (("cola", "cola"), "give different names"),
-        ((["cola"],), "give different names"),
-        (7, "TASKS is 7: give"),
-        (None, "TASKS is None: give"),
-    ):
-        with pytest.raises(errors.InputError) as caught:
-            checks.check_names(given, **keywords)
-        assert advice in str(caught.value)

@@ -8,21 +8,6 @@ def test_messages_are_one_printable_line():
     assert len(message) < 1000 and message[:5] + message[-3:] == "beginend"
 
 
-def test_main_tells_the_exceptions_apart_by_class():
-    kinds = (errors.InputError, errors.RunError, errors.Stopped)
-    for kind in kinds:
-        assert [issubclass(kind, other) for other in kinds].count(True) == 1
-    assert issubclass(errors.InputError, ValueError)
-
-
-def test_describe_os_error():
-    error = OSError(28, "No space left on device", "out/a\nb")
-    assert errors.describe_os_error(error) == (
-        "out/a\\nb: No space left on device"
-    )
-    assert errors.describe_os_error(OSError(28, "No space")) == "No space"
-
-
 class ResourceExhaustedError(Exception):
     """By its name only: no framework is imported here."""
 

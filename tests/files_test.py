@@ -1,7 +1,4 @@
-import hashlib
-import math
 import os
-import pathlib
 import subprocess
 import sys
 import time
@@ -53,35 +50,6 @@ def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(f".a.{os.getpid()}.tmp"))
 
 
-def test_user_path_expands_and_refuses_in_one_line():
-    assert files.user_path("A", "~/x") == pathlib.Path.home() / "x"
-    assert files.user_path("A", "no/such") == pathlib.Path("no/such")
-    for value in ("~nosuchuser/x", "a\0b", "x" * 300, "\udcff\0"):
-        with pytest.raises(InputError) as caught:
-            files.user_path("CORPUS", value)
-        message = str(caught.value)
-        assert message.startswith("CORPUS ") and message.isprintable()
-        assert len(message) < 200
-
-
-def test_hashes(tmp_path):
-    (tmp_path / "a").write_bytes(b"abc" * 100_000)
-    expected = hashlib.sha256(b"abc" * 100_000).hexdigest()
-    assert files.sha256(tmp_path / "a") == expected
-    expected = hashlib.sha256('["é", 1.0]'.encode()).hexdigest()
-    assert files.sha256_of_json(["é", 1.0]) == expected
-
-
-def test_folders(tmp_path):
-    assert files.make_folder(f"{tmp_path}/a/b") == tmp_path / "a" / "b"
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot create this folder"):
-        files.make_folder(tmp_path / "file" / "b")
-    files.sync(tmp_path)
-    with pytest.raises(FileNotFoundError):
-        files.sync(tmp_path / "missing")
-
-
 def test_one_process_at_a_time(tmp_path, request):
     def hold(seconds):
         command = [sys.executable, "-c", HOLD, tmp_path, str(seconds)]
@@ -121,24 +89,3 @@ def test_escaped_text_is_one_line(text):
     assert (
         len(line.splitlines()) == 1 and files.parse_json(line)["text"] == text
     )
-
-
-def test_parse_json():
-    for text, expected in (
-        ("[1]", "not a JSON object"),
-        ('{"a": 1} x', "invalid JSON (Extra data: line 1 column 10)"),
-        (b'{"a": "\xff"}', "invalid JSON ('utf-8' codec"),
-        ("[" * 100_000, "nested too deeply"),
-        ('{"a": ' + "9" * 5000 + "}", "invalid JSON (Exceeds the limit"),
-    ):
-        with pytest.raises(ValueError) as caught:
-            files.parse_json(text)
-        assert expected in str(caught.value) and len(str(caught.value)) < 200
-    assert math.isnan(files.parse_json('{"a": NaN}')["a"])
-    for number in ("NaN", "-Infinity", "1e999"):
-        with pytest.raises(ValueError, match="not a finite number"):
-            files.parse_json(f'{{"a": {number}}}', is_finite=True)
-    files.check_kinds({"a": 1, "b": "x", "c": []}, {"a": int, "b": str})
-    for found in ({"a": -1}, {"a": True}, {"a": 1.0}, {"a": 2**53}, {}, [1]):
-        with pytest.raises(ValueError, match="^'a' is "):
-            files.check_kinds(found, {"a": int})

@@ -82,12 +82,6 @@ def command_of(name):
     return command
 
 
-def test_commands_join_continued_lines():
-    text = f"# Run:   {MAIN}--gin a.gin \\\n#     --set \"A = 'b'\"\n# Next\n"
-    (command,) = commands(text)
-    assert parse_command(command) == (["a.gin"], ["A = 'b'"])
-
-
 def test_commands_in_the_headers_parse_and_use_every_macro():
     for name in GIN_FILES:
         found = resolve(command_of(name))

@@ -107,12 +107,6 @@ def test_process_gets_files_settings_workdir_and_hash(tmp_path):
     assert "--set 'SEED = 7'" in config.splitlines()[0]
 
 
-def test_process_without_libraries():
-    result = process("--gin", "x.gin", options=["-S"], PYTHONPATH="")
-    found = result.returncode, result.stdout, result.stderr
-    assert_refused(found, "No module named 'absl'", "pip install -r requ")
-
-
 def test_process_of_main_alone_imports_no_framework(tmp_path):
     """Runs import the framework, so that wrong input is refused at once."""
     (tmp_path / "record.gin").write_text(RECORD)
@@ -150,27 +144,6 @@ def test_workdir_belongs_to_one_config(call, tmp_path):
         for name in "wb"
     )
     assert first["config_sha256"] == second["config_sha256"]
-
-
-def test_workdirs(call, call_run, tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    for arguments in (
-        ("--set", 'WORKDIR = "x/macro"'),
-        ("--workdir", "~/x/home"),
-        ("--set", 'WORKDIR = "~/x/both"'),
-    ):
-        assert call("--gin", "record.gin", *arguments)[0] == 0
-    found = sorted(path.parent.name for path in tmp_path.glob("x/*/arg*.json"))
-    assert found == ["both", "home", "macro"]
-    (tmp_path / "file").write_text("")
-    names = ("file", "file/x", "x" * 300, "a\0b", "~nosuchuser/x", "a\udcff")
-    for workdir in names:
-        result = call("--gin", "record.gin", "--workdir", workdir)
-        shown = workdir[:60].replace("\0", "\\x00").replace("\udcff", "\\udcff")
-        assert_refused(result, shown)
-    assert_refused(call("--gin", "record.gin"), "--workdir DIR")
-    text = 'recorded_run.say.text = "hello"\n'
-    assert call_run("say", more=text) == (0, "hello\n", "")
 
 
 def test_wrong_arguments(call, monkeypatch):
@@ -227,17 +200,6 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     with pytest.raises(ZeroDivisionError, match="a defect"):
         call_run("fail", "--workdir", "d")
     assert not list((tmp_path / "d").iterdir())
-
-
-def test_help_names_flags_and_runs(call):
-    status, stdout, _ = call("--help")
-    assert status == 0
-    for text in (
-        *("--gin", "--set", "--workdir", "--allow_module"),
-        "gin/pretrain.gin          Pretrain a language model",
-        "gin/zero_shot/NAME.gin",
-    ):
-        assert text in stdout
 
 
 def test_settings_are_listed_with_their_comments(call):

@@ -1,14 +1,10 @@
 import json
-import logging
-import math
 
 import keras
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing import event_file_loader
 
-from gpt1_keras import errors
 from gpt1_keras import results
 
 # Other programs read these.
@@ -44,58 +40,6 @@ def test_all_keys_other_programs_read(tmp_path):
     assert found["seconds"] == 1.3
     assert found["backend"] == keras.config.backend()
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
-
-
-def test_finished_is_one_configuration(tmp_path, caplog):
-    assert not results.is_finished(tmp_path, "abc")
-    write(tmp_path)
-    caplog.clear()
-    with caplog.at_level(logging.INFO, logger="absl"):
-        assert not results.is_finished(tmp_path, "another")
-        assert "already finished" not in caplog.text
-        assert results.is_finished(tmp_path, "abc", "EXTEND it or")
-    assert "EXTEND it or give another --workdir" in caplog.text
-
-
-def test_commit_is_that_of_the_repository(tmp_path, monkeypatch):
-    assert (results._ROOT / "gpt1_keras").is_dir()
-    monkeypatch.setattr(results, "_ROOT", tmp_path)  # no repository
-    write(tmp_path)
-    assert results.read(tmp_path)["git_commit"] is None
-    monkeypatch.setenv("PATH", str(tmp_path))  # no git
-    write(tmp_path)
-    assert results.read(tmp_path)["git_commit"] is None
-
-
-DAMAGED = [
-    ('{"run":\n !', "json:1: damaged, expected a JSON object: invalid JSON ("),
-    ('{"run":\n\xff}', "json:1: damaged, expected a JSON object: invalid"),
-    ("[1]", "json:1: damaged, expected a JSON object: not"),
-    ("[" * 100_000, "nested too deeply"),
-    ('{"seconds": ' + "9" * 5000 + "}", "json:1: damaged"),
-    ('{"seconds": ' + "9" * 500 + "}", "expected a number under 'seconds'"),
-    ('{"run": 1}', "expected a text under 'run'"),
-    ('{"preset": "a\\u0000"}', "expected a text under 'preset'"),
-    ('{"metrics": "x"}', "expected metrics under 'metrics'"),
-    ('{"metrics": {"f1": "x"}}', "expected metrics under 'metrics'"),
-    ('{"seeds": [1]}', "expected metrics of seeds under 'seeds'"),
-    ('{"seeds": {"1": 2}}', "expected metrics of seeds"),
-    ('{"pieces": ["a"]}', "expected a log-probability for each piece"),
-]
-LINES = ['{"step"', "3", "", '{"loss": 1}', '{"step": 2, "loss": "x"}']
-
-
-def test_damaged_files_are_one_line_that_names_the_place(tmp_path):
-    for text, expected in DAMAGED:
-        (tmp_path / "result.json").write_text(text, encoding="latin-1")
-        with pytest.raises(errors.InputError) as caught:
-            results.read(tmp_path)
-        assert expected in str(caught.value) and str(caught.value).isprintable()
-    path = tmp_path / "metrics.jsonl"
-    for line in LINES:
-        path.write_text(f'{{"step": 1}}\n{line}\n{{"step": 3}}\n')
-        with pytest.raises(errors.InputError, match=r"\.jsonl:2: damaged"):
-            results.read_metrics(path)
 
 
 def recorded(workdir):
@@ -146,9 +90,3 @@ def test_resumed_history_drops_later_lines_and_counts_on(tmp_path):
     history.close()
     assert [line["loss"] for line in recorded(tmp_path)] == [1.0, 20.0]
     assert 100.5 <= recorded(tmp_path)[-1]["seconds"] < 150
-
-
-def test_perplexity():
-    for loss, expected in ((0.0, 1.0), (1.0, math.e), (1e4, math.inf)):
-        assert results.perplexity(loss) == pytest.approx(expected)
-    assert math.isnan(results.perplexity(math.nan))

@@ -40,12 +40,8 @@ FRAMEWORKS = {
     "jax": ("jax",),
     "torch": ("torch",),
 }
-# Verbs of the command line, and where their inputs come from.
-RUNS = {
-    *("prepare", "pretrain", "finetune", "grid", "evaluate", "zero_shot"),
-    *("submission", "perplexity", "generate", "view", "export", "demo"),
-    *("report", "presets", "sources"),
-}
+
+
 # What the documents name in a workdir, not in the repository.
 WRITTEN_BY_RUNS = {
     *("out", "config.gin", "metrics.jsonl", "result.json", "data", "books"),
@@ -155,11 +151,6 @@ def test_frameworks_are_imported_where_the_name_says_so():
     assert not wrong
 
 
-def test_runs_are_verbs():
-    runs = {name for name in module_names() if name.startswith("runs.")}
-    assert {name.removeprefix("runs.") for name in runs} == RUNS
-
-
 @pytest.mark.backends
 def test_package_imports_without_tensorflow():
     pytest.importorskip("jax")
@@ -210,14 +201,6 @@ def test_the_index_names_every_folder():
     ]
     assert not [name for name in folders if f"{name}/" not in text]
     assert len(text.splitlines()) <= 160
-
-
-def test_gin_files_say_how_to_run_them():
-    assert not list((ROOT / "gin").rglob("__init__.py"))  # hides gin-config
-    for path in ROOT.glob("gin/**/*.gin"):
-        header = path.read_text(encoding="utf-8").partition("\n\n")[0]
-        for word in ("Run", "Expected"):
-            assert re.search(rf"^# {word}: +\S", header, re.MULTILINE), path
 
 
 def test_wheel_carries_every_folder():

@@ -1,4 +1,3 @@
-import json
 import types
 
 import pytest
@@ -41,22 +40,6 @@ def refusal(directory, **macros):
 
 def kept(directory):
     return bindings.read_text((directory / "config.gin").read_text())
-
-
-def test_the_first_of_several_workers_writes():
-    two, chief = {"worker": ["a", "b"]}, {"chief": ["a"], "worker": ["b"]}
-    for strategy, cluster, kind, index, expected in (
-        ("none", two, "worker", 1, True),
-        ("multi_worker", two, "worker", 0, True),
-        ("multi_worker", two, "worker", 1, False),
-        ("multi_worker", chief, "chief", 0, True),
-        ("multi_worker", chief, "worker", 0, False),
-    ):
-        tf_config = {"cluster": cluster, "task": {"type": kind, "index": index}}
-        mine = configuration(STRATEGY=strategy)
-        assert workdir.is_written_by(mine, json.dumps(tf_config)) == expected
-        assert workdir.is_written_by(mine, None)
-        assert workdir.is_written_by(mine, "{broken")
 
 
 def test_a_workdir_belongs_to_its_first_configuration(tmp_path):
@@ -111,12 +94,6 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
         assert not workdir.claim(tmp_path, again, COMMAND)
 
 
-def test_num_epochs_beside_num_steps_extend_nothing(tmp_path):
-    workdir.claim(tmp_path, configuration(NUM_EPOCHS=1), COMMAND)
-    message = refusal(tmp_path, NUM_EPOCHS=3, EXTEND=True)
-    assert "NUM_STEPS = 100: raise NUM_STEPS" in message
-
-
 def test_a_run_that_makes_versions_may_differ(tmp_path):
     def version(preset, run="export.export"):
         return of_text(
@@ -129,36 +106,3 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     assert version("b").sha256 in (tmp_path / "config.gin").read_text()
     with pytest.raises(errors.InputError, match="another configuration"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
-
-
-def test_one_process_at_a_time(tmp_path, monkeypatch):
-    with workdir.held(tmp_path / "new" / "w"):
-        with workdir.held(tmp_path / "other"):
-            pass
-        with pytest.raises(errors.InputError, match="is using it: wait"):
-            with workdir.held(tmp_path / "new" / "w"):
-                pass
-    assert not list((tmp_path / "new" / "w").iterdir())
-    (tmp_path / "file").write_text("")
-    assert "cannot be used as workdir" in refusal(tmp_path / "file")
-    with pytest.raises(errors.InputError, match="cannot be used as workdir"):
-        with workdir.held(tmp_path / "file"):
-            pass
-
-    def flock(*_):
-        raise OSError("no locks available")
-
-    monkeypatch.setattr("fcntl.flock", flock)
-    with workdir.held(tmp_path), workdir.held(tmp_path):
-        pass
-
-
-def test_release_frees_only_an_untouched_workdir(tmp_path):
-    workdir.claim(tmp_path, configuration(), COMMAND)
-    (tmp_path / "checkpoints").mkdir()
-    workdir.release(tmp_path)
-    assert not (tmp_path / "config.gin").exists()
-    workdir.claim(tmp_path, configuration(), COMMAND)
-    (tmp_path / "checkpoints" / "1.npz").write_text("")
-    workdir.release(tmp_path)
-    assert (tmp_path / "config.gin").exists()

@@ -11,8 +11,6 @@ from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizers
-from gpt1_keras.text import tokenizer as tokenizer_lib
-from tests.reference import huggingface_round_trip
 from tests.reference import released_shards
 from tests.reference import small_models
 
@@ -109,17 +107,6 @@ def test_config_weights_and_vocabulary(folder, tensors, arrays):
     assert {name: config[name] for name in expected} == expected
 
 
-def test_defaults_are_those_of_the_released_network(folder, tensors, arrays):
-    sizes = {k: v for k, v in CONFIG.items() if k.startswith(("n_", "voc"))}
-    (folder / "config.json").write_text(json.dumps(sizes))
-    save(folder, tensors)
-    config = check(folder, arrays).backbone.get_config()
-    rates = [config[name] for name in config if name.endswith("_dropout")]
-    assert rates == [0.1] * 3
-    assert config["layer_norm_epsilon"] == 1e-5
-    assert config["initializer_range"] == 0.02
-
-
 def old_style(tensors):
     """All that task models of older versions have besides."""
     mask = np.tril(np.ones((1, 1, 12, 12), "float32"))
@@ -143,61 +130,13 @@ def test_other_forms_of_the_weights(folder, tensors, arrays, form):
     check(folder, arrays)
 
 
-def write_whole(directory, **changes):
-    """Write `tokenizer.json`."""
-    tokenizer = small_models.byte_pairs()
-    model = {
-        "type": "BPE",
-        "end_of_word_suffix": "</w>",
-        "vocab": {p: i for i, p in enumerate(tokenizer.vocabulary)},
-        "merges": [list(pair) for pair in tokenizer.merges],
-    }
-    content = json.dumps({"model": model | changes})
-    (directory / "tokenizer.json").write_text(content)
-
-
-def test_one_file_with_vocabulary_and_merges(folder):
-    tokenizer = small_models.byte_pairs()
-    # The two files come first.
-    write_whole(folder, vocab=None)
-    found, path = huggingface.read_tokenizer(folder)
-    assert found.sha256 == tokenizer.sha256
-    assert path == folder / "vocab.json"
-    (folder / "vocab.json").unlink()
-    for pairs in (tokenizer.merges, [" ".join(p) for p in tokenizer.merges]):
-        write_whole(folder, merges=pairs)
-        found, path = huggingface.read_tokenizer(folder)
-        assert found.sha256 == tokenizer.sha256
-        assert path == folder / "tokenizer.json"
-
-
-def test_other_vocabularies(tmp_path):
-    for changes in (
-        *({"vocab": [["a", -1.0]]}, {"vocab": {"a": 0, "b": 2}}),
-        *({"merges": ["a b c"]}, {"merges": None}),
-        {"end_of_word_suffix": None},
-    ):
-        write_whole(tmp_path, **changes)
-        expected = "tokenizer.json has no byte-pair"
-        with pytest.raises(errors.InputError, match=expected):
-            huggingface.read_tokenizer(tmp_path)
-
-
 @pytest.mark.parametrize(
     "changes, expected",
     [
         ({"model_type": "gpt2"}, "model_type is 'gpt2'"),
-        ({"afn": "relu"}, "afn is 'relu'"),
         ({"n_layer": 0}, "n_layer is 0"),
-        ({"n_layer": True}, "n_layer is True"),
-        ({"vocab_size": "60"}, "vocab_size is '60'"),
-        ({"n_positions": None}, "n_positions is None"),
-        ({"embd_pdrop": 1}, "embd_pdrop is 1, expected a number from 0 to 1"),
-        ({"resid_pdrop": -0.1}, "resid_pdrop is -0.1"),
-        ({"layer_norm_epsilon": "x"}, "layer_norm_epsilon is 'x'"),
         ({"n_head": 3}, "into 3 attention heads: n_head in .*config.json"),
         ({"n_embd": 10}, r"has shape \[12, 8\], expected \[12, 10\]"),
-        ({"n_layer": 1}, "h.1.attn.c_attn.bias is not expected"),
         ({"n_layer": 3}, "h.2.attn.c_attn.bias is missing"),
         ({"vocab_size": 63}, "vocab.json has 60 tokens, .* table 63 rows"),
     ],
@@ -220,29 +159,14 @@ NORM, BIAS, TOKENS = (
     [
         ((), {"h.1.ln_2.bias": lambda t: t["h.1.ln_2.bias"] * np.inf}, "h1/ln_2/b contains NaN or infinity"),
         ((), {"lm_head.weight": lambda t: t[TOKENS] + 1e-6}, f"lm_head.weight differs from {TOKENS}"),
-        ((), {NORM: lambda t: t[NORM].astype("int8")}, f"{NORM} is I8"),
-        ((), {"wte": lambda t: np.ones(3)}, "wte is not expected"),
         ((TOKENS,), {}, f"{TOKENS} is missing"),
-        ((BIAS,), {}, f"{BIAS} is missing"),
-        # The mask's name is one part shorter than that of the bias.
-        ((BIAS,), {"h.0.attn.bias": lambda t: t[BIAS]}, f"{BIAS} is missing"),
-    ],
+        ],
 )  # fmt: skip
 def test_tensors_of_another_network(folder, tensors, removed, added, expected):
     more = {name: make(tensors) for name, make in added.items()}
     kept = {k: v for k, v in tensors.items() if k not in removed}
     save(folder, kept | more)
     refuse(folder, expected)
-
-
-def test_files_missing_or_damaged(folder):
-    refuse(folder, "has no model.safetensors, model.safetensors.index.json or")
-    (folder / "vocab.json").unlink()
-    refuse(folder, "vocab.json: No such file")
-    (folder / "config.json").write_text("{")
-    refuse(folder, "config.json is not a JSON object")
-    (folder / "config.json").unlink()
-    refuse(folder, "config.json is missing")
 
 
 def small_model(**changes):
@@ -255,34 +179,6 @@ def test_out_and_in_again(tmp_path, arrays):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     model = check(tmp_path / "out", arrays)
     assert model.backbone.attention_dropout == 0.3
-
-
-def lstm_model():
-    network = small_models.lstm_network(vocabulary_size=60)
-    return builders.gpt1_causal_lm(network, small_models.byte_pairs())
-
-
-def other_words(pieces):
-    tokenizer = tokenizer_lib.Tokenizer(
-        [*pieces, *(f"p{i}" for i in range(60 - len(pieces)))],
-        *([[]] if "</w>" in pieces[-1] else []),
-    )
-    return builders.gpt1_causal_lm(small_models.network(**SIZES), tokenizer)
-
-
-@pytest.mark.parametrize(
-    "make, expected",
-    [
-        (lambda: small_model(intermediate_dim=20), "networks of width 20"),
-        (lstm_model, "a LSTMBackbone"),
-        (lambda: other_words(["[UNK]"]), "a vocabulary of type wordpiece"),
-        (lambda: other_words(["a", "\n</w>"]), "a vocabulary without <unk>"),
-    ],
-)
-def test_what_transformers_does_not_support(tmp_path, make, expected):
-    with pytest.raises(errors.InputError, match=expected):
-        huggingface.write(make(), tmp_path / "out")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
@@ -318,26 +214,22 @@ def test_transformers_gives_equal_logits(tmp_path, transformers):
     assert tokenizer(text)["input_ids"] == expected
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["OpenAIGPTModel", "OpenAIGPTLMHeadModel", "OpenAIGPTDoubleHeadsModel"],
-)
-def test_folder_that_transformers_wrote(folder, transformers, name):
+def test_folder_that_transformers_wrote(folder, transformers):
     config = transformers.OpenAIGPTConfig(
         vocab_size=60, n_positions=12, n_embd=8, n_layer=2, n_head=2
     )
-    theirs = getattr(transformers, name)(config)
+    theirs = transformers.OpenAIGPTDoubleHeadsModel(config)
     theirs.save_pretrained(folder)
     ours = huggingface.read(folder)
     ids = small_models.token_ids(2, 12, below=60)
     hidden = small_models.read(ours.backbone(small_models.inputs(ids)))
-    body = getattr(theirs, "transformer", theirs)
+    body = theirs.transformer
     np.testing.assert_allclose(
         hidden, theirs_of(body, ids).last_hidden_state, atol=1e-5
     )
 
 
-@pytest.mark.parametrize("transform", ["classification", "entailment"])
+@pytest.mark.parametrize("transform", ["entailment"])
 def test_transformers_classifies_alike(tmp_path, transformers, transform):
     """Batches of any length, and a head with a bias."""
     network = small_models.network(**SIZES | {"num_special_tokens": 3})
@@ -366,31 +258,3 @@ def test_transformers_classifies_alike(tmp_path, transformers, transform):
     expected = small_models.read(ours(ours.preprocessor(texts))["logits"])
     np.testing.assert_allclose(logits, expected, atol=1e-5)
     assert theirs.config.id2label[2] == "yes"
-
-
-def test_a_choice_has_no_counterpart(tmp_path):
-    network = small_models.network(**SIZES | {"num_special_tokens": 3})
-    model = task_model.GPT1TaskModel(
-        network,
-        heads.ChoiceHead(dropout=0.0, initializer_range=0.5),
-        preprocessor=preprocessors.GPT1TaskPreprocessor(
-            tokenizers.GPT1Tokenizer.from_pipeline(small_models.byte_pairs()),
-            transform="multiple_choice",
-            sequence_length=12,
-            task="race",
-        ),
-    )
-    with pytest.raises(errors.InputError, match="race, which is no"):
-        huggingface.write(model, tmp_path / "out")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.slow
-@pytest.mark.backends
-def test_there_and_back_at_the_size_of_gpt1(tmp_path, transformers):
-    found = huggingface_round_trip.measure(tmp_path)
-    assert found["parameters"] == 116_534_784
-    assert found["std_of_logits"] > 0.3
-    assert found["difference_in_keras"] < 1e-5
-    assert found["difference_after_both"] == 0.0
-    assert found["unequal_weights"] == []

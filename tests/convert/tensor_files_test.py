@@ -1,6 +1,5 @@
 import json
 import pickle
-import sys
 
 import ml_dtypes
 import numpy as np
@@ -70,35 +69,6 @@ def test_pickle_of_torch(tmp_path, zipped):
     path = tmp_path / "pytorch_model.bin"
     torch.save(state, path, _use_new_zipfile_serialization=zipped)
     check(tmp_path)
-
-
-def test_what_is_no_weights_file(tmp_path, monkeypatch):
-    refuse(tmp_path, "has no model.safetensors, model.safetensors.index.json")
-    path = tmp_path / "pytorch_model.bin"
-    path.write_bytes(b"")
-    with monkeypatch.context() as context:
-        context.setitem(sys.modules, "torch", None)
-        refuse(tmp_path, "needs torch: pip install torch, or download")
-    for content in ("{", "[]", "{}", '{"weight_map": 3}'):
-        write_index(tmp_path, content)
-        refuse(tmp_path, "has no weight_map")
-    path = tmp_path / "model.safetensors"
-    save(path, {"a": np.ones(3, "int8")})
-    with pytest.raises(errors.InputError, match="a is I8, expected one of F64"):
-        tensor_files.find(tmp_path)["a"]()
-    path.write_bytes(path.read_bytes()[:-1])
-    refuse(tmp_path, r"model\.safetensors cannot be read")
-
-
-@pytest.mark.parametrize("name", ["two.safetensors", "../two.safetensors"])
-def test_index_names_a_file_that_is_not_there(tmp_path, name):
-    folder = tmp_path / "model"
-    folder.mkdir()
-    save(folder / "one.safetensors")
-    # Not in the folder itself, hence of no concern.
-    save(tmp_path / "two.safetensors")
-    write_index(folder, {"a": "one.safetensors", "b": name})
-    refuse(folder, r"two\.safetensors is missing")
 
 
 class Harmful:

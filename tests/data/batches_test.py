@@ -64,22 +64,3 @@ def test_held_out_batches_table():
     assert second["extract_position"].tolist() == [[2], [0], [0]]
     with pytest.raises(IndexError):
         make(2)
-
-
-def test_held_out_scores_every_token_once():
-    lengths = [33, 2, 100, 16]
-    make = held_out(lengths, size=5, stride=7)
-    scored = []
-    for step in range(len(make)):
-        batch = make(step)
-        scored += batch["token_ids"][batch["token_weights"] > 0].tolist()
-    expected = [
-        1000 * book + i for book, n in enumerate(lengths) for i in range(1, n)
-    ]
-    assert sorted(scored) == expected and make.num_scored == len(expected)
-
-
-def test_limit_and_no_books():
-    assert held_out([500, 500], stride=8, limit=100).num_scored == 98
-    nothing = held_out([], stride=8)
-    assert len(nothing) == 0 and nothing.num_scored == 0

@@ -1,6 +1,3 @@
-import os
-import sys
-
 import numpy as np
 import pytest
 
@@ -8,7 +5,6 @@ from gpt1_keras.data import beam_encoding
 from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
-from gpt1_keras.errors import InputError
 from gpt1_keras.text import train_vocabulary
 from tests.data import prepare_test
 from tests.reference import letter_tokenizer
@@ -82,22 +78,3 @@ def test_a_killed_pipeline_resumes(tmp_path, folder, monkeypatch):
     for ours, theirs in zip(found, expected):
         np.testing.assert_array_equal(ours[0], theirs[0])
         assert ours[1] == theirs[1]
-
-
-def test_mistakes_are_one_line(tmp_path, folder, monkeypatch):
-    tasks = tasks_of(folder)
-    os.utime(tasks[0][1].path, ns=(1, 1))
-    encoding = beam(tmp_path / "pieces")
-    with pytest.raises(InputError, match="book_0.txt changed while") as caught:
-        list(encoding(tasks, LETTERS, "uint16"))
-    assert "\n" not in str(caught.value)
-    with pytest.raises(InputError, match="--beam SlowRunner") as caught:
-        beam(tmp_path / "pieces", "SlowRunner")
-    assert "\n" not in str(caught.value)
-
-
-def test_without_beam(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "apache_beam", None)
-    with pytest.raises(InputError, match="requirements-beam.txt") as caught:
-        beam_encoding.BeamEncoding(tmp_path, runner="DirectRunner")
-    assert "\n" not in str(caught.value)

@@ -37,13 +37,6 @@ def test_broken_books_are_skipped_with_their_reason(tmp_path):
         books.check_all({"1.txt": files["1.txt"]})
 
 
-def test_reads_utf8_across_blocks(tmp_path):
-    path = tmp_path / "book.txt"
-    text = "a" + "é" * (1 << 20)
-    path.write_text("\ufeff" + text, "utf-8")
-    assert books.read_book(path) == text
-
-
 def test_finds_books(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         books.find_books([tmp_path / "nowhere"])
@@ -77,14 +70,3 @@ def test_pieces_join_to_the_whole(tmp_path, ending, piece_bytes):
     assert (len(pieces) == 1) == (piece_bytes == 10**6)
     joined = [p for piece in pieces for p in books.read_piece(piece)]
     assert "\n".join(joined) == paragraphs.clean(text)
-
-
-def test_one_endless_line_is_cut_at_a_space(tmp_path):
-    path = tmp_path / "book.txt"
-    path.write_text("word " * 600_000)
-    pieces = books.cut(path, 500_000)
-    assert len(pieces) > 3
-    assert all((piece.end - piece.start) % 5 == 0 for piece in pieces)
-    path.write_text("x" * (3 << 20))
-    with pytest.raises(InputError, match="no space"):
-        books.cut(path, 512)

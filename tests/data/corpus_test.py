@@ -98,23 +98,3 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     path.write_text("\n".join(lines), "utf-8")
     with pytest.raises(InputError, match="is not the tokenizer"):
         open_corpus(made.directory, None)
-
-
-def test_no_corpus_is_one_clear_line(folder, tmp_path):
-    for name in ("empty", "other", "half"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "other" / "notes.md").write_text("x")
-    (tmp_path / "half" / "journal.jsonl").write_text("{}\n")
-    expected = {
-        "nowhere": "does not exist",
-        "empty": "is empty",
-        "other": "no .txt file and no index.json",
-        "half": "only partly prepared",
-    }
-    for name, message in expected.items():
-        with pytest.raises(InputError, match=message) as caught:
-            open_corpus(tmp_path / name, tmp_path / "cache")
-        assert "\n" not in str(caught.value)
-        assert str(tmp_path / name) in str(caught.value)
-    with pytest.raises(InputError, match="cannot create this folder"):
-        open_corpus(folder, tmp_path / "half" / "journal.jsonl" / "cache")

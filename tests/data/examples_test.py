@@ -1,5 +1,3 @@
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,41 +9,12 @@ from gpt1_keras.data import transforms
 from tests.reference import letter_tokenizer
 
 
-def test_an_example_is_a_value():
-    example = examples.Example("a", choices=("b",), label=0)
-    assert example == examples.Example("a", choices=("b",), label=0)
-    # Digests of earlier versions stay valid; the place is no part of them.
-    placed = dataclasses.replace(example, line=3, given={"id": "7"})
-    assert placed == example and hash(placed) == hash(example)
-    assert repr(placed) == (
-        "Example(text='a', text_pair='', choices=('b',), label=0, group='')"
-    )
-    assert len({example, examples.Example("a")}) == 2
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        example.text = "c"
-
-
-def test_digest_depends_on_content_and_order():
-    rows = [examples.Example("a"), examples.Example("b", label=0)]
-    changed = [rows[0], examples.Example("b", label=1)]
-    digests = {
-        examples.sha256(r) for r in (rows, rows[::-1], changed, rows[:1])
-    }
-    assert len(digests) == 4 and examples.sha256(list(rows)) in digests
-
-
 @given(st.integers(0, 200), st.none() | st.integers(1, 250))
 def test_rows_are_different_and_rise(size, count):
     found = examples.draw_subset(size, count, name="COUNT").tolist()
     assert len(found) == (size if count is None else min(size, count))
     assert found == sorted(set(found)) and set(found) <= set(range(size))
     assert found == examples.draw_subset(size, count, name="COUNT").tolist()
-
-
-def test_all_parts_of_a_file_are_drawn_from():
-    found = examples.draw_subset(1000, 100, name="COUNT")
-    counts, _ = np.histogram(found, bins=10, range=(0, 1000))
-    assert counts.min() >= 3
 
 
 def test_subsets_of_seeds_and_wrong_numbers():
@@ -115,21 +84,3 @@ def test_sequences_and_sizes(caplog):
     ) in caplog.text
     with pytest.raises(ValueError):
         encode([examples.Example("a")], transforms.multiple_choice)
-
-
-def test_part_is_that_of_these_rows_encoded_alone():
-    rows = [
-        examples.Example(text, "c", ("d", "e" * (i + 1)))
-        for i, text in enumerate(("ab", "abc", "a"))
-    ]
-    tokenizer, whole = encode(rows, transforms.multiple_choice)
-    tokenizer.asked.clear()
-    found = whole.part([2, 0])
-    assert not tokenizer.asked
-    _, expected = encode([rows[2], rows[0]], transforms.multiple_choice)
-    assert len(found) == 2 and len(whole) == 3
-    assert [found.candidates(i) for i in range(2)] == [
-        expected.candidates(i) for i in range(2)
-    ]
-    np.testing.assert_equal(found.lengths, expected.lengths)
-    np.testing.assert_equal(found.num_tokens, expected.num_tokens)

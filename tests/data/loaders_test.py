@@ -1,8 +1,4 @@
 import itertools
-import json
-import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -11,36 +7,6 @@ import pytest
 from gpt1_keras.data import batches
 from gpt1_keras.data import loaders
 from tests.reference import counting_books
-from tests.reference import without_tensorflow
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-# What the loader and fit see on a machine without TensorFlow.
-WITHOUT_TENSORFLOW = """
-import json, sys
-
-import keras
-from gpt1_keras.data import loaders
-from tests.data import loaders_test
-
-make = loaders_test.training()
-seen = []
-
-class Recorder:
-    def __call__(self, step):
-        seen.append(step)
-        batch = make(step)
-        return batch["token_weights"][:, 0], batch["token_ids"][:, 0, :1] * 1.0
-
-loaded = loaders.load(make, first_step=17, num_steps=5)
-ids = [loaded[i]["token_ids"].tolist() for i in range(len(loaded))]
-model = keras.Sequential([keras.layers.Dense(1)])
-model.compile("sgd", "mse")
-endless = loaders.load(Recorder(), first_step=17, num_steps=None)
-model.fit(endless, steps_per_epoch=4, epochs=2, verbose=0)
-found = "tensorflow" in sys.modules
-print(json.dumps([keras.backend.backend(), found, ids, seen]))
-"""
 
 
 def training():
@@ -95,24 +61,3 @@ def test_form_of_each_loader():
         }
     else:
         assert isinstance(loaded, loaders.BatchSequence)
-
-
-@pytest.mark.backends
-@pytest.mark.parametrize("backend", ["jax", "torch"])
-def test_without_tensorflow(backend):
-    pytest.importorskip(backend)
-    done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_TENSORFLOW],
-        cwd=ROOT,
-        env=without_tensorflow.environment(backend),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    name, found, ids, seen = json.loads(done.stdout.splitlines()[-1])
-    assert name == backend and not found
-    make = training()
-    assert ids == [make(17 + i)["token_ids"].tolist() for i in range(5)]
-    # Keras may read ahead, and reads the first again to build the model.
-    order = [step for i, step in enumerate(seen) if step not in seen[:i]]
-    assert order[:8] == list(range(17, 25))

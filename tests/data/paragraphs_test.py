@@ -13,10 +13,8 @@ SENTENCES = (
     "since noon, blew dust into his eyes. "
 )
 BODY = SENTENCES.strip()
-PROSE = [
-    "It was a bright cold day in the little town. The clocks were striking",
-    "thirteen while the old man walked slowly down the street, without a hat.",
-]
+
+
 WORDS = "the of a wandering sea, went Mary home; under".split()
 
 
@@ -140,69 +138,3 @@ BLOCKS = [
 def test_unwrap():
     for block, expected in BLOCKS:
         assert paragraphs.unwrap(block, 52) == expected
-
-
-def kept(*blocks):
-    return list(paragraphs.without_front_matter(blocks))
-
-
-FRONT_MATTER = [
-    ["THE OLD MAN"],
-    ["By John Doe"],
-    ["Translated, With An Introduction, By Ernest Vizetelly"],
-    ["                 DEDICATION", "              To my Mother"],
-    ["Entered according to Act of Congress, in the year 1855, by John Doe,"],
-    ["First published in 1901. Printed in Great Britain by Smith and Son."],
-    ["Produced by A. Volunteer and the Online Distributed Proofreading Team."],
-    ["Transcriber's note: obvious typos were corrected. " + "The rest was left. " * 9],
-    ["A novel. 3 vols. 16mo. $1.50 each."],
-    ["CONTENTS"],
-    ["LIST OF ILLUSTRATIONS"],
-    ["     I. THE STREET" + " " * 40 + "1"],
-    ["CHAPTER I. In which the old man loses his hat, and finds no other."],
-    ["AN IMMENSE WOLF ENTERED THE ROOM      _Frontispiece_"],
-]  # fmt: skip
-
-
-def test_front_matter_goes_and_nothing_else():
-    for block in FRONT_MATTER:
-        assert kept(block, PROSE) == [PROSE], block
-    opening = [["“Tom!”"], ["No answer."], ["“Tom, come!”"], PROSE]
-    assert kept(["TOM"], ["Preface."], *opening) == opening
-    # A list ends with the next prose.
-    entries = [[f"{numeral}. A STREET   1"] for numeral in ("I", "II", "III")]
-    rest = [PROSE, ["CHAPTER I"], PROSE]
-    assert kept(PROSE, ["Contents."], *entries, *rest) == [PROSE, *rest]
-    # A book without prose is left alone.
-    verse = [["O rose, thou art sick!", "The worm"], ["CONTENTS"], ["x"]]
-    assert kept(*verse) == verse
-    # Only the head is searched.
-    long = [*[PROSE] * 500, ["CONTENTS"], ["I. HERE   1"]]
-    assert kept(*long) == long
-
-
-def test_noise():
-    for block, expected in (
-        (["       *       *       *       *"], True),
-        (["-" * 60], True),
-        (["[Illustration]"], True),
-        (["[Illustration: The whale swallows", "the mariner]"], True),
-        (["[Footnote 3: Watchword of the Princes.]"], True),
-        (["[Illustration: half of it"], False),
-        (["[companions] to see the stone laid.]"], False),
-        (["He said: *"], False),
-        (["1"], False),
-    ):
-        assert paragraphs.is_noise(block) == expected, block
-
-
-def test_markers():
-    lines = [str(i) for i in range(2000)]
-    late = [*lines, START, "x"]
-    for given_lines, expected in (
-        (["a", START, "b", "c", END, "d"], ["b", "c"]),
-        (["a", "b"], ["a", "b"]),
-        (lines, lines),
-        ([*late, END, "y"], late),
-    ):
-        assert list(paragraphs.between_markers(given_lines)) == expected

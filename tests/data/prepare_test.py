@@ -13,10 +13,7 @@ from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
-from gpt1_keras.data import split
 from gpt1_keras.errors import InputError
-from gpt1_keras.text import tokenizer as tokenizer_lib
-from gpt1_keras.text import train_vocabulary
 from tests.reference import letter_tokenizer
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -128,45 +125,6 @@ def test_index_and_bytes_by_hand(tmp_path):
         prepare.prepare({"c": files["c"]}, tmp_path / "none", recipe)
 
 
-def test_broken_files_are_skipped_and_counted(folder, tmp_path):
-    (folder / "binary.txt").write_bytes(b"\x7fELF\0\0")
-    # No letter that the tokenizer knows.
-    (folder / "greek.txt").write_text("μῆνις\n", "utf-8")
-    prepared = prepare_letters(folder, tmp_path / "out")
-    assert prepared.index["skipped"] == [
-        {"name": "binary.txt", "reason": "binary"},
-        {"name": "greek.txt", "reason": "no text in it"},
-    ]
-    assert prepared.index["total"]["skipped"] == 2
-    assert len(tokens_of(prepared)) == 12
-
-
-def test_a_held_out_copy_is_trained_on_unless_it_is_named(folder, tmp_path):
-    settings = {"held_out_fraction": 0.25, "split_seed": 3}
-    first = prepare_letters(folder, tmp_path / "first", **settings)
-    held = first.split("held_out").names
-    assert len(held) == 3
-    names = [*held, *first.split("train").names]
-    copies = (f"collection_{number}.txt" for number in range(100))
-    copy = next(
-        c
-        for c in copies
-        if set(split.choose([*names, c], fraction=0.25, seed=3)) == set(held)
-    )
-    more = paragraph(np.random.default_rng(99))
-    (folder / copy).write_text((folder / held[0]).read_text() + "\n" + more)
-    second = prepare_letters(folder, tmp_path / "second", **settings)
-    moved = next(b for b in second.index["books"] if b["name"] == held[0])
-    assert moved["split"] == "train" and moved["overlap"] == 1.0
-    named = prepare_letters(
-        folder, tmp_path / "named", held_out_books=tuple(held), **settings
-    )
-    assert sorted(named.split("held_out").names) == sorted(held)
-    assert named.index["held_out_books"] == sorted(held)
-    with pytest.raises(InputError, match="choose another folder"):
-        prepare_letters(folder, tmp_path / "second", held_out_books=(held[0],))
-
-
 def children(pid):
     found = []
     for status in pathlib.Path("/proc").glob("[0-9]*/status"):
@@ -229,45 +187,3 @@ def test_a_prepared_folder_is_left_alone(folder, tmp_path):
         with pytest.raises(InputError, match="another process is using"):
             prepare_letters(folder, out)
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-
-
-def test_one_book_has_nothing_held_out(tmp_path):
-    folder = write_books(tmp_path / "books", count=1)
-    prepared = prepare_letters(folder / "book_00.txt", tmp_path / "out")
-    assert len(prepared.split("held_out").lengths) == 0
-    assert prepared.split("train").names == ["book_00.txt"]
-
-
-@pytest.mark.parametrize("kind", ["bpe", "wordpiece"])
-def test_a_tokenizer_is_trained_once(tmp_path, kind, monkeypatch):
-    path = tmp_path / "book.txt"
-    path.write_text("the old man and the old cat went home\n" * 20)
-    found, _ = books.check_all({"book": path})
-
-    def train(size=60):
-        recipe = prepare.Recipe(tokenizer_type=kind, vocabulary_size=size)
-        return prepare.train_tokenizer(found, tmp_path, recipe)
-
-    first = train()
-    assert first.type == kind and 10 < first.vocabulary_size <= 60
-    assert first.decode(first.encode("The old cat")) == "the old cat"
-    monkeypatch.setattr(train_vocabulary, "TRAINERS", {kind: None})
-    assert train().sha256 == first.sha256
-    with pytest.raises(TypeError):  # another size would be trained
-        train(50)
-    loaded = prepare.load_tokenizer(tmp_path, sha256=first.sha256)
-    assert loaded.vocabulary == first.vocabulary
-    with pytest.raises(InputError, match="is not the tokenizer"):
-        prepare.load_tokenizer(tmp_path, sha256="0" * 64)
-    other = tokenizer_lib.Tokenizer([*first.vocabulary, "!"], first.merges)
-    prepare.save_tokenizer(other, tmp_path)
-    assert prepare.load_tokenizer(tmp_path, sha256=other.sha256)
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["book.txt", "tokenizer"]
-
-
-def test_a_wrong_recipe_is_refused():
-    with pytest.raises(InputError, match="'unigram': take one of bpe, wordpi"):
-        prepare.Recipe(tokenizer_type="unigram")
-    with pytest.raises(InputError, match="held_out_fraction` is 2"):
-        prepare.Recipe(tokenizer_type="bpe", held_out_fraction=2)

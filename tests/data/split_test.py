@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt1_keras.data import split
-from gpt1_keras.errors import InputError
 
 NAMES = [f"book {i}" for i in range(100)]
 
@@ -28,22 +27,6 @@ def test_sizes(count, fraction):
     else:
         assert 1 <= len(chosen) <= count - 1
         assert abs(len(chosen) - fraction * count) <= 1
-
-
-def test_named_books_and_mistakes(tmp_path):
-    (tmp_path / "names").write_text("book 7\n\n book 3 \nbook 7\n")
-    for named in (["book 7", "book 3"], str(tmp_path / "names")):
-        found = split.find(NAMES, split.read_names(named))
-        assert found == ["book 3", "book 7"]
-    with pytest.raises(InputError, match="no book 'x' .1 of 2 are missing"):
-        split.find(NAMES, ["x", "book 3"])
-    with pytest.raises(InputError, match="no book for training"):
-        split.find(NAMES, NAMES)
-    with pytest.raises(InputError, match="gone is not readable"):
-        split.read_names(tmp_path / "gone")
-    for fraction in (-0.1, 1.0, 3):
-        with pytest.raises(InputError, match="held_out_fraction"):
-            split.choose(NAMES, fraction=fraction, seed=0)
 
 
 def random_ids(seed, n):
@@ -101,12 +84,3 @@ def test_books_with_overlap_go_back_and_count_as_training():
     short = {"a": np.arange(3), "b": np.arange(20)}
     assert overlaps(short, ["a"]) == ({"a": 0.0}, {})
     assert overlaps({"a": np.arange(3)}, []) == ({}, {})
-
-
-def test_sampling_keeps_memory_bounded(monkeypatch):
-    monkeypatch.setattr(split, "_MAX_SHINGLES", 1000)
-    new, train = random_ids(0, 20_000), random_ids(1, 30_000)
-    train[5000:5800] = new[3000:3800]
-    kept, _ = overlaps({"new": new, "train": train}, ["new"])
-    assert 0 < kept["new"] == pytest.approx(0.04, abs=0.03)
-    assert len(split._Shingles(["new"], lambda _: [new])._sorted) < 2000

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras import errors
 from gpt1_keras.data import books
 from gpt1_keras.data import corpus as corpus_lib
-from gpt1_keras.data import loaders
 from gpt1_keras.data import prepare
 from gpt1_keras.data import windows
 from gpt1_keras.text import train_vocabulary
@@ -64,28 +62,6 @@ def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
             if place // num_books == epoch
         )
         assert starts == expected
-
-
-@settings(max_examples=40)
-@given(number=st.integers(0, 200), pool_books=st.integers(1, 5))
-def test_find_is_where_the_stream_has_the_window(number, pool_books):
-    made = pooled([30, 9, 50, 7, 21], pool_books=pool_books)
-    pool, place = made.find(number)
-    before = sum(len(made.order(p)) for p in range(pool))
-    assert before + place == number
-    assert 0 <= place < len(made.order(pool))
-
-
-def test_order_differs_between_pools_epochs_and_seeds():
-    made = pooled([80] * 4)
-    assert sorted(made.order(0)) == list(range(len(made.order(0))))
-    assert made.order(0).tolist() != made.order(1).tolist()
-    epochs = [[made.book(4 * e + i) for i in range(4)] for e in range(6)]
-    assert all(sorted(epoch) == [0, 1, 2, 3] for epoch in epochs)
-    assert len(set(map(tuple, epochs))) > 1
-    assert stream(made, 2) != stream(pooled([80] * 4, seed=4), 2)
-    with pytest.raises(errors.InputError, match="no training book has 8"):
-        pooled([3, 7])
 
 
 @pytest.fixture(scope="module")
@@ -159,17 +135,6 @@ def test_an_epoch_reads_every_token(novels, batches):
         assert max(np.diff(starts)) <= T
 
 
-@pytest.mark.parametrize("factor", [0.8, 1.3])
-def test_windows_however_wrong_the_estimate(novels, factor):
-    batches = make(novels, factor=factor)
-    texts = [" ".join(map(str, ids)) + " " for ids in novels[1]]
-    seen = [0] * len(texts)
-    for row in rows_of(read(batches, 0, batches.num_windows // B)):
-        text = " ".join(map(str, row)) + " "
-        seen[next(i for i, whole in enumerate(texts) if text in whole)] += 1
-    assert all(seen)
-
-
 def test_any_step_is_the_same_wherever_reading_begins(novels, batches):
     steps = 2 * batches.num_windows // B + 3  # into the third epoch
     everything = read(batches, 0, steps)
@@ -180,20 +145,6 @@ def test_any_step_is_the_same_wherever_reading_begins(novels, batches):
             np.testing.assert_equal(batch, expected)
     other = read(make(novels, seed=1), 0, 1)
     assert (other[0]["token_ids"] != everything[0]["token_ids"]).any()
-
-
-def test_through_the_loader_with_static_shapes(batches):
-    loaded = loaders.load(batches, first_step=2, num_steps=3)
-    shapes = {name: spec.shape for name, spec in loaded.element_spec.items()}
-    assert shapes == {
-        "token_ids": (B, 1, T),
-        "token_weights": (B, 1, T),
-        "extract_position": (B, 1),
-    }
-    batch = next(loaded.as_numpy_iterator())
-    assert (batch["token_weights"][..., 0] == 0).all()
-    assert (batch["token_weights"][..., 1:] == 1).all()
-    assert (batch["extract_position"] == T - 1).all()
 
 
 def test_a_book_shorter_than_a_window_is_padded(novels, tmp_path):
@@ -251,17 +202,3 @@ def test_split_and_tokenizer_are_those_of_prepared_books(
     options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
     (batch,) = read(again.training_batches(**options), 0, 1)
     assert 0 < batch["token_ids"].max() < tokenizer.vocabulary_size
-
-
-def test_nothing_held_out_and_mistakes(corpus, tmp_path):
-    recipe = prepare.Recipe(tokenizer_type="bpe", vocabulary_size=150)
-    raw, tokenizer = open_raw(corpus, tmp_path, recipe)
-    assert len(raw.split("held_out").lengths) == 0
-    assert len(raw.split("train").lengths) == 6
-    with pytest.raises(errors.InputError, match="nowhere does not exist"):
-        open_raw(tmp_path / "nowhere", tmp_path)
-    directory = tmp_path / "prepared"
-    prepare.prepare([corpus], directory, prepare.Recipe(tokenizer))
-    with pytest.raises(errors.InputError, match="holds token shards") as caught:
-        open_raw(directory, tmp_path)
-    assert "\n" not in str(caught.value)

@@ -42,21 +42,6 @@ def test_an_epoch_tiles_every_book(lengths, length, seed, number):
         assert unseen <= n % length / 2
 
 
-def test_tokens_are_seen_about_equally_often():
-    n, length, num_epochs = 5030, 50, 400
-    seen = np.zeros(n)
-    stream = windows.TrainingWindows([n], sequence_length=length, seed=3)
-    _, start = stream.at(np.arange(num_epochs * stream.num_windows))
-    for s in start:
-        seen[s : s + length] += 1
-    assert (seen[length:-length] == num_epochs).all()
-    assert seen.min() >= 0.5 * num_epochs and seen.max() <= 2 * num_epochs
-    # Every place is a window's start now and then: no fixed grid.
-    assert len(set((start % length).tolist())) == length
-    book, _ = epoch([1000, 10_000, 3], 10, 0, 0)
-    assert np.bincount(book, minlength=3).tolist() == [101, 1001, 0]
-
-
 def test_random_access_is_the_sequence_over_epochs():
     stream = windows.TrainingWindows([100, 57, 333], sequence_length=8, seed=1)
     book, start = stream.at(np.arange(40 * 6))
@@ -175,17 +160,3 @@ def test_a_permutation_looks_random():
     image = windows.permute(np.arange(1000), 10**13, windows.hash_of(3))
     assert len(set(image)) == 1000 and 0 <= image.min()
     assert image.max() < 10**13 and image.mean() == pytest.approx(5e12, rel=0.1)
-
-
-def test_hashes():
-    hashes = windows.hash_of(-1, np.arange(3))
-    assert len(set(hashes.tolist())) == 3
-    assert hashes.tolist() != windows.hash_of(1, np.arange(3)).tolist()
-    # First three outputs of Java's SplittableRandom / splitmix64.c, seed 0.
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    states = np.arange(3, dtype=np.uint64) * golden
-    assert [hex(value) for value in windows.mix(states)] == [
-        "0xe220a8397b1dcdaf",
-        "0x6e789e6aa1b965f4",
-        "0x6c45d188009454f",
-    ]

@@ -73,43 +73,12 @@ def test_official_glue_average_is_that_of_the_leaderboard():
         assert average(fewer) is None
 
 
-def test_average_of_table_5():
-    *values, average = (
-        float(x) / 100 for x in PRINTED_5.split()[2:10] + ["74.7"]
-    )
-    full = dict(zip(paper_tables.GLUE, values))
-    # 74.65 is printed as 74.7; WNLI and SNLI do not count.
-    found = paper_tables.glue_average(full | {"snli": 0.899, "wnli": 0.0})
-    assert found == pytest.approx(average, abs=0.00051)
-    for task in full:
-        assert paper_tables.glue_average(full | {task: None}) is None
-
-
 def build_benchmarks(folder, paper, **more):
     table = paper_tables.benchmarks(
         results(folder), paper[0], **{"is_sample": False} | more
     )
     assert {len(row) for row in table.rows} <= {len(table.header)}
     return table
-
-
-def test_benchmarks_have_a_row_for_each_metric(tmp_path, paper):
-    fake_workdirs.finetune(
-        tmp_path / "a",
-        "cola",
-        [{"matthews": m, "accuracy": a} for m, a in ((0.41, 0.8), (0.5, 0.7))],
-    )
-    fake_workdirs.finetune(tmp_path / "b", "sst2", {"accuracy": 0.91})
-    table = build_benchmarks(tmp_path, paper)
-    assert table.title == "Fine-tuning beside the paper"
-    assert texts(table) == [
-        ["CoLA", "Matthews", "45.5", "41.0 to 50.0", "", "50.0", "45.4"]
-        + ["1,043", "1.0"],
-        ["", "accuracy", "75.0", "70.0 to 80.0", "", "50.0", "", "", ""],
-        ["SST-2", "accuracy", "91.0", "", "", "50.0", "91.3", "1,043", "1.0"],
-    ]
-    table = build_benchmarks(tmp_path, paper, is_sample=True)
-    assert table.title == "Fine-tuning beside the paper (sample data)"
 
 
 def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
@@ -126,28 +95,6 @@ def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
     assert rows(table)["GLUE"]["ours, dev"] == "72.8"
 
 
-def test_test_stands_beside_dev_and_the_paper_s_test(tmp_path, paper):
-    """Each number says which split it is of."""
-    metrics = [{"accuracy": 0.7}, {"accuracy": 0.8}]
-    on_test = [{"accuracy": 0.6}, {"accuracy": 0.5}]
-    fake_workdirs.finetune(tmp_path / "a", "snli", metrics, on_test=on_test)
-    fake_workdirs.finetune(tmp_path / "b", "rte", {"accuracy": 0.5})
-    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
-    assert rows(table)["SNLI"] | {"workdir": ""} == {
-        **{"benchmark": "SNLI", "metric": "accuracy", "majority": "50.0"},
-        **{"ours, dev": "75.0", "ours, test": "55.0", "paper, test": "89.9"},
-        **{"data": "official", "train": "8,551", "dev": "1,043"},
-        **{"test": "2,126", "workdir": ""},
-    }
-    assert rows(table)["RTE"]["ours, test"] == rows(table)["RTE"]["test"] == ""
-    (snli,) = [row for row in table.cells() if row[0].text == "SNLI"]
-    assert snli[3].note == "50.0 to 60.0; 2 seeds"
-    table = build_benchmarks(tmp_path, paper)
-    found = [row for row in texts(table) if row[0] == "SNLI"]
-    assert found[0][2:7] == ["75.0", "70.0 to 80.0", "55.0", "50.0", "89.9"]
-    assert "then scored once on test" in table.notes[0]
-
-
 def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
     tables = paper_tables.of_the_paper(results(tmp_path), paper[0])
     found = [rows(table) for table in tables]
@@ -162,39 +109,6 @@ def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
         for row in table.values()
         for column in ours
     } == {""}
-
-
-def test_tables_2_to_4_hold_the_full_model_in_every_group(tmp_path, paper):
-    metrics = {"accuracy": 0.5, "accuracy_middle": 0.6, "accuracy_high": 0.4}
-    folder = fake_workdirs.finetune(tmp_path / "race", "race", metrics)
-    for name, options in {
-        "a": {"LM_LOSS_WEIGHT": 0.0},
-        "b": {"NUM_TRANSFERRED_LAYERS": 3},
-        "c": {"lstm": True},
-    }.items():
-        fake_workdirs.finetune(
-            tmp_path / name, "rte", {"accuracy": 0.9}, **options
-        )
-    two, three, _ = paper_tables.of_the_paper(results(tmp_path), paper[0])
-    assert rows(two)["RTE"]["ours, dev"] == ""
-    ours = {name: row["ours, dev"] for name, row in rows(three).items()}
-    assert ours == {
-        **{"Story Cloze": "", "RACE": "50.0"},
-        **{"RACE-m": "60.0", "RACE-h": "40.0"},
-    }
-    assert rows(three)["RACE"]["workdir"] == str(folder)
-
-
-def test_tables_2_to_4_name_other_settings_and_sample_data(tmp_path, paper):
-    metrics = {"accuracy": 0.9}
-    fake_workdirs.finetune(tmp_path / "a", "rte", metrics, DATA_DIR=None)
-    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
-    assert table.title.endswith("(sample data)")
-    fake_workdirs.finetune(tmp_path / "b", "rte", metrics)
-    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[0]
-    assert rows(table)["RTE"]["data"] == "official"
-    assert "RTE: 1 more setting(s) under All results." in table.notes
-    assert "sample" not in table.title
 
 
 def table_5(folder, paper):
@@ -230,36 +144,3 @@ def test_table_5_has_means_in_the_row_of_the_ablation(tmp_path, paper):
     assert (cells[6][10].text, cells[6][10].note) == ("51.2", "1 seed")
     # An average is given where all eight tasks are there.
     assert [row[2] for row in texts(table)[::2]] == ["", "", "35.0", ""]
-
-
-def test_table_5_has_a_column_for_other_tasks_with_an_ablation(tmp_path, paper):
-    fake_workdirs.finetune(tmp_path / "a", "race", {"accuracy": 0.5})
-    assert table_5(tmp_path, paper).header == HEADER_5
-    fake_workdirs.finetune(
-        tmp_path / "b", "race", {"accuracy": 0.4}, NUM_TRANSFERRED_LAYERS=-1
-    )
-    table = table_5(tmp_path, paper)
-    assert table.header == [*HEADER_5, "RACE"]
-    assert [row[-1] for row in texts(table)] == ["50.0", "", "40.0"] + [""] * 5
-
-
-def test_table_5_names_unequal_settings_and_sample_data(tmp_path, paper):
-    options = {"DATA_DIR": None, "PEAK_LEARNING_RATE": 1e-3}
-    fake_workdirs.finetune(tmp_path / "a", "rte", {"accuracy": 0.5}, **options)
-    options |= {"PEAK_LEARNING_RATE": 1e-4, "LM_LOSS_WEIGHT": 0.0}
-    fake_workdirs.finetune(tmp_path / "b", "rte", {"accuracy": 0.4}, **options)
-    table = table_5(tmp_path, paper)
-    assert table.title == "Table 5: ablations (sample data)"
-    assert table.notes[1:] == [
-        "Generated sample data: RTE.",
-        "RTE, Transformer, no auxiliary LM: also differs from the full model "
-        "in PEAK_LEARNING_RATE.",
-    ]
-    # Of two settings in a row the nearer one counts, and the other is named.
-    options |= {"PEAK_LEARNING_RATE": 1e-3}
-    fake_workdirs.finetune(tmp_path / "c", "rte", {"accuracy": 0.3}, **options)
-    table = table_5(tmp_path, paper)
-    assert texts(table)[4][10] == "30.0"
-    assert table.notes[2:] == [
-        "RTE, Transformer, no auxiliary LM: 1 more under All results."
-    ]

@@ -46,45 +46,6 @@ def write(folder, texts, labels, predicted, probabilities=None, names=()):
     return predictions_table.read(path)
 
 
-def test_choices_are_counted_from_0(tmp_path):
-    text = Text("q", "r", ("é\t", "v", "w"))
-    (row,) = write(tmp_path, [text], [2], [0], [[0.5, 0.3, 0.2]])
-    assert (row["label"], row["prediction"]) == ("2", "0")
-    assert row["probabilities"] == {"0": 0.5, "1": 0.3, "2": 0.2}
-    assert row["label_probability"] == 0.2
-    assert row["choices"] == ("é\t", "v", "w")
-    assert "é" in (tmp_path / "p.tsv").read_text("utf-8")
-
-
-def test_scores_by_distance(tmp_path):
-    labels = [1.0, 5.0, 2.5]
-    rows = write(tmp_path, "abc", labels, np.float32([1.5, 3.0, 2.5]))
-    assert [row["text"] for row in rows] == ["b", "a", "c"]
-    assert [row["error"] for row in rows] == [2.0, 0.5, 0.0]
-    assert rows[0]["label"] == "5" and rows[0]["prediction"] == "3"
-    assert rows[0]["label_probability"] is None
-    assert rows[0]["probabilities"] == {}
-    weights = [[0.25, 0.75]]
-    (row,) = write(tmp_path, "a", [1.0], [0.75], weights, ("0", "1"))
-    assert row["probabilities"] == {"0": 0.25, "1": 0.75}
-    assert row["error"] == 0.25 and row["prediction_probability"] is None
-
-
-def test_order(tmp_path):
-    tiny = [[1.0, 1e-20], [1.0, 1e-30]]
-    rows = write(tmp_path, ["bad", "worse"], [1, 1], [0, 0], tiny)
-    assert [row["text"] for row in rows] == ["worse", "bad"]
-    assert rows[0]["label_probability"] == 1e-30
-    # Examples without labels come last, in their order.
-    given = [[0.4, 0.6], [0.9, 0.1], [0.8, 0.2]]
-    labels = [None, 0, None]
-    rows = write(tmp_path, "abc", labels, [1, 0, 0], given, ("x", "y"))
-    assert [row["row"] for row in rows] == [1, 0, 2]
-    assert [row["label"] for row in rows] == ["x", None, None]
-    assert rows[1]["prediction_probability"] == 0.6
-    assert rows[1]["label_probability"] is None
-
-
 TEXT = st.text(st.characters(codec="utf-8")) | st.sampled_from(
     ["\\t", "\\\\n", "\t\n\r\\", "\u2028\x85\x0b\x1c", "\\u2028", ""]
 )
@@ -109,12 +70,6 @@ def test_texts_come_back(tmp_path_factory, texts):
     # One line each, for any program that reads lines.
     text = (tmp_path_factory.getbasetemp() / "p.tsv").read_text("utf-8")
     assert len(text.splitlines()) == count + 1
-
-
-def test_names_with_tabs(tmp_path):
-    (row,) = write(tmp_path, "a", [0], [1], [[0.5, 0.5]], ("a\tb", "c\\t"))
-    assert (row["label"], row["prediction"]) == ("a\tb", "c\\t")
-    assert row["probabilities"] == {"a\tb": 0.5, "c\\t": 0.5}
 
 
 def test_own_rows_keep_their_columns(tmp_path):

@@ -77,8 +77,3 @@ def test_probabilities_and_output_have_dropouts_of_their_own(x, name):
     assert (0.2 < np.mean(moved == 0) < 0.8) == (name == "residual_dropout")
     assert np.any(still != moved)
     assert small_models.draws(layer) == [1]
-
-
-def test_width_that_heads_do_not_divide():
-    with pytest.raises(ValueError, match="hidden_dim 8 .* num_heads 3"):
-        make(num_heads=3)

@@ -20,15 +20,6 @@ def test_masks_follow_the_seed_and_differ_from_call_to_call():
     assert np.any(first[0] != masks(dropout.Dropout(0.5, seed=8))[0])
 
 
-def test_without_a_seed_follows_set_random_seed():
-    keras.utils.set_random_seed(5)
-    layers = [dropout.Dropout(0.5) for _ in range(2)]
-    first, second = map(masks, layers)
-    assert np.any(first[0] != second[0])
-    keras.utils.set_random_seed(5)
-    np.testing.assert_array_equal(first, masks(dropout.Dropout(0.5)))
-
-
 def test_rate_and_scale():
     layer = dropout.Dropout(0.25, seed=1, name="some")
     assert layer.name == "some"

@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 
@@ -49,30 +48,6 @@ def test_without_training_rows_are_added(on):
     np.testing.assert_allclose(moved, table[IDS] + positions[places], atol=1e-6)
 
 
-@BOTH
-@pytest.mark.parametrize("specials", [0, 3])
-@pytest.mark.parametrize("dropout", [0.0, 0.5])
-def test_mixed_precision_computes_with_tables_in_half(on, specials, dropout):
-    layer = make(
-        on, num_special_tokens=specials, dropout=dropout, dtype="mixed_bfloat16"
-    )
-    assert {weight.dtype for weight in layer.trainable_weights} == {"float32"}
-    outputs = layer(IDS % 5, training=True)
-    dtypes = [keras.backend.standardize_dtype(x.dtype) for x in outputs]
-    assert dtypes == ["bfloat16"] * 3
-
-
-@BOTH
-def test_without_special_tokens(on):
-    layer = make(on, num_special_tokens=0)
-    assert layer.special_embeddings is None
-    assert [w.name for w in layer.trainable_weights] == [
-        "token_embeddings",
-        "position_embeddings",
-    ]
-    assert call(layer, IDS % 5)[1].shape == (5, 64)
-
-
 def test_tables_share_one_mask_between_all_uses():
     layer = make("tables")
     _, *whole = call(layer)
@@ -100,20 +75,3 @@ def test_activations_have_masks_of_their_own():
     # Token 1 twice in a sequence, and at one position of two sequences.
     assert np.any(kept[0, 0] != kept[0, 2])
     assert np.any(kept[0, 0] != kept[1, 0])
-
-
-@pytest.mark.parametrize("on, count", [("tables", 2), ("activations", 1)])
-def test_one_draw_for_each_dropout_and_forward_pass(on, count):
-    layer = make(on)
-    for done in range(3):
-        assert small_models.draws(layer) == [done] * count
-        layer(IDS, training=True)
-
-
-def test_new_rows_have_the_given_deviation():
-    layer = embedding.TableDropoutEmbedding(**{**SIZES, "vocabulary_size": 500})
-    keras.utils.set_random_seed(0)
-    layer.build((None, None))
-    rows = small_models.read(layer.token_embeddings)
-    # 32,000 draws: the deviation is known to 0.4 % (one sigma).
-    assert abs(rows.std() - 0.02) < 0.0004 and abs(rows.mean()) < 0.0005

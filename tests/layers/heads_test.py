@@ -1,4 +1,3 @@
-import keras
 import numpy as np
 import pytest
 
@@ -62,11 +61,3 @@ def test_choice_head_drops_the_same_features_of_all_candidates():
     assert len(np.unique(got[:, 0])) == 4
     assert np.all(got % 2 == 0) and np.all(got < 2**17)
     assert np.any(small_models.read(head(ones, training=True)) != got)
-
-
-@pytest.mark.parametrize("head", ["SumHead", "ChoiceHead"])
-def test_logits_are_float32(head):
-    layer = make(head, 1, 0.1)
-    output = layer(keras.ops.cast(small_models.states(4, 2, 16), "bfloat16"))
-    assert keras.backend.standardize_dtype(output.dtype) == "float32"
-    assert {weight.dtype for weight in layer.trainable_weights} == {"float32"}

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from keras import ops
 
 from gpt1_keras.layers import lstm_block
@@ -29,15 +28,3 @@ def test_no_position_sees_a_later_one():
 def test_cache_equals_the_whole_text():
     x = small_models.states(2, 7, 6)
     small_models.assert_cached(block(), x, ops.zeros((2, 2, 7, 1, 5)))
-
-
-def test_a_mask_is_refused():
-    with pytest.raises(ValueError, match="one text per row"):
-        block()(small_models.states(1, 2, 6), allowed=np.ones((1, 2, 2), bool))
-
-
-def test_dropout_only_in_training():
-    layer, x = block(residual_dropout=0.5), small_models.states(1, 20, 6)
-    assert not (small_models.read(layer(x)) == 0).any()
-    dropped = small_models.read(layer(x, training=True))
-    assert 0.3 < (dropped == 0).mean() < 0.7

@@ -6,11 +6,7 @@ from keras.src import ops as keras_ops
 
 from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone
-from gpt1_keras.models import builders
-from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone
-from gpt1_keras.models import preprocessors
-from gpt1_keras.models import tokenizer
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
@@ -158,35 +154,3 @@ def test_keras_hub_backbone_program(cls, sizes):
         # It asks for norms and states in half precision, ours are float32.
         run_mixed_precision_check=False,
     )
-
-
-def test_preset_of_a_language_model_with_an_lstm(tmp_path):
-    pipeline = small_models.byte_pairs()
-    model = builders.gpt1_causal_lm(
-        small_models.lstm_network(vocabulary_size=60), pipeline
-    )
-    model.save_to_preset(str(tmp_path))
-    for cls in (
-        causal_lm.GPT1CausalLM,
-        preprocessors.GPT1CausalLMPreprocessor,
-        tokenizer.GPT1Tokenizer,
-    ):
-        found = cls.from_preset(str(tmp_path))
-        assert isinstance(found, cls)
-        assert cls.backbone_cls is backbone.GPT1Backbone
-    found = causal_lm.GPT1CausalLM.from_preset(str(tmp_path))
-    assert isinstance(found.backbone, lstm_backbone.LSTMBackbone)
-    np.testing.assert_array_equal(hidden(found), hidden(model))
-    ids = found.preprocessor.tokenizer("the cat")
-    assert ids == pipeline.encode("the cat")
-
-
-def test_preset_of_an_unrelated_backbone_is_refused(tmp_path):
-    class Other(tokenizer.GPT1Tokenizer):
-        backbone_cls = lstm_backbone.LSTMBackbone
-
-    pipeline = small_models.byte_pairs()
-    small = small_models.network(vocabulary_size=60)
-    builders.gpt1_causal_lm(small, pipeline).save_to_preset(str(tmp_path))
-    with pytest.raises(ValueError, match="compatible with GPT1Backbone"):
-        Other.from_preset(str(tmp_path))

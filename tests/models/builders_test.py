@@ -5,8 +5,6 @@ import pytest
 
 from gpt1_keras import config as config_lib
 from gpt1_keras import errors
-from gpt1_keras.models import builders
-from tests.reference import small_models
 
 BLOCK = 12 * 768**2 + 13 * 768
 
@@ -47,34 +45,6 @@ def test_parameters_of_the_paper_and_of_small_networks():
     assert 12 * BLOCK == 85_054_464
     assert len(found) == 2 + 12 * 12
     assert count(s for s in found if len(s) == 1) == 119_808
-
-
-def test_heads_must_divide_the_width():
-    with pytest.raises(
-        errors.InputError, match="`num_heads` 3 does not divide"
-    ):
-        builders.gpt1_backbone(**small_models.SIZES | {"num_heads": 3})
-
-
-def test_backbone_takes_sizes_and_the_global_dtype_policy():
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    for build, sizes in (
-        (builders.gpt1_backbone, small_models.SIZES),
-        (builders.lstm_backbone, small_models.LSTM_SIZES),
-    ):
-        model = build(**sizes)
-        assert model.dtype_policy.name == "mixed_bfloat16"
-        config = model.get_config()
-        assert {name: config[name] for name in sizes} == sizes
-
-
-def test_causal_lm_shares_the_network():
-    tokenizer = small_models.byte_pairs()
-    network = small_models.network(vocabulary_size=60)
-    model = builders.gpt1_causal_lm(network, tokenizer)
-    assert model.backbone is network and not model.compiled
-    assert model.preprocessor.tokenizer.pipeline is tokenizer
-    assert model.preprocessor.sequence_length == 12
 
 
 def test_a_network_beyond_the_memory_is_refused_at_once():

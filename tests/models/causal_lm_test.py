@@ -114,20 +114,6 @@ def test_generates_text():
     assert max(map(len, rows)) == 7
 
 
-def test_round_trip_of_a_compiled_model(tmp_path):
-    model, path = with_tokenizer(), tmp_path / "model.keras"
-    model.save(path)
-    assert not keras.models.load_model(path).compiled
-    sampler = keras_hub.samplers.TopKSampler(k=7)
-    model.compile(optimizer=keras.optimizers.SGD(0.25), sampler=sampler)
-    model.save(path)
-    read = keras.models.load_model(path)
-    assert read.preprocessor.tokenizer("the cat") == [56, 58]
-    assert float(small_models.read(read.optimizer.learning_rate)) == 0.25
-    assert type(read.sampler) is type(sampler) and read.sampler.k == 7
-    np.testing.assert_array_equal(logits(read), logits(model))
-
-
 def test_round_trip_by_preset(tmp_path):
     model = with_tokenizer()
     model.save_to_preset(str(tmp_path))
@@ -155,50 +141,6 @@ def test_keras_hub_task_program():
         },
         train_data=(["the cat sat.", "a hat."],),
         expected_output_shape=(2, 12, model.backbone.vocabulary_size),
-    )
-
-
-def test_score_is_the_logits_and_their_cross_entropy(model):
-    expected = logits(model)
-    found = model.score(IDS)
-    assert tuple(found.shape) == (6, 7, 23)
-    np.testing.assert_allclose(small_models.read(found), expected, atol=1e-5)
-    log_p = numpy_gpt1.log_softmax(expected)
-    targets = np.roll(IDS, -1, axis=1)
-    loss = -np.take_along_axis(log_p, targets[..., None], 2)[..., 0]
-    for mask in (None, np.zeros_like(IDS)):
-        found = model.score(
-            IDS, padding_mask=mask, scoring_mode="loss", target_ids=targets
-        )
-        np.testing.assert_allclose(small_models.read(found), loss, atol=1e-5)
-    for mode, expected in (
-        ("sum", "'logits' or 'loss'"),
-        ("loss", "needs target_ids"),
-    ):
-        with pytest.raises(ValueError, match=expected):
-            model.score(IDS, scoring_mode=mode)
-
-
-def test_score_hands_every_activation_to_the_function(model):
-    seen = []
-
-    def intercept(activations, index):
-        seen.append((index, small_models.read(activations)))
-        # As if the second block had not been there.
-        return ops.convert_to_tensor(
-            seen[1][1].astype("float32") if index == 1 else activations
-        )
-
-    found = model.score(IDS, layer_intercept_fn=intercept)
-    assert [index for index, _ in seen] == [-1, 0, 1]
-    arrays = small_models.released_arrays(model.backbone)
-    for (_, got), num_layers in zip(seen, (0, 1, 2)):
-        expected = numpy_gpt1.hidden_states(
-            arrays, IDS, num_positions=12, num_layers=num_layers, num_heads=2
-        )
-        np.testing.assert_allclose(got, expected, atol=1e-5)
-    np.testing.assert_allclose(
-        small_models.read(found), seen[1][1] @ arrays["we"][:23].T, atol=1e-5
     )
 
 

@@ -43,8 +43,3 @@ def test_log_probabilities_are_those_of_the_released_equations(ids):
     np.testing.assert_allclose(
         found, expected[np.arange(len(ids)), ids], atol=1e-4
     )
-
-
-def test_an_lstm_has_no_attention():
-    assert inspection.has_attention(small_models.network())
-    assert not inspection.has_attention(small_models.lstm_network())

@@ -3,7 +3,6 @@ import pytest
 from keras import ops
 
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import transfer
 from tests.reference import small_models
 
 
@@ -65,13 +64,3 @@ def test_cache_continues_at_any_column(network, start):
     np.testing.assert_allclose(
         small_models.read(logits), hidden(model, ids)[:, start:], atol=1e-5
     )
-
-
-@pytest.mark.parametrize("num_layers, is_equal", [(1, True), (0, False)])
-def test_transfer(network, num_layers, is_equal):
-    found = transfer.transferred_backbone(
-        network, num_transferred_layers=num_layers, num_special_tokens=3
-    )
-    ids = small_models.token_ids(2, 5, below=23)
-    ours, theirs = hidden(found, ids), hidden(network, ids)
-    assert np.allclose(ours, theirs, atol=1e-6) == is_equal

@@ -4,7 +4,6 @@ from keras import ops
 
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import tokenizer
-from tests.reference import keras_hub_programs
 from tests.reference import small_models
 
 PIPELINE = small_models.byte_pairs()
@@ -139,46 +138,3 @@ def test_in_a_chain_of_tf_data(transform):
     # Tensors outside a chain.
     eager = {name: tf.constant(column) for name, column in x.items()}
     assert_arrays(layer(eager), *expected.values())
-
-
-def test_truncation_labels_weights_and_mistakes():
-    labels, weights = np.array([1]), np.array([0.5])
-    x, y, sample_weight = task("classification", sequence_length=4)(
-        ["a b a b"], y=labels, sample_weight=weights
-    )
-    assert_arrays(x, [[[START, A, B, EXTRACT]]], [[3]])
-    assert y is labels and sample_weight is weights
-    with pytest.raises(ValueError, match="zip()"):
-        task("entailment")({"text": ["a", "b"], "text_pair": ["a"]})
-    for name in ("pad", "__class__", "", None):
-        with pytest.raises(ValueError, match="give one of classification, "):
-            task(name)
-
-
-def test_keras_hub_preprocessing_programs():
-    programs = keras_hub_programs.programs()
-    programs.run_preprocessing_layer_test(
-        cls=preprocessors.GPT1CausalLMPreprocessor,
-        init_kwargs={
-            "tokenizer": language_model().tokenizer,
-            "sequence_length": 3,
-        },
-        input_data=["the cat"],
-        expected_output=(
-            {"token_ids": [[THE, CAT, 0]], "padding_mask": [[1, 1, 0]]},
-            [[CAT, 0, 0]],
-            [[1, 0, 0]],
-        ),
-    )
-    programs.run_preprocessing_layer_test(
-        cls=preprocessors.GPT1TaskPreprocessor,
-        init_kwargs={
-            "tokenizer": task("classification").tokenizer,
-            "sequence_length": 4,
-        },
-        input_data=["the cat"],
-        expected_output={
-            "token_ids": [[[START, THE, CAT, EXTRACT]]],
-            "extract_position": [[3]],
-        },
-    )

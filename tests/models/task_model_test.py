@@ -4,7 +4,6 @@ import pytest
 from keras import ops
 
 from gpt1_keras.layers import heads
-from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer
@@ -168,12 +167,10 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
         np.testing.assert_array_equal(value, ours(RAW[transform])[name])
 
 
-# Where batches come from: KerasHub's loaders, none of them, `tf.data`.
-@pytest.fixture(params=["loader", "no loader", "chain"])
-def as_chain(request, monkeypatch):
+# Where batches come from: KerasHub's loaders, or `tf.data`.
+@pytest.fixture(params=["loader", "chain"])
+def as_chain(request):
     """A function from (strings, labels) to a `tf.data` chain, or None."""
-    if request.param == "no loader":
-        monkeypatch.setattr(task_model, "_HAS_LOADER", False)
     if request.param != "chain":
         return None
     if keras.config.backend() != "tensorflow":
@@ -261,21 +258,6 @@ def test_keras_hub_task_program():
         train_data=(["the cat", "a"], np.array([1, 0]), np.array([0.5, 1.0])),
         expected_output_shape=(2, 2),
     )
-
-
-def test_pretrained_preset_gives_a_model_without_a_head(tmp_path):
-    builders.gpt1_causal_lm(
-        small_models.network(vocabulary_size=60), small_models.byte_pairs()
-    ).save_to_preset(str(tmp_path))
-    model = task_model.GPT1TaskModel.from_preset(str(tmp_path))
-    assert model.head is None and list(model.input) == ["token_ids"]
-    inputs = {"token_ids": model.preprocessor(["the cat"])["token_ids"]}
-    found = model(inputs)
-    assert set(found) == {"hidden", "table", "positions"}
-    states = model.predict(inputs, verbose=0)
-    expected = small_models.read(found["hidden"])
-    assert expected.shape == (1, 4, 8)
-    np.testing.assert_allclose(states, expected, atol=1e-5)
 
 
 def test_preset_of_a_mixed_policy(tmp_path):

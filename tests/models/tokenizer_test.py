@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from keras import ops
 
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.text import tokenizer as text_tokenizer
@@ -36,33 +35,6 @@ def test_ids_of_one_string_and_many(text, expected):
     assert make()(text) == make().tokenize(text) == expected
 
 
-@pytest.mark.parametrize(
-    "ids, expected",
-    [
-        (IDS, "the cat sat.\na hat."),
-        (np.array(IDS[:2]), "the cat"),
-        ([IDS[:2], [28]], ["the cat", "a"]),
-        (ops.convert_to_tensor([IDS[:2]]), ["the cat"]),
-    ],
-)
-def test_back_to_text(ids, expected):
-    assert make().detokenize(ids) == expected
-
-
-def test_vocabulary():
-    tokenizer = make()
-    assert tokenizer.vocabulary_size() == len(tokenizer.get_vocabulary()) == 60
-    assert tokenizer.id_to_token(58) == "cat</w>"
-    assert tokenizer.token_to_id("cat</w>") == 58
-    assert tokenizer.special_token_ids == [60, 61, 62]
-    assert tokenizer.end_token_id == tokenizer.pipeline.newline_id == 59
-    assert tokenizer.pad_token_id == 0 and tokenizer.start_token_id is None
-    # Padding is not what generation stops at.
-    pieces = ["\n</w>", *small_models.byte_pairs().vocabulary[:-1]]
-    tokenizer.set_pipeline(text_tokenizer.Tokenizer(pieces, []))
-    assert tokenizer.end_token_id == 0 and tokenizer.pad_token_id == 1
-
-
 @pytest.mark.parametrize("pipeline", [small_models.byte_pairs, word_pieces])
 def test_assets_and_config_restore_it(tmp_path, pipeline):
     tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline())
@@ -73,16 +45,6 @@ def test_assets_and_config_restore_it(tmp_path, pipeline):
     read.load_assets(tmp_path)
     assert read.pipeline.sha256 == tokenizer.pipeline.sha256
     assert read("the cat sat") == tokenizer("the cat sat") != []
-
-
-def test_inside_tf_data():
-    tf = pytest.importorskip("tensorflow")
-    tokenizer = make()
-    texts = tf.data.Dataset.from_tensor_slices([TEXT, "", "a"])
-    single = [ids.tolist() for ids in texts.map(tokenizer).as_numpy_iterator()]
-    assert single == [IDS, [], [28]]
-    (batch,) = texts.batch(3).map(tokenizer)
-    assert batch.to_list() == [IDS, [], [28]]
 
 
 def test_keras_hub_tokenizer_program(tmp_path):

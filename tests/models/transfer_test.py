@@ -4,7 +4,6 @@ import keras
 import numpy as np
 import pytest
 
-from gpt1_keras import errors
 from gpt1_keras.models import transfer
 from tests.reference import small_models
 
@@ -122,13 +121,3 @@ def test_training_leaves_the_source_alone(source):
     assert_equal(weights(source), before)
     table = f"{EMBEDDING}/token_embeddings"
     assert np.any(weights(target)[table] != before[table])
-
-
-@pytest.mark.parametrize("k", [-2, NUM_LAYERS + 1, 1.5, "all"])
-def test_wrong_number_of_layers(source, k):
-    expected = (
-        rf"^`num_transferred_layers` is {k!r}: the preset has 3 layers; give -1 "
-        r"\(nothing\), 0 \(embeddings\) to 3, or None for all$"
-    )
-    with pytest.raises(errors.InputError, match=expected):
-        transferred(source, k)

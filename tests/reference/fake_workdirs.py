@@ -47,7 +47,6 @@ def finetune(
     task,
     metrics,
     *,
-    on_test=None,
     lstm=False,
     num_layers=12,
     seed=42,
@@ -55,8 +54,7 @@ def finetune(
 ):
     """Write a finished fine-tuning; a list of metrics is one for each seed.
 
-    `on_test` are metrics on test, in the same form. Macros are those of
-    `config.gin` besides the paper's.
+    Macros are those of `config.gin` besides the paper's.
     """
     macros = {
         "TASK": task,
@@ -81,20 +79,18 @@ def finetune(
         )
         write_preset(folder, lstm=lstm, num_layers=num_layers)
         record |= {"seed": macros["SEED"], "metrics": metrics}
-        record |= _test(on_test)
     else:
         seeds = tuple(range(1, len(metrics) + 1))
         macros["SEEDS"] = seeds
         record["config_sha256"] = write_config(
             folder, "finetune.finetune", **macros
         )
-        tests = on_test or [None] * len(seeds)
-        for number, each, test in zip(seeds, metrics, tests):
+        for number, each in zip(seeds, metrics):
             own = folder / f"seed_{number}"
             write_preset(own, lstm=lstm, num_layers=num_layers)
-            values = {"seed": number, "metrics": each} | _test(test)
+            values = {"seed": number, "metrics": each}
             write_json(own / "result.json", record | values)
-        record |= _test(tests[0]) | {
+        record |= {
             "seed": list(seeds),
             "metrics": metrics[0],
             "seeds": {str(n): each for n, each in zip(seeds, metrics)},
@@ -102,12 +98,6 @@ def finetune(
     majority = {name: 0.5 for name in record["metrics"]}
     write_json(folder / "result.json", record | {"majority": majority})
     return folder
-
-
-def _test(metrics):
-    if metrics is None:
-        return {}
-    return {"test": {"metrics": metrics, "num_examples": 2126}}
 
 
 def evaluations(metric, *pairs, step=100):

@@ -210,24 +210,6 @@ class Experiment:
             raise RuntimeError(f"exit {status}: {output}")
         return pathlib.Path(workdir)
 
-    def on_one_and_two_devices(self, directory, **settings):
-        """Run on one device and on two replicas; return both workdirs."""
-        import keras
-        import pytest
-
-        strategies = {"tensorflow": "mirrored", "jax": "data_parallel"}
-        if keras.config.backend() not in strategies:
-            pytest.skip("single device only")
-        names = ("none", strategies[keras.config.backend()])
-        for count, name in enumerate(names, start=1):
-            flag = f"--xla_force_host_platform_device_count={count}"
-            self.environment["XLA_FLAGS"] = flag
-            settings["strategy.Devices.num_replicas"] = count
-            self.must_finish(
-                directory / name, STRATEGY=name, DROPOUT=0.0, **settings
-            )
-        return [directory / name for name in names]
-
     def send(self, workdir, number, *, step, delay=0.0):
         """Start, send a signal once `step` is logged, and wait for the end.
 

@@ -34,11 +34,6 @@ def product(*, factor):
     return 3 * factor
 
 
-def say(*, text):
-    """A run that needs no workdir."""
-    print(text)
-
-
 def refuse(*, workdir, vocabulary):
     """Refuse any vocabulary but "good"."""
     if vocabulary != "good":

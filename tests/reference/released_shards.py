@@ -31,17 +31,6 @@ def stored_arrays(arrays, *, num_positions):
     return stored
 
 
-def random_arrays(shapes, seed=0):
-    """Return float32 arrays of these shapes: small, and gains near one."""
-    random = np.random.default_rng(seed)
-    arrays = []
-    for number, shape in enumerate(shapes):
-        value = random.standard_normal(shape, "float32") * np.float32(0.05)
-        is_gain = number > 1 and (number - 2) % 12 in (4, 10)
-        arrays.append(value + np.float32(is_gain))
-    return arrays
-
-
 def write(directory, stored, ends, vocabulary):
     """Write the arrays, cut at `ends`, and the vocabulary into a folder."""
     directory.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,6 @@ import pytest
 
 from gpt1_keras import results
 from tests.reference import kill_run
-from tests.reference import predictions_table
 from tests.reference import tiny_task
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -101,49 +100,3 @@ def test_fine_tuning(tmp_path):
     assert_same(step, workdirs, tiny_task.NUM_STEPS)
     found = [results.read(workdirs[name])["metrics"] for name in BACKENDS]
     assert found[0] == found[1] == found[2]
-
-
-def test_each_step_on_another_backend(pretrained, tmp_path):
-    """Pretrained on torch, fine-tuned on JAX, evaluated on TensorFlow too."""
-    _, workdirs = pretrained
-    preset = str(workdirs["torch"])
-    fine_tuning = tiny_task.Experiment(tmp_path, backend="jax", PRESET=preset)
-    fine_tuning.must_finish(tmp_path / "cola")
-    learned = results.read(tmp_path / "cola")
-    assert learned["backend"] == "jax"
-    tables, measured = [], []
-    for backend in BACKENDS:
-        run = kill_run.Experiment(tmp_path, backend=backend)
-        for name, start in (
-            ("evaluate", tmp_path / "cola"),
-            ("zero_shot/cola", preset),
-        ):
-            run.gin_files = (f"gin/{name}.gin",)
-            run.settings = {
-                "PRESET": str(start),
-                "DATA_DIR": str(tmp_path / "data"),
-            }
-            run.must_finish(tmp_path / f"{name[:8]}_{backend}")
-        found = results.read(tmp_path / f"evaluate_{backend}")
-        assert found["backend"] == backend
-        assert found["metrics"] == learned["metrics"]
-        tables.append(
-            probabilities(tmp_path / f"evaluate_{backend}/predictions.tsv")
-        )
-        found = results.read(tmp_path / f"zero_sho_{backend}")["metrics"]
-        assert found == pytest.approx(
-            measured and measured[0] or found, abs=1e-4
-        )
-        measured.append(found)
-    assert tables[0].shape == (40, 2)
-    # Little was learned; what differs between examples is far above what may
-    # differ between backends.
-    assert tables[0][:, 1].std() > 2e-4
-    for table in tables[1:]:
-        np.testing.assert_allclose(table, tables[0], rtol=0, atol=1e-5)
-
-
-def probabilities(path):
-    """Return `[N, 2]`, in the order of the examples."""
-    rows = sorted(predictions_table.read(path), key=lambda row: row["row"])
-    return np.array([list(row["probabilities"].values()) for row in rows])

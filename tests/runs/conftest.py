@@ -1,6 +1,5 @@
 """Tiny data, presets and fine-tuned models, written once for all runs."""
 
-import json
 import types
 
 import keras
@@ -22,26 +21,15 @@ def float32():
     keras.config.set_dtype_policy("float32")
 
 
-def _write_stsb_and_race(data):
-    """Write dev files: only the columns that are read; one document a level."""
+def _write_stsb(data):
+    """Write a dev file: only the columns that are read."""
     lines = ["index\tsentence1\tsentence2\tscore"]
     for i, score in enumerate(SCORES):
         words = " ".join(tiny_task.WORDS[i : i + 3])
         lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
-    record = {
-        "id": "1.txt",
-        "article": "the old captain walked",
-        "questions": ["who walked", "near"],
-        "answers": ["A", "C"],
-        "options": [["captain", "gate", "tree", "our"]] * 2,
-    }
-    for name, text in (
-        ("glue/STS-B/dev.tsv", "\n".join(lines) + "\n"),
-        ("RACE/dev/middle/1.txt", json.dumps(record)),
-        ("RACE/dev/high/1.txt", json.dumps(record)),
-    ):
-        (data / name).parent.mkdir(parents=True)
-        (data / name).write_text(text)
+    path = data / "glue/STS-B/dev.tsv"
+    path.parent.mkdir(parents=True)
+    path.write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="session")
@@ -49,20 +37,20 @@ def tiny(tmp_path_factory):
     """Folders and models; tests do not change them.
 
     Attributes:
-        folder: path; a preset in `pretrained`, workdirs in `cola`, `stsb` and
-            `race` whose presets have random weights.
+        folder: path; a preset in `pretrained`, workdirs in `cola` and `stsb`
+            whose presets have random weights.
         data: path of the benchmark files of these tasks.
         models: dict from a task's name to its `GPT1TaskModel`.
     """
     folder = tmp_path_factory.mktemp("tiny")
     data = tiny_task.write_cola(folder / "data")
-    _write_stsb_and_race(data)
+    _write_stsb(data)
     tiny_task.write_preset(folder / "pretrained")
     models = {
         name: tiny_fine_tuned.write(
             folder / name, benchmarks.benchmark(name), folder / "pretrained"
         )
-        for name in ("cola", "stsb", "race")
+        for name in ("cola", "stsb")
     }
     # Random weights predict one class everywhere; now each in half the rows.
     model = models["cola"]

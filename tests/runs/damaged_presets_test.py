@@ -124,33 +124,15 @@ def other_weights(preset):
 # Of what is damaged -> (damage, what is said where there are no checksums).
 DAMAGES = {
     "vocabulary cut": (change(VOCABULARY, cut), "tokens, the network "),
-    "vocabulary longer": (
-        change(VOCABULARY, lambda x: x | {"<new>": len(x)}),
-        "tokens, the network ",
-    ),
     "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
-    "vocabulary of text": (put(VOCABULARY, b"hello"), "invalid JSON"),
-    "no vocabulary": (lambda p: (p / VOCABULARY).unlink(), "found; pass"),
     "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
-    "merges cut": (
-        put(MERGES, lambda x: x[: len(x) // 2].rpartition(b"\n")[0]),
-        "merges of .* tokens are missing",
-    ),
     "merges torn": (put(MERGES, lambda x: x + b"a"), "expected two pieces"),
-    "no merges": (lambda p: (p / MERGES).unlink(), "merges.txt"),
     "weights of one byte": (put(WEIGHTS, b"x"), "cannot be read"),
     "no weights": (lambda p: (p / WEIGHTS).unlink(), WEIGHTS),
-    "weights cut": (put(WEIGHTS, lambda x: x[:-999]), "truncated"),
     "weights flipped": (weigh(1e-9), None),  # Nothing tells it.
-    "weights not numbers": (weigh(np.nan), "is not finite"),
     "weights infinite": (weigh(np.inf), "is not finite"),
     "weights of another network": (other_weights, "weight shapes differ"),
     "config torn": (put("config.json", b'{"config"'), "line 1|describe"),
-    "config of a list": (put("config.json", b"[]"), "describe"),
-    "config of more words": (
-        configure("config.json", vocabulary_size=10**12),
-        "tokens, the network 1000000000000",
-    ),
     "positions below zero": (
         configure("config.json", max_sequence_length=-1),
         "weight shapes differ",
@@ -158,13 +140,6 @@ DAMAGES = {
     "wider in one file": (
         configure("config.json", intermediate_dim=99),
         "json differ in the network",
-    ),
-    "more layers": (
-        lambda p: [
-            configure("config.json", num_layers=3)(p),
-            configure("task.json", inside="backbone", num_layers=3)(p),
-        ],
-        "cannot be read",
     ),
     "no length": (
         configure("task.json", inside="preprocessor", sequence_length=-1),
@@ -174,26 +149,11 @@ DAMAGES = {
         configure("preprocessor.json", sequence_length=10**6),
         "sequence_length 1000000 in preprocessor.json",
     ),
-    "length of text": (
-        configure("preprocessor.json", sequence_length="12"),
-        "sequence_length '12'",
-    ),
-    "another class": (
-        change(
-            "config.json",
-            lambda x: x | {"registered_name": "os>system", "module": "os"},
-        ),
-        "cannot be read",
-    ),
 }
 TASK_DAMAGES = {
     "odd transform": (
         configure("task.json", inside="preprocessor", transform="pad"),
         "transform is 'pad': give one of",
-    ),
-    "dunder transform": (
-        configure("task.json", inside="preprocessor", transform="__class__"),
-        "transform is '__class__'",
     ),
     "more labels": (
         configure("task.json", inside="preprocessor", label_words=["a"] * 3),
@@ -202,10 +162,6 @@ TASK_DAMAGES = {
     "labels are a score": (
         configure("task.json", inside="preprocessor", score_range=[0, 5]),
         "the head has 2 outputs, the task 6",
-    ),
-    "scores of text": (
-        configure("task.json", inside="preprocessor", score_range=["a", "b"]),
-        "cannot be read",
     ),
 }
 CASES = [

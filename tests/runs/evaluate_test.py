@@ -1,17 +1,11 @@
-import os
-import re
-import shutil
-
 import numpy as np
 import pytest
 import sklearn.metrics
 from scipy import special
 from scipy import stats
 
-from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
-from gpt1_keras.tasks import benchmarks
 from tests.reference import predictions_table
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
@@ -84,29 +78,6 @@ def test_predictions_have_probabilities_worst_first(tiny, cola):
     assert of_labels == sorted(of_labels)
 
 
-def test_attention_of_the_worst_first(cola):
-    page = (cola / "tokens.html").read_text(encoding="utf-8")
-    rows = predictions_table.read(cola / "predictions.tsv")[:10]
-    assert re.findall(r"<h2>(.*)</h2>", page) == [
-        f"row {row['row']}: predicted {row['prediction']}, labelled "
-        f"{row['label']}"
-        for row in rows
-    ]
-    words = "".join(re.findall(r">([^<>]*)</span>", page)).split("[start]")
-    assert words[1] == f"{rows[0]['text']} [extract]"
-
-
-def test_attention_in_the_predicted_choice(tiny, tmp_path):
-    run(tiny, tmp_path, "race", num_viewed=1)
-    row = predictions_table.read(tmp_path / "predictions.tsv")[0]
-    page = (tmp_path / "tokens.html").read_text(encoding="utf-8")
-    shown = "".join(re.findall(r">([^<>]*)</span>", page))
-    predicted = row["choices"][int(row["prediction"])]
-    assert shown.endswith(f"[delimiter]{predicted} [extract]")
-    assert shown.count("[start]") == 1
-    assert (tmp_path / "plots" / "confusion.png").exists()
-
-
 def test_scores(tiny, tmp_path):
     metrics = run(tiny, tmp_path, "stsb", num_viewed=0)["metrics"]
     assert not (tmp_path / "tokens.html").exists()
@@ -134,48 +105,3 @@ def test_scores(tiny, tmp_path):
         assert float(row["prediction"]) == prediction
     differences = [row["error"] for row in rows]
     assert differences == sorted(differences, reverse=True)
-
-
-def test_split_without_labels(tiny, tmp_path):
-    found = run(tiny, tmp_path, "cola", split="test", num_viewed=0)
-    assert (found["split"], found["num_examples"]) == ("test", 10)
-    assert found["metrics"] == {} and found["majority"] == {}
-    assert not (tmp_path / "plots").exists()
-    rows = predictions_table.read(tmp_path / "predictions.tsv")
-    examples = glue.read_cola(tiny.data, "test")
-    logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
-    assert [(row["row"], row["text"], row["prediction"]) for row in rows] == [
-        (i, example.text, str(logits[i].argmax()))
-        for i, example in enumerate(examples)
-    ]
-    assert {row["label"] for row in rows} == {None}
-
-
-def test_repeated_only_if_the_preset_has_changed(tiny, tmp_path):
-    workdir, preset = tmp_path / "dev", tmp_path / "stsb"
-    shutil.copytree(tiny.folder / "stsb", preset)
-
-    def run():
-        return tiny_runs.evaluate(workdir, preset, tiny.data, num_viewed=0)
-
-    first = run()
-    before = tiny_fine_tuned.contents(workdir)
-    run()
-    assert tiny_fine_tuned.contents(workdir) == before
-    later = (workdir / "result.json").stat().st_mtime + 1
-    task = benchmarks.benchmark("stsb")
-    tiny_fine_tuned.write(preset, task, tiny.folder / "pretrained", seed=1)
-    for path in (preset / "preset").iterdir():
-        os.utime(path, (later, later))
-    assert run()["metrics"] != first["metrics"]
-
-
-def test_mistakes(tiny, tmp_path):
-    for name, split, expected in (
-        ("stsb", "test", "STS-B/test.tsv does not exist"),
-        ("pretrained", "dev", "has no head: it is pretrained and not fine"),
-        ("nowhere", "dev", "nowhere does not exist"),
-    ):
-        with pytest.raises(errors.InputError, match=expected):
-            run(tiny, tmp_path, name, split=split)
-        assert not (tmp_path / "result.json").exists()

@@ -10,16 +10,11 @@ from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
-from gpt1_keras.runs import export
-from gpt1_keras.sample_world import benchmarks as sample_benchmarks
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import custom
-from gpt1_keras.text import tf_tokenizer
-from gpt1_keras.text import train_vocabulary
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
-from tests.reference import tiny_task
 
 
 def run(tiny, workdir, preset="cola", data=None, **changes):
@@ -135,37 +130,6 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
     assert "On 40 paragraphs" in card.read_text()
 
 
-def test_multiple_choice(tiny, here, tmp_path):
-    """Those of the paper's other families are served in tests/serving."""
-    data = tmp_path / "sample"
-    sample_benchmarks.write_benchmarks(data, num_train=8, num_dev=6, num_test=6)
-    task = benchmarks.benchmark("race")
-    tiny_fine_tuned.write(tmp_path / "race", task, tiny.folder / "pretrained")
-    found = run(tiny, tmp_path / "x", tmp_path / "race", data=data)
-    assert found["task"] == "race"
-    assert found["num_examples"] == found["metrics"]["compared_rows"] == 6
-    assert found["metrics"]["same_predictions"] == 1.0
-    rows = task.read(data, "dev")
-    names = ("text", "text_pair", "choices")
-    inputs = {name: [getattr(row, name) for row in rows] for name in names}
-    predictions = ask(tmp_path / "x", "1", **inputs)["label"]
-    for metric, value in task.measure(rows, predictions).items():
-        assert found["metrics"][metric] == pytest.approx(value, nan_ok=True)
-
-
-def test_word_pieces(tiny, here, tmp_path):
-    """In a bare process, tests/serving/tf_replay_test.py answers with them."""
-    texts = [row.text for row in glue.read_cola(tiny.data, "train")]
-    tokenizer = train_vocabulary.train_wordpiece(texts, vocabulary_size=60)
-    assert tokenizer.type == "wordpiece"
-    tiny_task.write_preset(tmp_path / "pretrained", tokenizer=tokenizer)
-    task = benchmarks.benchmark("cola")
-    tiny_fine_tuned.write(tmp_path / "cola", task, tmp_path / "pretrained")
-    metrics = run(tiny, tmp_path / "x", tmp_path / "cola")["metrics"]
-    assert metrics["identical_tokens"] == metrics["same_predictions"] == 1.0
-    assert metrics["largest_difference"] < 1e-5
-
-
 def test_own_rows_without_labels(tiny, here, tmp_path):
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
     train.write_text("text\tlabel\nZwölf Zwölf\tno\nthe gate\tyes\n")
@@ -203,53 +167,3 @@ def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
     with pytest.raises(errors.InputError, match="same_predictions is 0.975"):
         run(tiny, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_another_tokenizer_is_not_published(tiny, here, tmp_path, monkeypatch):
-    """Every id of the graph is one too high."""
-    graph_tokenizer = export.Options.graph_tokenizer
-
-    def shifted(self, tokenizer, rows):
-        graph = graph_tokenizer(self, tokenizer, rows)
-        graph._values = graph._values + 1
-        return graph
-
-    monkeypatch.setattr(export.Options, "graph_tokenizer", shifted)
-    with pytest.raises(errors.InputError, match="not published.* 99.9000%"):
-        run(tiny, tmp_path)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
-
-
-def test_table_has_the_frequent_words_of_a_split(tmp_path, monkeypatch):
-    path = tmp_path / "glue" / "CoLA" / "train.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text("x\t1\t\txx yy xx\nx\t1\t\txx a\n")
-    monkeypatch.setattr(
-        tf_tokenizer, "GraphTokenizer", lambda tokenizer, words: set(words)
-    )
-    for limit, expected in ((0, set()), (1, {"xx"}), (9, {"xx", "yy", "a"})):
-        made = tiny_runs.export_options(
-            tmp_path, table_split="train", num_table_pieces=limit
-        )
-        rows = made.table_rows(benchmarks.benchmark("cola"))
-        assert made.graph_tokenizer(None, rows) == expected
-    assert (
-        tiny_runs.export_options(tmp_path).table_rows(
-            benchmarks.benchmark("cola")
-        )
-        == []
-    )
-
-
-def test_mistakes(tiny, tmp_path, monkeypatch):
-    for changes, expected in (
-        ({"preset": "nowhere"}, "nowhere does not exist"),
-        ({"weights_dtype": "int8"}, "`weights_dtype` is 'int8'"),
-        ({"split": "validation"}, "'validation': give"),
-    ):
-        with pytest.raises(errors.InputError, match=expected):
-            run(tiny, tmp_path, **changes)
-        assert not (tmp_path / "saved_model").exists()
-    monkeypatch.setattr(export.keras.config, "backend", lambda: "jax")
-    with pytest.raises(errors.InputError, match="KERAS_BACKEND=tensorflow"):
-        run(tiny, tmp_path)

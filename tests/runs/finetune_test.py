@@ -5,175 +5,25 @@ import io
 import json
 import random
 import shutil
-import subprocess
 import sys
 
-import keras
 import numpy as np
 import pytest
 
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
-from gpt1_keras.data import example_batches
-from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
-from gpt1_keras.evaluation import scoring
 from gpt1_keras.models import builders
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
-from gpt1_keras.tasks import benchmarks
-from gpt1_keras.training import strategy
 from tests.reference import kill_run
-from tests.reference import predictions_table
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 from tests.reference import tiny_task
-
-SHA = tiny_runs.SHA
-WEIGHTS = "model.weights.h5"
-
-
-def test_evaluation_steps():
-    """At the end of each epoch, and early in the first one."""
-    settings = tiny_runs.fine_tuning(
-        num_epochs=3, early_evaluation_steps=(1000, 2000)
-    )
-    for steps_per_epoch, expected in (
-        (80, {80, 160, 240}),
-        (1000, {1000, 2000, 3000}),
-        (1500, {1000, 1500, 3000, 4500}),
-        (12000, {1000, 2000, 12000, 24000, 36000}),
-    ):
-        assert settings.evaluation_steps(steps_per_epoch) == expected
-
-
-@pytest.mark.parametrize(
-    "values, expected",
-    [
-        ({"batch_size": 6, "microbatch_size": 4}, "`microbatch_size` 4"),
-        ({"bucket_lengths": (8, 0.5)}, "`bucket_lengths` is .8, 0.5.: give"),
-        ({"softmax_over": "all"}, "`softmax_over` is 'all'"),
-    ],
-)
-def test_wrong_settings(values, expected):
-    with pytest.raises(errors.InputError, match=expected):
-        tiny_runs.fine_tuning(**values).begin(strategy.ONE_DEVICE)
-
-
-@pytest.mark.parametrize(
-    "name, candidates, num_logits, regression",
-    [
-        *(("rte", 1, 2, False), ("stsb", 2, 6, False), ("stsb", 2, 1, True)),
-        ("race", 4, 4, False),
-    ],
-)
-def test_network_of_a_task(name, candidates, num_logits, regression):
-    task = benchmarks.benchmark(name, regression=regression)
-    settings = tiny_runs.fine_tuning()
-    network = settings.build_network(
-        task, small_models.network(), small_models.byte_pairs()
-    )
-    outputs = network(
-        {
-            "token_ids": np.ones((3, candidates, 5), "int32"),
-            "extract_position": np.full((3, candidates), 4, "int32"),
-        }
-    )
-    assert tuple(outputs["logits"].shape) == (3, num_logits)
-    preprocessor = network.preprocessor
-    assert (preprocessor.task, preprocessor.sequence_length) == (name, 12)
-    assert preprocessor.is_regression == regression
-    assert network.head.dropout == 0.1
-    names = ("loss", "task_loss", "lm_loss")
-    assert settings.build_learner(network, task).loss_names == names
-    without = tiny_runs.fine_tuning(lm_loss_weight=0.0)
-    assert without.build_learner(network, task).loss_names == names[:2]
-
-
-def test_texts_become_batches_beforehand_or_on_the_way():
-    settings = dict(batch_size=2, seed=0, bucket_lengths=(16,), pool_batches=1)
-    train = scoring.Labelled(
-        benchmarks.benchmark("cola"),
-        [examples_lib.Example("the cat", label="01"[i % 2]) for i in range(5)],
-        tokenizer=small_models.byte_pairs(),
-        max_sequence_length=12,
-        batch_size=2,
-        bucket_lengths=(16,),
-        name="cola train",
-    )
-    if keras.config.backend() != "tensorflow":
-        with pytest.raises(errors.InputError, match="raw_examples.gin needs"):
-            finetune.raw_batches(train, **settings)
-    else:
-        found = finetune.raw_batches(train, **settings)
-        assert "encoded" not in vars(train)
-        dataset = found.dataset(first_step=0, num_steps=1)
-        (batch,) = dataset.as_numpy_iterator()
-        assert batch["token_ids"].shape == (2, 1, 16)
-        assert batch["labels"].shape == (2,)
-    found = finetune.encoded_batches(train, **settings)
-    assert isinstance(found, example_batches.TrainingExamples)
-    assert found.steps_per_epoch == 2
-    assert found(0)["token_ids"].shape == (2, 1, 16)
-
-
-def test_median_and_range_of_several_seeds(tmp_path, monkeypatch):
-    monkeypatch.setattr(presets, "is_finished", results.is_finished)
-    values, ran = {1: 0.5, 2: 0.9, 3: 0.6, 4: 0.2}, []
-
-    def run(directory, seed):
-        ran.append(seed)
-        directory.mkdir(exist_ok=True)
-        return results.write(
-            directory,
-            run="finetune",
-            task="cola",
-            split="dev",
-            metrics={"matthews": values[seed], "accuracy": 1 - values[seed]},
-            majority={"matthews": 0.0},
-            paper={"matthews": 0.454},
-            num_examples=40,
-            best_step=seed,
-            seed=seed,
-            config_sha256=sha,
-            seconds=10.0 * seed,
-        )
-
-    sha = SHA
-    path = finetune.run_each(tmp_path, SHA, 42, (1, 2), run)
-    assert path == tmp_path / "result.json"
-    # Finished seeds are not run again.
-    finetune.run_each(tmp_path, SHA, 42, [1, 2, 3], run)
-    assert ran == [1, 2, 3]
-    found = results.read(tmp_path)
-    assert found["metrics"]["matthews"] == 0.6
-    assert found["metrics"]["accuracy"] == pytest.approx(0.4)
-    assert found["range"]["matthews"] == [0.5, 0.9]
-    assert found["range"]["accuracy"] == pytest.approx([0.1, 0.5])
-    of_seeds = {k: v["matthews"] for k, v in found["seeds"].items()}
-    assert of_seeds == {"1": 0.5, "2": 0.9, "3": 0.6}
-    assert found["seed"] == [1, 2, 3] and found["seconds"] == 60.0
-    assert "best_step" not in found  # Each seed has its own.
-    for name in ("run", "task", "split", "paper", "majority", "num_examples"):
-        assert found[name] == results.read(tmp_path / "seed_1")[name]
-    # The median of an even number is halfway between the middle two.
-    finetune.run_each(tmp_path, SHA, 42, (1, 2, 3, 4), run)
-    assert results.read(tmp_path)["metrics"]["matthews"] == pytest.approx(0.55)
-    # Those of another configuration are run again.
-    sha = "b" * 64
-    finetune.run_each(tmp_path, sha, 42, (1, 2), run)
-    assert ran == [1, 2, 3, 4, 1, 2]
-    # A single one runs in the workdir itself.
-    assert (
-        finetune.run_each(tmp_path / "x", SHA, 3, None, run).parent.name == "x"
-    )
-    for seeds in ((), (1, 1), (1, 2, 1), 3, "12"):
-        with pytest.raises(errors.InputError, match="^`seeds` is .*: give dif"):
-            finetune.run_each(tmp_path, SHA, 42, seeds, run)
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +110,7 @@ def write_scitail(folder, splits):
 
 
 def test_kept_weights_are_scored_on_a_labelled_test_once(
-    tiny, tmp_path, monkeypatch, caplog
+    tiny, tmp_path, monkeypatch
 ):
     scored, score = [], finetune._score_test
     monkeypatch.setattr(
@@ -273,9 +123,6 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
         return tiny_runs.finetune(tmp_path / name, preset, data, **settings)
 
     folder = tmp_path / "data/scitail"
-    write_scitail(folder, ("train", "dev"))
-    assert "test" not in fine_tune("without") and scored == []
-    assert "scitail will not be scored on test: " in caplog.text
     write_scitail(folder, ("train", "dev", "test"))
     found = fine_tune("several", seeds=(1, 2))
     names = [f"several/seed_{seed}/preset" for seed in (1, 2)]
@@ -301,25 +148,6 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
     assert len(scored) == 2
 
 
-def test_preset_loads_where_only_the_models_are_imported(finished):
-    """In a process that has imported nothing else of the program."""
-    program = (
-        "from gpt1_keras import models\n"
-        "model = models.GPT1TaskModel.from_preset"
-        f"({str(finished / 'preset')!r})\n"
-        "inputs = model.preprocessor(['the old captain', 'our garden'])\n"
-        "print(model.predict(inputs, verbose=0).shape)\n"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=kill_run.ROOT,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert found.stdout == "(2, 2)\n", found.stderr
-
-
 @pytest.fixture
 def again(finished, tmp_path):
     """A copy of the finished run, and a function that runs it again."""
@@ -334,39 +162,15 @@ def again(finished, tmp_path):
     return workdir, run
 
 
-LOSSES = {
-    "one byte": lambda preset: (preset / WEIGHTS).write_bytes(b"x"),
-    # As an evaluation leaves it that lies behind the last checkpoint.
-    "of another step": lambda preset: files.seal(preset, step=59),
-}
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_a_lost_preset_is_restored_from_the_checkpoint(finished, again, loss):
+def test_a_lost_preset_is_restored_from_the_checkpoint(finished, again):
     workdir, run = again
     before = tiny_fine_tuned.contents(finished / "preset")
-    LOSSES[loss](workdir / "preset")
+    # As an evaluation leaves it that lies behind the last checkpoint.
+    files.seal(workdir / "preset", step=59)
     status, messages = run()
     assert status == 0, messages
     assert tiny_fine_tuned.contents(workdir / "preset") == before
     assert kill_run.differences(finished, workdir) == []
-
-
-def test_a_preset_that_cannot_be_restored_is_missed(again):
-    workdir, run = again
-    shutil.rmtree(workdir / "preset")
-    for path in (workdir / "checkpoints").glob("*/preset"):
-        shutil.rmtree(path)
-    for remove, expected in (
-        (lambda: None, "is lost"),
-        (lambda: shutil.rmtree(workdir / "checkpoints"), "has no checkpoint"),
-    ):
-        remove()
-        status, messages = run()
-        last = messages.strip().splitlines()[-1]
-        assert (status, last[:7]) == (2, "error: "), messages
-        assert f"{workdir}/preset" in last and expected in last
-        assert "already finished" not in messages
 
 
 def test_a_resumed_run_forgets_the_preset_of_steps_that_are_lost(
@@ -424,23 +228,6 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
             shutil.rmtree(tmp_path / name / "checkpoints" / step)
         assert run(name)["stopped_early"] == 20
         assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
-
-
-@pytest.mark.skipif(
-    keras.config.backend() != "tensorflow", reason="a graph of TensorFlow"
-)
-def test_texts_tokenised_on_the_way(experiment, finished, tmp_path):
-    status, errors = tiny_fine_tuned.call_main(
-        ("gin/finetune/cola.gin", "gin/data/raw_examples.gin"),
-        tmp_path,
-        **experiment.settings | {"NUM_EPOCHS": 1},
-    )
-    assert status == 0, errors
-    found, encoded = results.read(tmp_path), results.read(finished)
-    assert found["num_steps"] == encoded["num_steps"] // 3
-    losses = [x["loss"] for x in kill_run.lines(tmp_path) if "loss" in x]
-    assert losses[-1] < losses[0]
-    assert found["config_sha256"] != encoded["config_sha256"]
 
 
 def test_ablations_and_several_seeds(tiny, tmp_path):
@@ -570,28 +357,6 @@ def test_own_rows(tiny, own, tmp_path):
     (own / "my.csv").write_text(content)
 
 
-def test_own_rows_without_labels_and_with_wrong_ones(own, tmp_path):
-    file = tmp_path / "new.jsonl"
-    file.write_text('{"text": "the garden"}\n{"text": "a tall harbour"}\n')
-    status, errors = score_own(own, tmp_path / "out", file)
-    assert status == 0, errors
-    assert results.read(tmp_path / "out")["metrics"] == {}
-    table = predictions_table.read(tmp_path / "out" / "predictions.tsv")
-    assert [list(row["probabilities"]) for row in table] == [["b", "g"]] * 2
-    assert [(row["line"], row["text"]) for row in table] == [
-        *((1, "the garden"), (2, "a tall harbour")),
-    ]
-    file.write_text('{"text": "the garden", "label": "h"}\n')
-    status, errors = score_own(own, tmp_path / "other", file)
-    assert status == 2 and "new.jsonl line 1: label 'h'" in errors
-    # The same command reads the corrected file again.
-    file.write_text('{"text": "the garden", "label": "g"}\n')
-    status, errors = score_own(own, tmp_path / "out", file)
-    assert status == 0, errors
-    metrics = results.read(tmp_path / "out")["metrics"]
-    assert list(metrics) == ["accuracy", "macro_f1"]
-
-
 PIPED = [
     "the garden\n\na tall harbour\n",
     "\ufeffid;text;label\r\n7;the garden;?\r\n8;a tall harbour;b\r\n",
@@ -623,42 +388,3 @@ def test_predictions_from_standard_input(own, monkeypatch, capfd):
     ]
     predicted = [[row[1:5] for row in table] for table in found]
     assert predicted == predicted[:1] * 4
-
-
-@pytest.mark.parametrize(
-    "changes, expected",
-    [
-        ({"task": "kola"}, "did you mean 'cola'"),
-        ({"task": "rte"}, "RTE"),
-        ({"preset": "nowhere"}, "`preset`: nowhere does not exist"),
-        ({"num_transferred_layers": 3}, "the preset has 2 layers"),
-        ({"sequence_length": 33}, "`sequence_length` 33 is more than the"),
-        ({"batch_size": 162}, "160 training"),
-        ({"seeds": (1, 1)}, "`seeds` is .1, 1.: give different whole numbers"),
-    ],
-)
-def test_mistakes(tiny, tmp_path, changes, expected):
-    preset = changes.pop("preset", tiny.folder / "pretrained")
-    with pytest.raises(errors.InputError, match=expected):
-        tiny_runs.finetune(tmp_path, preset, tiny.data, **changes)
-    assert not (tmp_path / "result.json").exists()
-
-
-@pytest.mark.slow
-def test_replicas_learn_what_one_device_learns(experiment, tmp_path):
-    """Dropout off; the last batch of dev is incomplete."""
-    settings = {
-        "NUM_EPOCHS": 1,
-        "finetune.FineTuning.classifier_dropout": 0.0,
-        "finetune.FineTuning.evaluation_batch_size": 12,
-    }
-    found = experiment.on_one_and_two_devices(tmp_path, **settings)
-    one, two = map(kill_run.lines, found)
-    assert len(one) == len(two) > 20
-    for ours, theirs in zip(one, two):
-        assert ours.keys() == theirs.keys()
-        for name in ("loss", "task_loss", "lm_loss", "gradient_norm"):
-            if name in ours:
-                assert theirs[name] == pytest.approx(ours[name], rel=1e-4)
-        for name in ("matthews", "accuracy"):
-            assert theirs.get(name) == ours.get(name)

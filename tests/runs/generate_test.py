@@ -1,13 +1,11 @@
 import contextlib
 import io
-import sys
 
 import numpy as np
 import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.models import builders
-from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
@@ -38,18 +36,6 @@ def test_every_sampler(preset):
     # Several texts, and more tokens than positions.
     text = run(preset, num_texts=2, num_tokens=50)
     assert text.count("the old captain ") == 2 and text.endswith("\n")
-
-
-def test_interactive(preset, monkeypatch, capsys):
-    """It asks again after a prompt that is too long."""
-    lines = f"our gate\n{'the ' * 40}\nthe tree\n\n"
-    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-    text = run(preset, interactive=True, num_tokens=3, sampler="beam")
-    first, second = text.strip().split("\n")
-    assert first.startswith("our gate") and second.startswith("the tree")
-    messages = capsys.readouterr().err
-    assert messages.count("prompt> ") == 4
-    assert messages.count("error: ") == 1 and "has 32 positions" in messages
 
 
 # Id of the line break -> a vocabulary with it there.
@@ -103,26 +89,6 @@ def test_paragraphs(tmp_path, newline_id):
         assert run(tmp_path, **settings, stop_at_newline=True) == "a the cat\n"
     text = run(tmp_path, sampler="greedy", num_tokens=2, prompt="")
     assert text == "\nthe cat\n"
-
-
-def test_words_are_shown_as_they_come(preset, monkeypatch):
-    """When a token is asked for, all words before the last are printed."""
-    shown = []
-    stream = generation.stream
-    tokenizer = presets.load_tokenizer(preset)
-
-    def watched(model, ids, *arguments, **settings):
-        for token in stream(model, ids, *arguments, **settings):
-            shown.append((tokenizer.decode(ids), sys.stdout.getvalue()))
-            yield token
-
-    monkeypatch.setattr(generation, "stream", watched)
-    text = run(preset, num_tokens=20)
-    assert len(shown) == 20
-    for so_far, printed in shown[1:]:
-        assert printed == so_far[: so_far.rfind(" ")]
-    assert len({printed for _, printed in shown}) > 5
-    assert text.startswith(shown[-1][1])
 
 
 def test_through_main_and_mistakes(preset, tmp_path):

@@ -4,14 +4,12 @@ import shutil
 
 import pytest
 
-from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.models import builders
 from gpt1_keras.runs import grid
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
-from gpt1_keras.tasks import benchmarks
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
@@ -114,39 +112,6 @@ def run(folder, tmp_path):
     return run
 
 
-def test_full_model_alone_has_one_folder_a_task(run, tmp_path, capsys):
-    finetune, data = Finetune(), Data()
-    path = run(finetune, ("rte", "cola"), data=data)
-    assert finetune.called == ["rte", "cola"]
-    assert data.asked == [
-        (task, split) for task in ("rte", "cola") for split in ("train", "dev")
-    ]
-    found = results.read(tmp_path)
-    assert path == tmp_path / "result.json"
-    assert (found["run"], found["task"]) == ("grid", "rte, cola")
-    assert found["metrics"] == {"rte": VALUES["rte"], "cola": VALUES["cola"]}
-    assert found["paper"] == PAPER
-    assert (found["num_examples"], found["seconds"]) == (20, 120.0)
-    assert (found["seed"], found["config_sha256"]) == (1, SHA)
-    for name in ("rte", "cola"):
-        assert results.read(tmp_path / name)["task"] == name
-    table = (tmp_path / "table.md").read_text()
-    assert table.startswith("**Fine-tuning beside the paper (sample data)**")
-    assert "| RTE | first | 0.8 |  |  | 0.0 | 56.0 | 10 | 1.0 |" in table
-    # After each task the table so far is shown.
-    shown = capsys.readouterr().out
-    assert shown.count("| task |") == 2 and shown.endswith(f"{table}\n")
-
-
-def test_average_of_glue_where_all_of_it_is_there(run, tmp_path):
-    run(Finetune(), EIGHT[:-1])
-    assert "glue_average" not in results.read(tmp_path)["metrics"]
-    run(Finetune(), EIGHT, sha="b" * 64)
-    metrics = results.read(tmp_path)["metrics"]
-    assert metrics["glue_average"] == pytest.approx(0.45)
-    assert "(table 5) | 45.0" in (tmp_path / "table.md").read_text()
-
-
 def test_finished_cells_are_not_run_again(run, tmp_path):
     tasks = ("cola", "rte", "sst2")
     with pytest.raises(errors.Stopped):
@@ -195,53 +160,6 @@ def test_rows_have_folders_and_table_5(run, folder, tmp_path, capsys):
         assert row in table
 
 
-@pytest.mark.parametrize(
-    "settings, expected",
-    [
-        ({"tasks": ("cola", "kola")}, "did you mean 'cola'"),
-        ({"tasks": "cola"}, r"`tasks` is 'cola': give a tuple: \('cola',\)"),
-        ({"data": Data(missing=["rte"])}, "rte does not exist"),
-        ({"rows": "full"}, r"`rows` is 'full': give a tuple: \('full',\)"),
-        ({"rows": ("full", "full")}, "give different names"),
-        ({"rows": ("full", "no_lm")}, "`rows` has 'no_lm': give 'full'"),
-        ({"rows": ("full", "transfer_x")}, "`rows` has 'transfer_x'"),
-        ({"rows": ("transfer_99",)}, "'transfer_99' transfers 99 layers"),
-        ({"rows": ("transfer_-2",)}, "`num_transferred_layers` is -2"),
-        ({"rows": ("full", "lstm")}, "needs `lstm_preset`"),
-        (
-            {"rows": ("lstm",), "lstm_preset": "typo"},
-            "`preset`: typo does not exist",
-        ),
-        ({"preset": "nowhere"}, "`preset`: nowhere does not exist"),
-        ({"num_transferred_layers": 3}, "'full' transfers 3 layers"),
-        ({"sequence_length": 33}, "`sequence_length` 33 is more"),
-    ],
-)
-def test_mistakes_are_found_before_anything_trains(
-    run, tmp_path, settings, expected
-):
-    finetune = Finetune()
-    with pytest.raises(errors.InputError, match=expected) as caught:
-        run(finetune, **{"tasks": ("cola", "rte")} | settings)
-    assert "\n" not in str(caught.value)
-    assert finetune.called == [] and not any(tmp_path.iterdir())
-
-
-def test_an_lstm_has_one_layer_and_a_transformer_is_none(run, folder):
-    with pytest.raises(errors.InputError, match="preset is not an LSTM"):
-        run(
-            *(Finetune(), ("cola",)),
-            rows=("lstm",),
-            lstm_preset=str(folder / "preset"),
-        )
-    with pytest.raises(errors.InputError, match="has 1; give"):
-        run(
-            *(Finetune(), ("cola",)),
-            preset=str(folder / "lstm"),
-            num_transferred_layers=2,
-        )
-
-
 # --- Through main -------------------------------------------------------------
 
 SETTINGS = {
@@ -274,9 +192,3 @@ def test_suite_of_one_sample_benchmark(folder, tmp_path, monkeypatch):
     assert each["config_sha256"] == found["config_sha256"]
     table = (tmp_path / "table.md").read_text()
     assert "(sample data)**" in table and "| STS-B | Pearson |" in table
-
-
-def test_suite_has_all_tasks_of_the_paper():
-    macros = bindings.read(["gin/suite.gin"], []).macros
-    assert macros["TASKS"] == tuple(benchmarks.NAMES)
-    assert macros["ROWS"] == ("full",)

@@ -3,14 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from gpt1_keras import errors
 from gpt1_keras import results
-from gpt1_keras.data import prepare
-from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
-from gpt1_keras.runs import presets
-from gpt1_keras.text import train_vocabulary
-from tests.reference import kill_run
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference.tiny_runs import perplexity as run
@@ -115,61 +109,3 @@ def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     found = run(preset, texts, sequence_length=2)
     assert found["tokens"] == wanted["tokens"]
     assert found["loss"] != pytest.approx(-expected.mean(), abs=1e-3)
-
-
-def test_special_rows_are_no_words_and_unknown_text_is_reported(
-    texts, tmp_path, caplog
-):
-    tokenizer = train_vocabulary.train_bpe(TEXTS.values(), vocabulary_size=80)
-    network = small_models.network(
-        vocabulary_size=tokenizer.vocabulary_size,
-        max_sequence_length=POSITIONS,
-    )
-    embedding = network.token_and_position_embedding
-    embedding.special_embeddings.assign(embedding.special_embeddings * 5)
-    preset = tmp_path / "preset"
-    builders.gpt1_causal_lm(network, tokenizer).save_to_preset(str(preset))
-    text = {"new.txt": "the old \u03b6 captain walked under a \u03b6 tree."}
-    metrics = run(preset, write(tmp_path / "new", text), tmp_path / "run")
-    expected, _ = expected_of(preset, text)
-    assert metrics["loss"] == pytest.approx(-expected.mean(), abs=1e-5)
-    ids = tokenizer.encode(text["new.txt"])
-    unknown = results.read(tmp_path / "run")["unknown_share"]
-    assert unknown == ids.count(0) / len(ids) > 0.1
-    assert "unknown to the vocabulary" in caplog.text
-
-
-def test_splits_of_a_prepared_corpus(preset, texts, tmp_path):
-    books = kill_run.write_books(tmp_path / "books")
-    recipe = prepare.Recipe(
-        presets.load_tokenizer(preset), held_out_fraction=0.34
-    )
-    prepare.prepare([books], tmp_path / "prepared", recipe)
-    tokens = {
-        split: run(preset, tmp_path / "prepared", split=split)["tokens"]
-        for split in ("all", "train", "held_out")
-    }
-    assert tokens["all"] == tokens["train"] + tokens["held_out"]
-    assert 0 < tokens["held_out"] < tokens["train"]
-
-
-@pytest.mark.parametrize(
-    "corpus, changes, expected",
-    [
-        (None, {}, "`corpus` is not given"),
-        ("nowhere", {}, "nowhere does not exist"),
-        ("texts/empty.txt", {}, "empty.txt: empty"),
-        ("texts/binary.txt", {}, "binary.txt: binary"),
-        ("texts/below", {}, "`corpus`: texts/below has no file of two tok"),
-        (".", {"split": "held_out"}, "has no held_out files"),
-        ("texts/short.txt", {"sequence_length": 33}, "33 is more than the mo"),
-    ],
-)
-def test_mistakes(
-    preset, texts, tmp_path, monkeypatch, corpus, changes, expected
-):
-    write(texts, {"empty.txt": " \n\n", "binary.txt": "a\0b"})
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(errors.InputError, match=expected):
-        run(preset, corpus, tmp_path / "run", **changes)
-    assert not list((tmp_path / "run").iterdir())

@@ -1,7 +1,5 @@
 import collections
-import dataclasses
 import json
-import os
 import pathlib
 import shutil
 
@@ -11,13 +9,11 @@ import numpy as np
 import pytest
 
 from gpt1_keras import errors
-from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.tasks import task as task_lib
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 
@@ -68,47 +64,6 @@ def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
         assert presets.find(None) == place
     with pytest.raises(errors.InputError, match="^`preset` is not given"):
         presets.find_best(None)
-
-
-def test_best_of_several_seeds(tmp_path):
-    seeds = {
-        "7": {"matthews": 0.2, "accuracy": 0.9},
-        "8": {"matthews": 0.5, "accuracy": 0.7},
-        "9": {"matthews": 0.4, "accuracy": 0.8},
-    }
-    (tmp_path / "result.json").write_text(json.dumps({"seeds": seeds}))
-    for seed in seeds:
-        folder = tmp_path / f"seed_{seed}" / "preset"
-        folder.mkdir(parents=True)
-        (folder / "config.json").write_text("{}")
-    assert presets.find_best(tmp_path) == tmp_path / "seed_8" / "preset"
-    one = tmp_path / "seed_7"
-    (one / "result.json").write_text('{"seed": 7, "metrics": {"f1": 0.1}}')
-    assert presets.find_best(one) == one / "preset"
-
-
-@pytest.mark.parametrize("dtype", [None, "mixed_bfloat16"])
-def test_load_has_its_own_dtype_policy(preset, dtype):
-    """Float32 unless given, whatever the policy of the program."""
-    keras.config.set_dtype_policy("float32" if dtype else "mixed_bfloat16")
-    before = keras.config.dtype_policy().name
-    given = {"dtype": dtype} if dtype else {}
-    network = presets.load(backbone_lib.GPT1Backbone, preset, **given)
-    assert keras.config.dtype_policy().name == before
-    assert network.dtype_policy.name == (dtype or "float32")
-    assert network.decoder_blocks[0].dtype_policy.name == (dtype or "float32")
-
-
-def test_preset_of_another_network(tmp_path):
-    keras_hub.models.GPT2Backbone(
-        vocabulary_size=10,
-        num_layers=1,
-        num_heads=2,
-        hidden_dim=4,
-        intermediate_dim=8,
-    ).save_to_preset(str(tmp_path))
-    with pytest.raises(errors.InputError, match="cannot be read"):
-        presets.load(backbone_lib.GPT1Backbone, tmp_path)
 
 
 def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
@@ -167,22 +122,6 @@ def test_save_that_fails_leaves_what_was_there(
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
 
 
-def test_a_result_holds_for_unchanged_presets(preset, tmp_path):
-    def is_measured(**facts):
-        return presets.is_measured(tmp_path, "a", [preset, changed], **facts)
-
-    changed = shutil.copytree(preset, tmp_path / "preset")
-    assert not is_measured()  # There is no result yet.
-    result = tmp_path / "result.json"
-    result.write_text('{"config_sha256": "a", "split": "dev"}')
-    for seconds, expected in ((-10, True), (10, False)):
-        time = result.stat().st_mtime + seconds
-        for path in changed.iterdir():
-            os.utime(path, (time, time))
-        assert is_measured(split="dev") == expected
-        assert not is_measured(split="test")
-
-
 def test_shipped_preset_reads_novels(caplog):
     """It is small, and knows more of English than its words."""
     directory = presets.find(None)
@@ -232,82 +171,3 @@ def test_pretrained_backbone(preset):
     embedding = found.backbone().token_and_position_embedding
     embedding.token_embeddings.assign(embedding.token_embeddings * 0.0)
     np.testing.assert_array_equal(table(network), table(source))
-
-
-def test_what_is_not_transferred_comes_from_the_global_seed(preset):
-    def new(seed):
-        keras.utils.set_random_seed(seed)
-        return table(pretrained(preset, num_transferred_layers=-1).backbone())
-
-    np.testing.assert_array_equal(new(5), new(5))
-    assert not np.array_equal(new(5), new(6))
-    source = backbone_lib.GPT1Backbone.from_preset(str(preset))
-    assert not np.any(new(5) == table(source))
-    with pytest.raises(errors.InputError, match="the preset has 2 layers"):
-        pretrained(preset, num_transferred_layers=3).backbone()
-
-
-TEXTS = ["a tree", "the old captain walked under our gate", "the garden"]
-EXAMPLES = {
-    "cola": [examples_lib.Example(text) for text in TEXTS],
-    "stsb": [examples_lib.Example(text, "our harbour") for text in TEXTS],
-    "race": [
-        examples_lib.Example(
-            text, "walked", choices=("the tree", "a gate", "the old", "near")
-        )
-        for text in TEXTS
-    ],
-}
-
-
-def fine_tuned(path, dtype="float32"):
-    scoring = presets.Scoring(
-        batch_size=2, bucket_lengths=(16, 32), dtype=dtype
-    )
-    return presets.FineTuned(path, scoring)
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_fine_tuned_scores_examples_without_labels(tiny, name):
-    model = fine_tuned(tiny.folder / name)
-    assert model.directory == tiny.folder / name / "preset"
-    task = benchmarks.of_preset(model.preprocessor)
-    examples = model.labelled(task, EXAMPLES[name], "test")
-    assert examples.name == f"{name} test"
-    expected = tiny_fine_tuned.logits_one_by_one(
-        tiny.models[name], EXAMPLES[name]
-    )
-    found = model.logits(examples)
-    assert found.shape == (3, {"cola": 2, "stsb": 6, "race": 4}[name])
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    if name == "cola":  # Near these in bfloat16, but not equal.
-        model = fine_tuned(tiny.folder / name, "mixed_bfloat16")
-        near = model.logits(model.labelled(task, EXAMPLES[name], "test"))
-        np.testing.assert_allclose(near, expected, atol=0.1)
-        assert not np.allclose(near, expected, atol=1e-5)
-
-
-def test_fine_tuned_on_another_kind_of_task(tiny):
-    """Other labels, or the same ones in another order."""
-    swapped = dataclasses.replace(
-        benchmarks.benchmark("cola"),
-        name="mine",
-        label_space=task_lib.Classes(("1", "0")),
-    )
-    for name, task, expected in (
-        (
-            *("cola", swapped),
-            r"cola \(classification with labels 0, 1\), but mine is "
-            "classification with labels 1, 0; give a model of mine",
-        ),
-        ("stsb", "race", "but race is multiple choice"),
-        ("race", "stsb", "but stsb is similarity with a score"),
-        ("cola", "wnli", "but wnli is entailment with labels 0, 1"),
-        ("cola", "mrpc", "but mrpc is similarity with labels 0, 1"),
-    ):
-        model = fine_tuned(tiny.folder / name)
-        task = benchmarks.benchmark(task) if isinstance(task, str) else task
-        with pytest.raises(errors.InputError, match=expected):
-            model.labelled(task, [], "dev")
-    with pytest.raises(errors.InputError, match="has no head: it is pretrain"):
-        fine_tuned(tiny.folder / "pretrained")

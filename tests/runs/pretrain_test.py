@@ -2,7 +2,6 @@
 
 import shutil
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -108,17 +107,6 @@ def test_preset_is_the_model_that_was_measured(experiment, finished):
     assert found == pytest.approx(metrics, rel=1e-6)
 
 
-def test_the_same_and_other_configurations(experiment, finished):
-    """A finished run is left alone; another one is refused its workdir."""
-    before = tiny_fine_tuned.contents(finished)
-    assert run(experiment, finished)[0] == 0
-    refused = run(experiment, finished, SEED=7)
-    assert_refused(*refused, "SEED 42 -> 7", "--workdir")
-    refused = run(experiment, finished, NUM_STEPS=21)
-    assert_refused(*refused, "NUM_STEPS 20 -> 21", "EXTEND = True")
-    assert tiny_fine_tuned.contents(finished) == before
-
-
 def assert_refused(status, errors, *expected):
     assert status == 2, errors
     assert "Traceback" not in errors
@@ -178,37 +166,3 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(
     assert step == 1
     assert all(np.abs(array).max() < 1e12 for array in arrays.values())
     assert not (workdir / "result.json").exists()
-
-
-def test_mistakes_end_in_one_line(experiment):
-    workdir = experiment.directory / "mistake"
-    other = {"tensorflow": "data_parallel"}
-    for settings, *expected in (
-        ({"NUM_STEPZ": 3}, "NUM_STEPZ", "did you mean NUM_STEPS?"),
-        ({"CORPUS": "no_such_folder"}, "CORPUS", "no_such_folder"),
-        ({"VOCABULARY": "no.json", "MERGES": "no.txt"}, "no.json"),
-        ({"MERGES": "no_such.txt"}, "MERGES is no", "VOCABULARY is not given"),
-        ({"BATCH_SIZE": 5}, "BATCH_SIZE 5", "MICROBATCH_SIZE 2"),
-        ({"SEQUENCE_LENGTH": 33}, "SEQUENCE_LENGTH 33", "32 positions"),
-        (
-            {"STRATEGY": other.get(keras.config.backend(), "mirrored")},
-            keras.config.backend(),
-        ),
-    ):
-        assert_refused(*run(experiment, workdir, **settings), *expected)
-        # The corrected command may have the workdir.
-        assert not (workdir / "config.gin").exists()
-
-
-@pytest.mark.slow
-def test_replicas_measure_what_one_device_measures(experiment, tmp_path):
-    """Losses, held-out tokens and perplexity; dropout off."""
-    found = experiment.on_one_and_two_devices(tmp_path)
-    one, two = map(kill_run.lines, found)
-    assert len(one) == len(two)
-    for ours, theirs in zip(one, two):
-        for name in ("loss", "perplexity", "gradient_norm", "tokens"):
-            if name in ours:
-                assert theirs[name] == pytest.approx(ours[name], rel=1e-5)
-    tokens = [results.read(workdir)["num_examples"] for workdir in found]
-    assert tokens[0] == tokens[1] > 0

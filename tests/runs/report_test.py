@@ -4,10 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
-
-from gpt1_keras import errors
-from gpt1_keras.runs import report
 from tests.reference import fake_workdirs
 from tests.reference import tiny_fine_tuned
 
@@ -69,36 +65,3 @@ def test_report_of_two_folders_twice(tmp_path):
     assert "books/x is left out" in output
     after = snapshot(out)
     assert {path: after[path] for path in before} == before
-
-
-@pytest.mark.parametrize(
-    "results, expected",
-    [
-        ("empty", "no readable result.json in or below empty"),
-        (("empty", "gone"), "gone is not a folder"),
-        ((), "give a folder"),
-        (3, "give a folder"),
-        (("empty", 5), "give a folder"),
-    ],
-)
-def test_wrong_results(tmp_path, monkeypatch, results, expected):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(errors.InputError, match=expected) as caught:
-        report.report(
-            workdir=tmp_path / "report",
-            results=results,
-            constants={},
-            paper={},
-            table5={},
-        )
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "report").exists()
-
-
-def test_wrong_results_end_in_one_line(tmp_path):
-    status, output = call("report", "gone", tmp_path)
-    assert status == 2
-    assert "gone is not a folder" in output.splitlines()[-1]
-    assert "Traceback" not in output
-    assert not (tmp_path / "report" / "config.gin").exists()

@@ -5,16 +5,12 @@ import zipfile
 
 import pytest
 
-from gpt1_keras import errors
 from gpt1_keras import results
-from gpt1_keras.evaluation import glue_submission
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
-from gpt1_keras.runs import submission
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
-from tests.reference import tiny_task
 
 NUM_TEST = 3
 
@@ -109,52 +105,3 @@ def test_tasks_without_a_model_and_the_result(folder, written, tables):
     before = tiny_fine_tuned.contents(written)
     assert submit(folder, written)[0] == 0
     assert tiny_fine_tuned.contents(written) == before
-
-
-def test_the_server_s_checks_pass(written):
-    path = written / "submission" / glue_submission.ZIP_NAME
-    names = ("cola", "stsb", "mnli_matched", "mnli_mismatched", "ax")
-    num_rows = dict.fromkeys(names, NUM_TEST)
-    assert glue_submission.check(path, num_rows=num_rows) == []
-    # But not for sample data in place of the official files.
-    assert glue_submission.check(path) != []
-
-
-def run(folder, workdir, names, data=None):
-    """Run on a folder in which a task (name) has the model of another."""
-    runs = workdir.parent / "suite"
-    runs.mkdir()
-    (runs / "rte").mkdir()  # a run that is not finished
-    for name, model in names.items():
-        (runs / name).symlink_to(folder / "suite" / model)
-    return submission.submission(
-        workdir=workdir,
-        config_sha256=tiny_runs.SHA,
-        runs=runs,
-        data=data or sample(),
-        scoring=tiny_runs.scoring(),
-    )
-
-
-def test_unfinished_runs_are_left_out(folder, tmp_path, caplog):
-    run(folder, tmp_path / "out", {"cola": "cola"})
-    result = results.read(tmp_path / "out")
-    assert "rte" in result["filled"] and "cola" not in result["filled"]
-    filled = ", ".join(result["filled"])
-    assert f"no model or no test file for {filled}: their" in caplog.text
-
-
-@pytest.mark.parametrize(
-    "names, expected",
-    [
-        ({}, "has no finished GLUE run"),
-        # They have the same labels and the same kind of text.
-        ({"sst2": "cola"}, "holds a model of cola"),
-        ({"cola": "cola"}, "10 rows, .* has 1063"),
-    ],
-)
-def test_mistakes(folder, tmp_path, names, expected):
-    data = sample(tiny_task.write_cola(tmp_path / "data"))
-    with pytest.raises(errors.InputError, match=expected):
-        run(folder, tmp_path / "out", names, data if "cola" in names else None)
-    assert not list((tmp_path / "out").rglob("*.zip"))

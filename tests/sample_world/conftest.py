@@ -20,9 +20,3 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sample") / "data"
     benchmarks.write_benchmarks(folder, num_train=120, num_dev=24, num_test=12)
     return folder
-
-
-@pytest.fixture
-def drawn():
-    """A function (make, count) -> list of labelled Examples."""
-    return lambda make, count: benchmarks.Source(0, "test").take(make, count)

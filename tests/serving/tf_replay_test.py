@@ -40,16 +40,6 @@ def replay(saved_model, tmp_path, code=None):
     )
 
 
-def test_a_line_for_each_request(saved_model, tmp_path):
-    done = replay(saved_model, tmp_path)
-    assert done.returncode == 0, done.stderr
-    lines = (tmp_path / "answered").read_text().splitlines()
-    assert list(map(json.loads, lines)) == [
-        {"upper": ["A", "BC"], "length": [1, 2]},
-        {"upper": [], "length": []},
-    ]
-
-
 def test_what_a_server_lacks_cannot_be_imported(saved_model, tmp_path):
     source = pathlib.Path(tf_replay.__file__).read_text("utf-8")
     code = source.replace(
@@ -82,11 +72,3 @@ def test_word_pieces_without_their_package(tmp_path):
     assert done.returncode == 0, done.stderr
     first = json.loads((tmp_path / "answered").read_text().splitlines()[0])
     assert first == {"ids": WORD_PIECES.encode_batch(["a", "bc"])}
-
-
-def test_word_pieces_where_the_package_lacks(monkeypatch):
-    monkeypatch.setattr(
-        tf_replay.importlib.util, "find_spec", lambda name: None
-    )
-    with pytest.raises(SystemExit, match="pip install tensorflow-text"):
-        tf_replay._library()

@@ -3,7 +3,6 @@ import json
 import numpy as np
 import pytest
 
-from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import rows
@@ -13,7 +12,6 @@ from gpt1_keras.layers import heads
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import learner as learner_lib
-from tests.reference import letter_tokenizer
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -87,21 +85,6 @@ def test_from_file_to_metrics(
     assert list(measured.values()) == pytest.approx([1.0] * len(measured))
 
 
-def test_race_and_mnli_are_measured_by_group():
-    for name, groups in (
-        ("race", ("middle", "high")),
-        ("mnli", ("matched", "mismatched")),
-    ):
-        task = benchmarks.benchmark(name)
-        label = 0 if name == "race" else "entailment"
-        found = [examples.Example("", label=label, group=g) for g in groups]
-        assert task.measure(found, [0, 1]) == {
-            "accuracy": 0.5,
-            f"accuracy_{groups[0]}": 1.0,
-            f"accuracy_{groups[1]}": 0.0,
-        }
-
-
 def test_stsb_by_regression():
     found = benchmarks.benchmark("stsb", regression=True).label_space
     assert type(found) is task_lib.Score and found.score_range == [0, 5]
@@ -109,81 +92,6 @@ def test_stsb_by_regression():
     assert type(found) is task_lib.ScoreDistribution
     assert found.score_range == [0, 5]
     assert benchmarks.benchmark("cola", regression=True).name == "cola"
-
-
-def test_table():
-    order = (
-        "snli mnli qnli rte scitail race story_cloze mrpc qqp stsb sst2 cola"
-    )
-    assert benchmarks.NAMES == tuple(order.split())
-    assert {*benchmarks.BENCHMARKS} == {*benchmarks.NAMES, "wnli", "ax"}
-    rows = benchmarks.BENCHMARKS.values()
-    labelled = [row.name for row in rows if row.has_labelled_test]
-    assert labelled == ["snli", "scitail", "race", "story_cloze"]
-    # From t5/data/glue_utils.py: row counts that give the steps of the paper's
-    # recipe, 3 epochs of batches of 32.
-    steps = {
-        **{"cola": 801, "sst2": 6_312, "mrpc": 342, "stsb": 537},
-        **{"story_cloze": 138, "qqp": 34_110, "mnli": 36_813, "qnli": 9_819},
-        "rte": 231,
-    }
-    for name, count in steps.items():
-        train, _, _ = benchmarks.BENCHMARKS[name].row_counts
-        assert train // 32 * 3 == count
-    for name, counts in (
-        ("mnli", (392_702, 9_815 + 9_832, 9_796 + 9_847)),
-        ("rte", (2_490, 277, 3_000)),
-        ("race", (87_866, 4_887, 4_934)),
-        ("ax", (0, 0, 1_104)),
-    ):
-        assert benchmarks.BENCHMARKS[name].row_counts == counts
-
-
-def test_unknown_name():
-    for name, advice in (
-        ("STS-B", "did you mean 'stsb'?"),
-        ("xyz", f"take one of {', '.join(benchmarks.BENCHMARKS)}"),
-    ):
-        with pytest.raises(errors.InputError) as caught:
-            benchmarks.benchmark(name)
-        assert str(caught.value) == f"there is no benchmark {name!r}: {advice}"
-
-
-class Letters(letter_tokenizer.LetterTokenizer):
-    start_id, delimiter_id, extract_id = 128, 129, 130
-
-
-def test_a_race_batch_by_hand(tmp_path):
-    """From the file of a passage to the arrays of a batch."""
-    folder = tmp_path / "race" / "RACE" / "dev" / "middle"
-    folder.mkdir(parents=True)
-    (folder / "1.txt").write_text(json.dumps(RACE))
-    (tmp_path / "sample_benchmarks.json").write_text("{}")
-    task = benchmarks.benchmark("race")
-    found = task.read(tmp_path, "dev")
-    encoded = examples.EncodedExamples(
-        found,
-        tokenizer=Letters(),
-        transform=task.transform,
-        max_sequence_length=32,
-        name="race",
-    )
-    batch = encoded.batch([0, 1], 9)
-    s, d, x = 128, 129, 130
-    a, b, c, dd, e, f, g, h, i, j, k, ll, m = b"abcdefghijklm"
-    q = ord("?")
-    assert batch["token_ids"].tolist() == [
-        [
-            [s, a, b, c, q, d, e, x, 0],
-            [s, a, b, c, q, d, f, g, x],
-            [s, a, b, c, q, d, h, x, 0],
-            [s, a, b, c, q, d, i, x, 0],
-        ],
-        [[s, a, b, dd, d, last, x, 0, 0] for last in (j, k, ll, m)],
-    ]
-    assert batch["extract_position"].tolist() == [[7, 8, 7, 7], [6, 6, 6, 6]]
-    assert batch["token_weights"][0, 0].tolist() == [0, 1, 1, 1, 1, 1, 1, 1, 0]
-    assert [task.label_space.encode(row) for row in found] == [1, 3]
 
 
 # Adding a benchmark, in the two steps of WORKSPACE.md. First, its reader:

@@ -1,5 +1,4 @@
 import json
-import types
 
 import numpy as np
 import pytest
@@ -49,11 +48,10 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
         ("multiple_choice", CHOICES, transforms.multiple_choice, heads.ChoiceHead, task_lib.Choice, "accuracy"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("is_given", [True, False])
 def test_families(
-    build, family, train, transform, head, space, metric, is_given, tmp_path
+    build, family, train, transform, head, space, metric, tmp_path
 ):
-    task = build(train, family=family if is_given else None)
+    task = build(train, family=family)
     assert task.name == "custom"
     assert task.transform is transform
     assert task.build_head is head
@@ -108,51 +106,15 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
             build(train, **arguments)
 
 
-def test_columns_of_other_names(tmp_path):
-    path = tmp_path / "my.csv"
-    path.write_text("story,end_1,end_2,right\nA,b,c,0\nD,e,f,f\n")
-    task = custom.custom(
-        train=str(path),
-        text="story",
-        choices=["end_1", "end_2"],  # as gin may give it
-        label="right",
-        dev_fraction=0.5,
-        seed=0,
-    )
-    both = task.read(None, "train") + task.read(None, "dev")
-    found = {(e.text, e.choices, e.label) for e in both}
-    assert found == {("A", ("b", "c"), 0), ("D", ("e", "f"), 1)}
-
-
-def test_second_texts_and_metrics(build, tmp_path):
-    task = build(PAIRS, family="classification")
-    assert {e.text_pair for e in task.read(tmp_path, "train")} == {""}
-    train = rows(0, 1, 1, 0, text_pair="why?", choices=["a", "b"])
-    task = build(train)
-    assert task.transform is transforms.multiple_choice
-    assert {e.text_pair for e in task.read(tmp_path, "train")} == {"why?"}
-    metric = {"always": 1.0}.copy
-    assert build(SINGLE, metrics=(metric,)).metrics == (metric,)
-
-
 @pytest.mark.parametrize(
     "train, arguments, message",
     [
         (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
-        (SINGLE, {"family": "similarity"}, "no column 'text_pair'"),
-        (SINGLE, {"family": "multiple_choice"}, "no column 'choices'"),
-        (SINGLE, {"text_pair": "hypothesis"}, "no column 'hypothesis'"),
-        (SINGLE, {"text": "sentence"}, "no column 'sentence'"),
         (SINGLE, {"label": "gold"}, "no column 'gold'"),
-        (PAIRS, {"label": "gold"}, "no column 'gold'"),
-        (PAIRS, {"family": "similarity"}, "line 1: label 'yes' is not a number"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no PAIR_COLUMN"),
-        (CHOICES, {"family": "classification", "choices": "choices"}, "takes no CHOICES_COLUMNS"),
         (SCORES, {"low": 1}, "line 1: score 0.0, outside 1 to 5.0"),
-        (rows("a", "a"), {}, "only the class 'a'"),
         (rows("a", "a", "b"), {}, "line 3: one text of class 'b'"),
-        (rows(0, 2, choices=["a", "b"]), {}, "line 2: label 2 for 2 choices"),
-    ],
+        ],
 )  # fmt: skip
 def test_mistakes_are_found_when_the_task_is_built(
     build, train, arguments, message
@@ -160,42 +122,3 @@ def test_mistakes_are_found_when_the_task_is_built(
     with pytest.raises(errors.InputError) as caught:
         build(train, **arguments)
     assert message in str(caught.value) and "\n" not in str(caught.value)
-
-
-def test_mistakes_in_other_files_and_no_train_file(build, tmp_path):
-    (tmp_path / "other.jsonl").write_text('{"text": "a", "label": "bad"}\n')
-    for split in ("dev", "test"):
-        with pytest.raises(errors.InputError, match="line 1: label 'bad'"):
-            build(SINGLE, **{split: "other.jsonl"})
-    with pytest.raises(errors.InputError, match="TRAIN_FILE"):
-        custom.custom(train=None, dev_fraction=0.1, seed=0)
-
-
-@pytest.mark.parametrize(
-    "score_range, is_regression, expected",
-    [
-        ([0.0, 5.0], False, task_lib.ScoreDistribution),
-        ([0.0, 5.0], True, task_lib.Score),
-        ([0.0, 0.7], True, task_lib.Score),
-    ],
-)
-def test_score_of_a_preset(tmp_path, score_range, is_regression, expected):
-    file = tmp_path / "my.jsonl"
-    row = {"text": "a", "text_pair": "b", "label": 0.5}
-    file.write_text(json.dumps(row) + "\n")
-    preprocessor = types.SimpleNamespace(
-        transform="similarity",
-        score_range=score_range,
-        label_words=(),
-        is_regression=is_regression,
-        task="stsb",
-    )
-    columns = dict(text="text", text_pair=None, choices=None, label="label")
-    task = custom.of_preset(preprocessor, file=file, **columns)
-    assert type(task.label_space) is expected
-    assert (task.name, task.is_own) == ("custom", True)
-    assert task.label_space.score_range == score_range
-    assert len(task.read(None, "test")) == 1
-    file.write_text(json.dumps(row | {"label": 7}) + "\n")
-    with pytest.raises(errors.InputError, match="line 1: score 7.0, outside"):
-        custom.of_preset(preprocessor, file=file, **columns)

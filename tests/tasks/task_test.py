@@ -1,6 +1,3 @@
-import dataclasses
-import types
-
 import hypothesis
 import keras
 import numpy as np
@@ -8,7 +5,6 @@ import pytest
 from hypothesis import strategies
 from scipy import special
 
-from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import metrics
@@ -48,25 +44,6 @@ def test_labels(space, num_outputs, label, encoded, value, written):
     np.testing.assert_allclose(found, encoded, atol=1e-6)
     assert space.value(example(label)) == value
     assert space.format(np.asarray(value)[()]) == written
-
-
-@pytest.mark.parametrize(
-    "space, label, message",
-    [
-        *(
-            (CLASSES, label, f"label {label!r} is not one of entailment, neutr")
-            for label in ("Neutral", "", None, 1)
-        ),
-        *(
-            (space, score, f"score {score} is not within 0 .. 5")
-            for space in (WEIGHTS, SCORE)
-            for score in (-0.1, 5.1, float("nan"))
-        ),
-    ],
-)
-def test_labels_outside_the_space(space, label, message):
-    with pytest.raises(errors.InputError, match=f"^{message}"):
-        space.encode(example(label))
 
 
 @hypothesis.given(score=strategies.floats(0, 5))
@@ -148,19 +125,6 @@ def test_loss_of_labels_and_logits(space, labels, logits, expected):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("space", [CLASSES, CHOICE, WEIGHTS, SCORE])
-def test_a_preset_says_which_label_space_it_has(space):
-    preprocessor = types.SimpleNamespace(
-        label_words=list(space.class_names),
-        score_range=space.score_range,
-        is_regression=space is SCORE,
-    )
-    found = task.label_space_of(preprocessor)
-    assert type(found) is type(space)
-    for name in ("class_names", "output_names", "score_range", "num_outputs"):
-        assert getattr(found, name) == getattr(space, name)
-
-
 def build(*functions, reader=None):
     return task.Task(
         name="weather",
@@ -171,18 +135,6 @@ def build(*functions, reader=None):
         metrics=functions,
         row_counts=(2, 1, 0),
     )
-
-
-def test_reading_warns_of_another_number_of_rows(tmp_path, caplog):
-    rows = [example("wet")]
-    weather = build(reader=lambda data_dir, split: rows)
-    assert weather.read(tmp_path, "dev") == rows and not caplog.records
-    with caplog.at_level("WARNING"):
-        weather.read(tmp_path, "train")
-    assert "1 train examples of weather, the official files have 2" in (
-        caplog.text
-    )
-    assert dataclasses.replace(weather, row_counts=None).read("", "x") == rows
 
 
 @pytest.mark.parametrize(

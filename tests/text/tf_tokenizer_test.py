@@ -60,13 +60,6 @@ def test_as_in_python(kind):
 
 
 @settings(max_examples=60)
-@given(st.lists(st.text("abcd .,\n-$", max_size=40), max_size=4))
-def test_plain_text_as_in_python(texts):
-    expected = PYTHON["bpe"].encode_batch(texts)
-    assert ids_of(graph_of("bpe"), texts) == expected
-
-
-@settings(max_examples=60)
 @given(st.lists(st.binary(max_size=40) | st.text(max_size=20), max_size=4))
 def test_any_bytes_are_encoded(texts):
     texts = [t.encode() if isinstance(t, str) else t for t in texts]
@@ -105,13 +98,6 @@ def test_graph_is_of_core_operations_only(tmp_path):
     }
     assert {"StaticRegexReplace", "StringLower"} <= operations
     assert not any("Py" in name or "Text" in name for name in operations)
-
-
-def test_frequent_pieces():
-    texts = ["ab ab, “ab” x", "x ab\n"]
-    assert tf_tokenizer.frequent_pieces(texts, 2) == ["ab", '"']
-    found = tf_tokenizer.frequent_pieces(texts, 9)
-    assert sorted(found) == ['"', ",", "ab", "x"]
 
 
 STANDARDIZE = tf_tokenizer.Standardize()
@@ -212,12 +198,6 @@ BYTE_PAIR = tf.function(
 def test_byte_pairs_as_in_the_released_code(words):
     expected = [[IDS.get(p, 0) for p in RULES.pieces(word)] for word in words]
     assert BYTE_PAIR(tf.constant(words, tf.string)).to_list() == expected
-
-
-def test_byte_pairs_without_merges():
-    model = tf_tokenizer.BytePair(IDS, [])
-    expected = [[IDS["a"], IDS["b</w>"]]]
-    assert model(tf.constant(["ab"])).to_list() == expected
 
 
 WORD_PIECES = [

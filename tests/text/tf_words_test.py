@@ -74,7 +74,3 @@ def test_a_long_piece_is_cut_and_ends():
     assert "".join(found) == "(" * 1000
     (found,) = words_of(["x" * 600])
     assert [len(word) for word in found] == [256, 256, 88]
-
-
-def test_no_pieces():
-    assert words_of([]) == []

@@ -2,7 +2,6 @@ import io
 import json
 import pickle
 import tarfile
-from concurrent import futures
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from gpt1_keras import errors
 from gpt1_keras.text import tokenizer
-from gpt1_keras.text import train_vocabulary
 from tests.reference import released_tokenizer
 
 RELEASED = (
@@ -59,31 +57,6 @@ def test_same_words_with_and_without_cache(texts):
         expected = plain(text)
         assert caching(text) == caching(text) == tight(text) == expected
     assert not len(plain)
-
-
-def test_the_cache_is_bounded_and_shared():
-    split = tokenizer.ChunkDictionary(alone, 10)
-    # White space with a line break is one line break.
-    assert split("\n a \t\n \r\n b\rc  d\n\n") == list("a\nb\nc") + ["d"]
-    assert split(" \n ") == split("") == []
-    long = "x" * 10_000
-    for limit in (1, 7, 100):
-        split = tokenizer.ChunkDictionary(alone, limit)
-        for start in range(0, 600, 20):
-            text = " ".join(f"word{n}," for n in range(start, start + 20))
-            assert len(split(text)) == 40
-            assert split(long) == [long]
-            for cache in (split._chunks, split._pieces):
-                assert len(cache) <= limit and long not in cache
-    copy = pickle.loads(pickle.dumps(split))
-    assert len(split) and not len(copy)
-    assert copy("some words") == ["some", "words"]
-    # Threads get the same words.
-    split = tokenizer.ChunkDictionary(alone, 50)
-    text = " ".join(f"w{n % 97}x, {n}th it's\n" for n in range(1000))
-    with futures.ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(split, [text] * 6))
-    assert found == [tokenizer.ChunkDictionary(alone, 0)(text)] * 6
 
 
 @pytest.mark.needs_data
@@ -151,19 +124,6 @@ def test_encode_and_decode():
     assert tokenizer.Tokenizer(PIECES[:-1], []).newline_id is None
     with pytest.raises(ValueError, match="-1"):
         ours.decode([-1])
-
-
-@pytest.mark.parametrize("kind", train_vocabulary.TRAINERS)
-def test_pieces_for_display(kind):
-    text = "the old man's cat, and\nthe old man"
-    ours = train_vocabulary.TRAINERS[kind]([text] * 3, vocabulary_size=60)
-    pieces = [ours.piece(index) for index in ours.encode("the cat\nman")]
-    shown = "".join(pieces).replace("\u23ce", " \u23ce ")
-    assert " ".join(shown.split()) == "the cat \u23ce man"
-    special = (ours.start_id, ours.delimiter_id, ours.extract_id)
-    assert [ours.piece(index)[1:-1] for index in special] == [
-        *("start", "delimiter", "extract")
-    ]
 
 
 def test_saved_read_and_pickled(tmp_path):

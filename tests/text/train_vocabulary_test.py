@@ -1,9 +1,5 @@
 import collections
 import itertools
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 import tokenizers
@@ -17,7 +13,6 @@ from gpt1_keras.text import tokenizer
 from gpt1_keras.text import train_vocabulary
 from gpt1_keras.text import words
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TEXTS = [
     "The lowest of the low, and the newest; isn't it?\n",
     "He said: “Newer is wider than the widest, lower than the lowest.”",
@@ -80,32 +75,6 @@ def test_read_again_encodes_as_hugging_face(tmp_path, kind):
     assert ours.decode(ours.encode(text)) == text
 
 
-def test_limits_of_the_vocabulary():
-    assert small_bpe(80).vocabulary_size == 80
-    large = small_bpe(5000)
-    assert len(set(large.vocabulary)) == large.vocabulary_size < 5000
-    few = small_bpe(max_characters=10)
-    assert len([p for p in few.vocabulary[1:] if len(p) == 1]) == 10
-    assert "e" in few.vocabulary and "ï" not in few.vocabulary
-    assert 0 in few.encode("naïve")
-    # A counter of words gives the same, and is left as it was.
-    counter = train_vocabulary.WordCounter()
-    counts = counter.count(iter(TEXTS))
-    assert counts == collections.Counter(w for t in TEXTS for w in split(t))
-    counted = train_vocabulary.train_bpe(counts, vocabulary_size=130)
-    assert counted.sha256 == small_bpe().sha256
-    assert counts["\n"]
-    assert counter.count(["a b"]) == {"a": 1, "b": 1}
-    for train in train_vocabulary.TRAINERS.values():
-        for texts, size, message in (
-            (TEXTS, 20, "20 entries is too small"),
-            ([], 100, "no words"),
-            ([" \n "], 100, "no words"),
-        ):
-            with pytest.raises(errors.InputError, match=message):
-                train(texts, vocabulary_size=size)
-
-
 @settings(max_examples=40)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=4))
 def test_what_is_learned_from_any_text_is_read_back(tmp_path_factory, texts):
@@ -119,23 +88,3 @@ def test_what_is_learned_from_any_text_is_read_back(tmp_path_factory, texts):
         ours.save(folder / kind)
         read = tokenizer.Tokenizer.from_directory(folder / kind)
         assert read.sha256 == ours.sha256
-
-
-def test_every_process_learns_the_same():
-    code = (
-        "from tests.text import train_vocabulary_test as t\n"
-        "from gpt1_keras.text import train_vocabulary as v\n"
-        "wordpiece = v.train_wordpiece(t.TEXTS[::-1], vocabulary_size=120)\n"
-        "print(t.small_bpe().sha256, wordpiece.sha256)"
-    )
-    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONHASHSEED": seed},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    wordpiece = train_vocabulary.train_wordpiece(TEXTS, vocabulary_size=120)
-    assert found.split() == [small_bpe().sha256, wordpiece.sha256]

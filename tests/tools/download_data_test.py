@@ -37,36 +37,3 @@ def test_a_reader_reads_what_came(server, tmp_path, capsys):
     assert download_data.main(arguments) == 0
     assert "cola: already there" in capsys.readouterr().out
     assert server.requests == []
-
-
-def test_one_failure_does_not_stop_the_others(server, tmp_path, capsys):
-    arguments = ["--data", str(tmp_path), "rte", "cola"]
-    assert download_data.main([*arguments, "--mirror", server.url()]) == 2
-    told = capsys.readouterr()
-    assert told.out == f"cola: {tmp_path}/glue\n"
-    assert told.err.startswith("error: rte: ") and told.err.count("\n") == 1
-    assert "404" in told.err
-
-
-def test_from_a_folder(server, tmp_path):
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "CoLA.zip").write_bytes(ARCHIVE)
-    arguments = ["--data", tmp_path / "out", "--from", tmp_path / "in", "cola"]
-    assert download_data.main(list(map(str, arguments))) == 0
-    assert len(glue.read_cola(tmp_path / "out", "dev")) == 1
-    assert server.requests == []
-
-
-def test_lists_and_groups(tmp_path, capsys):
-    def listed(*names):
-        assert download_data.main(["--list", *names]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        return list(dict.fromkeys(line.split()[0] for line in lines)), lines
-
-    assert "25,443,609 bytes  http" in listed("race")[1][0]
-    assert listed("glue", "rte", "dprd")[0] == [
-        *("cola", "sst2", "mrpc", "qqp", "stsb", "mnli", "qnli", "rte"),
-        *("wnli", "ax", "dprd"),
-    ]
-    assert listed()[0] == list(official_files.SOURCES)
-    assert not list(tmp_path.iterdir())

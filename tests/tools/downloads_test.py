@@ -1,7 +1,5 @@
 import hashlib
 import io
-import json
-import re
 import tarfile
 import zipfile
 
@@ -22,7 +20,6 @@ from tools.downloads import fetch as fetch_lib
 from tools.downloads import official_files
 
 CONTENT = np.random.default_rng(0).bytes(10_000)
-OTHER = np.random.default_rng(1).bytes(10_000)
 
 
 def sum_of(content):
@@ -47,78 +44,6 @@ def fetch(server, path, name="a.bin", **more):
 def assert_whole(path, content=CONTENT):
     assert path.read_bytes() == content
     assert [each.name for each in path.parent.iterdir()] == [path.name]
-
-
-def test_a_broken_connection_is_resumed(server, tmp_path):
-    server.faults = ["drop", "reset", "busy", "drop"]
-    found, waits = fetch(server, tmp_path / "x", size=len(CONTENT))
-    assert found == SHA256
-    assert_whole(tmp_path / "x")
-    half = "bytes=5000-"
-    assert server.requests == [None, half, half, half, "bytes=7500-"]
-    # Longer where nothing came, at once again where something did.
-    assert waits == [1.0, 2.0, 4.0, 1.0]
-
-
-def test_a_later_process_resumes(server, tmp_path):
-    server.faults = ["drop"] + ["reset"] * 5
-    with pytest.raises(InputError, match="the same command resumes"):
-        fetch(server, tmp_path / "x")
-    assert not (tmp_path / "x").exists()
-    server.requests.clear()
-    fetch(server, tmp_path / "x")
-    assert_whole(tmp_path / "x")
-    assert server.requests == ["bytes=5000-"]
-    # A whole part needs no request.
-    (tmp_path / "x").rename(tmp_path / ".x.part")
-    fetch(server, tmp_path / "x", size=len(CONTENT))
-    assert_whole(tmp_path / "x")
-    assert server.requests == ["bytes=5000-"]
-
-
-def test_a_server_that_always_breaks_is_given_up(server, tmp_path):
-    # Never more than the first half arrives.
-    server.faults = ["drop"] * 100
-    with pytest.raises(InputError, match="connection ended after 5000"):
-        fetch(server, tmp_path / "x", sha256=None)
-    assert server.requests == [None] * 6
-
-
-@pytest.mark.parametrize("sha256", [SHA256, None])
-def test_a_file_that_changed_is_not_mixed(server, tmp_path, sha256):
-    server.files["a.bin"] = OTHER
-    server.faults = ["drop"] + ["reset"] * 5
-    with pytest.raises(InputError):
-        fetch(server, tmp_path / "x", sha256=sha256)
-    server.files["a.bin"] = CONTENT
-    assert fetch(server, tmp_path / "x", sha256=sha256)[0] == SHA256
-    assert_whole(tmp_path / "x")
-
-
-def test_another_file_is_refused_in_one_line(server, tmp_path):
-    server.files["other"] = OTHER
-    for name, more, expected in (
-        ("b.bin", {}, r"answers 404 .*--mirror"),
-        ("a.bin", {"size": 9_999}, "has 10000 bytes, expected 9999"),
-        ("other", {}, "checksum mismatch: its sha256 is .*, expected"),
-    ):
-        with pytest.raises(InputError, match=expected) as raised:
-            fetch(server, tmp_path / "x", name, **more)
-        assert "\n" not in str(raised.value)
-        assert not list(tmp_path.iterdir())
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="cannot be written"):
-        fetch(server, tmp_path / "file" / "x")
-
-
-def test_nobody_answers(tmp_path):
-    with file_server.FileServer({}) as server:
-        pass
-    with pytest.raises(InputError, match="cannot be read .*refused"):
-        fetch(server, tmp_path / "x")
-    for url in ("file:///etc/passwd", "a.bin", "ftp://x/a"):
-        with pytest.raises(InputError, match="no http or https address"):
-            fetch_lib.fetch(url, tmp_path / "x")
 
 
 @settings(max_examples=80)
@@ -200,16 +125,6 @@ def refuse(folder, name, content, expected, **more):
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_unpack_takes_what_is_wanted(tmp_path, name):
-    mine = tmp_path / "glue" / "CoLA"
-    mine.mkdir(parents=True)
-    (mine / "my.txt").write_bytes(b"mine")
-    (mine / "dev.tsv").write_bytes(b"half")
-    found = unpack(tmp_path, name, ARCHIVES[name](FILES | EXTRA))
-    assert found == FILES | {"CoLA/my.txt": b"mine"}
-
-
-@pytest.mark.parametrize("name", ARCHIVES)
 def test_unpack_refuses(tmp_path, name):
     make = ARCHIVES[name]
     outside = ["../x.tsv", "CoLA/../../x.tsv"]
@@ -257,19 +172,6 @@ def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
         assert set(found.values()) <= set(FILES.values())
 
 
-SERVED = {
-    "T.zip": zip_of({"T/train.tsv": b"a\tb\n", "T/junk": b"x"}),
-    "R.tar.gz": tar_of({"R/1.txt": b"{}", "R/2.txt": b"{}", "X/3.txt": b""}),
-    "plain.tsv": b"index\n",
-}
-
-
-@pytest.fixture
-def official():
-    with file_server.FileServer(SERVED) as made:
-        yield made
-
-
 def source(server, *names, folder="x", results=("plain.tsv",), is_known=True):
     found = []
     for name in names or ("plain.tsv",):
@@ -277,75 +179,6 @@ def source(server, *names, folder="x", results=("plain.tsv",), is_known=True):
         known = (sum_of(content), len(content)) if is_known else ()
         found.append(official_files.Remote(server.url(name), *known))
     return official_files.Source(folder, list(results), found)
-
-
-def test_archives_and_plain_files(official, tmp_path):
-    brought = official_files.OfficialFiles(tmp_path)
-    for each in (
-        source(official, "T.zip", folder="glue", results=["T/train.tsv"]),
-        source(official, "R.tar.gz", folder="race", results=["R"]),
-        source(official, folder="glue/AX", results=["ax.tsv"]),
-    ):
-        assert not brought.has(each)
-        brought.bring(each)
-        assert brought.has(each)
-    assert set(tree(tmp_path)) == {
-        *("downloads.json", "glue/AX/ax.tsv", "glue/T/train.tsv"),
-        *("race/R/1.txt", "race/R/2.txt"),
-    }
-    other = source(official, "T.zip", results=["T/train.tsv", "T/dev.tsv"])
-    with pytest.raises(InputError, match="T.zip has no T/dev.tsv"):
-        brought.bring(other)
-    (tmp_path / "file").write_text("a file")
-    with pytest.raises(InputError, match="file cannot be written"):
-        brought.bring(source(official, folder="file"))
-
-
-def test_an_unknown_sum_is_recorded(official, tmp_path, caplog):
-    brought = official_files.OfficialFiles(tmp_path)
-    plain = source(official, is_known=False)
-    brought.bring(plain)
-    sha256 = sum_of(SERVED["plain.tsv"])
-    assert sha256 in caplog.text
-    record = json.loads((tmp_path / "downloads.json").read_text())
-    assert record == {official.url("plain.tsv"): sha256}
-    (tmp_path / "x" / "plain.tsv").unlink()
-    official.files["plain.tsv"] = b"other\n"
-    with pytest.raises(InputError, match=f"expected {sha256}"):
-        brought.bring(plain)
-    assert set(tree(tmp_path)) == {"downloads.json"}
-    (tmp_path / "downloads.json").write_text("{")
-    with pytest.raises(InputError, match="downloads.json is damaged"):
-        brought.bring(plain)
-
-
-def test_a_mirror_gives_the_same_files_only(official, tmp_path):
-    served = {"m/plain.tsv": SERVED["plain.tsv"], "plain.tsv": b"INDEX\n"}
-    with file_server.FileServer(served) as other:
-        brought = official_files.OfficialFiles(tmp_path, mirror=other.url())
-        with pytest.raises(InputError, match="sha256"):
-            brought.bring(source(official))
-        assert not brought.has(source(official))
-        brought = official_files.OfficialFiles(tmp_path, mirror=other.url("m/"))
-        brought.bring(source(official))
-    assert (tmp_path / "x" / "plain.tsv").read_bytes() == SERVED["plain.tsv"]
-    assert official.requests == []
-
-
-def test_a_folder_of_this_machine(official, tmp_path):
-    folder, data = tmp_path / "folder", tmp_path / "data"
-    folder.mkdir()
-    data.mkdir()
-    brought = official_files.OfficialFiles(data, folder=folder)
-    with pytest.raises(InputError, match="plain.tsv is missing: fetch"):
-        brought.bring(source(official))
-    (folder / "plain.tsv").write_bytes(b"other")
-    with pytest.raises(InputError, match="plain.tsv: checksum mismatch"):
-        brought.bring(source(official))
-    (folder / "plain.tsv").write_bytes(SERVED["plain.tsv"])
-    brought.bring(source(official))
-    assert brought.has(source(official))
-    assert (folder / "plain.tsv").exists() and official.requests == []
 
 
 HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"
@@ -362,10 +195,9 @@ def write_mrpc(folder, *, train=(HEADER, *ROWS), dev_ids=("8\t7",), end="\n"):
     return paths
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_mrpc(tmp_path, end):
+def test_mrpc(tmp_path):
     (tmp_path / "in").mkdir()
-    paths = write_mrpc(tmp_path / "in", end=end)
+    paths = write_mrpc(tmp_path / "in", end="\r\n")
     content = {path.name: path.read_bytes() for path in paths}
     with file_server.FileServer(content) as server:
         tables = ["train.tsv", "dev.tsv", "test.tsv"]
@@ -383,18 +215,6 @@ def test_mrpc(tmp_path, end):
     for name, lines in wanted.items():
         text = (tmp_path / "MRPC" / name).read_bytes().decode("utf-8")
         assert text == "\n".join(lines) + "\n"
-
-
-def test_other_files_than_those_of_mrpc(tmp_path):
-    for changes, expected in (
-        ({"dev_ids": ("1\t2",)}, "0 of its pairs"),
-        ({"dev_ids": ("<html>",)}, "c.txt line 1 has 1 columns, not 2"),
-        ({"train": (HEADER, "1\t7")}, "a.txt line 2 has 2 columns, not 5"),
-    ):
-        with pytest.raises(InputError, match=expected):
-            paths = write_mrpc(tmp_path, **changes)
-            official_files.write_mrpc(*paths, tmp_path)
-        assert not list(tmp_path.glob("*.tsv"))
 
 
 READERS = {
@@ -429,20 +249,6 @@ def test_readers_look_where_the_results_are(tmp_path):
                 read(tmp_path / name, split)
             except InputError as error:
                 assert "does not exist" not in str(error)
-
-
-def test_addresses_and_sums():
-    sources = official_files.SOURCES.values()
-    remotes = {file for each in sources for file in each.files}
-    assert len({file.name for file in remotes}) == len(remotes)
-    for file in remotes:
-        assert re.fullmatch(r"https://[^ ?#]+/[\w.-]+", file.url)
-        assert file.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", file.sha256)
-    unknown = {file.name for file in remotes if file.sha256 is None}
-    assert unknown == {
-        *("WSCollection.xml", "params_shapes.json"),
-        *(f"params_{i}.npy" for i in range(10)),
-    }
 
 
 @pytest.mark.needs_data

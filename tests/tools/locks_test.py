@@ -24,13 +24,3 @@ def test_every_requirement_is_locked_with_hashes():
         for entry in entries:
             assert PIN.match(entry) and "--hash=sha256:" in entry, entry
         assert "://" not in text and "index-url" not in text
-
-
-def test_files_for_one_environment_agree():
-    found = {}
-    for name in ("requirements", "requirements-demo", "requirements-backends"):
-        for package, version in pins(ROOT / "locks" / f"{name}.txt"):
-            found.setdefault((package, name), set()).add(version)
-    for package, name in found:
-        ours = found.get((package, "requirements"), found[package, name])
-        assert found[package, name] <= ours, package

@@ -1,14 +1,10 @@
-import logging
 import math
-import re
 import types
 
 import pytest
 
-from gpt1_keras import errors
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
-from tests.reference import tiny_learner
 
 
 def model_of(rate=0.5):
@@ -80,21 +76,6 @@ def test_metrics_are_written_at_intervals_and_shown_at_every_step():
     )
 
 
-@pytest.mark.parametrize(
-    "losses, expected",
-    [
-        ({"task_loss": 1.0, "lm_loss": 2.0, "loss": 3.0}, math.exp(2)),
-        ({"task_loss": 1.0, "loss": 1.0}, None),
-    ],
-)
-def test_perplexity_is_that_of_the_language_model(losses, expected):
-    callback, history, _ = log(every=1)
-    run(callback, [losses])
-    ((_, values),) = history.calls
-    assert {name: values[name] for name in losses} == losses
-    assert values.get("perplexity") == pytest.approx(expected)
-
-
 def test_rate_written_is_that_of_the_step():
     """The schedule counts the steps made before."""
     callback, history, _ = log(every=1)
@@ -111,41 +92,6 @@ def test_speed_is_measured_between_two_lines(monkeypatch):
     # 200 tokens in 1 + 3 and 2 + 6 seconds, without what lies between steps.
     speeds = [values["tokens_per_second"] for _, values in history.calls]
     assert speeds == pytest.approx([50.0, 25.0])
-
-
-@pytest.mark.parametrize(
-    "num_steps, seconds, advice, expected",
-    [
-        # The tenth step ends 9 s after the first, which took an hour.
-        (10010, 1, "a smaller model", "10,000 take 2:46:40; shorter: a sma"),
-        (110, 1, "a smaller model", "100 take 0:01:40$"),
-        # Half a minute is over after the fourth.
-        (104, 10, "a smaller model", "100 take 0:16:40$"),
-        (1010, 1, None, None),
-    ],
-)
-def test_the_first_steps_tell_how_long_the_others_take(
-    num_steps, seconds, advice, expected, monkeypatch, caplog
-):
-    clock = iter([3600.0 + seconds * step for step in range(20)])
-    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
-    callback = callbacks.EstimateDuration(0, num_steps=num_steps, advice=advice)
-    with caplog.at_level(logging.INFO, logger="absl"):
-        run(callback, [{}] * 12)
-    messages = [record.getMessage() for record in caplog.records]
-    assert len(messages) == (expected is not None)
-    assert not expected or re.search(expected, messages[0])
-
-
-@pytest.mark.parametrize(
-    "every, expected",
-    [(3, [6, 9]), (5, [5, 10]), (0, []), ({4, 5, 9}, [5, 9])],
-)
-def test_periodically(every, expected):
-    called = []
-    callback = callbacks.Periodically(4, every=every, function=called.append)
-    run(callback, [{}] * 6)
-    assert called == expected
 
 
 def save_checkpoints(every=4):
@@ -171,20 +117,3 @@ def test_a_stop_request_saves_first():
     stop.signal_name = "SIGTERM"
     run(callback, [{}], model)
     assert checkpoints.calls == [6] and model.stop_training
-
-
-def test_prediction_moves_a_bar_and_stops_on_request():
-    learner = tiny_learner.language_model()
-    stop, moved = fit.StopRequest(), []
-
-    def predict():
-        progress = callbacks.PredictionProgress(moved.append, stop)
-        batch = tiny_learner.Batches()(0)
-        learner.predict(batch, batch_size=1, verbose=0, callbacks=[progress])
-
-    predict()
-    assert moved == [1] * 4
-    stop.signal_name = "SIGTERM"
-    with pytest.raises(errors.Stopped, match="SIGTERM during the evaluation"):
-        predict()
-    assert len(moved) == 5

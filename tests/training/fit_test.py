@@ -2,7 +2,6 @@ import math
 import os
 import signal
 
-import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -163,16 +162,6 @@ def test_non_finite_loss_keeps_the_last_good_checkpoint(
     assert all(math.isfinite(x["loss"]) for x in kill_run.lines(tmp_path))
 
 
-def test_dtype():
-    try:
-        fit_lib.set_dtype("mixed_bfloat16")
-        assert keras.config.dtype_policy().name == "mixed_bfloat16"
-        with pytest.raises(errors.InputError, match="`dtype` is 'float23'"):
-            fit_lib.set_dtype("float23")
-    finally:
-        keras.config.set_dtype_policy("float32")
-
-
 @pytest.fixture
 def handlers():
     """Harmless handlers around a test, which must be there afterwards."""
@@ -204,26 +193,3 @@ def test_first_signal_is_a_request_and_the_second_acts_at_once(
     # The fixture looks at the handlers, after an error too.
     with pytest.raises(ArithmeticError), fit_lib.catch_signals():
         raise ArithmeticError
-
-
-def test_nohup_stays_in_force(handlers):
-    outer = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with fit_lib.catch_signals() as stop:
-        os.kill(os.getpid(), signal.SIGHUP)
-        assert not stop
-    assert signal.signal(signal.SIGHUP, outer) == signal.SIG_IGN
-
-
-def test_workers_stop_together():
-    own = fit_lib.StopRequest()
-    shared = fit_lib.SharedStopRequest(own)
-    shared.settle(0.0)
-    assert not shared.is_wanted_here and not shared
-    own.signal_name = "SIGTERM"
-    # Until all have heard of it.
-    assert shared.is_wanted_here and not shared
-    shared.settle(1.0)
-    assert shared and shared.signal_name == "SIGTERM"
-    other = fit_lib.SharedStopRequest(fit_lib.StopRequest())
-    other.settle(2.0)
-    assert other and other.signal_name == "a signal to another worker"

@@ -75,26 +75,6 @@ def test_logs_are_those_of_one_step_and_not_a_running_mean():
         assert logged == pytest.approx(expected, abs=1e-5)
 
 
-def test_training_lowers_the_loss_and_the_task_is_learnt():
-    learner = tiny_learner.chooser()
-    batch = tiny_learner.labelled_batch()
-    logs = [tiny_learner.update(learner, batch) for _ in range(25)]
-    assert logs[-1]["task_loss"] < 0.5 * logs[0]["task_loss"]
-    assert logs[-1]["lm_loss"] < logs[0]["lm_loss"]
-    for log in logs:
-        assert log["loss"] == pytest.approx(
-            log["task_loss"] + 0.5 * log["lm_loss"], abs=1e-5
-        )
-
-
-def test_optimizer_is_built_by_compile():
-    """A checkpoint can be restored before the first step."""
-    learner = tiny_learner.language_model()
-    # iterations, learning rate, and two moments per weight
-    expected = 2 + 2 * len(learner.trainable_variables)
-    assert len(learner.optimizer.variables) == expected
-
-
 def test_padding_changes_neither_losses_nor_gradients():
     """What makes batches of few lengths the same as those of the longest."""
     longest = tiny_learner.labelled_batch()

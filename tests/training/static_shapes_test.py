@@ -8,15 +8,8 @@ import keras
 import pytest
 
 from gpt1_keras.data import batches as batches_lib
-from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples
-from gpt1_keras.data import packing
-from gpt1_keras.models import shared_prefix
-from gpt1_keras.models import task_model
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.training import learner as learner_lib
-from gpt1_keras.training import losses
-from tests.models import shared_prefix_test
 from tests.reference import counting_books
 from tests.reference import small_models
 from tests.reference import tiny_learner
@@ -112,33 +105,6 @@ def policy(request):
 FLOAT32 = pytest.mark.parametrize("policy", ["float32"], indirect=True)
 
 
-def test_unknown_sizes_calls_of_python_and_strings_are_found():
-    spec = {"x": tf.TensorSpec([4], "int32")}
-
-    def step(batch):
-        loops = tf.while_loop(
-            lambda i, x: i < 3,
-            lambda i, x: (i + 1, x),
-            (0, tf.boolean_mask(batch["x"], batch["x"] > 0)),
-            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
-        )
-        return tf.reduce_sum(loops[1])
-
-    graph = tf.function(step).get_concrete_function(spec).graph
-    assert any("None" in fault for fault in faults([graph]))
-    inner = _inner(graph)
-    assert inner and any("None" in fault for fault in faults(inner))
-
-    def step(batch):
-        x = tf.numpy_function(lambda x: x, [batch["x"]], tf.float32)
-        return tf.ensure_shape(x, [4]), tf.strings.as_string(batch["x"])
-
-    spec = {"x": tf.TensorSpec([4], "float32")}
-    graph = tf.function(step).get_concrete_function(spec).graph
-    found = " ".join(faults([graph]))
-    assert "PyFunc" in found and "string" in found
-
-
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"], indirect=True)
 def test_pretraining():
     batches = batches_lib.TrainingBatches(
@@ -168,21 +134,9 @@ def test_step_of_a_replica():
     assert_compiles(step, spec)
 
 
-def test_held_out_perplexity():
-    batches = batches_lib.HeldOutBatches(
-        counting_books.CountingBooks([50, 60]),
-        batch_size=BATCH_SIZE,
-        sequence_length=tiny_learner.LENGTH,
-        stride=3,
-    )
-    learner = tiny_learner.language_model()
-    assert_compiles(learner.call, specs(batches.spec))
-
-
 @pytest.mark.parametrize(
     "name, candidates, regression",
     [
-        ("stsb", 2, False),
         ("stsb", 2, True),
         ("race", 4, False),
     ],
@@ -207,38 +161,3 @@ def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     assert_compiles(learner.call, specs(spec, length))
     spec["labels"] = (shape, dtype)
     assert_compiles(learner.train_step, specs(spec, length))
-
-
-@FLOAT32
-def test_zero_shot_scoring():
-    network = small_models.network()
-    packed = packing.PackedCandidates(
-        shared_prefix_test.items(), share_prefix=True
-    )
-    batches = example_batches.ScoredExamples(
-        packed, batch_size=BATCH_SIZE, bucket_lengths=(24,)
-    )
-    learner = learner_lib.Learner(
-        shared_prefix.shared_prefix_network(network),
-        scorer=losses.BranchScores(
-            num_branches=packed.num_branches, chunk_size=5
-        ),
-    )
-    assert_compiles(learner.call, specs(batches.spec, 24))
-
-
-def test_lstm_baseline():
-    loss = losses.LanguageModelLoss(chunk_size=4)
-    network = small_models.lstm_network(
-        vocabulary_size=tiny_learner.VOCABULARY_SIZE, residual_dropout=0.1
-    )
-    learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(network),
-        loss=loss,
-        scorer=loss,
-        clip_norm=1.0,
-    )
-    learner.compile(tiny_learner.adam(), jit_compile=False)
-    spec = tiny_learner.Batches(batch_size=BATCH_SIZE).spec
-    assert_compiles(learner.train_step, specs(spec))
-    assert_compiles(learner.call, specs(spec))

@@ -9,33 +9,8 @@ from tests.reference import tiny_learner
 BACKEND = keras.config.backend()
 
 
-def batch_of(size):
-    return {
-        "token_ids": np.arange(size * 6).reshape(size, 1, 6),
-        "labels": np.arange(size),
-    }
-
-
 def tensors(batch):
     return {key: ops.convert_to_tensor(value) for key, value in batch.items()}
-
-
-@pytest.mark.parametrize(
-    "size, micro_batch_size, expected", [(8, 2, 4), (8, 8, 1), (8, None, 1)]
-)
-def test_number_of_micro_batches(size, micro_batch_size, expected):
-    found = step.count_micro_batches(batch_of(size), micro_batch_size)
-    assert found == expected
-    with pytest.raises(ValueError, match="batch of 8 .* micro-batches of 3"):
-        step.count_micro_batches(batch_of(8), 3)
-
-
-def test_split_keeps_the_order():
-    found = step.split(batch_of(6), 3)
-    labels = ops.convert_to_numpy(found["labels"])
-    assert labels.tolist() == [[0, 1], [2, 3], [4, 5]]
-    ids = ops.convert_to_numpy(found["token_ids"])
-    assert (ids == np.arange(36).reshape(3, 2, 1, 6)).all()
 
 
 @pytest.mark.parametrize(
@@ -67,12 +42,6 @@ def test_gradients_are_averaged_and_clipped_by_their_global_norm(
             scale * ops.convert_to_numpy(gradient),
             rtol=1e-6,
         )
-
-
-def test_non_finite_gradient_shows_in_the_norm():
-    gradients = [ops.convert_to_tensor([1.0, float("nan")])]
-    logs, _ = step.finish({}, gradients, 1, 1.0)
-    assert np.isnan(float(logs["gradient_norm"]))
 
 
 def differences(first, second):
@@ -135,12 +104,6 @@ def test_step_is_that_of_the_clipped_gradient():
     small, large = momentums
     assert np.linalg.norm(small) == pytest.approx(1e-3, rel=1e-4)
     np.testing.assert_allclose(large, 2 * small, rtol=1e-3, atol=1e-9)
-
-
-def test_learner_refuses_micro_batches_that_do_not_divide():
-    learner = tiny_learner.language_model(micro_batch_size=3)
-    with pytest.raises(Exception, match="micro-batches of 3"):
-        tiny_learner.update(learner, tiny_learner.Batches()(0))
 
 
 def seed_counters(learner):

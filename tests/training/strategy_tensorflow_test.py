@@ -1,16 +1,12 @@
 """Strategies and their loops with one replica; several in processes."""
 
-import json
-
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
-from gpt1_keras import errors
 from gpt1_keras.data import loaders
 from gpt1_keras.training import fit
-from tests.reference import cluster
 from tests.reference import replicas
 from tests.reference import tiny_learner
 from tests.training import strategy_test
@@ -18,85 +14,8 @@ from tests.training import strategy_test
 if keras.config.backend() != "tensorflow":
     pytest.skip("for the TensorFlow backend", allow_module_level=True)
 
-from gpt1_keras.training import strategy_tensorflow
 
 devices = strategy_test.devices
-
-
-class Resolver:
-    """In place of `TPUClusterResolver`, which would ask the network."""
-
-    def __init__(self, tpu):
-        raise RuntimeError(f"{tpu} is asleep\nand dreams")
-
-
-def test_a_tpu_that_cannot_be_used(monkeypatch):
-    monkeypatch.delenv("TPU_NAME", raising=False)
-    with pytest.raises(errors.InputError) as found:
-        devices("tpu", tpu="local").open()
-    message = str(found.value)
-    assert message.startswith("TPU 'local' cannot be used (")
-    assert "'local'" in message and "`strategy_name`" in message
-    assert "\n" not in message and len(message) < 260
-    resolvers = strategy_tensorflow.tf.distribute.cluster_resolver
-    monkeypatch.setattr(resolvers, "TPUClusterResolver", Resolver)
-    with pytest.raises(
-        errors.InputError, match=r"TPU 'x' cannot be used \(x is asleep and"
-    ):
-        devices("tpu", tpu="x").open()
-
-
-@pytest.mark.parametrize(
-    "name, config, changes, expected",
-    [
-        ("multi_worker", "", {}, "needs TF_CONFIG"),
-        ("multi_worker", "{}", {"jit_compile": True}, "`jit_compile` is True"),
-        ("mirrored", "", {"jit_compile": True}, "`jit_compile` is True"),
-        ("mirrored", "", {"num_replicas": 64}, "`num_replicas` is 64"),
-    ],
-)
-def test_what_is_refused(name, config, changes, expected, monkeypatch):
-    strategy_tensorflow.tf.constant(1) + 1  # TensorFlow is initialised.
-    monkeypatch.setenv("TF_CONFIG", config)
-    with pytest.raises(errors.InputError, match=expected):
-        devices(name, **changes).open()
-
-
-class FakeStrategy:
-    """What `MultiWorker` asks of a `MultiWorkerMirroredStrategy`."""
-
-    num_replicas_in_sync = 4
-
-    def __init__(self, config):
-        task = config["task"]
-        self.task_type, self.task_id = task["type"], task["index"]
-        self.cluster_resolver = self
-        self._cluster = config["cluster"]
-
-    def cluster_spec(self):
-        return strategy_tensorflow.tf.train.ClusterSpec(self._cluster)
-
-
-@pytest.mark.parametrize("index", [0, 1])
-def test_only_the_first_worker_writes(index, tmp_path):
-    config = json.loads(cluster.environments(2)[index]["TF_CONFIG"])
-    found = strategy_tensorflow.MultiWorker(FakeStrategy(config))
-    assert (found.num_replicas, found.num_workers) == (4, 2)
-    assert found.is_chief == (index == 0)
-    (tmp_path / "seed_1").mkdir()
-    (tmp_path / "seed_1" / "result.json").write_text("{}")
-    (tmp_path / "metrics.jsonl").write_text("1\n")
-    (tmp_path / "other.txt").write_text("")
-    workdir = found.workdir(tmp_path)
-    assert (workdir == tmp_path) == found.is_chief
-    # Every worker knows what is done.
-    assert (workdir / "seed_1" / "result.json").read_text() == "{}"
-    assert (workdir / "metrics.jsonl").read_text() == "1\n"
-    assert (workdir / "other.txt").exists() == found.is_chief
-    # A chief may be a kind of its own.
-    config["cluster"] = {"chief": ["a:1"], "worker": ["b:1", "c:1"]}
-    found = strategy_tensorflow.MultiWorker(FakeStrategy(config))
-    assert found.num_workers == 3 and not found.is_chief
 
 
 def loaded(num_steps, first_step=0):
