@@ -68,7 +68,9 @@ class FineTuning:
         batch_size: int. Examples per step.
         microbatch_size: int or None. Examples per forward pass on each
             replica; None: all.
-        num_epochs: int. Passes over the training examples.
+        num_epochs: int or None. Passes over the training examples; None: as
+            many as make `min_steps`, at least `min_epochs`.
+        min_epochs, min_steps: int.
         num_train_examples: int or None. Size of a random subset of the
             training examples; None: all.
         sequence_length: int or None. Longest sequence in tokens; None: the
@@ -95,7 +97,9 @@ class FineTuning:
 
     batch_size: checks.Count
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    num_epochs: checks.Count
+    num_epochs: checks.Count | None
+    min_epochs: checks.Count = 1
+    min_steps: checks.Index = 0
     num_train_examples: checks.Count | None
     sequence_length: checks.Length | None
     clip_norm: checks.NotNegative
@@ -125,9 +129,18 @@ class FineTuning:
         )
         fit.set_dtype(self.dtype)
 
+    def num_steps(self, steps_per_epoch):
+        """Return the steps of all passes over the training examples."""
+        epochs = self.num_epochs
+        if epochs is None:
+            fewest = -(-self.min_steps // steps_per_epoch)
+            epochs = max(self.min_epochs, fewest)
+        return steps_per_epoch * epochs
+
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of steps after which dev is scored."""
-        ends = {n * steps_per_epoch for n in range(1, self.num_epochs + 1)}
+        num_steps = self.num_steps(steps_per_epoch)
+        ends = set(range(steps_per_epoch, num_steps + 1, steps_per_epoch))
         return ends | {
             step for step in self.early_evaluation_steps if step < min(ends)
         }
@@ -275,7 +288,7 @@ def finetune(
         train, sample = examples_of(subset_seed)
         scored = {"dev": dev, "train_sample": sample}
         batches = training.training_batches(train, seed)
-        num_steps = batches.steps_per_epoch * training.num_epochs
+        num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
             backbone = pretrained.backbone()
             network = training.build_network(task, backbone, tokenizer)

@@ -24,7 +24,7 @@ SHA = "a" * 64
 FINE_TUNING = {
     "batch_size": 8,
     "microbatch_size": None,
-    "num_epochs": 1,
+    **{"num_epochs": 1, "min_epochs": 1, "min_steps": 0},
     "num_train_examples": None,
     "sequence_length": None,
     "clip_norm": 1.0,

@@ -212,7 +212,8 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
         return tiny_runs.finetune(
             *(tmp_path / name, tiny.folder / "pretrained", tiny.data),
             rate=1e-9,
-            num_epochs=3,
+            # 20 steps each: three epochs have 45.
+            **{"num_epochs": None, "min_epochs": 2, "min_steps": 45},
             early_evaluation_steps=(4,),
             patience=1,
         )
