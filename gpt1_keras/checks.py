@@ -25,7 +25,7 @@ class Dial:
         low, high: numbers, the range with both ends.
         above, below: numbers, the range without its ends.
         choices: tuple of the allowed values.
-        min_length: int, the fewest values of a tuple.
+        min_length: int, the fewest values of a tuple, or characters.
         recipe: bool. False for what changes neither data nor model nor what
             is measured: a run with another value is the same run.
         is_location: bool. Only whether it is given belongs to the recipe.
@@ -54,6 +54,7 @@ Port = typing.Annotated[int, Dial(low=0, high=65535)]
 Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
 NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
 Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
+Column = typing.Annotated[str, Dial(min_length=1)]
 Positive = typing.Annotated[float, Dial(above=0)]
 NotNegative = typing.Annotated[float, Dial(low=0)]
 Share = typing.Annotated[float, Dial(low=0, high=1)]
@@ -233,6 +234,8 @@ def _is_within(value, mark):
         return True
     if isinstance(value, tuple | list):
         return len(value) >= mark.min_length
+    if isinstance(value, str) and len(value) < mark.min_length:
+        return False
     return (
         (mark.low is None or value >= mark.low)
         and (mark.high is None or value <= mark.high)
@@ -248,6 +251,8 @@ def _describe(annotation):
     kind, marks = _split(annotation)
     if any(mark.is_path for mark in marks):
         return "a path in quotes"
+    if kind is str and any(mark.min_length for mark in marks):
+        return "a name in quotes"
     choices = [repr(one) for mark in marks for one in mark.choices]
     if choices:
         return " or ".join(choices)

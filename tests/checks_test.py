@@ -17,6 +17,7 @@ TABLE = [
     (checks.Rate, [0, 0.9], [1, 2], "from 0 on and below 1"),
     (checks.Probability, [1, 0.1], [0, 2], "above 0 and up to 1"),
     (checks.Seed, [0, 42], [-1, "x", 2**32], "whole number from 0"),
+    (checks.Column | None, ["a", None], ["", 3], "a name"),
     (checks.Path, ["a", pathlib.Path("b")], [3, None, "a\0b", "", " "], "path"),
     (checks.Dtype, ["float32", "mixed_bfloat16"],
      ["bfloat16", "mixed_float16", 32], "'float32' or 'mixed_bfloat16'"),

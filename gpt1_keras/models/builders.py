@@ -34,7 +34,7 @@ def gpt1_backbone(
     residual_dropout: checks.Rate,
     embedding_dropout_on: _DropoutOn,
     layer_norm_epsilon: checks.Positive,
-    initializer_range: checks.NotNegative,
+    initializer_range: checks.Positive,
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
@@ -60,7 +60,7 @@ def lstm_backbone(
     embedding_dropout: checks.Rate,
     residual_dropout: checks.Rate,
     embedding_dropout_on: _DropoutOn,
-    initializer_range: checks.NotNegative,
+    initializer_range: checks.Positive,
     num_special_tokens=0,
 ):
     """Return an `LSTMBackbone`; the arguments are described there."""

@@ -52,10 +52,10 @@ def custom(
     dev: checks.Path | None = None,
     test: checks.Path | None = None,
     family: Family = None,
-    text: str = "text",
-    text_pair: str | None = None,
-    choices: str | tuple[str, ...] | None = None,
-    label: str = "label",
+    text: checks.Column = "text",
+    text_pair: checks.Column | None = None,
+    choices: checks.Column | tuple[checks.Column, ...] | None = None,
+    label: checks.Column = "label",
     dev_fraction: checks.Fraction = 0.1,
     seed: checks.Seed = 0,
     low: float | None = None,
@@ -140,6 +140,11 @@ def custom(
             f"`class_weights` is {class_weights!r}, but {family} has no"
             " classes: set it to None"
         )
+    if (low, high) != (None, None) and not label_space.score_range:
+        raise errors.InputError(
+            f"`low` and `high` are of a score, which {family} has not: set"
+            " both to None"
+        )
     return _task(
         files.read, family, label_space, files.skipped, metrics, metric
     )
@@ -161,10 +166,10 @@ def of_preset(
     preprocessor,
     *,
     file: checks.Path,
-    text: str,
-    text_pair: str | None,
-    choices: str | tuple[str, ...] | None,
-    label: str | None,
+    text: checks.Column,
+    text_pair: checks.Column | None,
+    choices: checks.Column | tuple[checks.Column, ...] | None,
+    label: checks.Column | None,
     bad_rows: custom_lib.BadRows = "stop",
 ):
     """Return the task of a fine-tuned preset on a file of the same form.

@@ -113,6 +113,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
         (SINGLE, {"label": "gold"}, "no column 'gold'"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no PAIR_COLUMN"),
         (SCORES, {"low": 1}, "line 1: score 0.0, outside 1 to 5.0"),
+        (SINGLE, {"low": 1}, "which classification has not"),
         (rows("a", "a", "b"), {}, "line 3: one text of class 'b'"),
         ],
 )  # fmt: skip
