@@ -58,9 +58,8 @@ keras_tests=(
   tests/models/{backbone,causal_lm,generation,inspection}_test.py
   tests/models/{lstm_backbone,shared_prefix,task_model,transfer}_test.py
   tests/training
-  tests/data/loaders_test.py
   tests/evaluation/held_out_test.py
-  tests/runs/{finetune,zero_shot}_test.py
+  tests/runs/finetune_test.py::test_{learns_the_task,preset_is_the_best_model_on_dev}
 )
 if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then
   for backend in jax torch; do

@@ -112,29 +112,3 @@ def test_clean():
         assert paragraphs.measure_width(text.split("\n")) is None
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         assert paragraphs.clean(text) == "\n".join(lines)
-
-
-# A block, and its paragraphs.
-ENDS = ["and so the long walk came to an end, just as the sun", "went down.", "Then a new day began, and with it the same long road", "again."]  # fmt: skip
-FULL = ["and so the long walk came to an end with the sunset.", "Then a new day began, and with it the same long road"]  # fmt: skip
-NEARLY = ["and even the most contented of all men would doubt it,", "and so the long walk came to its end.", "Then a new day began, and with it the same long road"]  # fmt: skip
-HYPHENS = ["and even the most easily contented of all these self-", "satisfied men would have doubted it--he thought, and--", "stopped"]  # fmt: skip
-BLOCKS = [
-    # A short line that ends a sentence ends a paragraph. A full line that does
-    # so does not, nor does one that is a little shorter.
-    (ENDS, [" ".join(ENDS[:2]), " ".join(ENDS[2:])]),
-    (FULL, [" ".join(FULL)]),
-    (NEARLY, [" ".join(NEARLY)]),
-    (["  The fair breeze blew,", "    The furrow followed free;", "  We were"], ["The fair breeze blew,", "The furrow followed free;", "We were"]),
-    # A hyphen of a compound, and a dash.
-    (HYPHENS, ["".join(HYPHENS)]),
-    # Italics over the end of a line, footnote marks, blanks for names.
-    (["  from _Le Rouge[12] et", "le Noir_, by Mr. ____{3}"], ["from Le Rouge et le Noir, by Mr. ____"]),
-    (["___"], ["___"]),
-    (["[*]"], []),
-]  # fmt: skip
-
-
-def test_unwrap():
-    for block, expected in BLOCKS:
-        assert paragraphs.unwrap(block, 52) == expected

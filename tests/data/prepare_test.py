@@ -1,16 +1,8 @@
-import functools
 import json
-import pathlib
-import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
-from gpt1_keras.data import books
-from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
@@ -39,7 +31,7 @@ def folder(tmp_path):
     return write_books(tmp_path / "books")
 
 
-def prepare_letters(folder, directory, *, num_processes=1, **recipe):
+def prepare_letters(folder, directory, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
     recipe = {"held_out_fraction": 0.1} | recipe
     return prepare.prepare(
@@ -48,9 +40,6 @@ def prepare_letters(folder, directory, *, num_processes=1, **recipe):
         prepare.Recipe(tokenizer, **recipe),
         shard_tokens=1000,
         piece_bytes=1000,
-        encode_pieces=functools.partial(
-            encode.encode_pieces, num_processes=num_processes
-        ),
     )
 
 
@@ -123,55 +112,6 @@ def test_index_and_bytes_by_hand(tmp_path):
     assert content == b"g\0\0\0h\0\0\0"
     with pytest.raises(InputError, match="no text in any of 1 files"):
         prepare.prepare({"c": files["c"]}, tmp_path / "none", recipe)
-
-
-def children(pid):
-    found = []
-    for status in pathlib.Path("/proc").glob("[0-9]*/status"):
-        try:
-            if f"\nPPid:\t{pid}\n" in status.read_text():
-                found.append(int(status.parent.name))
-        except OSError:
-            pass
-    return found
-
-
-def test_a_killed_run_resumes_to_the_same_bytes(
-    folder, tmp_path, request, monkeypatch
-):
-    prepare_letters(folder, tmp_path / "whole")
-    whole = contents(tmp_path / "whole")
-    num_pieces = sum(len(books.cut(path, 1000)) for path in folder.iterdir())
-    out = tmp_path / "out"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.reference.slow_prepare", folder, out],
-        cwd=request.config.rootpath,
-        stderr=subprocess.DEVNULL,
-    )
-    until = time.monotonic() + 60
-    journal = out / "journal.jsonl"
-    while not (journal.exists() and len(journal.read_text().splitlines()) > 5):
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.01)
-    workers = children(process.pid)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    assert not (out / "index.json").exists()
-    num_done = len(journal.read_text().splitlines()) - 1
-    assert 5 <= num_done < num_pieces
-    encoded = []
-    encode_piece = encode.encode_piece
-    monkeypatch.setattr(
-        encode, "encode_piece", lambda *a: encoded.append(a) or encode_piece(*a)
-    )
-    prepare_letters(folder, out)
-    assert contents(out) == whole
-    assert len(encoded) + num_done == num_pieces
-    assert len(workers) >= 2
-    until = time.monotonic() + 10
-    while any(pathlib.Path(f"/proc/{pid}").exists() for pid in workers):
-        assert time.monotonic() < until, "workers outlive their parent"
-        time.sleep(0.05)
 
 
 def test_a_prepared_folder_is_left_alone(folder, tmp_path):

@@ -43,21 +43,13 @@ MALFORMED_FILES = [
         "x\ny\tz\n",
         "line 2: a tab in a text; name the columns in the first line, 'a' among them",
     ),
-    ("a.tsv", " \n\n", "a.tsv has no rows"),
     ("a.jsonl", "\ufeff", "a.jsonl has no rows"),
-    ("a.csv", "text,label\n\n", "a.csv has no rows"),
     ("a.tsv", "a\tb\n1\t2\n\n1\t2\t3\n", "line 4: 3 columns, not 2"),
-    ("a.csv", 'a,b\n"x\ny",1\nz\n', "line 4: 1 column, not 2"),
     ("a.csv", 'a,b\nx,1\n"y,2\nz,3\n', "line 3: invalid CSV"),
-    ("a.csv", 'a,b\n"x"y,1\n', "line 2: invalid CSV"),
     ("a.csv", "a;b\nx;y;1\n", "quote texts with semicolons"),
-    ("a.tsv", "a\tb\ta\n1\t2\t3\n", "line 1 names column 'a' twice"),
     ("a.jsonl", '{"a": "x"}\n{"a": \n', "line 2: invalid JSON"),
-    ("a.jsonl", '{"a": "x"}\n["a"]\n', "line 2: not a JSON object"),
     ("a.jsonl", "[" * 100_000, "line 1: invalid JSON"),
     ("a.jsonl", '{"a": NaN}\n', "line 1: invalid JSON (NaN is not a finite"),
-    ("a.jsonl", '{"a": 1e999}\n', "1e999 is not a finite number"),
-    ("a.jsonl", f'{{"a": {"9" * 5000}}}\n', "line 1: invalid JSON (Exceeds"),
 ]
 
 
@@ -167,45 +159,6 @@ def test_rows_of_every_family(read):
     assert [row.label for row in rows] == [None, "x"]
 
 
-LIST = {"choices": "choices"}
-SCORE = {"is_score": True}
-MALFORMED_ROWS = [
-    ("sentence\tlabel\na\t1\n", {}, "no column 'text' but 'sentence', 'label': rename the column or set TEXT_COLUMN"),
-    ("text\tlabel\na\t1\n", {"text_pair": "b"}, "set PAIR_COLUMN"),
-    ("text\tlabel\na\t1\n", {"choices": ("b", "c")}, "set CHOICES_COLUMNS"),
-    ("text\ta\nb\tc\n", {}, "set LABEL_COLUMN"),
-    ("text\tchoices\tlabel\na\tb\t0\n", LIST, "one column of choices"),
-    ("text\tlabel\na\t1\nb\t \n", {}, "line 3: 'label' is empty"),
-    ("text\tlabel\na\t1\n \t1\n", {}, "line 3: 'text' is empty"),
-    ([{"text": "a", "label": 1}, {"label": 1}], {}, "line 2: 'text' is not text"),
-    ([{"text": 5, "label": 1}], {}, "line 1: 'text' is not text"),
-    ([{"text": "\ud800", "label": 1}], {}, "is not valid UTF-8"),
-    ([{"text": "a", "label": [1]}], {}, "'label' is not text"),
-    ("text\tlabel\na\t1.5\nb\thigh\n", SCORE, "line 3: label 'high' is not a number"),
-    ("text\tlabel\na\tnan\n", SCORE, "is not a number"),
-    ([{"text": "a", "label": True}], SCORE, "is not a number"),
-    ([{"text": "a", "label": 10**400}], SCORE, "is not a number"),
-    ([choice("u", "v", label=2)], LIST, "label 2 for 2 choices: give the index of the right one, 0 to 1"),
-    ([choice("u", "v", label=-1)], LIST, "label -1 for 2"),
-    ([choice("u", "v", label="w")], LIST, "is none of the choices"),
-    ([choice("u", "u", label="u")], LIST, "is several of the choices"),
-    ([choice("u")], LIST, "line 1: 1 choices"),
-    ([choice("u", "")], LIST, "'choices' is empty"),
-    ([choice() | {"choices": "u"}], LIST, "'choices' is not a list but 'u'"),
-    ([choice("u", "v"), choice("u", "v", "w")], LIST, "line 2: 3 choices, other rows have 2"),
-    ("text\ta\tlabel\nx\ty\t0\n", {"choices": ("a",)}, "at least two columns"),
-]  # fmt: skip
-
-
-def test_malformed_rows(read):
-    for content, columns, message in MALFORMED_ROWS:
-        with pytest.raises(errors.InputError) as caught:
-            read(content, **columns)
-        text = str(caught.value)
-        assert message in text and text.isprintable()
-        assert "my." in text or "CHOICES" in text
-
-
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"])
     | st.sampled_from('\n\r\t\x0b\x1c\x7f\x85\u2028\u2029\ufeff"\\')
@@ -246,34 +199,6 @@ def files(*, columns=CLASSES, dev_fraction=0.2, seed=1, **paths):
 
 def labelled(*pairs):
     return [{"text": text, "label": label} for text, label in pairs]
-
-
-def test_splits_of_three_files(write, tmp_path, logged, monkeypatch):
-    write("train.jsonl", labelled(*MANY))
-    others = [(f"other {text}", label) for text, label in MANY]
-    write("dev.jsonl", labelled(("u", "b"), *others))
-    write("test.tsv", "text\nw\n")
-    mine = files(train="train.jsonl", dev="dev.jsonl", test="test.tsv")
-    train = mine.read(tmp_path, "train")
-    assert [(e.text, e.label) for e in train] == MANY
-    assert mine.read(tmp_path, "dev")[0] == examples.Example("u", label="b")
-    assert mine.read(tmp_path, "test") == [examples.Example("w")]
-    assert mine.class_names(tmp_path) == ("a", "b")
-    assert logged == []
-    # Relative to the current folder, and absolute.
-    monkeypatch.chdir(tmp_path)
-    assert files(train="train.jsonl").class_names(None) == ("a", "b")
-    absolute = files(train=str(tmp_path / "train.jsonl"))
-    assert absolute.class_names("elsewhere") == ("a", "b")
-    # Arguments that make no sense.
-    mine = files(train="train.jsonl")
-    with pytest.raises(errors.InputError, match="set TEST_FILE"):
-        mine.read(tmp_path, "test")
-    with pytest.raises(errors.InputError, match="split 'valid' is unknown"):
-        mine.read(tmp_path, "valid")
-    for fraction in (0, 1, -1):
-        with pytest.raises(errors.InputError, match="`dev_fraction` is"):
-            files(train="train.jsonl", dev_fraction=fraction)
 
 
 def test_held_out_rows(write, tmp_path):
@@ -324,43 +249,6 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
     assert not {e.text for e in train} & {e.text for e in dev}
     for split in (train, dev):
         assert {e.label for e in split} == {"true", "false"}
-
-
-MISTAKES = [
-    ([("a", "x"), ("b", "x")], None, CLASSES, "only the class 'x'"),
-    ([("a", 1.5), ("b", 1.5)], None, SCORES, "scores from 1.5 to 1.5"),
-    ([("a", "x"), ("b", "y")], [("c", "z")], CLASSES, "dev.jsonl line 1: label 'z', which no training row has"),
-    ([("a", 1), ("b", 2)], [("c", 2), ("d", 2.5)], SCORES, "dev.jsonl line 2: score 2.5, outside 1.0 to 2.0"),
-    ([("a", "1"), ("b", "2"), ("c", "3")], None, CLASSES, "3 classes with one text each, in 3 rows: set LABEL_COLUMN"),
-    ([("a", "x"), ("b", "x"), ("c", "y")], None, CLASSES, "line 3: one text of class 'y'"),
-    ([("a", "x"), ("b", "x"), ("c", "y"), ("c", "y")], None, CLASSES, "2 of 4 rows cannot be used, listed above; the first is line 3: one text of class 'y'"),
-]  # fmt: skip
-
-
-def test_mistakes_are_named(write, tmp_path):
-    for train, dev, columns, message in MISTAKES:
-        write("train.jsonl", labelled(*train))
-        if dev:
-            write("dev.jsonl", labelled(*dev))
-        mine = files(
-            train="train.jsonl", dev=dev and "dev.jsonl", columns=columns
-        )
-        for _ in range(2):
-            with pytest.raises(errors.InputError) as caught:
-                mine.read(tmp_path, "dev")
-            assert message in str(caught.value)
-    write("train.jsonl", [choice("x", "y")])
-    write("dev.jsonl", [choice("x", "y", "z")])
-    mine = files(train="train.jsonl", dev="dev.jsonl", columns=CHOICES)
-    with pytest.raises(errors.InputError, match="3 choices, other rows have 2"):
-        mine.read(tmp_path, "dev")
-    # A given range of scores.
-    write("train.jsonl", labelled(("a", 1.5), ("b", 4)))
-    mine = files(train="train.jsonl", columns=SCORES, low=0, high=5)
-    assert mine.score_range(tmp_path) == (0, 5)
-    mine = files(train="train.jsonl", columns=SCORES, low=2, high=5)
-    with pytest.raises(errors.InputError, match="line 1: score 1.5"):
-        mine.read(tmp_path, "train")
 
 
 # All findings at once.
@@ -464,44 +352,3 @@ def test_each_warning_comes_once(write, tmp_path, logged):
         mine.read(tmp_path, split)
     (few,) = logged
     assert "only 20 rows" in few and "5.0 % of accuracy" in few
-
-
-def rows(*texts_and_labels):
-    """Rows from line 2 on, as below a header."""
-    return [
-        examples.Example(text, label=label, line=line)
-        for line, (text, label) in enumerate(texts_and_labels, 2)
-    ]
-
-
-def test_limits_of_warnings():
-    common = [(f"a{i}", "yes") for i in range(100)]
-    rare = [(f"b{i}", "no") for i in range(10)]
-    assert custom.imbalance("my.tsv", rows(*common, *rare)) == []
-    (line,) = custom.imbalance("my.tsv", rows(*common, *rare[1:]))
-    assert "'yes' 100, 'no' 9 rows (line 102 is the first" in line
-    assert custom.few_to_score("my.tsv", rows(*common)) == []
-    assert custom.few_to_score("my.tsv", rows(*common[1:]))
-    repeated, contradictory = custom.repetitions(
-        "my.tsv",
-        rows(("a", 1), ("b", 1), ("a", 1), ("c", 0), ("a", 0), ("c", 0)),
-    )
-    assert "my.tsv: repeated texts: 2, in 3 of 6 rows" in repeated
-    assert "(line 4 repeats line 2)" in repeated
-    assert "contradictory labels: 1 (line 2 1, line 6 0)" in contradictory
-    # Unlabelled rows contradict nothing.
-    (line,) = custom.repetitions("t", rows(("a", None), ("a", "x")))
-    assert "repeated texts: 1" in line
-    # Second texts and choices distinguish rows.
-    different = [
-        examples.Example("a", "b", label="x", line=1),
-        examples.Example("a", "c", label="y", line=2),
-        examples.Example("a", "c", ("d", "e"), 0, line=3),
-    ]
-    assert custom.repetitions("t", different) == []
-    train = rows(("a", 1), ("b", 0), ("b", 1))
-    dev = rows(("c", 1), ("b", 0), ("b", 1))
-    (line,) = custom.overlap("train.tsv", train, "dev.tsv", dev)
-    assert "dev.tsv: rows that are also in train.tsv: 2 of 3" in line
-    assert "(line 3 is its line 3)" in line
-    assert custom.overlap("t", train[:1], "d", dev) == []

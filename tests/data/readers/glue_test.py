@@ -68,14 +68,6 @@ def test_mnli_dev_has_two_groups(tmp_path, logged):
     assert len(logged) == 1
 
 
-def test_rows_to_be_predicted_keep_their_places(tmp_path, logged):
-    name, content, expected = FILES["qqp test"]
-    write(tmp_path, name, content + "1\t\tHow?\n2\tWho?\tShe?\n")
-    last = Example("Who?", "She?")
-    assert read(tmp_path, "qqp test") == [*expected, Example(""), last]
-    assert "line 3: question1 is empty; read as empty" in logged[0]
-
-
 # Rows and labels counted in the files with cut, sort and uniq.
 # fmt: off
 REAL = {
