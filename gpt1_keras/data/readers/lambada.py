@@ -1,8 +1,9 @@
-"""LAMBADA, from its plain text files with one passage on each line.
+"""LAMBADA: predict the last word of a passage (Paperno et al. 2016).
 
-Paperno et al. 2016, https://zenodo.org/records/2630551. The task is to
-predict the last word of a passage. The files are lower-cased and tokenised as
-in the Penn Treebank.
+The plain text files of https://zenodo.org/records/2630551 have one passage on
+each line, lower-cased and tokenised as in the Penn Treebank. The files
+`lambada_<split>.jsonl` of OpenAI and of evaluation harnesses, one object with
+`text` on each line, have the passages as in the books.
 """
 
 from gpt1_keras.data import examples
@@ -12,6 +13,7 @@ _FILES = {
     "dev": "lambada_development_plain_text.txt",
     "test": "lambada_test_plain_text.txt",
 }
+_FOLDERS = ("lambada/", "")
 
 
 def read(data_dir, split):
@@ -22,13 +24,20 @@ def read(data_dir, split):
     word, which is the only choice; label 0.
     """
     rows.check_split(split, list(_FILES))
-    file = _FILES[split]
-    path = rows.find_file(data_dir, [f"lambada/{file}", file])
-    return rows.collect(path, rows.tab_separated(path), _parse)
+    names = (_FILES[split], f"lambada_{split}.jsonl")
+    path = rows.find_file(
+        data_dir, [f"{folder}{name}" for name in names for folder in _FOLDERS]
+    )
+    read_rows = rows.tab_separated
+    if path.suffix == ".jsonl":
+        read_rows = rows.json_lines
+    return rows.collect(path, read_rows(path), _parse)
 
 
 def _parse(row):
-    *words, last = " ".join(row).split()
+    is_json = isinstance(row, dict)
+    text = rows.text_of(row.get("text"), "text") if is_json else " ".join(row)
+    *words, last = text.split()
     if not words:
         raise rows.BadRow("a passage of one word")
     return examples.Example(" ".join(words), choices=(last,), label=0)

@@ -25,6 +25,15 @@ def test_last_word_is_the_choice(tmp_path, folder, logged):
         lambada.read(tmp_path, "train")
 
 
+def test_json_lines(tmp_path, logged):
+    path = tmp_path / "lambada_test.jsonl"
+    path.write_text('{"text": "\u201cNo,\u201d\\nsaid Ann"}\n{"text": ""}\n')
+    assert lambada.read(tmp_path, "test") == [
+        examples.Example("\u201cNo,\u201d said", choices=("Ann",), label=0)
+    ]
+    assert logged == [f"{path} line 2: text is empty; skipped"]
+
+
 @pytest.mark.needs_data
 def test_real_file(shared_file, logged):
     path = shared_file("data/lambada/lambada_development_plain_text.txt")
