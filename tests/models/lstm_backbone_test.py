@@ -49,7 +49,7 @@ def test_forward_is_the_equations(network):
     assert network.count_params() == (23 + 12) * 8 + lstm + 10 * 8 + 8
 
 
-@pytest.mark.parametrize("start", [0, 1, 4])
+@pytest.mark.parametrize("start", [1, 4])
 def test_cache_continues_at_any_column(network, start):
     model = causal_lm.GPT1CausalLM(network)
     ids = small_models.token_ids(2, 6, below=23)

@@ -60,7 +60,6 @@ def expected(network, chosen):
     [
         (small_models.network, 0, True, 3, ()),
         (small_models.network, 3, True, 7, (24,)),
-        (small_models.network, 3, False, 3, ()),
         (small_models.lstm_network, 0, False, 4, (12,)),
     ],
 )
