@@ -80,7 +80,9 @@ def main(arguments=None):
     except Exception as error:
         if not errors.is_out_of_memory(error):
             raise
-        advice = "lower MICROBATCH_SIZE or the size of the network"
+        advice = (
+            "lower a batch size (in training MICROBATCH_SIZE) or the network"
+        )
         return _complain(f"error: not enough memory: {advice}", 1)
 
 
