@@ -114,6 +114,10 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     def predict_proba(self, X):
         """Return probabilities `[N, Y]` in the order of `classes_`."""
         model, columns = self._loaded(), _columns(X)
+        is_pair = model.preprocessor.transform == "entailment"
+        if columns["text"] and ("text_pair" in columns) != is_pair:
+            kind = "pairs of texts" if is_pair else "single texts"
+            raise errors.InputError(f"the model has learned {kind}: give these")
         rows = [
             examples_lib.Example(**dict(zip(columns, values)))
             for values in zip(*columns.values())

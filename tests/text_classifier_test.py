@@ -56,6 +56,8 @@ def test_learns_and_keeps_labels(fitted):
     probabilities = fitted.predict_proba(TEXTS)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-6)
     assert fitted.predict_proba([]).shape == (0, 2)
+    with pytest.raises(errors.InputError, match="single texts"):
+        fitted.predict([("the gate", "a tree")])
     assert "words" in fitted.result_["baselines"]
     assert keras.config.dtype_policy().name == "float32"
 
