@@ -155,10 +155,9 @@ class Bindings:
     def comment(self, name):
         """Return the comment beside the line that binds `name`, or ""."""
         place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
-        if not place:
+        path = locate(place[1]) if place else None
+        if path is None:
             return ""
-        path = pathlib.Path(place[1])
-        path = path if path.exists() else ROOT / path
         first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
         parts = [first.partition("#")[2]]
         for line in rest:  # A comment goes on below itself.

@@ -5,6 +5,7 @@ import io
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 import weakref
 
@@ -289,12 +290,17 @@ def _write(directory, columns, names):
 
 @contextlib.contextmanager
 def _quiet(verbose):
-    """Without `verbose`, show no progress bars."""
+    """Without `verbose`, show what is logged only if there is an error."""
     if verbose:
         yield
         return
-    with contextlib.redirect_stderr(io.StringIO()):
-        yield
+    logged = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(logged):
+            yield
+    except Exception:
+        sys.stderr.write(logged.getvalue())
+        raise
 
 
 @contextlib.contextmanager

@@ -115,3 +115,10 @@ def test_mistakes_are_one_line(classifier, texts, labels, message):
     with pytest.raises(errors.InputError, match=message) as caught:
         base.clone(classifier).fit(texts, labels)
     assert "\n" not in str(caught.value)
+
+
+def test_bad_rows_are_shown_though_nothing_else_is(classifier, capsys, caplog):
+    with pytest.raises(errors.InputError, match="listed above"):
+        base.clone(classifier).fit(TEXTS + ["", " "], LABELS + [9, 10])
+    shown = capsys.readouterr().err + caplog.text
+    assert "2 findings" in shown and "text" in shown
