@@ -63,6 +63,10 @@ Rate = typing.Annotated[float, Dial(low=0, below=1)]
 Probability = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
 Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
+# Of a model that only predicts: the kernels of its blocks may be integers.
+PredictionDtype = typing.Annotated[
+    str, Dial(choices=("float32", "mixed_bfloat16", "int8"))
+]
 Split = typing.Annotated[str, Dial(choices=("train", "dev", "test"))]
 
 # No sensible number is larger, and everything that computes takes this one.

@@ -21,16 +21,17 @@ _NOISE = re.compile(
 
 
 @contextlib.contextmanager
-def bar(description, total, *, done=0):
+def bar(description, total, *, done=0, lines=False):
     """Show the progress of a task and the remaining time.
 
-    Without a terminal, a line is printed every 20 seconds instead of a bar.
+    With `lines`, without a terminal and of a task of one unit, a line is
+    printed every 20 seconds instead of a bar.
     `total` is the size of the task in any unit; a resumed run did `done` of it
     before. Yields a function `advance(amount, note="")`; the note, for instance
     the loss, is shown next to the bar.
     """
     terminal = console.Console(stderr=True)
-    if not terminal.is_terminal:
+    if lines or total <= 1 or not terminal.is_terminal:
         yield _PlainLines(description, total, done).advance
         return
     columns = (

@@ -29,7 +29,16 @@ from gpt1_keras import files
 _OF = "probability_of_"
 
 
-def table(examples, labels, predictions, probabilities=None, *, names=()):
+def table(
+    examples,
+    labels,
+    predictions,
+    probabilities=None,
+    *,
+    names=(),
+    columns=None,
+    first=0,
+):
     """Return the rows in the order of the examples, and that of their errors.
 
     The worst example is the one whose label has the lowest probability, or
@@ -43,6 +52,9 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
         probabilities: float array `[N, Y]`, or None.
         names: `Y` str, what the probabilities stand for; counted from 0 if
             empty.
+        columns: `given_columns` of the whole table of which this is a part;
+            None for those of `examples`.
+        first: int, the position of the first example in the whole table.
 
     Returns:
         list of `N` dicts from column to str, all with the same columns, and
@@ -63,29 +75,38 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
             bad, judged = _judge_class(
                 label, int(predictions[i]), probabilities[i], names
             )
-        place = {"row": i} if example.line is None else {"line": example.line}
+        place = (
+            {"row": first + i}
+            if example.line is None
+            else {"line": example.line}
+        )
         shares = zip(names, map(_number, probabilities[i]))
         shares = {_OF + name: share for name, share in shares}
         rows.append(place | judged | shares)
         # Unlabelled examples last, then the worst first.
         badness.append((bad is None, -(bad or 0.0), i))
-    rows = _without_empty(rows)
-    given = _without_empty(map(_given, examples))
-    own = {name for row in rows for name in row}
-    for row, more in zip(rows, given, strict=True):
-        row |= {f"given_{k}" if k in own else k: v for k, v in more.items()}
+    own = _filled(rows)
+    if columns is None:
+        columns = given_columns(examples)
+    named = {f"given_{k}" if k in own else k: k for k in columns}
+    rows = [
+        {name: _field(row.get(name)) for name in own}
+        | {name: _field(given.get(k)) for name, k in named.items()}
+        for row, given in zip(rows, map(_given, examples), strict=True)
+    ]
     return rows, [i for _, _, i in sorted(badness)]
 
 
-def _without_empty(rows):
-    """Return rows with the same columns each, those that are ever filled."""
-    rows = [
-        {name: _field(value) for name, value in row.items()} for row in rows
-    ]
+def given_columns(examples):
+    """Return the columns that are not the model's, if they are ever filled."""
+    return _filled(list(map(_given, examples)))
+
+
+def _filled(rows):
+    """Return the columns that are not empty in all rows."""
     columns = dict.fromkeys(name for row in rows for name in row)
-    filled = {name for row in rows for name, value in row.items() if value}
-    columns = [name for name in columns if name in filled]
-    return [{name: row.get(name, "") for name in columns} for row in rows]
+    filled = {name for row in rows for name in row if _field(row[name])}
+    return [name for name in columns if name in filled]
 
 
 def lines(rows):

@@ -179,6 +179,24 @@ class GPT1Backbone(keras_hub.models.Backbone):
         """Names of the layers that `enable_lora` changes."""
         return ["query_key_value"]
 
+    def enable_lora(self, rank, target_layer_names=None):
+        """Freeze all but low-rank adapters and the special tokens' rows.
+
+        As KerasHub's method, which freezes these rows too, although
+        fine-tuning draws them anew. The layers with an adapter keep a
+        trainable bias. Saved weights are those with the adapters merged in.
+
+        Args:
+            rank: int. Rank of the adapters.
+            target_layer_names: list of str, None for the default names.
+        """
+        super().enable_lora(rank, target_layer_names)
+        if self.num_special_tokens:
+            layer = self.token_and_position_embedding
+            layer.trainable = True
+            layer.token_embeddings.trainable = False
+            layer.position_embeddings.trainable = False
+
     @classmethod
     def _config_names(cls):
         """Return the names of the arguments that say what the network is."""

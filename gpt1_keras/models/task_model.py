@@ -15,7 +15,9 @@ _HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1TaskModel(backbone_lib.FromAnyBackbonePreset, keras_hub.models.Task):
+class GPT1TaskModel(
+    backbone_lib.FromAnyBackbonePreset, keras_hub.models.TextClassifier
+):
     """Backbone and head over `C` candidate sequences per example.
 
     Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R`
@@ -38,17 +40,15 @@ class GPT1TaskModel(backbone_lib.FromAnyBackbonePreset, keras_hub.models.Task):
         loss) and, with a head, `logits` float32 `[B, Y]`. `predict` returns
         the logits alone, or without a head the hidden states.
 
-    Keras's own `fit` trains the logits without the auxiliary loss:
+    `keras_hub.models.TextClassifier.from_preset` finds this class once
+    `gpt1_keras.models` is imported. Keras's own `fit` trains the logits
+    without the auxiliary loss:
 
     ```python
-    model = GPT1TaskModel.from_preset("out/sst2/preset")
-    model.compile(
-        optimizer=keras.optimizers.Adam(6.25e-5),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-    )
-    model.fit(["a fine film", "dull"], np.array([1, 0]))
+    model = keras_hub.models.TextClassifier.from_preset("out/sst2/preset")
     logits = model.predict(["a fine film"])  # [1, 2]
+    model.compile()
+    model.fit(["a fine film", "dull"], np.array([1, 0]))
     ```
     """
 
@@ -56,6 +56,11 @@ class GPT1TaskModel(backbone_lib.FromAnyBackbonePreset, keras_hub.models.Task):
     preprocessor_cls = preprocessors.GPT1TaskPreprocessor
 
     def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
+        if "num_classes" in kwargs:
+            raise ValueError(
+                "a preset's classes cannot be changed: fine-tune with"
+                " gpt1_keras.TextClassifier or gin/finetune/custom.gin"
+            )
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor

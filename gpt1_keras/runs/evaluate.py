@@ -8,6 +8,7 @@ import numpy as np
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
@@ -36,7 +37,7 @@ def evaluate(
     model's attention in these, and `plots/` the confusion matrix or the
     scores. Without labels there are no metrics and plots, and predictions are
     in the order of the file. Without a workdir, they go to standard output
-    in this order, and nothing is written.
+    in this order, each batch once it is done, and nothing is written.
 
     Args:
         preset: see `presets.find_best`.
@@ -57,24 +58,23 @@ def evaluate(
         workdir, config_sha256, [model.directory], examples_sha256=digest
     ):
         return results.path(workdir)
-    logits = model.logits(examples)
     space = task.label_space
     labels = [None] * len(examples)
-    metrics, majority, of_classes = {}, {}, {}
-    if all(example.label is not None for example in examples.examples):
+    is_labelled = all(each.label is not None for each in examples.examples)
+    if is_labelled:
         labels = [space.value(example) for example in examples.examples]
+    if workdir is None:
+        logits = _print(model, examples, labels)
+    else:
+        logits = model.logits(examples)
+    metrics, majority, of_classes = {}, {}, {}
+    if is_labelled and logits is not None:
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
-    rows, worst_first = predictions_lib.table(
-        examples.examples,
-        labels,
-        space.predict(logits),
-        space.probabilities(logits),
-        names=space.output_names,
-    )
     if workdir is None:
-        return _print(predictions_lib.lines(rows))
+        return None
+    rows, worst_first = _table(space, examples, labels, logits)
     table = workdir / "predictions.tsv"
     predictions_lib.write(table, [rows[i] for i in worst_first])
     logging.info("predictions: %s", table)
@@ -103,14 +103,44 @@ def evaluate(
     )
 
 
-def _print(lines):
-    """Print until the program that reads standard output has enough."""
-    try:
-        sys.stdout.writelines(lines)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Python flushes again at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _table(space, examples, labels, logits, **part):
+    return predictions_lib.table(
+        examples.examples,
+        labels,
+        space.predict(logits),
+        space.probabilities(logits),
+        names=space.output_names,
+        **part,
+    )
+
+
+def _print(model, examples, labels):
+    """Print the predictions of each batch once it is done.
+
+    Returns:
+        all logits; None if the program that reads standard output had enough.
+    """
+    space, size, found = examples.task.label_space, examples.batch_size, []
+    columns = predictions_lib.given_columns(examples.examples)
+    with console.bar(examples.name, len(examples), lines=True) as advance:
+        for first in range(0, len(examples), size):
+            rows = range(first, min(first + size, len(examples)))
+            batch = examples.part(rows, examples.name)
+            found.append(model.logits(batch))
+            table, _ = _table(
+                *(space, batch, labels[first : first + size], found[-1]),
+                **{"columns": columns, "first": first},
+            )
+            lines = predictions_lib.lines(table)
+            try:
+                sys.stdout.writelines(lines[1:] if first else lines)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                # Python flushes again at its end.
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                return None
+            advance(len(rows))
+    return np.concatenate(found)
 
 
 def _view(workdir, model, examples, rows):

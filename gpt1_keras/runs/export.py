@@ -1,6 +1,7 @@
 """Export of a SavedModel for TensorFlow Serving, checked before publishing."""
 
 import collections.abc
+import dataclasses
 import importlib.util
 import shutil
 import time
@@ -18,7 +19,6 @@ from gpt1_keras.runs import sources
 from gpt1_keras.serving import model_card
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
-from gpt1_keras.training import fit
 
 _TEXTS_OF = "sst2"  # whose sentences a language model is checked on
 
@@ -38,7 +38,8 @@ class Options:
             `build_task` takes a `file`; or None.
         num_table_pieces: int. Maximum number of such words.
         scoring: `presets.Scoring`.
-        weights_dtype: str, dtype in which the weights are stored.
+        weights_dtype: str, dtype in which the weights are stored; "int8":
+            the kernels of the blocks, the others in float32.
         identity_texts: path of a `.txt` file or a folder of them, on which
             the tokenizers are also compared; or None.
     """
@@ -50,7 +51,7 @@ class Options:
     num_table_pieces: checks.Index
     scoring: presets.Scoring
     weights_dtype: typing.Annotated[
-        str, checks.Dial(choices=("float32", "float16"))
+        str, checks.Dial(choices=("float32", "float16", "int8"))
     ]
     table_file: checks.Path | None = None
     identity_texts: checks.Path | None = None
@@ -170,8 +171,11 @@ def _served(directory, options):
     """Return the served model, and its tokenizer in Python and as a graph."""
     from gpt1_keras.serving import tf_served
 
+    scoring, dtype = options.scoring, options.weights_dtype
+    if dtype == "int8":
+        scoring, dtype = dataclasses.replace(scoring, dtype=dtype), "float32"
     if presets.has_head(directory):
-        model = presets.FineTuned(directory, options.scoring)
+        model = presets.FineTuned(directory, scoring)
         task = options.build_task(model.preprocessor)
         tokenizer = model.preprocessor.tokenizer.pipeline
         graph = options.graph_tokenizer(
@@ -179,19 +183,16 @@ def _served(directory, options):
         )
         rows = options.data.read(task, options.split)
         examples = model.labelled(task, rows, options.split)
-        served = tf_served.ServedTask(
-            model, examples, graph, options.weights_dtype
-        )
+        served = tf_served.ServedTask(model, examples, graph, dtype)
     else:
-        fit.set_dtype(options.scoring.dtype)
-        network = presets.load(causal_lm.GPT1CausalLM, directory)
+        network = presets.load(
+            causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype
+        )
         task = benchmarks.benchmark(_TEXTS_OF)
         tokenizer = network.preprocessor.tokenizer.pipeline
         graph = options.graph_tokenizer(tokenizer, options.table_rows(task))
         texts = [row.text for row in options.data.read(task, options.split)]
-        served = tf_served.ServedLanguageModel(
-            network, texts, graph, options.weights_dtype
-        )
+        served = tf_served.ServedLanguageModel(network, texts, graph, dtype)
     return served, (tokenizer, graph)
 
 

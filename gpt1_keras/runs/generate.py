@@ -13,7 +13,6 @@ from gpt1_keras import files
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
-from gpt1_keras.training import fit
 
 # Name -> KerasHub's sampler, {its argument: our parameter}.
 _SAMPLERS = {
@@ -52,7 +51,7 @@ def generate(
     num_beams: checks.Count,
     stop_at_newline: bool,
     seed: checks.Seed,
-    dtype: checks.Dtype,
+    dtype: checks.PredictionDtype,
 ):
     """Print continuations; write nothing.
 
@@ -70,9 +69,8 @@ def generate(
         num_beams: int. Candidates of beam and contrastive search.
         stop_at_newline: bool. Whether a text ends with its paragraph.
         seed: int.
-        dtype: str, Keras dtype policy.
+        dtype: str, see `presets.load`.
     """
-    fit.set_dtype(dtype)
     keras.utils.set_random_seed(seed)
     if prompt_file is not None:
         prompt = files.read_text("`prompt_file`", prompt_file)

@@ -10,6 +10,7 @@ import dataclasses
 import errno
 import functools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -104,15 +105,25 @@ def find_best(preset):
 def load(cls, directory, *, dtype="float32"):
     """Return `cls.from_preset(directory)` under a dtype policy.
 
+    With "int8", each column of the kernels of the blocks is rounded to 255
+    values, and everything is computed in float32.
+
     Raises:
         InputError: it is not a preset of that class, or damaged.
     """
     policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(dtype)
+    keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)
     try:
         check(directory)
         found = cls.from_preset(str(directory))
         _check_model(found)
+        if dtype == "int8":
+            getattr(found, "backbone", found).quantize(
+                config=keras.quantizers.Int8QuantizationConfig(
+                    activation_quantizer=None
+                ),
+                filters=lambda layer: isinstance(layer, keras.layers.Dense),
+            )
         return found
     # What libraries raise for damaged files is not documented.
     except Exception as error:
@@ -416,11 +427,14 @@ class Pretrained:
         num_transferred_layers: see `models.transfer`.
         dropout: float. Rate of embedding, attention and residual dropout,
             instead of the rate of pretraining.
+        lora_rank: int. Rank of the adapters that are trained in place of the
+            network's weights (`GPT1Backbone.enable_lora`); 0: the weights.
     """
 
     preset: checks.Path | None
     num_transferred_layers: checks.NumTransferredLayers
     dropout: checks.Rate
+    lora_rank: checks.Index = 0
 
     def changed(self, **values):
         """Return a copy with other attributes."""
@@ -451,11 +465,38 @@ class Pretrained:
             for name in source.get_config()
             if name.endswith("_dropout")
         }
-        return transfer.transferred_backbone(
+        backbone = transfer.transferred_backbone(
             source,
             num_transferred_layers=self.num_transferred_layers,
             num_special_tokens=3,
             **rates,
+        )
+        if self.lora_rank:
+            self._enable_lora(backbone)
+        return backbone
+
+    def _enable_lora(self, backbone):
+        if self.num_transferred_layers not in (None, backbone.num_layers):
+            raise errors.InputError(
+                f"`lora_rank` {self.lora_rank} trains no weights of the"
+                " network, but `num_transferred_layers`"
+                f" {self.num_transferred_layers} draws some at random: set the"
+                " first to 0 or the second to None"
+            )
+        if self.lora_rank >= backbone.hidden_dim:
+            raise errors.InputError(
+                f"`lora_rank` {self.lora_rank} is not less than the network's"
+                f" width {backbone.hidden_dim}: lower it, or give 0 to train"
+                " all weights"
+            )
+        backbone.enable_lora(self.lora_rank)
+        logging.info(
+            "LoRA of rank %d trains %s of the backbone's %s weights",
+            self.lora_rank,
+            *(
+                f"{sum(math.prod(weight.shape) for weight in weights):,}"
+                for weights in (backbone.trainable_weights, backbone.weights)
+            ),
         )
 
 
@@ -466,14 +507,14 @@ class Scoring:
     Attributes:
         batch_size: int. Examples per forward pass.
         bucket_lengths: ints. Lengths that batches are padded to.
-        dtype: str, Keras dtype policy.
+        dtype: str, see `load`.
     """
 
     batch_size: checks.NotRecipe[checks.Count] = 32
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS
     )
-    dtype: checks.Dtype = "float32"
+    dtype: checks.PredictionDtype = "float32"
 
 
 class FineTuned:
@@ -490,7 +531,6 @@ class FineTuned:
     """
 
     def __init__(self, preset, scoring):
-        fit.set_dtype(scoring.dtype)
         self.directory = find_best(preset)
         self._scoring = scoring
         self.network = load(

@@ -1,4 +1,5 @@
 import keras
+import keras_hub
 import numpy as np
 import pytest
 from keras import ops
@@ -150,6 +151,11 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
     model = fine_tuned(transform, build)
     model.save_to_preset(str(tmp_path))
     again = task_model.GPT1TaskModel.from_preset(str(tmp_path))
+    if build is small_models.network:
+        found = keras_hub.models.TextClassifier.from_preset(str(tmp_path))
+        assert type(found) is type(again)
+        with pytest.raises(ValueError, match="classes cannot be changed"):
+            type(found).from_preset(str(tmp_path), num_classes=3)
     ours, theirs = model.preprocessor, again.preprocessor
     assert type(again.head) is type(model.head)
     names = ("transform", "sequence_length", "task", "score_range")

@@ -105,6 +105,7 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
     """Fine-tune on a benchmark (its name) or a task; return the result."""
     training = fine_tuning(**_taken(FINE_TUNING, changes))
     pretrained = {"num_transferred_layers": None, "dropout": 0.1}
+    pretrained["lora_rank"] = 0
     pretrained |= _taken(pretrained, changes)
     settings = {"seed": 42, "seeds": None, "paper": {}} | changes
     finetune_lib.finetune(

@@ -104,6 +104,10 @@ def test_versions(tiny, here, tmp_path):
         for n in "12"
     )
     assert two.stat().st_size < 0.65 * one.stat().st_size
+    found = run(
+        *(tiny, tmp_path / "int8", tmp_path / "cola"), weights_dtype="int8"
+    )
+    assert found["metrics"]["largest_difference"] < 1e-4
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):

@@ -16,6 +16,7 @@ from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.models import builders
+from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
@@ -265,6 +266,53 @@ def test_ablations_and_several_seeds(tiny, tmp_path):
     assert results.read_json(paths[1])["subset_seed"] == 0
 
 
+def test_lora_is_merged_into_the_preset_and_resumes(tiny, tmp_path):
+    preset = tiny.folder / "pretrained"
+
+    def run(name, **more):
+        return tiny_runs.finetune(
+            *(tmp_path / name, preset, tiny.data),
+            **{"lora_rank": 2, "num_epochs": 2} | more,
+        )
+
+    learned = run("one")
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    results.path(tmp_path / "two").unlink()
+    kept = sorted((tmp_path / "two/checkpoints").glob("0*"))[0]
+    for path in (tmp_path / "two/checkpoints").glob("0*"):
+        if path != kept:
+            shutil.rmtree(path)
+    run("two")
+    assert kill_run.differences(tmp_path / "one", tmp_path / "two") == []
+    # The preset is one of a network without adapters.
+    scored = tiny_runs.evaluate(tmp_path / "dev", tmp_path / "one", tiny.data)
+    assert scored["metrics"] == pytest.approx(learned["metrics"])
+    assert scored["metrics"]["matthews"] > 0
+    rounded = tiny_runs.evaluate(
+        *(tmp_path / "int8", tmp_path / "one", tiny.data),
+        scoring=tiny_runs.scoring("int8"),
+    )
+    assert rounded["metrics"]["accuracy"] == pytest.approx(
+        scored["metrics"]["accuracy"], abs=0.1
+    )
+    before, after = (
+        {w.path: small_models.read(w) for w in model.backbone.weights}
+        for model in (
+            presets.load(causal_lm.GPT1CausalLM, preset),
+            presets.load(task_model.GPT1TaskModel, tmp_path / "one/preset"),
+        )
+    )
+    assert {
+        path.split("/")[-2:] == ["query_key_value", "kernel"]
+        or path.endswith("query_key_value/bias")
+        for path in before
+        if not np.array_equal(before[path], after[path])
+    } == {True}
+    for more in ({"num_transferred_layers": 1}, {"lora_rank": 16}):
+        with pytest.raises(errors.InputError, match="^`lora_rank`"):
+            run("refused", **more)
+
+
 def test_lstm_learns_and_is_evaluated_and_measured(tiny, tmp_path):
     """From its preset on, the baseline passes through the same runs."""
     tokenizer = presets.load_tokenizer(tiny.folder / "pretrained")
@@ -369,7 +417,7 @@ PIPED = [
 def test_predictions_from_standard_input(own, monkeypatch, capfd):
     """One text a line, CSV, TSV and JSON lines; labels are not read."""
     found = []
-    for content in PIPED:
+    for content in (*PIPED, PIPED[0] * 20):
         piped = io.TextIOWrapper(io.BytesIO(content.encode("utf-8")))
         monkeypatch.setattr(sys, "stdin", piped)
         settings = {"PRESET": str(own / "run"), "TEST_FILE": "-"}
@@ -388,4 +436,7 @@ def test_predictions_from_standard_input(own, monkeypatch, capfd):
         *(["7", "the garden", "?"], ["8", "a tall harbour", "b"]),
     ]
     predicted = [[row[1:5] for row in table] for table in found]
-    assert predicted == predicted[:1] * 4
+    assert predicted[:4] == predicted[:1] * 4
+    # More than one batch.
+    assert len(predicted[4]) == 41 and found[4][-1][0] == "60"
+    assert predicted[4][-2:] == [row[1:5] for row in found[0][1:]]
