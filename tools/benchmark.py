@@ -1,11 +1,12 @@
 """Compare speed with other libraries that are installed.
 
 python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
-                          [--json FILE]
+                          [--data DIR] [--json FILE]
 
   --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
   --rounds N      how often each contender is timed; default: 3
+  --data DIR      benchmark files for finetune; default: generated ones
   --json FILE     write the figures to this file, too
 
 Weights are random. Contenders are timed in turns: compare the ratios, since
@@ -29,9 +30,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from gpt1_keras import files  # noqa: E402
 from tools import command_line  # noqa: E402
 
-# Name -> module with `measure(*, sizes, rounds) -> dict`.
+# Name -> module with `measure(*, sizes, rounds) -> dict`; `data` where given.
 SECTIONS = {
     "pretrain": "tools.benchmarks.pretrain",
+    "finetune": "tools.benchmarks.finetune",
     "generate": "tools.benchmarks.generate",
     "serve": "tools.benchmarks.serve",
     "tokenize": "tools.benchmarks.tokenize",
@@ -56,7 +58,8 @@ def _measure(arguments):
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
         module = importlib.import_module(SECTIONS[name])
-        found = module.measure(sizes=sizes, rounds=values.rounds)
+        options = {"data": values.data} if name == "finetune" else {}
+        found = module.measure(sizes=sizes, rounds=values.rounds, **options)
         record["sections"][name] = found
         _show(name, values.size, found)
     if values.json is not None:
@@ -106,6 +109,7 @@ def _parse(arguments):
     parser.add_argument("--section", nargs="+", choices=SECTIONS)
     parser.add_argument("--size", choices=_SIZES, default="mini")
     parser.add_argument("--rounds", type=command_line.positive, default=3)
+    parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     values = parser.parse(arguments)
     if values.json is not None and not values.json.parent.is_dir():

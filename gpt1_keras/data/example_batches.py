@@ -10,8 +10,10 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.data import windows
 
-# Lengths that batches are padded to where nothing else is asked for.
+# Lengths that batches are padded to where nothing else is asked for. Rows of
+# several candidates can be longer than a network's positions.
 BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
+BUCKET_LENGTHS += (640, 768, 1024)
 
 
 class TrainingOrder:

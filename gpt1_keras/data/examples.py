@@ -142,6 +142,8 @@ class EncodedExamples:
 
     def batch(self, rows, length):
         """Return the arrays of some examples, padded to `length`."""
+        # A bucket may be longer than the network has positions.
+        length = min(length, self._max_sequence_length)
         return transforms.pad([self.candidates(i) for i in rows], length=length)
 
     def _sequences(self, index):

@@ -14,9 +14,12 @@ The prefix is computed once. For a prefix and two continuations:
 A token sees the prefix and its own branch (`models.shared_prefix`).
 """
 
+import os
 import typing
 
 import numpy as np
+
+from gpt1_keras.data import examples
 
 NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
 
@@ -98,23 +101,19 @@ class PackedCandidates:
 
     def spec(self, batch_size):
         """Name -> (shape, dtype) of the arrays of a batch."""
-        return {
-            name: (
-                (batch_size, None),
-                "float32" if name == "token_weights" else "int32",
-            )
-            for name in NAMES
-        }
+        return _spec(batch_size)
 
     def batch(self, rows, length):
         """Return the arrays `[B, T]` of some rows, padded to `length`."""
-        arrays = {
-            name: np.zeros((len(rows), length), dtype)
-            for name, (_, dtype) in self.spec(len(rows)).items()
-        }
-        arrays["branch"][:] = -1
+        arrays = _empty(len(rows), length)
         for i, row in enumerate(rows):
-            self._fill({n: array[i] for n, array in arrays.items()}, row)
+            index, numbers = self._rows[row]
+            prefix, continuations, _ = self._candidates[index]
+            chosen = [continuations[j] for j in numbers]
+            ends = _place(arrays, i, prefix, [each.ids for each in chosen])
+            for (ids, num_context), end in zip(chosen, ends):
+                start = end - len(ids) + num_context
+                arrays["token_weights"][i, start:end] = 1.0
         return arrays
 
     def scores(self, log_probability, num_tokens, num_likeliest):
@@ -135,22 +134,96 @@ class PackedCandidates:
             for total, count, likeliest in (each.T for each in found)
         ]
 
-    def _fill(self, arrays, row):
-        index, numbers = self._rows[row]
-        prefix, continuations, _ = self._candidates[index]
-        start = len(prefix)
-        arrays["token_ids"][:start] = prefix
-        arrays["position_ids"][:start] = np.arange(start)
-        arrays["branch"][:start] = 0
-        at = start
-        for k, j in enumerate(numbers, start=1):
-            ids, num_context = continuations[j]
-            end = at + len(ids)
-            arrays["token_ids"][at:end] = ids
-            arrays["position_ids"][at:end] = start + np.arange(len(ids))
-            arrays["branch"][at:end] = k
-            arrays["predictor"][at:end] = np.arange(at - 1, end - 1)
-            if len(ids):
-                arrays["predictor"][at] = start - 1
-            arrays["token_weights"][at + num_context : end] = 1.0
-            at = end
+
+class PackedExamples(examples.EncodedExamples):
+    """`EncodedExamples` whose candidates share a row; arguments are the same.
+
+    What the candidates of an example have in common is their prefix. The
+    weight of a token is the sum of its weights in all candidates that it
+    belongs to, `1 / (C n)` where `n` tokens of a candidate are predicted: the
+    weights of an example add up to 1, as in `losses.LanguageModelLoss`.
+
+    Attributes:
+        lengths: int array `[N]`, tokens of each row.
+        num_tokens: the same.
+    """
+
+    def spec(self, batch_size):
+        """Name -> (shape, dtype) of the arrays of a batch."""
+        shape = (batch_size, self.num_candidates)
+        return _spec(batch_size) | {"extract_position": (shape, "int32")}
+
+    def batch(self, rows, length):
+        """Return `[B, T]` arrays and `extract_position` `[B, C]`."""
+        arrays = _empty(len(rows), length)
+        extract = np.zeros((len(rows), self.num_candidates), "int32")
+        for i, row in enumerate(rows):
+            prefix, branches = _split(self.candidates(row))
+            ends = _place(arrays, i, prefix, branches)
+            extract[i] = np.subtract(ends, 1)
+            weights = arrays["token_weights"][i]
+            for ids, end in zip(branches, ends):
+                num_predicted = len(prefix) + len(ids) - 1
+                share = 1.0 / (len(branches) * num_predicted)
+                weights[1 : len(prefix)] += share
+                weights[end - len(ids) : end] = share
+        return {**arrays, "extract_position": extract}
+
+    def _sizes(self, index):
+        candidates, num_cut = self._sequences(index)
+        prefix, branches = _split(candidates)
+        length = len(prefix) + sum(map(len, branches))
+        return length, length, len(candidates), num_cut
+
+
+def _split(candidates):
+    """Return what lists of ids begin with in common, and how each goes on.
+
+    At least one id is left of each, its extract token.
+    """
+    start = len(os.path.commonprefix(candidates))
+    start = min(start, min(map(len, candidates)) - 1)
+    return candidates[0][:start], [ids[start:] for ids in candidates]
+
+
+def _spec(batch_size):
+    shape = (batch_size, None)
+    spec = dict.fromkeys(NAMES, (shape, "int32"))
+    return spec | {"token_weights": (shape, "float32")}
+
+
+def _empty(batch_size, length):
+    arrays = {
+        name: np.zeros((batch_size, length), dtype)
+        for name, (_, dtype) in _spec(batch_size).items()
+    }
+    arrays["branch"][:] = -1
+    return arrays
+
+
+def _place(arrays, row, prefix, branches):
+    """Write a prefix and its branches, lists of ids, into a row.
+
+    Returns:
+        list of the position behind each branch.
+    """
+    token_ids, position_ids, branch, predictor, _ = (
+        arrays[name][row] for name in NAMES
+    )
+    start = len(prefix)
+    token_ids[:start] = prefix
+    position_ids[:start] = np.arange(start)
+    branch[:start] = 0
+    predictor[1:start] = np.arange(start - 1)
+    ends, at = [], start
+    for k, ids in enumerate(branches, start=1):
+        end = at + len(ids)
+        token_ids[at:end] = ids
+        position_ids[at:end] = start + np.arange(len(ids))
+        branch[at:end] = k
+        predictor[at:end] = np.arange(at - 1, end - 1)
+        if len(ids):
+            predictor[at] = start - 1
+        ends.append(end)
+        at = end
+    return ends

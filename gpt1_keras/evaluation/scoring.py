@@ -10,6 +10,7 @@ from gpt1_keras import console
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
+from gpt1_keras.data import packing
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.training import callbacks
 
@@ -48,6 +49,8 @@ class Labelled:
         batch_size: int. Examples per forward pass.
         bucket_lengths: ints (`data.example_batches`).
         name: str, for messages.
+        share_prefix: bool. Whether the candidates of an example share a row
+            (`data.packing.PackedExamples`).
     """
 
     task: typing.Any
@@ -58,11 +61,15 @@ class Labelled:
     batch_size: int
     bucket_lengths: tuple
     name: str
+    share_prefix: bool = False
 
     @functools.cached_property
     def encoded(self):
         """`EncodedExamples` of all."""
-        return examples_lib.EncodedExamples(
+        build = examples_lib.EncodedExamples
+        if self.share_prefix:
+            build = packing.PackedExamples
+        return build(
             self.examples,
             tokenizer=self.tokenizer,
             transform=self.task.transform,

@@ -10,20 +10,25 @@ from keras import ops
 from gpt1_keras.layers import attention
 
 
-def shared_prefix_network(backbone):
+def shared_prefix_network(backbone, head=None):
     """Return a model that reads a prefix once and each branch behind it.
 
-    Letters: `B` rows, `T` tokens, `D` hidden_dim, `V` vocabulary_size.
+    Letters: `B` rows, `T` tokens, `C` candidates, `D` hidden_dim, `V`
+    vocabulary_size, `S` special tokens, `P` positions, `Y` logits.
 
     Args:
         backbone: `GPT1Backbone`, whose layers are shared. One that cannot
             share prefixes gets rows of one continuation each.
+        head: layer from features `[B, C, D]` to logits `[B, Y]`, that of a
+            `GPT1TaskModel` with this backbone, or None.
 
     Returns:
         functional `keras.Model` from a dict of int `token_ids`,
-        `position_ids`, `branch` and `predictor` `[B, T]` to a dict of
-        `hidden` `[B, T, D]`, the states that predict the tokens, and `table`
-        `[V, D]` without special tokens, which follow no text.
+        `position_ids`, `branch` and `predictor` `[B, T]`, with a head also
+        `extract_position` `[B, C]`, to a dict of `hidden` `[B, T, D]`, the
+        states that predict the tokens, and `table` `[V, D]` without special
+        tokens, which follow no text. With a head, `table` is `[V + S, D]`, and
+        there are `positions` `[P, D]` and `logits` `[B, Y]`.
     """
     inputs = {
         name: keras.Input((None,), dtype="int32", name=name)
@@ -34,17 +39,28 @@ def shared_prefix_network(backbone):
         allowed = SeesPrefixAndBranch(name="sees_prefix_and_branch")(
             inputs["branch"]
         )
-    hidden, table, _ = backbone.encode(
+    states, table, positions = backbone.encode(
         inputs["token_ids"],
         position_ids=inputs["position_ids"],
         allowed=allowed,
     )
     # [B, T, D] at [B, T] -> [B, T, D]
-    hidden = ops.take_along_axis(
-        hidden, ops.expand_dims(inputs["predictor"], 2), axis=1
-    )
-    outputs = {"hidden": hidden, "table": table[: backbone.vocabulary_size, :]}
+    outputs = {"hidden": _states_at(states, inputs["predictor"])}
+    if head is None:
+        outputs["table"] = table[: backbone.vocabulary_size, :]
+    else:
+        inputs["extract_position"] = keras.Input(
+            (None,), dtype="int32", name="extract_position"
+        )
+        # [B, T, D] at [B, C] -> [B, C, D] -> [B, Y]
+        features = _states_at(states, inputs["extract_position"])
+        outputs |= {"table": table, "positions": positions}
+        outputs["logits"] = head(ops.cast(features, "float32"))
     return keras.Model(inputs, outputs, name="shared_prefix_network")
+
+
+def _states_at(states, index):
+    return ops.take_along_axis(states, ops.expand_dims(index, 2), axis=1)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

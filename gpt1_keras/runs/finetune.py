@@ -15,10 +15,12 @@ from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import scoring
 from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import preprocessors
+from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
@@ -93,6 +95,9 @@ class FineTuning:
             dev after which training stops early; None: it never does.
         dtype: str, Keras dtype policy.
         batches: `encoded_batches` or `raw_batches`.
+        share_prefix: bool. Whether encoded candidates that begin alike share
+            what precedes the choice, which is then computed once. The loss is
+            the same; the draws of dropout are others.
     """
 
     batch_size: checks.Count
@@ -120,6 +125,7 @@ class FineTuning:
     patience: checks.Count | None = None
     dtype: checks.Dtype
     batches: collections.abc.Callable
+    share_prefix: bool = False
 
     def begin(self, strategy):
         """Check the batch sizes and set the dtype policy."""
@@ -154,16 +160,29 @@ class FineTuning:
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
 
-    def labelled(self, task, examples, tokenizer, length, split):
+    def shares_prefix(self, task, pretrained):
+        """Return whether the candidates of `task` share a row."""
+        signature = transforms.SIGNATURES[task.transform.__name__]
+        return (
+            self.share_prefix
+            and self.batches is encoded_batches
+            and signature.shares_prefix
+            and pretrained.can_share_prefix()
+        )
+
+    def labelled(self, task, examples, pretrained, split):
         """Return the `scoring.Labelled` examples of a split."""
         return scoring.Labelled(
             task,
             examples,
-            tokenizer=tokenizer,
-            max_sequence_length=length,
+            tokenizer=pretrained.tokenizer,
+            max_sequence_length=presets.check_length(
+                self.sequence_length, pretrained.num_positions()
+            ),
             batch_size=self.evaluation_batch_size,
             bucket_lengths=self.bucket_lengths,
             name=f"{task.name} {split}",
+            share_prefix=self.shares_prefix(task, pretrained),
         )
 
     def training_batches(self, train, seed):
@@ -201,11 +220,17 @@ class FineTuning:
             backbone, head, preprocessor=preprocessor
         )
 
-    def build_learner(self, network, task):
+    def build_learner(self, network, task, *, share_prefix=False):
         """Return the `Learner` of a task, not yet compiled."""
+        lm_loss = losses.LanguageModelLoss
+        if share_prefix:
+            lm_loss = losses.PackedLanguageModelLoss
+            network = shared_prefix.shared_prefix_network(
+                network.backbone, network.head
+            )
         loss = losses.TaskLoss(
             task_loss=task.label_space.loss,
-            language_model_loss=losses.LanguageModelLoss(
+            language_model_loss=lm_loss(
                 chunk_size=self.softmax_chunk,
                 softmax_over=self.softmax_over,
             ),
@@ -266,20 +291,12 @@ def finetune(
     strategy = devices.open()
     training.begin(strategy)
     shared, workdir = workdir, strategy.workdir(workdir)
-    tokenizer = pretrained.tokenizer()
-    length = presets.check_length(
-        training.sequence_length, pretrained.num_positions()
-    )
-    dev = training.labelled(
-        task, data.read(task, "dev"), tokenizer, length, "dev"
-    )
+    dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _read_test(task, data)
 
     @functools.lru_cache(maxsize=1)
     def examples_of(subset_seed):
-        return _training_examples(
-            task, data, training, tokenizer, length, subset_seed
-        )
+        return _training_examples(task, data, training, pretrained, subset_seed)
 
     def run(directory, seed):
         keras.utils.clear_session()
@@ -291,8 +308,10 @@ def finetune(
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
             backbone = pretrained.backbone()
-            network = training.build_network(task, backbone, tokenizer)
-            learner = training.build_learner(network, task)
+            network = training.build_network(task, backbone, dev.tokenizer)
+            learner = training.build_learner(
+                network, task, share_prefix=dev.share_prefix
+            )
             learner.compile(
                 build_optimizer(num_steps=num_steps),
                 jit_compile=devices.jit_compile,
@@ -374,7 +393,7 @@ def finetune(
     return run_each(workdir, config_sha256, seed, seeds, run)
 
 
-def _training_examples(task, data, training, tokenizer, length, seed):
+def _training_examples(task, data, training, pretrained, seed):
     """Return the training examples of `seed`, and those of them to score."""
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
@@ -384,7 +403,7 @@ def _training_examples(task, data, training, tokenizer, length, seed):
         seed=seed,
     )
     train = training.labelled(
-        task, [examples[row] for row in rows], tokenizer, length, "train"
+        task, [examples[row] for row in rows], pretrained, "train"
     )
     scored = examples_lib.draw_subset(
         len(train),

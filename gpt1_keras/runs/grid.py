@@ -167,7 +167,7 @@ def _changes(row, lstm_preset):
 def _check_preset(row, training, pretrained):
     """Refuse a row that cannot start, before other rows have trained."""
     directory = pretrained.directory
-    pretrained.tokenizer()
+    _ = pretrained.tokenizer
     presets.check_length(training.sequence_length, pretrained.num_positions())
     config = presets.backbone_config(directory)
     if row == "lstm" and "num_units" not in config:

@@ -26,9 +26,11 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
+from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import scoring as scoring_lib
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import preprocessors
+from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
 from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.models import transfer
@@ -445,13 +447,18 @@ class Pretrained:
         """The path of the preset folder."""
         return find(self.preset)
 
+    @functools.cached_property
     def tokenizer(self):
-        """Return the `text.tokenizer.Tokenizer` of the preset."""
+        """The `text.tokenizer.Tokenizer` of the preset."""
         return load_tokenizer(self.directory)
 
     def num_positions(self):
         """Return the preset's `max_sequence_length`."""
         return backbone_config(self.directory)["max_sequence_length"]
+
+    def can_share_prefix(self):
+        """Return whether the backbone is one of attention (`GPT1Backbone`)."""
+        return "num_heads" in backbone_config(self.directory)
 
     def backbone(self):
         """Return a new backbone with special rows and transferred weights.
@@ -542,7 +549,14 @@ class FineTuned:
                 " not fine-tuned; give the workdir of a fine-tuning run"
             )
         self.preprocessor = self.network.preprocessor
-        self._learner = learner_lib.Learner(self.network)
+        backbone = self.network.backbone
+        signature = transforms.SIGNATURES[self.preprocessor.transform]
+        self._shares = signature.shares_prefix and backbone.can_share_prefix
+        self._learner = learner_lib.Learner(
+            shared_prefix.shared_prefix_network(backbone, self.network.head)
+            if self._shares
+            else self.network
+        )
 
     def labelled(self, task, examples, split):
         """Return `scoring.Labelled` examples, whether labelled or not.
@@ -569,6 +583,7 @@ class FineTuned:
             batch_size=self._scoring.batch_size,
             bucket_lengths=self._scoring.bucket_lengths,
             name=f"{task.name} {split}",
+            share_prefix=self._shares,
         )
 
     def logits(self, examples):

@@ -1,13 +1,18 @@
 """Continuations with a shared prefix against each one read alone and whole."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from gpt1_keras.data import example_batches
+from gpt1_keras.data import examples
 from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
+from gpt1_keras.data import transforms
+from gpt1_keras.layers import heads
 from gpt1_keras.models import shared_prefix
+from gpt1_keras.models import task_model
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from tests.reference import numpy_gpt1
@@ -92,6 +97,103 @@ def test_scores_of_continuations(
     ):
         got = np.concatenate([getattr(score, name) for score in scores])
         np.testing.assert_allclose(got, values, atol=1e-4, err_msg=name)
+
+
+class Digits:
+    start_id, delimiter_id, extract_id = 23, 24, 25
+
+    def encode(self, text):
+        return list(map(int, text.split()))
+
+
+# Answers that differ in length, begin alike, or are the same; truncation.
+QUESTIONS = [
+    examples.Example("1 2 3", "4", ("5 6", "5 7 8"), 0),
+    examples.Example("9", "", ("10", "10"), 1),
+    examples.Example("1 2 3 4 5 6 7 8 9", "4", ("5", "6"), 1),
+    examples.Example("", "3", ("11 12", "11 12 13"), 0),
+]
+
+
+def trained(*, packed, micro_batch_size):
+    """Loss, gradients and logits of one step on QUESTIONS."""
+    keras.utils.set_random_seed(0)
+    backbone = small_models.network()
+    head = heads.ChoiceHead(
+        num_outputs=1,
+        dropout=0.0,
+        initializer_range=0.3,
+        dtype="float32",
+        name="head",
+    )
+    network = task_model.GPT1TaskModel(backbone, head)
+    build, lm_loss = examples.EncodedExamples, losses.LanguageModelLoss
+    if packed:
+        build, lm_loss = packing.PackedExamples, losses.PackedLanguageModelLoss
+        network = shared_prefix.shared_prefix_network(backbone, head)
+    loss = losses.TaskLoss(
+        task_loss=losses.cross_entropy,
+        language_model_loss=lm_loss(chunk_size=16),
+        lm_weight=0.5,
+    )
+    learner = learner_lib.Learner(
+        network,
+        loss=loss,
+        loss_names=loss.names,
+        clip_norm=0.0,
+        micro_batch_size=micro_batch_size,
+    )
+    learner.compile(keras.optimizers.SGD(1.0))
+    encoded = build(
+        QUESTIONS,
+        tokenizer=Digits(),
+        transform=transforms.multiple_choice,
+        max_sequence_length=12,
+        name="questions",
+    )
+    before = {v.path: small_models.read(v) for v in learner.trainable_variables}
+    scored = example_batches.ScoredExamples(
+        encoded, batch_size=3, bucket_lengths=(16,)
+    )
+    loaded = loaders.load(scored, first_step=0, num_steps=len(scored))
+    logits = scored.restore(learner.predict(loaded, verbose=0)["logits"])
+    batches = example_batches.TrainingExamples(
+        encoded,
+        [question.label for question in QUESTIONS],
+        batch_size=4,
+        seed=0,
+        pool_batches=1,
+        bucket_lengths=(16,),
+    )
+    history = learner.fit(
+        loaders.load(batches, first_step=0, num_steps=1),
+        verbose=0,
+        shuffle=False,
+    )
+    gradients = {
+        v.path: before[v.path] - small_models.read(v)
+        for v in learner.trainable_variables
+    }
+    return history.history, gradients, logits, encoded
+
+
+def test_shared_documents_change_neither_loss_nor_gradient_nor_logits():
+    loss, gradients, logits, encoded = trained(packed=True, micro_batch_size=2)
+    expected = trained(packed=False, micro_batch_size=None)
+    assert encoded.num_tokens.sum() < 0.75 * expected[3].num_tokens.sum()
+    assert encoded.num_cut == expected[3].num_cut == 1
+    np.testing.assert_allclose(logits, expected[2], atol=1e-5)
+    assert np.ptp(logits) > 0.1
+    for name in ("loss", "task_loss", "lm_loss"):
+        np.testing.assert_allclose(
+            loss[name], expected[0][name], atol=1e-5, err_msg=name
+        )
+    assert gradients.keys() == expected[1].keys()
+    assert sum(np.abs(each).max() > 1e-3 for each in gradients.values()) > 20
+    for name, gradient in gradients.items():
+        np.testing.assert_allclose(
+            gradient, expected[1][name], atol=1e-5, err_msg=name
+        )
 
 
 def test_mask_table():

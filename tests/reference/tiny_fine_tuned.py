@@ -33,7 +33,7 @@ def write(directory, task, preset, *, seed=0):
         preset=preset, num_transferred_layers=-1, dropout=0.0
     )
     preprocessor = preprocessors.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(source.tokenizer()),
+        tokenizer_lib.GPT1Tokenizer.from_pipeline(source.tokenizer),
         transform=task.transform.__name__,
         sequence_length=LENGTH,
         task=task.name,

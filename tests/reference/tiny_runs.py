@@ -41,6 +41,7 @@ FINE_TUNING = {
     "patience": None,
     "dtype": "float32",
     "batches": finetune_lib.encoded_batches,
+    "share_prefix": False,
 }
 
 
@@ -112,7 +113,7 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
         workdir=workdir,
         config_sha256=SHA,
         task=benchmarks.benchmark(task) if isinstance(task, str) else task,
-        data=files(data) if data else None,
+        data=data if data is None or hasattr(data, "read") else files(data),
         pretrained=presets.Pretrained(preset=str(preset), **pretrained),
         build_optimizer=functools.partial(
             optimizers.adam_with_decay,

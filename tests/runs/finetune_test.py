@@ -13,6 +13,7 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
+from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.models import builders
@@ -206,6 +207,51 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
         file.write("x\t1\t\tone more\n")
     with pytest.raises(errors.InputError, match="^the dev examples have chan"):
         tiny_runs.finetune(*arguments, **settings)
+
+
+class Choices:
+    """Documents with three answers; "the garden" is the right one."""
+
+    def read(self, task, split):
+        places = ("garden", "harbour", "old gate")
+        return [
+            examples.Example(
+                f"the {places[i % 3]} the {places[(i + 1) % 3]}",
+                choices=tuple(f"the {places[(i + k) % 3]}" for k in range(3)),
+                label=-i % 3,
+            )
+            for i in range(16)
+        ]
+
+
+def test_documents_that_choices_share_are_computed_once(tiny, tmp_path):
+    found, losses = [], []
+    for share_prefix in (True, False):
+        workdir = tmp_path / str(share_prefix)
+        found.append(
+            tiny_runs.finetune(
+                workdir,
+                tiny.folder / "pretrained",
+                Choices(),
+                task="race",
+                share_prefix=share_prefix,
+                dropout=0.0,
+                classifier_dropout=0.0,
+                pool_batches=1,
+                num_epochs=2,
+            )
+        )
+        losses.append(
+            [
+                [line["task_loss"], line["lm_loss"]]
+                for line in kill_run.lines(workdir)
+                if "lm_loss" in line
+            ]
+        )
+    np.testing.assert_allclose(*losses, atol=1e-4)
+    assert losses[0][-1] < losses[0][0]
+    for name in ("metrics", "test"):
+        assert found[0][name] == found[1][name]
 
 
 def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):

@@ -158,7 +158,7 @@ def test_pretrained_backbone(preset):
     source = backbone_lib.GPT1Backbone.from_preset(str(preset))
     found = pretrained(str(preset), dropout=0.25)
     assert found.num_positions() == source.max_sequence_length == 32
-    assert found.tokenizer().vocabulary_size == source.vocabulary_size
+    assert found.tokenizer.vocabulary_size == source.vocabulary_size
     keras.config.set_dtype_policy("mixed_bfloat16")
     network = found.backbone()
     assert network.dtype_policy.name == "mixed_bfloat16"

@@ -49,36 +49,40 @@ def tokenizer():
     )
 
 
-def classifier(pipeline, **sizes):
-    """Return a `GPT1TaskModel` of one text and two classes, random weights.
+def task_model(name, pipeline, *, dropout=0.0, **sizes):
+    """Return a `GPT1TaskModel` of a benchmark with random weights.
 
     Args:
+        name: str, of the benchmark.
         pipeline: `Tokenizer`; its size is that of the vocabulary.
+        dropout: float, every rate.
         **sizes: of `sizes`.
     """
     from gpt1_keras.models import preprocessors
-    from gpt1_keras.models import task_model
+    from gpt1_keras.models import task_model as task_model_lib
     from gpt1_keras.models import tokenizer as models_tokenizer
     from gpt1_keras.tasks import benchmarks
 
-    task = benchmarks.benchmark("sst2")
+    task = benchmarks.benchmark(name)
     sizes = sizes | {"vocabulary_size": pipeline.vocabulary_size}
     head = task.build_head(
-        num_outputs=2,
-        dropout=0.0,
+        num_outputs=task.label_space.num_outputs,
+        dropout=dropout,
         initializer_range=0.02,
         dtype="float32",
         name="head",
     )
     preprocessor = preprocessors.GPT1TaskPreprocessor(
         models_tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
-        transform="classification",
+        transform=task.transform.__name__,
         sequence_length=sizes["max_sequence_length"],
-        task="sst2",
+        task=name,
         label_words=task.label_space.class_names,
     )
-    network = _backbone(**sizes, num_special_tokens=3)
-    return task_model.GPT1TaskModel(network, head, preprocessor=preprocessor)
+    network = _backbone(**sizes, num_special_tokens=3, dropout=dropout)
+    return task_model_lib.GPT1TaskModel(
+        network, head, preprocessor=preprocessor
+    )
 
 
 def _backbone(*, dropout=0.0, **sizes):

@@ -31,7 +31,7 @@ def measure(*, sizes, rounds):
         one; `tokenizer_share`, the tokenizer's share of the time of 32.
     """
     pipeline = networks.tokenizer()
-    model = networks.classifier(pipeline, **sizes)
+    model = networks.task_model("sst2", pipeline, **sizes)
     strings = texts.sentences(10 * _BATCH)
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)

@@ -1,0 +1,126 @@
+"""Examples per second of fine-tuning steps: CoLA, RTE and RACE.
+
+Ours pads batches of similar length to a few lengths and computes RACE's
+documents once for all answers. The released code pads every sequence to the
+longest of the task (`padded`), here with the same network and steps; the loss
+of both is the same. Give the folder of the official files: `--data`.
+"""
+
+import functools
+
+import keras
+
+from tools.benchmarks import contest
+from tools.benchmarks import networks
+
+_DROPOUT = 0.1
+_BATCH_SIZE = 16
+_ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
+# Task -> steps in one timing; training examples that are drawn; examples per
+# forward pass.
+_TASKS = {
+    "cola": (16, 2000, None),
+    "rte": (8, 1000, None),
+    "race": (2, 500, 4),
+}
+
+
+def measure(*, sizes, rounds, data=None):
+    """Return what was measured, a dict (`contest.run`).
+
+    Args:
+        sizes: dict of the backbone's arguments (`networks.sizes`).
+        rounds: int.
+        data: path of the official files; None: generated sample files.
+    """
+    from gpt1_keras.runs import sources
+
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    files = sources.BenchmarkFiles(data_dir=data)
+    found = {"unit": "examples/s", "data": "sample" if data is None else "own"}
+    found |= {"per_second": {}, "first_seconds": {}, "ratios": {}}
+    found["tokens_per_example"] = {}
+    for name, settings in _TASKS.items():
+        contenders = {}
+        for kind in (name, f"{name} padded"):
+            contenders[kind], tokens = _steps(
+                name, files, sizes, *settings, is_padded=kind != name
+            )
+            found["tokens_per_example"][kind] = tokens
+        speeds, _ = contest.run(
+            contenders,
+            rounds=rounds,
+            work=settings[0] * _BATCH_SIZE,
+            peer_of=name,
+        )
+        for key, values in speeds.items():
+            found[key] |= values
+    return found
+
+
+def _steps(
+    name, files, sizes, num_steps, num_examples, micro_batch_size, *, is_padded
+):
+    """Return a function that makes some steps, and tokens per example."""
+    from gpt1_keras.data import example_batches
+    from gpt1_keras.data import examples as examples_lib
+    from gpt1_keras.data import loaders
+    from gpt1_keras.evaluation import scoring
+    from gpt1_keras.models import shared_prefix
+    from gpt1_keras.tasks import benchmarks
+    from gpt1_keras.training import learner
+    from gpt1_keras.training import losses
+    from gpt1_keras.training import optimizers
+
+    task, pipeline = benchmarks.benchmark(name), networks.tokenizer()
+    examples = files.read(task, "train")
+    rows = examples_lib.draw_subset(len(examples), num_examples, name="rows")
+    share_prefix = name == "race" and not is_padded
+    train = scoring.Labelled(
+        task,
+        [examples[row] for row in rows],
+        tokenizer=pipeline,
+        max_sequence_length=sizes["max_sequence_length"],
+        batch_size=_BATCH_SIZE,
+        bucket_lengths=example_batches.BUCKET_LENGTHS,
+        name=name,
+        share_prefix=share_prefix,
+    )
+    longest = int(train.encoded.lengths.max())
+    batches = example_batches.TrainingExamples(
+        train.encoded,
+        train.labels(),
+        batch_size=_BATCH_SIZE,
+        seed=0,
+        bucket_lengths=(longest,) if is_padded else train.bucket_lengths,
+        pool_batches=1 if is_padded else 16,
+    )
+    keras.utils.set_random_seed(1)
+    network = networks.task_model(name, pipeline, dropout=_DROPOUT, **sizes)
+    lm_loss = losses.LanguageModelLoss
+    if share_prefix:
+        lm_loss = losses.PackedLanguageModelLoss
+        network = shared_prefix.shared_prefix_network(
+            network.backbone, network.head
+        )
+    loss = losses.TaskLoss(
+        task_loss=task.label_space.loss,
+        language_model_loss=lm_loss(chunk_size=512),
+        lm_weight=0.5,
+    )
+    trained = learner.Learner(
+        network,
+        loss=loss,
+        loss_names=loss.names,
+        clip_norm=1.0,
+        micro_batch_size=micro_batch_size,
+    )
+    trained.compile(optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM))
+
+    def steps():
+        loaded = loaders.load(batches, first_step=0, num_steps=num_steps)
+        trained.fit(loaded, verbose=0, shuffle=False)
+
+    shapes = [batches(step)["token_ids"].shape for step in range(num_steps)]
+    computed = sum(functools.reduce(int.__mul__, shape) for shape in shapes)
+    return steps, round(computed / num_steps / _BATCH_SIZE)
