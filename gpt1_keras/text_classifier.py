@@ -60,6 +60,17 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
             rows and a TF-IDF baseline on the same rows.
+
+    Examples:
+        Arguments are kept as given, as scikit-learn's searches need:
+
+        >>> from sklearn.base import clone
+        >>> model = clone(TextClassifier(num_epochs=2, learning_rate=1e-3))
+        >>> model
+        TextClassifier(learning_rate=0.001, num_epochs=2)
+        >>> model.fit(["a fine film", "dull"], ["good"])
+        Traceback (most recent call last):
+        gpt1_keras.errors.InputError: 2 texts, but 1 labels in y
     """
 
     def __init__(

@@ -188,10 +188,15 @@ def quoted_paths(text):
 
 
 def test_every_path_that_the_documents_name_exists():
-    for name in ("README.md", "WORKSPACE.md"):
-        quoted = list(quoted_paths((ROOT / name).read_text(encoding="utf-8")))
-        assert len(quoted) > 5, name
-        assert not [p for p in quoted if not (ROOT / p).exists()], name
+    pages = [ROOT / "README.md", ROOT / "WORKSPACE.md", *ROOT.glob("docs/*.md")]
+    pages += [*ROOT.glob("docs/tutorial/*.md"), *ROOT.glob("docs/ko/*.md")]
+    quoted = [
+        (str(page.relative_to(ROOT)), path)
+        for page in pages
+        for path in quoted_paths(page.read_text(encoding="utf-8"))
+    ]
+    assert len(quoted) > 50
+    assert not [each for each in quoted if not (ROOT / each[1]).exists()]
 
 
 def test_the_index_names_every_folder():
@@ -252,10 +257,15 @@ def test_extras_are_pinned_as_in_the_requirements():
         assert set(extra) <= set(pinned.split())
 
 
-def test_the_korean_readme_has_the_commands_and_figures_of_the_english():
-    def facts(name):
-        text = (ROOT / name).read_text("utf-8")
-        numbers = re.findall(r"\d\.\d{3} \(.*?\)", text)
-        return re.findall(r"^```.*?^```", text, re.M | re.S), numbers
+def test_korean_pages_have_the_commands_and_figures_of_the_english():
+    def facts(path):
+        text = path.read_text("utf-8")
+        blocks = re.findall(r"^(```|\$\$)\n?(.*?)^\1", text, re.M | re.S)
+        return blocks, sorted(re.findall(r"\d+\.\d+", text))
 
-    assert facts("README.ko.md") == facts("README.md")
+    assert facts(ROOT / "README.ko.md") == facts(ROOT / "README.md")
+    english = ROOT / "docs/tutorial"
+    names = sorted(os.listdir(english))
+    assert names == sorted(os.listdir(ROOT / "docs/ko"))
+    for name in names:
+        assert facts(ROOT / "docs/ko" / name) == facts(english / name), name

@@ -19,6 +19,8 @@ lock requirements.txt requirements-demo.txt requirements-backends.txt \
 for name in requirements{,-demo,-backends,-no-tensorflow}; do
   lock --generate-hashes "$name.txt" -c "$together" -o "locks/$name.txt" "$@"
 done
-# Beam needs older versions of some.
+# The site has a venv of its own. Beam needs older versions of some.
+lock --generate-hashes requirements-docs.txt -o locks/requirements-docs.txt \
+  "$@"
 lock --generate-hashes requirements-beam.txt -c requirements.txt \
   -o locks/requirements-beam.txt "$@"

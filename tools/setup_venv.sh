@@ -3,6 +3,7 @@
 #
 #   tools/setup_venv.sh               the TensorFlow backend, tests and format
 #   tools/setup_venv.sh --backends    JAX, torch and the page of gin/demo.gin too
+#   tools/setup_venv.sh --docs        instead, .venv-docs with what tools/docs.sh needs
 #
 # Takes the first Python 3.11 to 3.13 it finds; PYTHON=/path/to/python chooses
 # another. Installs the versions and checks the hashes of locks/. A second call
@@ -11,9 +12,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # torch has a build for each kind of device, under one version: any is right.
+venv=.venv
 files=(locks/requirements.txt)
 case "${1:-}" in
   "") ;;
+  --docs) venv=.venv-docs files=(locks/requirements-docs.txt) ;;
   --backends) files+=(requirements-backends.txt locks/requirements-demo.txt) ;;
   *) echo "tools/setup_venv.sh: unknown argument $1 (try --backends)" >&2
      exit 2 ;;
@@ -37,31 +40,32 @@ find_python() {
   return 1
 }
 
-if ! is_usable .venv/bin/python; then
+if ! is_usable "$venv/bin/python"; then
   python=$(find_python)
-  echo "Making .venv with $("$python" --version)"
-  "$python" -m venv --clear .venv
+  echo "Making $venv with $("$python" --version)"
+  "$python" -m venv --clear "$venv"
 fi
 
 # One stamp for each file that is installed, named after its content.
 stamp() {
-  .venv/bin/python - "$1" <<'PY'
+  "$venv/bin/python" - "$venv" "$1" <<'PY'
 import hashlib
 import sys
 
-with open(sys.argv[1], "rb") as file:
-    print(f".venv/installed-{hashlib.file_digest(file, 'sha256').hexdigest()}")
+venv, name = sys.argv[1:]
+with open(name, "rb") as file:
+    print(f"{venv}/installed-{hashlib.file_digest(file, 'sha256').hexdigest()}")
 PY
 }
 
-log=.venv/pip.log
+log=$venv/pip.log
 for file in "${files[@]}"; do
   if [[ -e "$(stamp "$file")" ]]; then
     continue
   fi
-  echo "Installing $file into .venv (minutes and gigabytes the first time)"
+  echo "Installing $file into $venv (minutes the first time)"
   # pip's own output names the places it downloads from; only errors matter.
-  if ! .venv/bin/python -m pip install --disable-pip-version-check --no-input \
+  if ! "$venv/bin/python" -m pip install --disable-pip-version-check --no-input \
     --progress-bar off -r "$file" >"$log" 2>&1 </dev/null; then
     grep -iE '^ *error' "$log" | sed -E 's#[a-z+]+://[^ ]+#(address)#g' >&2 || true
     echo "pip could not install $file; its whole output is in $log" >&2

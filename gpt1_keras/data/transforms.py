@@ -5,8 +5,23 @@ Every transform is a pure function with one interface:
     transform(ids, *, tokenizer, max_sequence_length) -> Sequences
 
 where `ids` is an `ExampleIds` and `tokenizer` any object with `start_id`,
-`delimiter_id` and `extract_id`, written s, $ and e in the tables. Each
+`delimiter_id` and `extract_id`, written `s`, `$` and `e` in the tables. Each
 sequence ends with its extract token, where the head reads.
+
+Examples:
+    >>> import types
+    >>> special = types.SimpleNamespace(
+    ...     start_id="s", delimiter_id="$", extract_id="e"
+    ... )
+    >>> pair = ExampleIds([5, 6], text_pair=[7])
+    >>> similarity(pair, tokenizer=special, max_sequence_length=16).candidates
+    [['s', 5, 6, '$', 7, 'e'], ['s', 7, '$', 5, 6, 'e']]
+    >>> question = ExampleIds([5, 6], [7], choices=([8], [9, 8]))
+    >>> found = multiple_choice(
+    ...     question, tokenizer=special, max_sequence_length=16
+    ... )
+    >>> found.candidates
+    [['s', 5, 6, 7, '$', 8, 'e'], ['s', 5, 6, 7, '$', 9, 8, 'e']]
 
 Each of two texts is truncated to `max_sequence_length // 2 - 2` tokens, as in
 the released code (train.py, line 377).
@@ -80,9 +95,9 @@ class Sequences(typing.NamedTuple):
 def classification(ids, *, tokenizer, max_sequence_length):
     """Return one text between start and extract token: `C = 1`.
 
-    | text | candidates   |
-    |------|--------------|
-    | 5 6  | s 5 6 e      |
+    | text | candidates |
+    |------|------------|
+    | 5 6  | `s 5 6 e`  |
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
@@ -94,9 +109,9 @@ def classification(ids, *, tokenizer, max_sequence_length):
 def entailment(ids, *, tokenizer, max_sequence_length):
     """Return premise and hypothesis, or question and sentence: `C = 1`.
 
-    | text | text_pair | candidates   |
-    |------|-----------|--------------|
-    | 5 6  | 7         | s 5 6 $ 7 e  |
+    | text | text_pair | candidates    |
+    |------|-----------|---------------|
+    | 5 6  | 7         | `s 5 6 $ 7 e` |
     """
     text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
     return Sequences([_join(text, text_pair, tokenizer)], num_cut)
@@ -105,9 +120,9 @@ def entailment(ids, *, tokenizer, max_sequence_length):
 def similarity(ids, *, tokenizer, max_sequence_length):
     """Return two texts in both orders, as they have none: `C = 2`.
 
-    | text | text_pair | candidates               |
-    |------|-----------|--------------------------|
-    | 5 6  | 7         | s 5 6 $ 7 e, s 7 $ 5 6 e |
+    | text | text_pair | candidates                   |
+    |------|-----------|------------------------------|
+    | 5 6  | 7         | `s 5 6 $ 7 e`, `s 7 $ 5 6 e` |
     """
     text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
     both = [
@@ -122,9 +137,9 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
 
     Document and question are joined without a delimiter (section 3.3).
 
-    | text | text_pair | choices | candidates                      |
-    |------|-----------|---------|---------------------------------|
-    | 5 6  | 7         | 8, 9 8  | s 5 6 7 $ 8 e, s 5 6 7 $ 9 8 e  |
+    | text | text_pair | choices | candidates                         |
+    |------|-----------|---------|------------------------------------|
+    | 5 6  | 7         | 8, 9 8  | `s 5 6 7 $ 8 e`, `s 5 6 7 $ 9 8 e` |
 
     The paper does not say how long documents are handled. Here question and
     choices are kept and the end of the document is truncated, by the same

@@ -201,11 +201,11 @@ def _softmax(dtype, dropout=0.0):
 def causal_mask(num_queries, num_keys, first_position=0):
     """Return bool `[T, S]`: whether query `first_position + t` sees key `s`.
 
-    | `causal_mask(3, 3)` | key 0 | key 1 | key 2 |
-    |---------------------|-------|-------|-------|
-    | query 0             | True  | False | False |
-    | query 1             | True  | True  | False |
-    | query 2             | True  | True  | True  |
+    Examples:
+        >>> ops.convert_to_numpy(causal_mask(3, 3)).astype(int)
+        array([[1, 0, 0],
+               [1, 1, 0],
+               [1, 1, 1]])
     """
     queries = ops.arange(num_queries, dtype="int32") + first_position
     keys = ops.arange(num_keys, dtype="int32")

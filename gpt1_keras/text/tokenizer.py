@@ -152,6 +152,19 @@ class Tokenizer:
         start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
         newline_id: int, or None if the vocabulary has no line break.
         sha256: str, hex digest of type, vocabulary and merges.
+
+    Examples:
+        >>> shipped = "presets/gpt1_mini_novels_en/assets/tokenizer"
+        >>> tokenizer = Tokenizer.from_directory(shipped)
+        >>> ids = tokenizer.encode("The keeper's daughter LAUGHED!")
+        >>> [tokenizer.piece(i) for i in ids]
+        ['the ', 'keeper ', "'s ", 'daughter ', 'laughed ', '! ']
+        >>> tokenizer.decode(ids)
+        "the keeper's daughter laughed!"
+        >>> [tokenizer.piece(i) for i in tokenizer.encode("unbelievable")]
+        ['un', 'beli', 'ev', 'able ']
+        >>> tokenizer.piece(tokenizer.start_id)
+        '[start]'
     """
 
     def __init__(

@@ -1,0 +1,57 @@
+"""The tutorial: its commands run and print what its pages show."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```(bash|python|text)\n(.*?)^```$", re.M | re.S)
+
+
+def without_numbers(text):
+    return re.sub(r"-?\d[\d.,:]*(e[-+]?\d+)?", "#", text)
+
+
+@pytest.mark.slow
+def test_commands_print_what_the_pages_show(tmp_path):
+    """In the order of the pages: later ones use what earlier ones train.
+
+    `...` stands for anything, a number for any number.
+    """
+    (tmp_path / "presets").symlink_to(ROOT / "presets")
+    scripts = pathlib.Path(sys.executable).parent
+    environment = os.environ | {
+        "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+    }
+    programs = {"bash": ["bash", "-ec"], "python": [sys.executable, "-c"]}
+    navigation = (ROOT / "tools/mkdocs.yml").read_text("utf-8")
+    pages = re.findall(r"tutorial/\w+\.md", navigation)
+    assert len(pages) == len(list((ROOT / "docs/tutorial").iterdir()))
+    for page in pages:
+        printed = None
+        text = (ROOT / "docs" / page).read_text("utf-8")
+        for language, block in BLOCK.findall(text):
+            if language == "text":
+                for line in without_numbers(block).splitlines():
+                    shown = line.partition("...")[0]
+                    assert shown in printed, f"{page}: {line}\n{printed}"
+                continue
+            result = subprocess.run(
+                [*programs[language], block],
+                cwd=tmp_path,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=1800,
+            )
+            print(f"--- {page}\n{block}---\n{result.stdout}")
+            assert result.returncode == 0, f"{page}: {block}"
+            printed = without_numbers(result.stdout)
