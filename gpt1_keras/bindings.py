@@ -66,12 +66,12 @@ class Bindings:
     functions.
 
     Attributes:
-        macros: dict from the name of a macro to its value.
-        parameters: dict from "scope/function.parameter" to its value.
-        imports: dict from a name in the text to the module it stands for;
-            only needed for functions that are not in `public_names`.
-        places: dict from the name of a macro or a parameter to where it was
-            bound, such as "gin/pretrain.gin, line 3".
+        macros: {name: value}.
+        parameters: {"scope/function.parameter": value}.
+        imports: {name in the text: the module it stands for}, for functions
+            that are not in `public_names`.
+        places: {macro or parameter: where it was bound}, such as
+            "gin/pretrain.gin, line 3".
         allowed: names of modules whose functions may be referred to although
             they are not in `public_names`.
     """
@@ -301,7 +301,6 @@ class Bindings:
 
 
 def is_allowed(module, allowed):
-    """Return whether `module` is one of the allowed modules, or inside one."""
     return module is not None and any(
         f"{module}.".startswith(f"{one}.") for one in allowed
     )
@@ -313,7 +312,6 @@ def function_of(name):
 
 
 def references(value):
-    """Return the `Reference`s in a value."""
     return [one for one in _leaves(value) if isinstance(one, Reference)]
 
 
@@ -343,8 +341,7 @@ def _canonical(value):
 def differences(old, new):
     """Return [(name, old value, new value)] of the differences in the hash.
 
-    A macro is named where it explains the difference, otherwise the
-    parameter. None stands for a value that one side does not have.
+    A macro is named where it explains the difference, else the parameter.
     """
     found = {}
     sides = (old, new)
@@ -429,7 +426,6 @@ class _Reader:
         )
 
     def read_file(self, name, by):
-        """Read a file that `locate` finds; `by` says what refers to it."""
         path = locate(name)
         if path is None or not path.is_file():
             known = [

@@ -19,28 +19,19 @@ from gpt1_keras import errors
 
 @dataclasses.dataclass(frozen=True)
 class Dial:
-    """Constraints on a parameter beyond its type.
+    """Constraints on a parameter beyond its type."""
 
-    Attributes:
-        low, high: numbers, the range with both ends.
-        above, below: numbers, the range without its ends.
-        choices: tuple of the allowed values.
-        min_length: int, the fewest values of a tuple, or characters.
-        recipe: bool. False for what changes neither data nor model nor what
-            is measured: a run with another value is the same run.
-        is_location: bool. Only whether it is given belongs to the recipe.
-        is_path: bool. Not empty; a leading `~` is expanded.
-    """
-
-    low: float | None = None
+    low: float | None = None  # a range with both ends
     high: float | None = None
-    above: float | None = None
+    above: float | None = None  # a range without its ends
     below: float | None = None
     choices: tuple = ()
-    min_length: int = 0
+    min_length: int = 0  # values of a tuple, or characters
+    # False for what changes neither data nor model nor what is measured: a
+    # run with another value is the same run.
     recipe: bool = True
-    is_location: bool = False
-    is_path: bool = False
+    is_location: bool = False  # only its being given belongs to the recipe
+    is_path: bool = False  # not empty; a leading `~` is expanded
 
 
 _T = typing.TypeVar("_T")
@@ -251,7 +242,6 @@ def _is_within(value, mark):
 
 
 def _describe(annotation):
-    """Describe in words the values that an annotation allows."""
     kind, marks = _split(annotation)
     if any(mark.is_path for mark in marks):
         return "a path in quotes"

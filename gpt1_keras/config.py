@@ -26,12 +26,7 @@ _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """All bindings in force, after all files and settings.
-
-    Attributes:
-        bindings: `Bindings` of the run and all it refers to.
-        sha256: str. Hex hash of all that affects data, model or recipe.
-    """
+    """The `Bindings` in force, after all files and settings, and their hash."""
 
     bindings: bindings_lib.Bindings
     sha256: str
@@ -83,9 +78,6 @@ def resolve(names, settings, workdir=None, allowed=()):
         workdir: str or None. Becomes the macro WORKDIR where given.
         allowed: names of modules that the files may refer to besides the
             public names.
-
-    Returns:
-        The `Configuration`; gin is locked afterwards.
     """
     if not names:
         raise errors.InputError(
@@ -139,7 +131,6 @@ def _check_run(found):
 
 
 def _check_functions(found):
-    """Refuse names of functions that do not exist or are not allowed."""
     used = {}
     for name, value in (found.macros | found.parameters).items():
         functions = [r.function for r in bindings_lib.references(value)]

@@ -1,6 +1,7 @@
 """The exceptions that `gpt1_keras.main` turns into an exit status and a line.
 
-Every other exception is a defect of the program and shows its traceback.
+Their messages say what is wrong, where, and what to do. Every other exception
+is a defect of the program and shows its traceback.
 """
 
 import re
@@ -19,24 +20,15 @@ class _OneLine(Exception):
 
 
 class InputError(_OneLine, ValueError):
-    """A mistake in arguments, gin files or input files: exit status 2.
-
-    The message says what is wrong, where, and what to do.
-    """
+    """A mistake in arguments, gin files or input files: exit status 2."""
 
 
 class RunError(_OneLine):
-    """A run that cannot continue, such as a diverged loss: exit status 1.
-
-    The message says what happened, what was kept, and what to do.
-    """
+    """A run that cannot continue, such as a diverged loss: exit status 1."""
 
 
 class Stopped(_OneLine):
-    """A run stopped by a signal after saving a checkpoint: exit status 3.
-
-    The message says how to continue.
-    """
+    """A run stopped by a signal after saving a checkpoint: exit status 3."""
 
 
 def one_line(message):

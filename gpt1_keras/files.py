@@ -24,9 +24,6 @@ def user_path(label, value):
     """Return the `pathlib.Path` of a user's path, which need not exist.
 
     A leading `~` is expanded. `label` names the path in messages.
-
-    Raises:
-        InputError: no file can have this name, or access is denied.
     """
     try:
         str(value).encode("utf-8")  # Otherwise no file of ours could hold it.
@@ -43,11 +40,7 @@ def user_path(label, value):
 
 
 def read_text(label, path):
-    """Return the text of a user's file.
-
-    Raises:
-        InputError: it cannot be read, or is not UTF-8.
-    """
+    """Return the text of a user's file of UTF-8."""
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -149,11 +142,9 @@ def parse_json(text, kind=dict, *, is_finite=False):
 
 
 def check_kinds(found, kinds):
-    """Check the type of each named value; whole numbers are not negative.
+    """Raise ValueError unless a dict has values of these types.
 
-    Raises:
-        ValueError: `found` is not a dict, or a value is missing or has another
-            type.
+    Whole numbers must not be negative.
     """
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
@@ -170,12 +161,7 @@ def _finite(text):
 
 
 def seal(directory, **facts):
-    """Flush a folder to the disk and write `checksums.json`, last.
-
-    Args:
-        directory: path.
-        **facts: further entries of `checksums.json`.
-    """
+    """Flush a folder to the disk and write `checksums.json` and `facts`."""
     directory = pathlib.Path(directory)
     (directory / CHECKSUMS).unlink(missing_ok=True)
     sums = {}
@@ -190,8 +176,7 @@ def seal(directory, **facts):
 def check_seal(directory):
     """Return the facts that `seal` wrote, or None without checksums.
 
-    Raises:
-        InputError: a file is missing or its checksum does not match.
+    A file that is missing or does not match its checksum is an InputError.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():

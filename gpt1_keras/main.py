@@ -182,7 +182,6 @@ def run(
 
 
 def _start(configuration, command, verbose):
-    """Claim the workdir and call the run."""
     from gpt1_keras import config
     from gpt1_keras import console
     from gpt1_keras import workdir as workdirs

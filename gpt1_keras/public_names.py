@@ -130,6 +130,7 @@ NUM_WARM_UP: export.export.num_warm_up
 POOL_BATCHES: finetune.FineTuning.pool_batches
 POOL_BOOKS: sources.RawText.pool_books
 PROBE: zero_shot.task.name
+PROBE_CONSTANTS: report.report.constants
 PROBES: zero_shot.tasks.names
 REGRESSION: benchmarks.benchmark.regression
 SAMPLE_PROMPT: pretrain.Sampling.prompt

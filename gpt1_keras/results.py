@@ -23,16 +23,11 @@ _ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def path(workdir):
-    """Return the path of a workdir's `result.json`."""
     return pathlib.Path(workdir) / "result.json"
 
 
 def read(workdir):
-    """Return the result of a finished run, None where there is none.
-
-    Raises:
-        InputError: the file is damaged.
-    """
+    """Return the result of a finished run, None where there is none."""
     if not path(workdir).exists():
         return None
     found = read_json(path(workdir))
@@ -76,7 +71,6 @@ def write(
     """Write `result.json`; its existence says that the run is finished.
 
     Args:
-        workdir: path.
         run: str. The verb, such as `pretrain`.
         task: str. What was trained on or measured.
         split: str. The split that was scored.
@@ -84,7 +78,6 @@ def write(
         paper: dict of the paper's numbers for the same, may be empty.
         num_examples: int. Examples (tokens for a language model) scored.
         seed: int, list of ints or None.
-        config_sha256: str.
         seconds: float. Wall time of the run, over all its processes.
         **more: further facts that only this kind of run has.
 
@@ -192,7 +185,6 @@ class History:
         self._events.flush()
 
     def close(self):
-        """Flush everything to the disk."""
         self._file.close()
         self._events.close()
 
@@ -215,9 +207,6 @@ def read_metrics(path):
     """Return the lines of a `metrics.jsonl`, which need not exist, as dicts.
 
     A last line without its end, left by a killed run, is left out.
-
-    Raises:
-        InputError: a line is damaged; names it.
     """
     if not pathlib.Path(path).exists():
         return []
@@ -233,11 +222,6 @@ def read_metrics(path):
 
 
 def read_json(path):
-    """Return the object in a JSON file.
-
-    Raises:
-        InputError: it is missing, or not a JSON object.
-    """
     return _parse(_text(path), f"{path}:1")
 
 

@@ -60,9 +60,6 @@ def held(directory):
     """Keep other processes out of a workdir, which is created if missing.
 
     The lock is on the folder itself and leaves no file there.
-
-    Raises:
-        InputError: another process works there, or it cannot be created.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -79,10 +76,7 @@ def claim(directory, configuration, command):
     Writes `config.gin` where there is none, with the command line as a
     comment. An existing one must be of the same recipe; with EXTEND, NUM_STEPS
     or NUM_EPOCHS may be larger, and the file is replaced. A run that keeps
-    versions may differ in anything.
-
-    Returns:
-        bool: whether this call wrote the first `config.gin`.
+    versions may differ in anything. Returns whether this is the first one.
     """
     path = pathlib.Path(directory) / CONFIG
     # Every extension must be asked for, also where this file is run again.

@@ -33,9 +33,9 @@ trap report EXIT
 deselected=()
 [[ "$slow" == yes ]] || deselected+=("not slow")
 if [[ "$backends" == yes ]]; then
-  tools/setup_venv.sh --backends
+  tools/setup_venv.sh --tests --backends
 else
-  tools/setup_venv.sh
+  tools/setup_venv.sh --tests
   deselected+=("not backends")
 fi
 marks=""
@@ -55,10 +55,10 @@ test "${arguments[@]+"${arguments[@]}"}"
 # arguments.
 keras_tests=(
   tests/layers
-  tests/models/{backbone,causal_lm,generation,inspection}_test.py
+  tests/models/{backbone,causal_lm,generation}_test.py
   tests/models/{lstm_backbone,shared_prefix,task_model,transfer}_test.py
   tests/training
-  tests/evaluation/held_out_test.py
+  tests/evaluation/{held_out,text_view}_test.py
   tests/runs/finetune_test.py::test_{learns_the_task,preset_is_the_best_model_on_dev}
 )
 if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then

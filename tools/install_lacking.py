@@ -30,7 +30,7 @@ def lacking(text, version_of, *, has_tensorflow):
     """Return what to install: (with dependencies, without dependencies).
 
     Args:
-        text: str, lines `name==version`; those after "# --- " are ignored.
+        text: str, lines `name==version`.
         version_of: function of a name: the installed version, or None.
         has_tensorflow: bool, whether any TensorFlow can be imported.
 
@@ -38,7 +38,7 @@ def lacking(text, version_of, *, has_tensorflow):
         two lists of str such as "ftfy==6.3.1".
     """
     with_dependencies, alone = [], []
-    for line in text.partition("# --- ")[0].splitlines():
+    for line in text.splitlines():
         name, _, version = line.strip().partition("==")
         if not version or name.startswith("#"):
             continue

@@ -14,9 +14,8 @@ lock() {
 together=$(mktemp)
 trap 'rm -f "$together"' EXIT
 # One version of each package in the files that one .venv takes.
-lock requirements.txt requirements-demo.txt requirements-backends.txt \
-  -o "$together" "$@"
-for name in requirements{,-demo,-backends,-no-tensorflow}; do
+lock requirements{,-test,-demo,-backends}.txt -o "$together" "$@"
+for name in requirements{,-test,-demo,-backends,-no-tensorflow}; do
   lock --generate-hashes "$name.txt" -c "$together" -o "locks/$name.txt" "$@"
 done
 # The site has a venv of its own. Beam needs older versions of some.

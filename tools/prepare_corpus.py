@@ -33,7 +33,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 from absl import logging  # noqa: E402
 
-from gpt1_keras.data import beam_encoding  # noqa: E402
 from gpt1_keras.data import encode  # noqa: E402
 from gpt1_keras.data import prepare  # noqa: E402
 from gpt1_keras.data import split  # noqa: E402
@@ -77,8 +76,8 @@ def _prepare(arguments):
 def _encoding(values):
     """Return what encodes the pieces: processes here, or Beam."""
     if values.beam is not None:
-        return beam_encoding.BeamEncoding(
-            pathlib.Path(values.output) / beam_encoding.FOLDER,
+        return encode.BeamEncoding(
+            pathlib.Path(values.output) / encode.PIECES,
             runner=values.beam,
             options=values.beam_option or [],
         )

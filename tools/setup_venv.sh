@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes .venv with everything that gpt1_keras needs; needs nothing but Python.
 #
-#   tools/setup_venv.sh               the TensorFlow backend, tests and format
+#   tools/setup_venv.sh               the TensorFlow backend
+#   tools/setup_venv.sh --tests       what tools/check.sh needs too
 #   tools/setup_venv.sh --backends    JAX, torch and the page of gin/demo.gin too
 #   tools/setup_venv.sh --docs        instead, .venv-docs with what tools/docs.sh needs
 #
@@ -14,13 +15,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # torch has a build for each kind of device, under one version: any is right.
 venv=.venv
 files=(locks/requirements.txt)
-case "${1:-}" in
-  "") ;;
-  --docs) venv=.venv-docs files=(locks/requirements-docs.txt) ;;
-  --backends) files+=(requirements-backends.txt locks/requirements-demo.txt) ;;
-  *) echo "tools/setup_venv.sh: unknown argument $1 (try --backends)" >&2
-     exit 2 ;;
-esac
+for argument in "$@"; do
+  case "$argument" in
+    --docs) venv=.venv-docs files=(locks/requirements-docs.txt) ;;
+    --tests) files+=(locks/requirements-test.txt) ;;
+    --backends) files+=(requirements-backends.txt locks/requirements-demo.txt) ;;
+    *) echo "tools/setup_venv.sh: unknown argument $argument" >&2; exit 2 ;;
+  esac
+done
 
 is_usable() {
   "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \

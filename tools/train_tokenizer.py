@@ -26,8 +26,8 @@ from gpt1_keras import files  # noqa: E402
 from gpt1_keras.data import books  # noqa: E402
 from gpt1_keras.data import encode  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
+from gpt1_keras.text import subwords  # noqa: E402
 from gpt1_keras.text import train_vocabulary  # noqa: E402
-from gpt1_keras.text import vocabulary_files  # noqa: E402
 from gpt1_keras.text import words  # noqa: E402
 from tools import command_line  # noqa: E402
 
@@ -79,7 +79,7 @@ def _train(arguments):
 
 
 def _check_output(output):
-    for name in vocabulary_files.NAMES:
+    for name in subwords.NAMES:
         if (output / name).exists():
             raise InputError(
                 f"--output {output} already holds a {name}: choose another "

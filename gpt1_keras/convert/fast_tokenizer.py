@@ -1,10 +1,10 @@
 """The tokenizer of this program as one of the `tokenizers` library.
 
-transformers loads it from `tokenizer.json`. Its own OpenAI GPT tokenizer cuts
-contractions, quotes and line breaks otherwise. The library knows neither ftfy
-nor spaCy: here spaces are inserted where spaCy's rules cut, by expressions
-that match between two characters. What remains different: texts with broken
-characters or HTML entities, and rare special cases of spaCy.
+transformers loads it from `tokenizer.json`. Its own OpenAI GPT tokenizer splits
+contractions, quotes and line breaks differently. The library knows neither
+ftfy nor spaCy: here spaces are inserted where spaCy's rules split, by
+expressions that match between two characters. Texts with broken characters or
+HTML entities, and rare special cases of spaCy, still differ.
 """
 
 import collections
@@ -28,12 +28,10 @@ _LAST = r"(?=\s|$)"  # of a piece of text
 
 
 def build(tokenizer, special_tokens=(), pad_token=None):
-    """Return a `tokenizers.Tokenizer` with the ids of `tokenizer`.
+    """Return a `tokenizers.Tokenizer` with the ids of a byte-pair `Tokenizer`.
 
-    Args:
-        tokenizer: `text.tokenizer.Tokenizer` of byte pairs.
-        special_tokens: names of the ids after the vocabulary.
-        pad_token: one of them, or None.
+    `special_tokens` are the names of the ids after the vocabulary, one of
+    which may be the `pad_token`.
     """
     import tokenizers
     from tokenizers import decoders
@@ -107,10 +105,8 @@ def add_template(found, is_pair):
 def contents(found, max_length, **special):
     """Return `{name: content}` of the files that AutoTokenizer reads.
 
-    Args:
-        found: `tokenizers.Tokenizer`.
-        max_length: int, the network's positions.
-        **special: names of special tokens, as `pad_token`.
+    `max_length` is the network's positions; `special` are names of special
+    tokens, as `pad_token`.
     """
     special = {"unk_token": _UNKNOWN} | special
     settings = special | {
@@ -137,7 +133,7 @@ def count_differences(found, tokenizer, texts):
 
 
 def _marks():
-    """Match around runs of marks, and between marks that spaCy cuts apart."""
+    """Match around runs of marks, and between marks that spaCy separates."""
     marks = f"{standardize.MARKS}`"
     single = [m for m in marks if len(words.split_words(m + m)) == 2]
     one = "".join(map(re.escape, single))
@@ -149,7 +145,7 @@ def _marks():
 
 
 def _inside():
-    """Match where spaCy cuts inside a piece, and after its first character."""
+    """Match where spaCy splits inside a piece, and after its first mark."""
     opened = "|".join(
         re.escape(case[1:])
         for case, parts in _cases().items()
@@ -167,7 +163,7 @@ def _inside():
 
 
 def _affixes():
-    """Match before what spaCy cuts off at the end of a piece."""
+    """Match before what spaCy separates at the end of a piece."""
     from spacy.lang import char_classes
 
     whole = [case for case, parts in _cases().items() if len(parts) == 1]
@@ -190,7 +186,7 @@ def _affixes():
 
 
 def _special_cases():
-    """Match where spaCy cuts its special cases ("do|n't", "can|not")."""
+    """Match where spaCy splits its special cases ("do|n't", "can|not")."""
     before = collections.defaultdict(list)  # by what follows
     for parts in _cases().values():
         for i in range(1, len(parts)):

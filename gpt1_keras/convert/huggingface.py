@@ -1,7 +1,7 @@
 """GPT-1 in the format of the transformers library (`openai-gpt`), in and out.
 
-A folder holds `config.json`, the weights (`convert.tensor_files`) and the
-vocabulary: `vocab.json` and `merges.txt`, or `tokenizer.json` with both.
+A folder holds `config.json`, the weights and the vocabulary: `vocab.json` and
+`merges.txt`, or `tokenizer.json` with both.
 Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
 
 Folders that are written also hold `tokenizer.json` (`convert.fast_tokenizer`):
@@ -10,11 +10,13 @@ breaks other ids. transformers drops out activations of the embedding; here
 dropout is on the tables.
 """
 
+import functools
 import json
 import pathlib
 import re
 import shutil
 
+import ml_dtypes  # noqa: F401, registers bfloat16 with numpy
 import numpy as np
 import safetensors
 from absl import logging
@@ -25,10 +27,13 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.convert import fast_tokenizer
 from gpt1_keras.convert import networks
-from gpt1_keras.convert import tensor_files
 from gpt1_keras.models import backbone
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
+SAFETENSORS = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+PICKLE = "pytorch_model.bin"
+_FLOATS = ("F64", "F32", "F16", "BF16")
 # Names in config.json -> names here.
 _SIZES = {
     "vocab_size": "vocabulary_size",
@@ -56,14 +61,14 @@ _OTHER_HEADS = ("multiple_choice_head.", "score.")
 def read(directory):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    An InputError names what is missing, damaged, does not fit together, or
-    cannot be represented by `GPT1Backbone`.
+    What is missing, damaged, does not fit together, or cannot be represented
+    by `GPT1Backbone` is an InputError.
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
     tokenizer, path = read_tokenizer(directory)
     networks.check_vocabulary(tokenizer, sizes["vocabulary_size"], path)
-    tensors = _network_tensors(tensor_files.find(directory), directory)
+    tensors = _network_tensors(find_tensors(directory), directory)
 
     def values(variables):
         theirs = {_tensor_name(name): name for name in variables}
@@ -111,7 +116,7 @@ def read_config(path):
 
 
 def read_tokenizer(directory):
-    """Return a `Tokenizer` and the path of the file its vocabulary is from."""
+    """Return a `Tokenizer` and the path of its vocabulary."""
     vocabulary, merges = directory / "vocab.json", directory / "merges.txt"
     whole = directory / "tokenizer.json"
     if vocabulary.is_file() or not whole.is_file():
@@ -154,7 +159,7 @@ def _read_json(path):
 
 
 def _tensor_name(released):
-    """Return transformers' name, without prefix, for a released name."""
+    """Return transformers' name for a released one, without prefix."""
     if "/" not in released:
         return f"{released}_embed.weight"
     block, *parts, last = released.split("/")
@@ -183,6 +188,96 @@ def _network_tensors(tensors, directory):
     return found
 
 
+def find_tensors(directory):
+    """Return `{name: function that returns the float32 array}`.
+
+    Reads `model.safetensors`, else the files that
+    `model.safetensors.index.json` names, else `pytorch_model.bin`, of which
+    torch loads tensors only and runs no code.
+    """
+    if (directory / SAFETENSORS).is_file():
+        return _of_safetensors(directory / SAFETENSORS)
+    if (directory / INDEX).is_file():
+        return _of_index(directory / INDEX)
+    if (directory / PICKLE).is_file():
+        return _of_pickle(directory / PICKLE)
+    raise errors.InputError(
+        f"{directory} has no {SAFETENSORS}, {INDEX} or {PICKLE}: give the "
+        "folder of a model"
+    )
+
+
+def _of_safetensors(path):
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            names = list(file.keys())
+    except (safetensors.SafetensorError, OSError) as error:
+        raise errors.InputError(
+            f"{path} cannot be read ({_line(error)}): download it again"
+        ) from None
+    return {name: functools.partial(_load, path, name) for name in names}
+
+
+def _load(path, name):
+    with safetensors.safe_open(path, framework="numpy") as file:
+        dtype = file.get_slice(name).get_dtype()
+        if dtype not in _FLOATS:
+            raise errors.InputError(
+                f"{path}: {name} is {dtype}, expected one of "
+                f"{', '.join(_FLOATS)}: quantized weights are not supported"
+            )
+        return np.asarray(file.get_tensor(name), np.float32)
+
+
+def _of_index(path):
+    try:
+        shards = json.loads(path.read_bytes())["weight_map"]
+        names = sorted(set(shards.values()))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise errors.InputError(
+            f"{path} has no weight_map from tensors to files: download it again"
+        ) from None
+    tensors = {}
+    for name in names:
+        shard = path.parent / name
+        if shard.parent != path.parent or not shard.is_file():
+            raise errors.InputError(
+                f"{shard} is missing, but {INDEX} names it: download it too"
+            )
+        tensors |= _of_safetensors(shard)
+    return tensors
+
+
+def _of_pickle(path):
+    try:
+        import torch
+    except ImportError:
+        raise errors.InputError(
+            f"{path} needs torch: pip install torch, or download {SAFETENSORS}"
+        ) from None
+    try:
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises whatever its parts raise
+        raise errors.InputError(
+            f"{path} is damaged or holds more than tensors "
+            f"({_line(error)[:80]}): download {SAFETENSORS}"
+        ) from None
+    if not isinstance(tensors, dict) or not all(
+        isinstance(value, torch.Tensor) for value in tensors.values()
+    ):
+        raise errors.InputError(
+            f"{path} is not a dict of tensors: save model.state_dict()"
+        )
+    return {
+        name: lambda value=value: value.detach().float().numpy()
+        for name, value in tensors.items()
+    }
+
+
+def _line(error):
+    return str(error).strip().split("\n")[0]
+
+
 def write(model, directory):
     """Write a folder that transformers loads; it appears once complete.
 
@@ -198,8 +293,6 @@ def write(model, directory):
 
     Raises:
         InputError: transformers has no such network, task or vocabulary.
-        OSError: it cannot be written, for example on a full disk; nothing
-            is left behind.
     """
     tokenizer = model.preprocessor.tokenizer.pipeline
     _check_writable(model.backbone, tokenizer)
@@ -213,7 +306,7 @@ def write(model, directory):
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        _save(arrays, temporary / tensor_files.SAFETENSORS)
+        _save(arrays, temporary / SAFETENSORS)
         for name, content in contents.items():
             files.write_atomic(temporary / name, content)
         files.make_readable(temporary)
@@ -310,11 +403,7 @@ def language_model_contents(network, tokenizer):
 
 
 def classifier_contents(model):
-    """Return `{name: content}` of all files but the weights.
-
-    Raises:
-        InputError: the task is no classification of one text or a pair.
-    """
+    """Return `{name: content}` of all files but the weights."""
     ours = model.preprocessor
     is_pair = ours.transform == "entailment"
     if not ours.label_words or ours.transform not in (

@@ -97,7 +97,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
 
 
 def check_vocabulary(tokenizer, vocabulary_size, path):
-    """Raise InputError unless tokens and rows of the token table agree."""
+    """Refuse a vocabulary of another size than the token table's."""
     if tokenizer.vocabulary_size != vocabulary_size:
         raise errors.InputError(
             f"{path} has {tokenizer.vocabulary_size} tokens, the token table "
@@ -106,7 +106,7 @@ def check_vocabulary(tokenizer, vocabulary_size, path):
 
 
 def check_heads(num_heads, hidden_dim, remedy):
-    """Raise InputError unless the heads divide the width evenly."""
+    """Refuse heads that do not divide the width evenly."""
     if num_heads < 1 or hidden_dim % num_heads:
         raise errors.InputError(
             f"width {hidden_dim} cannot be divided into {num_heads} attention "

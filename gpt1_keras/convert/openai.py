@@ -28,10 +28,8 @@ def read(directory, *, num_heads=None):
     The shards are read one at a time: memory holds little more than the
     network.
 
-    Args:
-        directory: path of the folder described above.
-        num_heads: int. Attention heads, which no file states; None for heads
-            of 64, as in the released network.
+    No file states `num_heads`; None gives heads of width 64, as in the
+    released network.
     """
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
@@ -67,7 +65,6 @@ def _present(path):
 
 
 def _read_shapes(path):
-    """Return the shapes of all arrays, a list of lists of int."""
     content = _present(path).read_bytes()
     try:
         shapes = json.loads(content)
@@ -128,7 +125,6 @@ def block_shapes(width):
 
 
 def _shard_paths(directory):
-    """Return the paths of the shards in order."""
     found = {}
     for path in directory.glob("params_*.npy"):
         number = path.stem.removeprefix("params_")
@@ -141,7 +137,6 @@ def _shard_paths(directory):
 
 
 def _open(path):
-    """Return the array of a shard, memory-mapped."""
     try:
         # Unlike np.load, which opens .npz files and pickles too.
         array = np.lib.format.open_memmap(path, mode="r")

@@ -50,10 +50,6 @@ def find_books(paths):
 
     Folders are searched recursively for `*.txt`; the name of a book is its
     path below the folder.
-
-    Raises:
-        InputError: a path does not exist, a folder has no `.txt` file, a name
-            is not UTF-8, or two books have the same name.
     """
     found = {}
     for path in map(pathlib.Path, paths):
@@ -119,7 +115,7 @@ def check(path):
 def check_all(files):
     """Return a list of Book, and of {"name", "reason"} of skipped files.
 
-    `files` is a dict from name to path. One of them at least must be a book.
+    `files` is {name: path}; at least one of them must be a book.
     """
     found, skipped = [], []
     total = sum(os.path.getsize(path) for path in files.values())
@@ -141,11 +137,7 @@ def check_all(files):
 
 
 def read_book(path):
-    """Return the clean text of the book at `path` (`paragraphs.clean`).
-
-    Raises:
-        BrokenBook: the file is binary, not UTF-8, empty or unreadable.
-    """
+    """Return the clean text of a book; raises as `check`."""
     check(path)
     return paragraphs.clean(pathlib.Path(path).read_bytes().decode("utf-8"))
 

@@ -1,20 +1,33 @@
-"""Pieces of books to token ids or word counts, in several processes."""
+"""Pieces of books to token ids or word counts: in several processes, or Beam.
+
+With Apache Beam, many machines encode. Each piece becomes a file in a folder
+that all machines share. The process that prepares the corpus reads the files
+in order and removes them, so the shards are those of a single machine. A piece
+that Beam assigns to two workers, or that a killed pipeline has already
+encoded, is the same file. Books, tokenizer and folder must be on a file system
+that all machines share, and this package must be installed on each.
+"""
 
 import collections
 import functools
 import multiprocessing
 import os
+import re
+import shutil
 import threading
+import uuid
 from concurrent import futures
 from multiprocessing import connection
 
 import numpy as np
 
 from gpt1_keras import console
+from gpt1_keras import files
 from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import train_vocabulary
 
+PIECES = ".pieces"  # the folder of Beam's files
 _GROUP_CHARACTERS = 1 << 20
 _BYTES_WORTH_PROCESSES = 8 << 20
 _function = None  # of a worker process
@@ -62,7 +75,6 @@ def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
 
 
 def count_words(found, *, num_processes=None):
-    """Return a Counter of the words of a list of `books.Book`."""
     tasks = tasks_of(found)
     counts = collections.Counter()
     counter = PieceCounter()
@@ -75,7 +87,6 @@ def count_words(found, *, num_processes=None):
 
 
 def total_bytes(tasks):
-    """Return the number of bytes of all pieces."""
     return sum(piece.end - piece.start for _, piece in tasks)
 
 
@@ -153,3 +164,90 @@ def _end_with_parent():
 
 def _work(task):
     return _function(*task)
+
+
+class BeamEncoding:
+    """Replaces `encode_pieces`.
+
+    Args:
+        folder: pathlib.Path, created if needed and removed in the end.
+        runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
+        options: list of str, such as "--direct_num_workers=4".
+    """
+
+    def __init__(self, folder, *, runner, options=()):
+        self._folder = folder
+        try:
+            import apache_beam
+        except ImportError:
+            raise InputError(
+                "--beam needs apache-beam, which is not installed: pip install "
+                "-r requirements-beam.txt"
+            ) from None
+        self._beam = apache_beam
+        try:
+            self._beam.runners.create_runner(runner)
+        except (ImportError, ValueError) as error:
+            raise InputError(
+                f"--beam {runner} is not usable "
+                f"({str(error).splitlines()[0]}): pass DirectRunner or another "
+                "runner of Apache Beam"
+            ) from None
+        self._options = [f"--runner={runner}", *options]
+
+    def __call__(self, tasks, tokenizer, dtype):
+        """Yield what `encode_pieces` does."""
+        self._folder.mkdir(exist_ok=True)
+        paths = [self._folder / _name(task, tokenizer) for task in tasks]
+        left = {
+            path: task for path, task in zip(paths, tasks) if not path.exists()
+        }
+        if left:
+            self._run(list(left.items()), tokenizer, dtype)
+        for path in paths:
+            content = path.read_bytes()
+            words = int(np.frombuffer(content[:8], "<i8")[0])
+            yield np.frombuffer(content[8:], _on_disk(dtype)), words
+            # The caller asks for the next piece when this one is on the disk.
+            path.unlink()
+        # Including what a killed pipeline left.
+        shutil.rmtree(self._folder)
+
+    def _run(self, named_tasks, tokenizer, dtype):
+        beam = self._beam
+        options = beam.options.pipeline_options.PipelineOptions(self._options)
+        try:
+            with beam.Pipeline(options=options) as pipeline:
+                _ = (
+                    pipeline
+                    | "pieces" >> beam.Create(named_tasks)
+                    | "spread" >> beam.Reshuffle()
+                    | "encode" >> beam.Map(write_piece, tokenizer, dtype)
+                )
+        except Exception as error:  # each runner wraps it in its own type
+            found = re.search(r"InputError: ([^\[\n]+)", str(error))
+            if found is None:
+                raise
+            raise InputError(found[1].strip()) from None
+
+
+def write_piece(named_task, tokenizer, dtype):
+    """Encode a piece, (path, (Book, Piece)), into its file."""
+    path, task = named_task
+    ids, words = encode_piece(tokenizer, dtype, *task)
+    count = np.array([words], "<i8").tobytes()
+    # Processes of two machines may have the same number.
+    own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
+    os.replace(own, path)
+
+
+def _on_disk(dtype):
+    return np.dtype(dtype).newbyteorder("<")
+
+
+def _name(task, tokenizer):
+    """Return a name that no other piece, text or tokenizer has."""
+    book, piece = task
+    identity = [book.name, book.sha256, piece.start, piece.end]
+    return files.sha256_of_json([*identity, tokenizer.sha256])

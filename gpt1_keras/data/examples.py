@@ -64,11 +64,8 @@ def draw_subset(size, count, *, name, seed=0):
     Files are ordered: RACE has its middle schools before its high schools,
     CoLA source after source.
 
-    Args:
-        size: int. Number of rows.
-        count: int or None. Rows to draw; None, or more than `size`: all.
-        name: str, what `count` is called, for the message.
-        seed: int. Another one draws other rows.
+    `count` of `size` rows, or all where it is None or more; `name` is what it
+    is called, for the message.
     """
     checks.check(name, count, checks.Count | None)
     if count is None:
@@ -86,7 +83,6 @@ class EncodedExamples:
         examples: list of `Example`.
         tokenizer: `text.tokenizer.Tokenizer`.
         transform: function of `transforms`.
-        max_sequence_length: int. Longest sequence `T`.
         name: str, for messages.
 
     Attributes:
@@ -137,7 +133,7 @@ class EncodedExamples:
         return self._sequences(index).candidates
 
     def spec(self, batch_size):
-        """Name -> (shape, dtype) of the arrays of a batch."""
+        """Return {name: (shape, dtype)} of the arrays of a batch."""
         return batches.spec_of(batch_size, self.num_candidates, None)
 
     def batch(self, rows, length):

@@ -64,7 +64,7 @@ class BatchSequence(keras.utils.PyDataset):
     """Batches of consecutive steps without TensorFlow; arguments as in `load`.
 
     `fit` shuffles a PyDataset that has an end: pass `shuffle=False`, or an
-    endless one with `steps_per_epoch`. `kwargs` are of keras.utils.PyDataset.
+    endless one with `steps_per_epoch`.
     """
 
     def __init__(self, batches, *, first_step=0, num_steps, **kwargs):

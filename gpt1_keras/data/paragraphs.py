@@ -56,12 +56,10 @@ def split_lines(text):
 
 
 def paragraphs(lines, width, *, is_start):
-    """Yield clean paragraphs.
+    """Yield the clean paragraphs of `lines`.
 
-    Args:
-        lines: iterable of str without line breaks.
-        width: int or None, from `measure_width` of the beginning of the book.
-        is_start: bool. Whether the lines may include front matter.
+    `width` is the `measure_width` of the beginning of the book; `is_start`
+    says whether the lines may include front matter.
     """
     if is_start:
         lines = between_markers(lines)

@@ -1,4 +1,7 @@
-"""`.txt` books to token shards with a tokenizer and held-out books."""
+"""`.txt` books to token shards with a tokenizer and held-out books.
+
+`open_corpus` takes a prepared folder, or prepares books on first use.
+"""
 
 import collections
 import dataclasses
@@ -29,22 +32,15 @@ _IDENTITY = "identity.json"
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
-    """What turns books into a corpus: the vocabulary and the split.
+    """What turns books into a corpus: the vocabulary and the split."""
 
-    Attributes:
-        tokenizer: Tokenizer; None trains one of `tokenizer_type` and
-            `vocabulary_size` on the training books.
-        held_out_fraction: float in [0, 1), share of books held out.
-        split_seed: int, chooses the held-out books.
-        held_out_books: tuple of str, names of the held-out books; None: they
-            are chosen by fraction and seed.
-    """
-
+    # None: one of this type and size is trained on the training books.
     tokenizer: object = None
     tokenizer_type: str | None = None
     vocabulary_size: int | None = None
-    held_out_fraction: float = 0
+    held_out_fraction: float = 0  # share of the books, below 1
     split_seed: int = 0
+    # Names, instead of a fraction and a seed.
     held_out_books: tuple | None = None
 
     def __post_init__(self):
@@ -55,7 +51,7 @@ class Recipe:
 
     @property
     def named(self):
-        """The named held-out books in a list of their own, if there are any."""
+        """The named held-out books as a list in a list; [] without names."""
         named = self.held_out_books
         return [] if named is None else [sorted(named)]
 
@@ -99,8 +95,7 @@ def prepare(
         recipe: Recipe.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, text that a process takes at once.
-        encode_pieces: `encode.encode_pieces` or a
-            `beam_encoding.BeamEncoding`.
+        encode_pieces: `encode.encode_pieces`, or a `BeamEncoding`.
         wait: bool. Wait for another process that prepares this folder.
 
     Raises:
@@ -185,7 +180,6 @@ def _open_same(directory, request):
 
 
 def _write(writer, tasks, left, encoded):
-    """Append the ids of the pieces `left` of all `tasks` to the shards."""
     total = encode.total_bytes(tasks)
     done = total - encode.total_bytes(left)
     with console.bar("tokenising books", total, done=done) as advance:
@@ -265,10 +259,7 @@ def _totals(listed, skipped):
 
 
 def save_tokenizer(tokenizer, directory, *, training_sha256=None):
-    """Write `directory`/tokenizer, whole or not at all, unless it is there.
-
-    `training_sha256` is the identity of what it was trained on.
-    """
+    """Write `directory`/tokenizer, whole or not at all, unless it is there."""
     folder = directory / shards.TOKENIZER
     if _identity(folder).get("sha256") == tokenizer.sha256:
         return
@@ -297,10 +288,10 @@ def load_tokenizer(directory, *, sha256):
 
 
 def train_tokenizer(found, directory, recipe):
-    """Train a tokenizer on the training books and save it in `directory`.
+    """Return a tokenizer of the training books, saved in `directory`.
 
-    A run that was stopped afterwards finds it there and does not train again.
-    `found` is a list of books.Book, held-out books among them.
+    `found` are `books.Book`s, held-out ones among them. A run that was stopped
+    afterwards finds the tokenizer there.
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
@@ -327,3 +318,69 @@ def _identity(folder):
         return files_lib.parse_json((folder / _IDENTITY).read_bytes())
     except (OSError, ValueError):
         return {}
+
+
+def open_corpus(corpus, recipe, *, cache_dir=None):
+    """Return the (Shards, Tokenizer) of a path.
+
+    It is a prepared folder, or a folder of `.txt` or one `.txt`, which are
+    prepared on first use into a cache that serves all later runs with the same
+    files and recipe: `cache_dir`, $GPT1_KERAS_CACHE or ~/.cache/gpt1_keras.
+
+    """
+    directory = pathlib.Path(corpus).expanduser()
+    if not shards.is_prepared(directory):
+        if (directory / shards.JOURNAL).exists():
+            raise InputError(
+                f"CORPUS {directory} is only partly prepared: run the command "
+                "that prepares it again"
+            )
+        files = find_corpus(directory)
+        directory = cache_folder("corpus", files, recipe, cache_dir)
+        if shards.is_prepared(directory):
+            logging.info("corpus %s: already prepared in %s", corpus, directory)
+        else:
+            logging.info("corpus %s: preparing it in %s", corpus, directory)
+            prepare(files, directory, recipe, wait=True)
+    tokenizer = recipe.tokenizer
+    wanted = None if tokenizer is None else tokenizer.sha256
+    prepared = shards.Shards.open(directory, tokenizer_sha256=wanted)
+    if tokenizer is None:
+        tokenizer = load_tokenizer(directory, sha256=prepared.tokenizer_sha256)
+    return prepared, tokenizer
+
+
+def find_corpus(corpus):
+    """Return the books of a path as `books.find_books`, at least one."""
+    if not corpus.exists():
+        raise InputError(
+            f"CORPUS {corpus} does not exist: pass a folder of .txt books or "
+            "a prepared one"
+        )
+    if corpus.is_dir() and not any(corpus.iterdir()):
+        raise InputError(f"CORPUS {corpus} is empty: put .txt books there")
+    try:
+        return books.find_books([corpus])
+    except InputError as error:
+        raise InputError(
+            f"CORPUS: {error} and no {shards.INDEX}: pass a folder of .txt "
+            "books or a prepared one"
+        ) from error
+
+
+def cache_root(cache_dir=None):
+    root = cache_dir or os.environ.get("GPT1_KERAS_CACHE")
+    return pathlib.Path(root or "~/.cache/gpt1_keras").expanduser()
+
+
+def cache_folder(kind, files, recipe, cache_dir=None):
+    """Create and return the cache folder of {name: path} and a recipe.
+
+    Its name begins with `kind`; names, sizes and times of the files count.
+    """
+    listing = []
+    for name, path in files.items():
+        state = path.stat()
+        listing.append([name, state.st_size, state.st_mtime_ns])
+    key = files_lib.sha256_of_json([shards.FORMAT, listing, recipe.identity])
+    return files_lib.make_folder(cache_root(cache_dir) / f"{kind}_{key[:16]}")

@@ -31,12 +31,11 @@ _ALWAYS_HASHED_BYTES = 512 << 20
 
 
 def token_dtype(vocabulary_size):
-    """Return "uint16" if every id of the vocabulary fits, else "uint32"."""
+    """Return the name of the smallest dtype that holds every id."""
     return "uint16" if vocabulary_size <= 1 << 16 else "uint32"
 
 
 def shard_name(number):
-    """Return the file name of shard `number`."""
     return f"shard_{number:05d}.bin"
 
 
@@ -48,8 +47,7 @@ def is_prepared(directory):
 class Shards:
     """A prepared corpus, opened with `Shards.open`.
 
-    `index` is the content of `index.json`, `tokenizer_sha256` the
-    `Tokenizer.sha256` of the tokenizer used.
+    `index` is the content of `index.json`.
     """
 
     def __init__(self, directory, index):
@@ -83,7 +81,6 @@ class Shards:
         return cls(directory, index)
 
     def summary(self):
-        """Return a description of the corpus in one line."""
         total = self.index["total"]
         return (
             f"{total['books']:,} books, {total['tokens']:,} tokens, "
@@ -99,7 +96,6 @@ class Shards:
         return Split(self.directory, self.index, books)
 
     def training_batches(self, **options):
-        """Return `batches.TrainingBatches` of the training books."""
         return batches.TrainingBatches(self.split("train"), **options)
 
 
@@ -168,7 +164,6 @@ class Split:
 
 
 def _place(book, index):
-    """Return the place of the first token of a book in the corpus."""
     return book["shard"] * index["shard_tokens"] + book["offset"]
 
 
@@ -201,8 +196,7 @@ def _read_index(directory):
     return index
 
 
-# Names that other code relies on -> kind of the value; of all books, of all
-# shards, of all totals.
+# Names that other code relies on -> kind of the value.
 _INDEX_KINDS = {
     **{"vocabulary_size": int, "dtype": str, "tokenizer": dict},
     **{"total": dict, "shard_tokens": int, "shards": list, "books": list},
@@ -217,7 +211,6 @@ _TOTALS = ("books", "tokens", "held_out_books", "skipped")
 
 
 def _check_index(index):
-    """Raise ValueError if an index is damaged."""
     files.check_kinds(index, _INDEX_KINDS)
     files.check_kinds(index["tokenizer"], {"sha256": str})
     files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
@@ -311,10 +304,7 @@ class ShardWriter:
         self._journal.close()
 
     def append(self, ids, **record):
-        """Append the integer ids `[n]` of a piece and flush them to the disk.
-
-        `record` is what the journal records about the piece.
-        """
+        """Append the ids `[n]` of a piece; `record` goes to the journal."""
         ids = np.ascontiguousarray(ids, self._dtype)
         done = 0
         while done < len(ids):
@@ -333,7 +323,7 @@ class ShardWriter:
         self.tokens += len(ids)
 
     def finish(self):
-        """Return a dict of file, tokens and sha256 for each shard."""
+        """Return the entries of all shards in the index."""
         return [
             {
                 "file": shard_name(number),
@@ -374,7 +364,6 @@ class ShardWriter:
         return records[1:] if self._holds(records[1:]) else []
 
     def _holds(self, records):
-        """Return whether the shards have at least the ids of `records`."""
         written = sum(record["tokens"] for record in records)
         sizes = _shard_sizes(written, self._shard_tokens)
         paths = [self._path(number) for number in range(len(sizes))]
@@ -385,7 +374,6 @@ class ShardWriter:
         )
 
     def _truncate(self):
-        """Remove the ids that the journal does not record."""
         sizes = _shard_sizes(self.tokens, self._shard_tokens)
         for path in self._directory.glob("shard_*.bin"):
             number = int(path.stem.removeprefix("shard_"))

@@ -36,10 +36,7 @@ def choose(names, *, fraction, seed):
 
 
 def read_names(named):
-    """Return a tuple of names, given as a list or as the path of a file.
-
-    The file has one name a line.
-    """
+    """Return a tuple of names: a list of them, or a file of one a line."""
     if not isinstance(named, str | os.PathLike):
         return tuple(named)
     try:
@@ -53,11 +50,7 @@ def read_names(named):
 
 
 def find(names, wanted):
-    """Return the held-out books that were named explicitly, sorted.
-
-    Raises:
-        InputError: there is no such book, or none is left for training.
-    """
+    """Return the held-out books that were named explicitly, sorted."""
     missing = sorted(set(wanted) - set(names))
     if missing:
         raise InputError(
@@ -77,14 +70,13 @@ def overlaps(chosen, names, read, *, limit):
     compared with these too. The one with the least overlap always stays.
 
     Args:
-        chosen: list of str, held-out books.
-        names: list of str, all books.
+        chosen: names of the held-out books.
+        names: names of all books.
         read: function of a name; yields the book's ids in integer arrays.
         limit: float, share of a book's sequences of 12 tokens.
 
     Returns:
-        overlap of the held-out books, and of those put back: dicts from name
-        to float in [0, 1].
+        {name: overlap in [0, 1]} of the held-out books, and of those put back.
     """
     known = _Shingles(chosen, read)
     for name in sorted(set(names) - set(chosen)):
@@ -118,7 +110,6 @@ class _Shingles:
         self._is_found = np.zeros(len(self._sorted), bool)
 
     def mark(self, blocks):
-        """Mark the sequences that occur in `blocks`."""
         if not len(self._sorted):
             return
         for hashes in self._sampled(blocks):
@@ -127,7 +118,6 @@ class _Shingles:
             self._is_found[places[self._sorted[places] == hashes]] = True
 
     def overlap(self, name):
-        """Return the share of a book's sequences that are marked."""
         places = self._places[name]
         return float(self._is_found[places].mean()) if len(places) else 0.0
 

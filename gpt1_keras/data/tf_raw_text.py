@@ -16,7 +16,6 @@ from absl import logging
 from gpt1_keras import files as files_lib
 from gpt1_keras.data import batches
 from gpt1_keras.data import books
-from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
@@ -132,11 +131,9 @@ class RawTextBatches:
     pool it falls into. A book that turns out shorter than a window is padded
     with tokens of weight 0.
 
-    Args:
-        pieces: list of `books.Piece`, the training books.
-        lengths: int64 `[N]`, their estimated tokens.
-        frequent: list of str, for the table of the graph.
-        **options: of `PooledWindows`.
+    `pieces` are the training books as `books.Piece`s, `lengths` `[N]` their
+    estimated tokens; `frequent` goes into the table of the graph, `options` to
+    `PooledWindows`.
     """
 
     def __init__(
@@ -202,7 +199,6 @@ class RawTextBatches:
         return tf.gather(windows.values, tf.ensure_shape(order, [None]))
 
     def _batch(self, windows):
-        """Return the batch (`data.batches`) of ids `[B, T]`."""
         shape = [self._batch_size, self._sequence_length]
         windows = tf.ensure_shape(windows, shape)
         is_token = windows != _MISSING
@@ -231,10 +227,7 @@ class RawCorpus:
         ]
 
     def split(self, name):
-        """Return the `Split` of "held_out"; of "train", only its `lengths`.
-
-        These lengths are estimates.
-        """
+        """Return the `Split` of "held_out"; of "train" estimated `lengths`."""
         if name == "held_out":
             if not self._index["held_out"]:
                 return shards.Split(self._directory, _NO_BOOKS, [])
@@ -246,7 +239,6 @@ class RawCorpus:
         return types.SimpleNamespace(lengths=tokens.astype(np.int64))
 
     def training_batches(self, **options):
-        """Return the `RawTextBatches` of the training books."""
         return RawTextBatches(
             self._pieces,
             self.split("train").lengths,
@@ -264,9 +256,6 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     that held-out books that share text with training books stay held out: to
     find them takes the ids of all books. The arguments are the same; the
     windows of `pool_books` books are shuffled together.
-
-    Raises:
-        InputError: there are no books, or they are already prepared.
     """
     corpus = pathlib.Path(corpus).expanduser()
     if shards.is_prepared(corpus):
@@ -274,8 +263,8 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
             f"CORPUS {corpus} holds token shards: pass a folder of .txt books "
             "or leave out gin/data/raw_text.gin"
         )
-    files = corpus_lib.find_corpus(corpus)
-    directory = corpus_lib.cache_folder("raw", files, recipe, cache_dir)
+    files = prepare.find_corpus(corpus)
+    directory = prepare.cache_folder("raw", files, recipe, cache_dir)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):
         try:
@@ -326,7 +315,6 @@ def _make_index(directory, files, recipe):
 
 
 def _beginnings(found):
-    """Return the first paragraphs of some books."""
     texts = []
     for book in found[:: -(-len(found) // _SAMPLE_BOOKS)]:
         paragraphs = books.read_piece(books.cut(book.path)[0])

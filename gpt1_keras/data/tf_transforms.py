@@ -17,37 +17,24 @@ _NUM_SPECIAL = 3
 
 
 class SpecialIds(typing.NamedTuple):
-    """The ids of the three special tokens."""
-
     start: int
     delimiter: int
     extract: int
 
 
 class Choices(typing.NamedTuple):
-    """The choices of all examples, one after another.
+    """The choices of all examples, one after another."""
 
-    Attributes:
-        ids: ragged int32 `[B * C, (ids)]`.
-        num_choices: int32 scalar, `C`.
-    """
-
-    ids: tf.RaggedTensor
-    num_choices: tf.Tensor
+    ids: tf.RaggedTensor  # int32 [B * C, (ids)]
+    num_choices: tf.Tensor  # int32 scalar, C
 
 
 class Candidates(typing.NamedTuple):
-    """What a transform returns.
+    """What a transform returns; `is_cut`: the example was truncated."""
 
-    Attributes:
-        token_ids: int32 `[B, C, T]`, padded with 0 to the longest.
-        extract_position: int32 `[B, C]`.
-        is_cut: bool `[B]`. Whether the example was truncated.
-    """
-
-    token_ids: tf.Tensor
-    extract_position: tf.Tensor
-    is_cut: tf.Tensor
+    token_ids: tf.Tensor  # int32 [B, C, T], padded with 0 to the longest
+    extract_position: tf.Tensor  # int32 [B, C]
+    is_cut: tf.Tensor  # bool [B]
 
 
 def classification(text, *, special_ids, max_sequence_length, **_):

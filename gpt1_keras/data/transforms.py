@@ -39,13 +39,10 @@ _NUM_SPECIAL = 3
 
 
 class Signature(typing.NamedTuple):
-    """What a transform reads and returns.
+    """The fields of an `Example` that a transform reads, and its `C`.
 
-    Attributes:
-        fields: names of the fields of an `Example` that it reads.
-        num_candidates: int, `C`; None if the example decides.
-        shares_prefix: bool, whether all but the end of the candidates is the
-            same.
+    `num_candidates` is None if the example decides; `shares_prefix`: all but
+    the end of the candidates is the same.
     """
 
     fields: tuple
@@ -72,7 +69,6 @@ class ExampleIds(typing.NamedTuple):
 
     @classmethod
     def of(cls, example, encode):
-        """Return the ids of the texts of `example` by the function `encode`."""
         return cls(
             encode(example.text),
             encode(example.text_pair) if example.text_pair else (),
@@ -81,12 +77,7 @@ class ExampleIds(typing.NamedTuple):
 
 
 class Sequences(typing.NamedTuple):
-    """What a transform returns.
-
-    Attributes:
-        candidates: list of `C` lists of ids.
-        num_cut: int. Tokens removed by truncation.
-    """
+    """`C` lists of ids, and how many tokens truncation has removed."""
 
     candidates: list
     num_cut: int

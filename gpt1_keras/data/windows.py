@@ -82,7 +82,6 @@ class TrainingWindows:
         lengths: int `[N]`, tokens of each book; books shorter than T are not
             used.
         sequence_length: int, T, at least 2.
-        seed: int.
 
     Attributes:
         books: int64 `[R]`, the books that are used.
@@ -90,9 +89,6 @@ class TrainingWindows:
             book, with the windows of an epoch counted book by book; the last
             is `num_windows`.
         num_windows: int, windows of an epoch.
-
-    Raises:
-        InputError: no book has T tokens.
     """
 
     def __init__(self, lengths, *, sequence_length, seed):
@@ -124,14 +120,14 @@ class TrainingWindows:
         self.num_windows = int(self.borders[-1])
 
     def batch(self, step, batch_size):
-        """Return (book int64 `[B]`, start int64 `[B]`) of a step, from 0."""
+        """Return (book, start), int64 `[B]`, of a step, from 0."""
         numbers = step * batch_size + np.arange(batch_size, dtype=np.int64)
         return self.at(numbers)
 
     def at(self, numbers):
-        """Return (book, start), int64 `[n]`, of windows by their numbers.
+        """Return (book, start), int64 `[n]`, of windows in the stream.
 
-        `numbers` int64 `[n]` count from 0 in the endless stream of epochs.
+        `numbers` `[n]` count from 0 through all epochs.
         """
         epoch, position = np.divmod(numbers, self.num_windows)
         keys = hash_of(self._seed, 0, epoch)
@@ -139,10 +135,7 @@ class TrainingWindows:
         return self.in_order(epoch, window)
 
     def in_order(self, epoch, window):
-        """Return (book, start), int64 `[n]`, of windows of an epoch.
-
-        `window` int64 `[n]` are their numbers before shuffling, see `borders`.
-        """
+        """Return (book, start), int64 `[n]`, of windows before shuffling."""
         row = np.searchsorted(self.borders[1:], window, side="right")
         phase = self._phase(epoch, row)
         tile = window - self.borders[row] - 1
@@ -164,8 +157,7 @@ class TrainingWindows:
 class HeldOutWindows:
     """Sliding windows; each array is int64 `[W]`, positions in the book.
 
-    `first_scored` is the first token whose prediction counts, `end` one past
-    the last token, at most `start` + T.
+    The predictions of tokens `first_scored` to `end` count.
     """
 
     book: np.ndarray
@@ -178,7 +170,6 @@ class HeldOutWindows:
 
     @property
     def num_scored(self):
-        """Number of tokens scored by all windows, int."""
         return int((self.end - self.first_scored).sum())
 
 
@@ -193,15 +184,11 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
     The last window of a book ends with the book, so its context is full.
 
     Args:
-        lengths: int `[N]`, tokens of each book; a book of one token has
-            nothing to score.
+        lengths: int `[N]`, tokens of each book.
         sequence_length: int, T.
         stride: int in 1 .. T-1; smaller gives more context and more work.
         limit: int. About how many tokens to cover, at the beginnings of all
             books; None: all.
-
-    Returns:
-        HeldOutWindows, book by book.
     """
     if not 1 <= stride < sequence_length:
         raise InputError(

@@ -25,15 +25,15 @@ _LEVELS = 4
 class Run:
     """A workdir.
 
+    Facts that no file states are None.
+
     Attributes:
-        path: pathlib.Path, as it was found.
         result: dict of `result.json`; empty for an unfinished run.
         bindings: `bindings.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
-        config: pathlib.Path of that file, or None.
+        config: path of that file, or None.
         lines: list of dicts, the lines of `metrics.jsonl`.
-        seed_runs: dict from a seed to the `Run` in its `seed_N/`; empty for
-            a single seed.
+        seed_runs: {seed: the `Run` in its `seed_N/`}; empty for a single one.
     """
 
     path: pathlib.Path
@@ -45,25 +45,24 @@ class Run:
 
     @property
     def kind(self):
-        """The verb, such as "finetune"; None if unknown."""
+        """The verb, such as "finetune"."""
         function = self._function.rpartition(".")[2]
         return self.result.get("run") or function or None
 
     @property
     def task(self):
-        """Name of the task, None if unknown."""
         return self.result.get("task") or self.macro("TASK", str)
 
     @property
     def is_sample(self):
-        """Whether the data were generated; None if unknown."""
+        """Whether the data were generated."""
         if self.bindings is None or "DATA_DIR" not in self.bindings.macros:
             return None
         return self.macro("DATA_DIR") is None
 
     @property
     def lm_loss_weight(self):
-        """Weight of the auxiliary objective; None if unknown."""
+        """Weight of the auxiliary objective."""
         return self._fine_tuning("lm_loss_weight")
 
     @property
@@ -74,7 +73,7 @@ class Run:
 
     @property
     def backbone(self):
-        """ "transformer" or "lstm"; None if unknown."""
+        """ "transformer" or "lstm"."""
         name = self.result.get("backbone") or self._preset.get("class_name")
         name = name or self.macro("BUILD_BACKBONE")
         if name is None:
@@ -83,7 +82,6 @@ class Run:
 
     @property
     def num_layers(self):
-        """Layers of the network; None if unknown."""
         if self.backbone == "lstm":
             return 1
         found = self._preset.get("num_layers")
@@ -91,7 +89,7 @@ class Run:
 
     @property
     def row(self):
-        """Row of the ablation (table 5), None if unknown.
+        """Row of the ablation (table 5).
 
         "full", or what is missing: "no_auxiliary_lm", "no_pretraining",
         "lstm", "transferred_3", or several joined by " + ".
@@ -172,11 +170,7 @@ class Run:
 
 
 def read(path):
-    """Return the `Run` of a workdir: a pathlib.Path of a folder.
-
-    An unfinished run has only a `metrics.jsonl`. A damaged file raises an
-    InputError.
-    """
+    """Return the `Run` of a workdir; a damaged file is an InputError."""
     result = {
         name: value
         for name, value in (results_lib.read(path) or {}).items()
@@ -201,11 +195,8 @@ def read(path):
 def find(folders):
     """Find the runs in or below some folders, in the order of their paths.
 
-    The `seed_N/` below an aggregate belong to it.
-
-    Returns:
-        list of `Run`, and a list of (path, what is wrong) of the workdirs
-        that cannot be read.
+    The `seed_N/` below an aggregate belong to it. Returns a list of `Run`, and
+    a list of (path, what is wrong) of the workdirs that cannot be read.
     """
     runs, unreadable, seen = [], [], set()
     for folder in map(pathlib.Path, folders):
@@ -236,10 +227,7 @@ def find(folders):
 
 
 def _read_config(path, sha256):
-    """Return bindings and path of the `config.gin` of a result, else None.
-
-    The nearest one above that has the result's hash.
-    """
+    """Return bindings and path of the nearest `config.gin` of a hash."""
     real = path.resolve()
     shown = [path, *path.parents]
     for i, folder in enumerate((real, *real.parents)[:_LEVELS]):
@@ -308,13 +296,12 @@ class Result:
 
     @property
     def metrics(self):
-        """Names of the metrics; the first is the paper's."""
         names = [name for found in self.seeds.values() for name in found]
         return list(dict.fromkeys(names))
 
     @property
     def metric(self):
-        """Name of the paper's metric."""
+        """Name of the paper's metric, which comes first."""
         return self.metrics[0]
 
     def values(self, metric):
@@ -363,10 +350,7 @@ def differences(one, other):
 
 
 def setting_names(one, other):
-    """Return the names of the differences of two `bindings.Bindings`.
-
-    Leaves out which task is run, and whether a grid runs it.
-    """
+    """Return where two `Bindings` differ but for the task and the grid."""
     found = bindings_lib.differences(_of_one_task(one), _of_one_task(other))
     return [name for name, _, _ in found]
 
@@ -381,9 +365,9 @@ def preferred(results):
 
 
 def closest(results, reference):
-    """Return the `Result` that differs least from a reference, or None.
+    """Return the `Result` that differs least from a reference.
 
-    Without a reference, the preferred one.
+    Without a reference, the preferred one; None without results.
     """
     if reference is None:
         return preferred(results)

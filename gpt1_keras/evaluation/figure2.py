@@ -32,12 +32,8 @@ def zero_shot_rows(runs, constants):
 
     Args:
         runs: list of `comparison.Run` of pretraining.
-        constants: dict from a zero-shot task to {"metric", "random",
-            "state_of_the_art", "source"}, scores as shares.
-
-    Returns:
-        list of dicts: workdir, backbone, task, metric, step, score, random,
-        state_of_the_art, relative.
+        constants: {zero-shot task: {"metric", "random", "state_of_the_art",
+            "source"}}, scores as shares.
     """
     _check(constants)
     rows = []
@@ -86,17 +82,9 @@ def layer_rows(results, evaluations=()):
     Of several settings with the same number of layers the one that differs
     least from the full model counts; of networks of several sizes the one
     with the longest curve. Accuracy on the training examples is that of the
-    saved weights: `train_metrics` of the result, else an `evaluate` run on
-    the split "train".
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-        evaluations: list of `comparison.Run` of `evaluate`.
-
-    Returns:
-        list of dicts: task, split, num_transferred_layers, accuracy, lowest,
-        highest, num_seeds, workdir. Tasks with fewer than three numbers of
-        layers are left out: all or nothing is an ablation, not a curve.
+    saved weights: `train_metrics` of the result, else that of one of the
+    `evaluations` on the split "train". Tasks with fewer than three numbers of
+    layers are left out: all or nothing is an ablation, not a curve.
     """
     rows = []
     for task, by_layers in _by_layers(results).items():
@@ -172,10 +160,7 @@ def _evaluated(folder, evaluations):
 
 
 def drawn_runs(rows):
-    """Return the workdirs that the right picture shows: one per backbone.
-
-    The one trained for the most steps; of equals, the first.
-    """
+    """Return the workdirs of the right picture: the longest per backbone."""
     chosen = {}
     for row in rows:
         best = chosen.get(row["backbone"])

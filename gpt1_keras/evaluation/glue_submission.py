@@ -27,7 +27,6 @@ class File:
     """What the server expects of one file.
 
     Attributes:
-        name: str, its name in the zip.
         labels: tuple of str; () for a score from 0 to 5.
         num_rows: int, rows of the official test file.
         filler: str, the constant prediction of a task without a model: the
@@ -65,17 +64,15 @@ FILES = {
 def write(directory, predictions, *, num_rows=None):
     """Write the TSV files and pack them into `glue_submission.zip`.
 
-    A task without predictions gets a file of its filler.
-
     Args:
         directory: path of a folder, created if missing.
-        predictions: dict from task to a sequence, in the order of the test
-            rows, of labels or, for "stsb", of numbers.
-        num_rows: dict from task to the number of its test rows, where it is
-            not the official one.
+        predictions: {task: labels or, for "stsb", numbers}, in the order of
+            the test rows.
+        num_rows: {task: number of its test rows} where not the official one.
 
     Returns:
-        (path of the zip, list of the tasks that got the filler).
+        (path of the zip, list of the tasks without predictions, which got the
+        filler).
     """
     unknown = [task for task in predictions if task not in FILES]
     if unknown:
@@ -129,7 +126,6 @@ def check(path, *, num_rows=None):
 
 
 def _expected(num_rows):
-    """Return `FILES` with other numbers of rows."""
     return FILES | {
         task: dataclasses.replace(FILES[task], num_rows=number)
         for task, number in (num_rows or {}).items()

@@ -14,18 +14,13 @@ METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
 
 
 def perplexity(learner, batches, *, num_words, callbacks=()):
-    """Score every weighted token once.
-
-    Args:
-        learner: `training.learner.Learner`.
-        batches, callbacks: for its `predict`.
-        num_words: number of words that the scored tokens spell.
+    """Score every weighted token once with the `predict` of a `Learner`.
 
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
         `perplexity` per token, `word_perplexity` per word (separated by
         whitespace, so comparable between tokenizers), and how many `tokens`
-        and `words` were scored.
+        and `words` were scored; `num_words` is how many these tokens spell.
     """
     scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
     # Sums of millions of terms: in float64.
@@ -66,7 +61,6 @@ def score(
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
         stop: `fit.StopRequest` that interrupts the work, or None.
-        description: str, shown before the progress bar.
     """
     scored = batches_lib.HeldOutBatches(
         split,
@@ -87,20 +81,14 @@ def score(
 
 @checks.value_object
 class Evaluation:
-    """How held-out text is scored.
+    """How held-out text is scored."""
 
-    Attributes:
-        stride: int. Tokens by which the window moves; each token sees at
-            least `sequence_length - stride` tokens before it.
-        batch_size: int. Windows per forward pass.
-        tokens: int. Held-out tokens scored during training.
-        final_tokens: int or None. Those scored at the end; None scores all.
-    """
-
+    # Tokens by which the window moves; each token sees at least
+    # `sequence_length - stride` tokens before it.
     stride: checks.Count
-    batch_size: checks.NotRecipe[checks.Count]
-    tokens: checks.NotRecipe[checks.Count]
-    final_tokens: checks.Count | None = None
+    batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
+    tokens: checks.NotRecipe[checks.Count]  # scored during training
+    final_tokens: checks.Count | None = None  # at the end; None: all
 
 
 class HeldOut:
@@ -119,10 +107,7 @@ class HeldOut:
         return len(self._split.lengths) > 0
 
     def record_until(self, last_step):
-        """Return `function(step, history)` that measures and records.
-
-        The last step is left to `final`, which measures more.
-        """
+        """Return `function(step, history)`, to record all but `final`."""
 
         def record(step, history):
             if self and step < last_step:

@@ -18,10 +18,8 @@ from scipy import stats
 def by_group(metric, groups, *arrays):
     """Return `metric` of all examples, then `{name}_{group}` of each group.
 
-    Args:
-        metric: function from arrays `[N, ...]` to dict from name to number.
-        groups: list of `N` str; a single group adds nothing.
-        *arrays: arrays `[N, ...]`, the arguments of `metric`.
+    `arrays` `[N, ...]` are its arguments, `groups` `N` str; a single group
+    adds nothing.
     """
     found = dict(metric(*arrays))
     names = list(dict.fromkeys(groups))
@@ -56,11 +54,7 @@ def accuracy_and_macro_f1(targets, predictions):
 
 
 def confusion(targets, predictions, class_names):
-    """Return what a table of labels and predictions of classes shows.
-
-    Args:
-        targets, predictions: int arrays `[N]`, indices of classes.
-        class_names: list of `Y` str.
+    """Return what a table of labels and predictions `[N]` of classes shows.
 
     Returns:
         dict of `confusion`, a list `[Y, Y]` of counts whose rows are labels and

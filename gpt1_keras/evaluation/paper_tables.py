@@ -84,10 +84,7 @@ def official_glue_average(metrics):
 
 
 def glue_averages(results):
-    """Return {"glue_average", "glue_official_average"}, None if incomplete.
-
-    `results` are `comparison.Result`s, one for each task.
-    """
+    """Return {"glue_average", "glue_official_average"}, None if incomplete."""
     results = {result.run.task: result for result in results}
     medians = {
         task: {metric: result.median(metric) for metric in result.metrics}
@@ -103,14 +100,13 @@ def glue_averages(results):
 def benchmarks(results, paper, *, is_sample):
     """Return the table of the full model on several tasks.
 
+    A row for each metric, and for both averages of GLUE where all their tasks
+    are there.
+
     Args:
         results: list of `comparison.Result`, one for each task.
-        paper: dict from a task's name to {metric: share}.
+        paper: {task: {metric: share}}.
         is_sample: bool, whether the data are generated.
-
-    Returns:
-        `tables.Table` with a row for each metric, and for both averages of
-        GLUE where all their tasks are there.
     """
     rows = []
     for result in results:
@@ -152,12 +148,7 @@ def benchmarks(results, paper, *, is_sample):
 
 
 def of_the_paper(results, paper):
-    """Return tables 2, 3 and 4, a list of `tables.Table`.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
-        paper: dict from a task's name to {metric: share}.
-    """
+    """Return tables 2, 3 and 4; arguments as of `benchmarks`."""
     full = {}
     for result in results:
         if result.run.row == "full":
@@ -193,7 +184,6 @@ def of_the_paper(results, paper):
 
 
 def _line(name, metric, result, theirs):
-    """Return a row of tables 2 to 4; `result` is None without ours."""
     found = result.run.result if result else {}
     on_test = result and result.on_test()
     return {
@@ -213,18 +203,18 @@ def _line(name, metric, result, theirs):
 
 @dataclasses.dataclass(frozen=True)
 class Ablations:
-    """The results of table 5, by row and task.
+    """The results of table 5.
 
     Attributes:
-        cells: dict from (row, task) to `comparison.Result`.
-        others: dict from (row, task) to how many other settings there are.
+        cells: {(row, task): `comparison.Result`}.
+        others: {(row, task): how many other settings there are}.
     """
 
     cells: dict
     others: dict
 
     def tasks(self):
-        """Tasks of the columns: the paper's, then further ones with results."""
+        """Return the paper's tasks, then further ones with results."""
         more = {
             task
             for row, task in self.cells
@@ -263,9 +253,7 @@ def choose_ablations(results):
 def ablation_table(ablations, paper):
     """Return table 5, ours above the paper's in each row.
 
-    Args:
-        ablations: `Ablations`.
-        paper: dict from a row to {task: share}, with "average".
+    `paper` is {row: {task: share}}, with "average" among the tasks.
     """
     tasks = ablations.tasks()
     rows = []

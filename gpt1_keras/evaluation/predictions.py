@@ -46,8 +46,8 @@ def table(
 
     Args:
         examples: list of `N` Example.
-        labels: list or array `[N]` of the indices of classes or choices, or
-            of scores; None where unknown.
+        labels: `N` indices of classes or choices, or scores; None where
+            unknown.
         predictions: array `[N]`: int, or float for scores.
         probabilities: float array `[N, Y]`, or None.
         names: `Y` str, what the probabilities stand for; counted from 0 if

@@ -1,4 +1,8 @@
-"""All results as one page: `report.html`, and the same as `report.md`."""
+"""All results as one page: `report.html`, and the same as `report.md`.
+
+First the page, then its pictures, then the tables of what runs measured and
+how they were configured.
+"""
 
 import base64
 import csv
@@ -10,11 +14,9 @@ import urllib.parse
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import curves
 from gpt1_keras.evaluation import figure2
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
-from gpt1_keras.evaluation import run_tables
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import text_view
 
@@ -22,21 +24,18 @@ _PAGE = "report.html"
 _TEMPLATE = "report.html.jinja"
 # Kinds of runs with numbers of their own, not a summary of other runs'.
 _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
+# Macros that say what is run, or hold the paper's numbers.
+_NOT_SETTINGS = ("PAPER", "ROWS", "RUN", "TASK")
 # Plot of an `evaluate` run -> what it shows.
 _SHOWN = {"confusion": "classes", "scores": "scores"}
 
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """A PNG with the table of its numbers.
+    """A PNG with the CSV of its numbers, and sentences below it.
 
-    Attributes:
-        title: str.
-        path: path of the PNG.
-        alternative: str, what it shows, for those who cannot see it.
-        data: path of the CSV, or None.
-        notes: list of str, sentences below it.
-        is_small: bool. Several stand side by side.
+    `alternative` says what it shows to those who cannot see it; several
+    pictures that are `is_small` stand side by side.
     """
 
     title: str
@@ -58,9 +57,7 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
     Args:
         runs: list of `comparison.Run`.
         directory: pathlib.Path, created if missing.
-        constants: dict, see `figure2.zero_shot_rows`.
-        paper: dict from a task's name to {metric: share}: tables 2 to 4.
-        table5: dict from a row to {task: share}, with "average".
+        constants, paper, table5: the paper's numbers, as of `runs.report`.
         unreadable: list of (path, what is wrong) of other workdirs.
 
     Returns:
@@ -78,15 +75,15 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
             transferred_layers(results, of_kind["evaluate"], directory),
             zero_shot(pretrained, constants, directory),
             *(
-                run_tables.zero_shot_over_training(run, constants)
+                zero_shot_while_pretraining(run, constants)
                 for run in pretrained
             ),
-            run_tables.zero_shot(of_kind["zero_shot"]),
+            zero_shot_table(of_kind["zero_shot"]),
         ],
         "Language models": [
-            run_tables.pretraining(pretrained),
+            pretraining_table(pretrained),
             perplexities(pretrained, directory),
-            run_tables.perplexity(of_kind["perplexity"]),
+            perplexity_table(of_kind["perplexity"]),
         ],
         "Fine-tuning": [fine_tuning(results, ablations, directory)],
         "Evaluations": evaluations(of_kind["evaluate"]),
@@ -94,16 +91,16 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
             part for r in runs if r.kind == "view" for part in viewed_text(r)
         ],
         "Settings": [
-            run_tables.settings(kind, found) for kind, found in of_kind.items()
+            settings_table(kind, found) for kind, found in of_kind.items()
         ],
         "All results": [
-            run_tables.all_results(
+            results_table(
                 comparison.join_seeds(
                     run for found in of_kind.values() for run in found
                 )
             )
         ],
-        "Unreadable workdirs": [run_tables.unreadable(unreadable)],
+        "Unreadable workdirs": [unreadable_table(unreadable)],
     }
     shown = {
         title: [part for part in parts if _is_shown(part)]
@@ -201,7 +198,7 @@ def zero_shot(runs, constants, directory):
 
 def perplexities(runs, directory):
     """Draw the learning curves of pretraining; None without a perplexity."""
-    path = curves.plot_perplexities(
+    path = plots.plot_perplexities(
         [
             (str(run.path), plots.LINE_STYLES[run.backbone], run.lines)
             for run in runs
@@ -217,13 +214,16 @@ def perplexities(runs, directory):
 
 def fine_tuning(results, ablations, directory):
     """Draw the learning curves of fine-tuning in table 5, None without."""
-    rows = curves.fine_tuning_rows(results)
-    drawn = curves.drawn_rows(rows, ablations)
+    rows = plots.fine_tuning_rows(results)
+    shown = {
+        str(run.path) for each in ablations.cells.values() for run in each.runs
+    }
+    drawn = [row for row in rows if row["workdir"] in shown]
     if not drawn:
         return None
     return Picture(
         "Learning curves of fine-tuning",
-        curves.plot_fine_tuning(
+        plots.plot_fine_tuning(
             drawn, directory / "plots/fine_tuning_curves.png"
         ),
         "The paper's metric of each task against steps; dev solid, a sample "
@@ -232,7 +232,7 @@ def fine_tuning(results, ablations, directory):
         [
             "One result for each task and row of table 5: mean over seeds, "
             "in a band from the lowest to the highest.",
-            *_left_out(rows, {row["workdir"] for row in drawn}),
+            *_left_out(rows, shown),
         ],
     )
 
@@ -291,3 +291,208 @@ def _write_csv(rows, path):
     writer.writerows(rows)
     files.write_atomic(path, text.getvalue())
     return path
+
+
+def pretraining_table(runs):
+    rows = []
+    for run in runs:
+        lines = run.lines
+        held_out = [line for line in lines if line.get("split") == "held_out"]
+        last = run.result.get("metrics") or (held_out[-1] if held_out else {})
+        paper = run.result.get("paper", {})
+        state = "" if run.result else "not finished"
+        rows.append(
+            {
+                "workdir": tables.path(run.path, state),
+                "network": run.backbone or "",
+                "layers": tables.count(run.num_layers),
+                "parameters": tables.count(run.result.get("parameters")),
+                "steps": tables.count(lines[-1]["step"] if lines else None),
+                "tokens seen": tables.count(run.result.get("tokens_seen")),
+                "perplexity": tables.number(last.get("perplexity")),
+                "per word": tables.number(last.get("word_perplexity")),
+                "paper": tables.number(paper.get("perplexity")),
+            }
+        )
+    note = (
+        "Perplexity per token on held-out books. Perplexities on different "
+        "corpora or vocabularies are not comparable; the paper's is on "
+        "BooksCorpus."
+    )
+    return tables.from_dicts("Pretraining runs", rows, [note])
+
+
+def perplexity_table(runs):
+    rows = []
+    for run in runs:
+        found, metrics = run.result, run.result.get("metrics", {})
+        corpus = found.get("corpus", ""), found.get("split", "")
+        rows.append(
+            {
+                "corpus": tables.path(*corpus),
+                "perplexity": tables.number(metrics.get("perplexity")),
+                "per word": tables.number(metrics.get("word_perplexity")),
+                "tokens": tables.count(metrics.get("tokens")),
+                "window": tables.count(found.get("sequence_length")),
+                "unknown": tables.percent(found.get("unknown_share")),
+                "preset": tables.path(found.get("preset", "")),
+                "workdir": tables.path(run.path),
+            }
+        )
+    note = (
+        "Perplexity per token; the small print names the split; window: "
+        "tokens that the model sees at a time; unknown: percent of tokens that "
+        "are not in the vocabulary."
+    )
+    return tables.from_dicts("Perplexity of texts", rows, [note])
+
+
+def zero_shot_table(runs):
+    rows = []
+    for run in runs:
+        found, majority = run.result, run.result.get("majority", {})
+        random = found.get("random")
+        for i, (name, value) in enumerate(found.get("metrics", {}).items()):
+            of_metric = {
+                "metric": tables.metric_name(name),
+                "value": tables.metric_value(name, value),
+                "random": tables.metric_value(name, None if i else random),
+                "majority": tables.metric_value(name, majority.get(name)),
+            }
+            task = {
+                "task": _task_with_labels(run),
+                "split": found.get("split", ""),
+            }
+            more = {
+                "examples": tables.count(found.get("num_examples")),
+                "data": tables.data(run),
+                "network": run.backbone or "",
+                "workdir": tables.path(run.path),
+            }
+            rows.append(of_metric if i else task | of_metric | more)
+    return tables.from_dicts("Zero-shot tasks", rows)
+
+
+def zero_shot_while_pretraining(run, constants):
+    """Return the table of zero-shot scores while pretraining, None without.
+
+    `constants` (`figure2.zero_shot_rows`) give the random baselines.
+    """
+    lines = [line for line in run.lines if line.get("split") == "probes"]
+    names = dict.fromkeys(name for line in lines for name in line)
+    shown = {
+        name: name.split("_", 1)
+        for name in names
+        if "_" in name and tables.is_share(name.split("_", 1)[1])
+    }
+    if not shown:
+        return None
+    random = {
+        f"{task}_{each['metric']}": each["random"]
+        for task, each in constants.items()
+    }
+    rows = [
+        [
+            first,
+            *(
+                tables.metric_value(metric, values.get(name))
+                for name, (_, metric) in shown.items()
+            ),
+        ]
+        for first, values in [
+            *((tables.count(line["step"]), line) for line in lines),
+            ("random", random),
+        ]
+    ]
+    header = ["steps"] + [
+        f"{tables.task_name(task)} {tables.metric_name(metric)}"
+        for task, metric in shown.values()
+    ]
+    number = run.macro("NUM_PROBE_EXAMPLES", int)
+    notes = [f"{number:,} examples of each split."] if number else []
+    notes += tables.sample_notes(["all tasks"] if run.is_sample else [])
+    title = f"Zero-shot tasks while pretraining: {run.path}"
+    return tables.Table(title, header, rows, notes)
+
+
+def settings_table(kind, runs):
+    """Return the table of the settings in which runs of one kind differ.
+
+    A row for each `config.gin`; None where fewer than two differ.
+    """
+    configured = {run.config: run for run in runs if run.config is not None}
+    runs = list(configured.values())
+    first, *others = runs or [None]
+    names = sorted(
+        {
+            name
+            for run in others
+            for name in comparison.setting_names(first.bindings, run.bindings)
+            if _is_setting(name, first.bindings, run.bindings)
+        }
+    )
+    if not names:
+        return None
+    rows = [
+        [
+            tables.path(run.config.parent),
+            *(_setting(run, name) for name in names),
+        ]
+        for run in runs
+    ]
+    return tables.Table(f"Settings: {kind}", ["workdir", *names], rows)
+
+
+def results_table(results):
+    rows = []
+    for result in results:
+        run, *others = result.runs
+        is_fine_tuned = run.kind == "finetune"
+        rows.append(
+            {
+                "run": run.kind or "",
+                "task": tables.task_name(run.task or ""),
+                "split": run.result.get("split", ""),
+                "ablation": (run.row or "") if is_fine_tuned else "",
+                "metrics": "; ".join(_metric_texts(result)),
+                "seeds": tables.count(len(result.seeds)),
+                "workdir": tables.path(
+                    run.path, ", ".join(str(each.path) for each in others)
+                ),
+            }
+        )
+    return tables.from_dicts("All results", rows)
+
+
+def unreadable_table(found):
+    rows = [[tables.path(path), message] for path, message in found]
+    return tables.Table("Unreadable", ["workdir", "reason"], rows)
+
+
+def _task_with_labels(run):
+    """Return the cell of a zero-shot task; LABEL_WORDS as the small print."""
+    words = run.macro("LABEL_WORDS", tuple | list) or ()
+    note = " / ".join(", ".join(map(str, each)) for each in words if each)
+    return tables.Cell(tables.task_name(run.task or ""), note)
+
+
+def _metric_texts(result):
+    for name in result.metrics:
+        value = tables.metric_value(name, result.median(name))
+        pair = result.span(name)
+        if pair is not None:
+            value += f" ({tables.span(name, pair)})"
+        yield f"{tables.metric_name(name)} {value}"
+
+
+def _is_setting(name, *sides):
+    """Whether users set it: a macro, or a parameter that both sides have."""
+    if name.isupper():
+        return not name.startswith(_NOT_SETTINGS)
+    return all(name in side.parameters for side in sides)
+
+
+def _setting(run, name):
+    values = run.bindings.macros | run.bindings.parameters
+    text = repr(values[name]) if name in values else ""
+    return tables.Cell(text, is_code=True)

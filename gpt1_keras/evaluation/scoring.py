@@ -25,7 +25,7 @@ def predict(learner, batches, *, name, stop=None):
         stop: `fit.StopRequest` that interrupts the work, or None.
 
     Returns:
-        dict from an output's name to a float64 array `[N, ...]`.
+        {name of an output: float64 array `[N, ...]`}.
     """
     count = len(batches)
     with console.bar(name, count) as advance:
@@ -45,7 +45,6 @@ class Labelled:
         task: `tasks.task.Task`.
         examples: list of Example.
         tokenizer: `text.tokenizer.Tokenizer`.
-        max_sequence_length: int.
         batch_size: int. Examples per forward pass.
         bucket_lengths: ints (`data.example_batches`).
         name: str, for messages.
@@ -65,7 +64,6 @@ class Labelled:
 
     @functools.cached_property
     def encoded(self):
-        """`EncodedExamples` of all."""
         build = examples_lib.EncodedExamples
         if self.share_prefix:
             build = packing.PackedExamples
@@ -123,6 +121,5 @@ class Labelled:
         )
 
     def majority(self):
-        """Return the metrics of the best constant prediction."""
         constant = self.task.label_space.majority(self.examples)
         return self.task.measure(self.examples, [constant] * len(self))

@@ -36,14 +36,7 @@ class Cell:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table with its caption.
-
-    Attributes:
-        title: str.
-        header: list of str.
-        rows: list of lists of `Cell` or str, as long as the header.
-        notes: list of str, sentences below it.
-    """
+    """A table of `Cell` or str, with sentences (`notes`) below it."""
 
     title: str
     header: list
@@ -51,7 +44,7 @@ class Table:
     notes: list = dataclasses.field(default_factory=list)
 
     def cells(self):
-        """Return the rows with a `Cell` everywhere."""
+        """Return the rows with every str as a `Cell`."""
         return [
             [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
             for row in self.rows
@@ -69,7 +62,7 @@ class Table:
 
 
 def from_dicts(title, rows, notes=()):
-    """Return a `Table` of dicts from a column's name to its cell.
+    """Return a `Table` of dicts {column: cell}.
 
     The columns are those of the first row; later ones may leave some out.
     """
@@ -100,10 +93,7 @@ def _markdown(cell):
 
 
 def escape(text):
-    """Return Markdown that shows a text as it is, also in a table's cell.
-
-    Names of folders, tasks and classes may hold anything.
-    """
+    """Return Markdown that shows any text as it is, also in a cell."""
     special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
     text = re.sub(special, r"\\\1", one_line(text))
     return html.escape(text, quote=False).replace("|", "&#124;")
@@ -183,40 +173,39 @@ def metric_value(metric, value):
     return percent(value) if is_share(metric) else number(value)
 
 
+# Texts of values; None is "".
+
+
 def percent(value):
-    """Return a share in percent, "" for None."""
     return "" if value is None else f"{100 * value:.1f}"
 
 
 def span(metric, pair):
-    """Return (lowest, highest) of a metric as text, "" for None."""
+    """Return (lowest, highest) of a metric."""
     return " to ".join(metric_value(metric, value) for value in pair or ())
 
 
 def count(value):
-    """Return a whole number with separators, "" for None."""
+    """Return a whole number with separators."""
     return "" if value is None else f"{value:,}"
 
 
 def number(value):
-    """Return four significant digits, or a whole number, "" for None."""
+    """Return four significant digits, or a whole number."""
     if value is None:
         return ""
     return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def path(found, note=""):
-    """Return the cell of a path."""
     return Cell(str(found), note, is_code=True)
 
 
 def over_seeds(result, metric, middle="median"):
     """Return the cell of a metric, with range and number of seeds below.
 
-    Args:
-        result: `comparison.Result` or None.
-        metric: str.
-        middle: "median", as in `result.json`, or "mean", as in table 5.
+    `result` is a `comparison.Result` or None; `middle` is "median", as in
+    `result.json`, or "mean", as in table 5.
     """
     if result is None:
         return ""

@@ -1,6 +1,6 @@
-"""Views of one text: coloured tokens and attention maps.
+"""Log-probabilities and attention of one text, as coloured tokens and maps.
 
-Letters: `T` tokens, `H` heads.
+Letters: `T` tokens, `L` layers, `H` heads.
 """
 
 import dataclasses
@@ -8,6 +8,7 @@ import math
 import pathlib
 
 import jinja2
+import numpy as np
 from matplotlib import figure as figure_lib
 
 from gpt1_keras import files
@@ -31,14 +32,66 @@ ATTENTION_LEGEND = (
 )
 
 
+def log_probabilities(causal_lm, ids, *, before):
+    """Return the log-probability of each token, float64 `[T]`.
+
+    Args:
+        causal_lm: `GPT1CausalLM`.
+        ids: list of `T` ids, at least one and at most max_sequence_length.
+        before: int. The id that precedes the first.
+    """
+    from keras import ops  # a report needs no backend
+    from scipy import special
+
+    inputs = _batch([before, *ids[:-1]])
+    (logits,) = ops.convert_to_numpy(
+        causal_lm({"token_ids": inputs, "padding_mask": np.ones_like(inputs)})
+    )
+    rows = special.log_softmax(logits[: len(ids)].astype("float64"), axis=-1)
+    return rows[np.arange(len(ids)), ids]
+
+
+def has_attention(backbone):
+    """Return whether every layer of the backbone is a decoder block."""
+    return all(hasattr(b, "attention") for b in backbone.decoder_blocks)
+
+
+def attention(backbone, ids):
+    """Return the attention weights, float32 `[L, H, T, T]`.
+
+    Args:
+        backbone: `GPT1Backbone` for which `has_attention` is true.
+        ids: list of `T` ids, at least one and at most max_sequence_length.
+
+    Returns:
+        numpy array; each row (query) sums to one.
+    """
+    from keras import ops
+
+    hidden, _, _ = backbone.token_and_position_embedding(_batch(ids))
+    layers = []
+    for block in backbone.decoder_blocks:
+        (found,) = ops.convert_to_numpy(block.attention.probabilities(hidden))
+        layers.append(found[:, : len(ids), : len(ids)])
+        hidden = block(hidden)
+    return np.stack(layers)
+
+
+def _batch(ids):
+    """Return the ids as a batch of one row.
+
+    A single id is padded to two, because Keras warns about a softmax over one
+    position; padding on the right changes nothing.
+    """
+    return np.array([ids if len(ids) > 1 else [*ids, 0]], "int32")
+
+
 @dataclasses.dataclass(frozen=True)
 class Token:
     """A token of a coloured text.
 
-    Attributes:
-        piece: str, its text.
-        shade: float, 0 (white) to 1 (full colour).
-        note: str, the number that it shows when touched.
+    `shade` is from 0 (white) to 1 (full colour); `note` is the number that it
+    shows when touched.
     """
 
     piece: str
@@ -95,14 +148,9 @@ def write(path, texts, *, title, legend):
 
 
 def one_head(shares, pieces, path, *, title):
-    """Draw the attention of one head; dark cells are large shares.
+    """Draw the attention `[T, T]` of one head; return the `path` of the PNG.
 
-    Args:
-        shares: float array `[T, T]`. Each row, an attending token, adds up to
-            one.
-        pieces: `T` str, the tokens.
-        path: path of the PNG to write, which is returned.
-        title: str.
+    Each row, an attending token, adds up to one; `pieces` are `T` str.
     """
     has_names = len(pieces) <= _MOST_NAMED
     side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches

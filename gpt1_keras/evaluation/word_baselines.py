@@ -19,14 +19,9 @@ _WORD = re.compile(r"\b\w\w+\b")
 def measure(task, train, dev):
     """Return the metrics of the baselines on dev.
 
-    Args:
-        task: `tasks.task.Task` without choices.
-        train: list of Example.
-        dev: list of Example.
-
-    Returns:
-        dict from `words`, if there are any, and `overlap`, of pairs of texts,
-        to a dict of the task's metrics and `seconds`.
+    The `Task` has no choices; `train` and `dev` are lists of Example. Returns
+    a dict from `words`, if there are any, and `overlap`, of pairs of texts, to
+    a dict of the task's metrics and `seconds`.
     """
     found = {}
     for name, features in (("words", _words), ("overlap", _overlap)):

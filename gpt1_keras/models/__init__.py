@@ -7,8 +7,8 @@ from gpt1_keras.models.causal_lm import GPT1CausalLM
 from gpt1_keras.models.lstm_backbone import LSTMBackbone
 from gpt1_keras.models.preprocessors import GPT1CausalLMPreprocessor
 from gpt1_keras.models.preprocessors import GPT1TaskPreprocessor
+from gpt1_keras.models.preprocessors import GPT1Tokenizer
 from gpt1_keras.models.task_model import GPT1TaskModel
-from gpt1_keras.models.tokenizer import GPT1Tokenizer
 
 __all__ = [
     "ChoiceHead",

@@ -13,7 +13,7 @@ def sample_text(
 
     Args:
         causal_lm: `GPT1CausalLM`.
-        tokenizer: `text.tokenizer.Tokenizer`.
+        tokenizer: its `text.tokenizer.Tokenizer`.
         prompt: str. Truncated where it leaves no room for a token.
         num_tokens: int. Length in tokens, the prompt included.
         top_k: int. Number of likeliest tokens to draw from.

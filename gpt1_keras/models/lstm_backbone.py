@@ -65,7 +65,6 @@ class LSTMBackbone(backbone.GPT1Backbone):
 
     @property
     def num_layers(self):
-        """1, the number of layers that can be transferred."""
         return 1
 
     def cache_shape(self, batch_size, length):
@@ -73,5 +72,4 @@ class LSTMBackbone(backbone.GPT1Backbone):
         return (batch_size, 1, 2, length, 1, self.num_units)
 
     def default_lora_layer_names(self):
-        """Names of the layers that `enable_lora` changes."""
         return ["output_dense"]

@@ -14,9 +14,9 @@ from keras import ops
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data import transforms
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
-from gpt1_keras.models import inspection
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import task as task_lib
@@ -41,10 +41,6 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
         preset: see `presets.find`; of several seeds, the best on dev.
         port: int; 0 picks a free one.
         seed: int. Seed of generated text.
-
-    Raises:
-        InputError: gradio is not installed, the port cannot be used, or
-            there is no such preset.
     """
     try:
         # Gradio would not report the reason.
@@ -63,11 +59,6 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
 
 
 def page(preset, seed=0):
-    """Return the `gradio.Blocks` of a model.
-
-    Raises:
-        InputError: gradio is not installed, or there is no such preset.
-    """
     if importlib.util.find_spec("gradio") is None:
         raise errors.InputError(
             "the page needs gradio, which is not installed:"
@@ -234,7 +225,7 @@ class LanguageModelAnswers:
         ids = self._tokenizer.encode(text)[: self._length]
         if not ids:
             return []
-        found = inspection.log_probabilities(
+        found = text_view.log_probabilities(
             self._network, ids, before=self._tokenizer.opening_id
         )
         pieces = [self._tokenizer.piece(index) for index in ids]

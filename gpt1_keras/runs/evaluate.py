@@ -12,10 +12,9 @@ from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
-from gpt1_keras.evaluation import confusion
+from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.evaluation import text_view
-from gpt1_keras.models import inspection
 from gpt1_keras.runs import presets
 
 
@@ -44,7 +43,6 @@ def evaluate(
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
             a `tasks.task.Task`.
         data: `sources.BenchmarkFiles`.
-        split: str: "train", "dev" or "test".
         scoring: `presets.Scoring`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
         paper: dict from a task's name to the paper's metrics.
@@ -81,7 +79,7 @@ def evaluate(
     custom_lib.report_skipped(task.skipped, workdir)
     if metrics:
         _plot(workdir, examples.name, space, labels, logits, metrics)
-    if num_viewed and inspection.has_attention(model.network.backbone):
+    if num_viewed and text_view.has_attention(model.network.backbone):
         viewed = {i: rows[i] for i in worst_first[:num_viewed]}
         _view(workdir, model, examples, viewed)
     return results.write(
@@ -152,7 +150,7 @@ def _view(workdir, model, examples, rows):
         has_choices = examples.examples[i].choices
         candidate = int(row["prediction"]) if has_choices else 0
         ids = examples.encoded.candidates(i)[candidate]
-        attention = inspection.attention(model.network.backbone, ids)
+        attention = text_view.attention(model.network.backbone, ids)
         # [L, H, T, T] -> [T]: last layer, from the last token
         shares = attention[-1, :, -1].mean(axis=0).tolist()
         place = next(name for name in ("line", "row") if name in row)
@@ -175,14 +173,13 @@ def _plot(workdir, name, space, labels, logits, metrics):
     predictions = space.predict(logits)
     metric, value = next(iter(metrics.items()))
     title = f"{name}: {metric} {value:.3f}"
-    plots = workdir / "plots"
-    plots.mkdir(parents=True, exist_ok=True)
+    folder = workdir / "plots"
     if space.score_range:
-        path = plots / "scores.png"
-        confusion.scatter(labels, predictions, path, title=title)
+        path = folder / "scores.png"
+        plots.plot_scores(labels, predictions, path, title=title)
         return
     names = space.class_names or [
         str(i) for i in range(int(np.max([labels, predictions])) + 1)
     ]
-    path = plots / "confusion.png"
-    confusion.plot(labels, predictions, names, path, title=title)
+    path = folder / "confusion.png"
+    plots.plot_confusion(labels, predictions, names, path, title=title)

@@ -25,35 +25,26 @@ _TEXTS_OF = "sst2"  # whose sentences a language model is checked on
 
 @checks.value_object
 class Options:
-    """How a model is served, and what it is checked on.
-
-    Attributes:
-        data: `sources.BenchmarkFiles`.
-        build_task: function from the `GPT1TaskPreprocessor` of the preset to
-            the `tasks.task.Task` to read and measure.
-        split: str. Rows that the served model is checked on.
-        table_split: str or None. Rows whose frequent words are encoded
-            exactly, whatever their case: they go into the tokenizer's table.
-        table_file: path of such rows, used instead of `table_split` if
-            `build_task` takes a `file`; or None.
-        num_table_pieces: int. Maximum number of such words.
-        scoring: `presets.Scoring`.
-        weights_dtype: str, dtype in which the weights are stored; "int8":
-            the kernels of the blocks, the others in float32.
-        identity_texts: path of a `.txt` file or a folder of them, on which
-            the tokenizers are also compared; or None.
-    """
+    """How a model is served, and what it is checked on."""
 
     data: sources.BenchmarkFiles
+    # From the `GPT1TaskPreprocessor` of the preset to the `tasks.task.Task`
+    # to read and measure.
     build_task: collections.abc.Callable
-    split: checks.Split
+    split: checks.Split  # rows that the served model is checked on
+    # Rows whose frequent words are encoded exactly, whatever their case: they
+    # go into the tokenizer's table, at most so many.
     table_split: checks.Split | None
     num_table_pieces: checks.Index
     scoring: presets.Scoring
+    # In which the weights are stored; "int8": the kernels of the blocks, the
+    # others in float32.
     weights_dtype: typing.Annotated[
         str, checks.Dial(choices=("float32", "float16", "int8"))
     ]
+    # Rows used instead of `table_split` if `build_task` takes a `file`.
     table_file: checks.Path | None = None
+    # `.txt` files on which the tokenizers are also compared.
     identity_texts: checks.Path | None = None
 
     def table_rows(self, task, preprocessor=None):
@@ -104,8 +95,7 @@ def export(
         num_warm_up: int. Requests that are answered while the model loads.
 
     Raises:
-        InputError: the SavedModel's answers differ from the Keras model's;
-            or there is no such model, or no rows.
+        InputError: the SavedModel's answers differ from the Keras model's.
         RuntimeError: it does not answer at all.
     """
     _check_tensorflow()
@@ -201,8 +191,7 @@ def _publish(
 ):
     """Write, check and publish the next version.
 
-    Returns:
-        its path, the number of rows it was checked on, its metrics.
+    Returns its path, the number of rows it was checked on, its metrics.
     """
     from gpt1_keras.serving import tf_saved_model
 

@@ -22,7 +22,6 @@ from gpt1_keras.evaluation import word_baselines
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import task as task_lib
@@ -64,67 +63,51 @@ def raw_batches(train, **settings):
 
 @checks.value_object
 class FineTuning:
-    """Recipe of fine-tuning.
+    """Recipe of fine-tuning."""
 
-    Attributes:
-        batch_size: int. Examples per step.
-        microbatch_size: int or None. Examples per forward pass on each
-            replica; None: all.
-        num_epochs: int or None. Passes over the training examples; None: as
-            many as make `min_steps`, at least `min_epochs`.
-        min_epochs, min_steps: int.
-        num_train_examples: int or None. Size of a random subset of the
-            training examples; None: all.
-        sequence_length: int or None. Longest sequence in tokens; None: the
-            preset's number of positions.
-        clip_norm: float. Largest norm of the gradient.
-        lm_loss_weight: float. Lambda of equation 5.
-        softmax_over: str, see `losses.LanguageModelLoss`.
-        softmax_chunk: int. Tokens whose logits are in memory at a time.
-        classifier_dropout: float. Rate before the head's linear layer.
-        initializer_range: float. Standard deviation of the head's weights.
-        bucket_lengths: ints. Lengths that batches are padded to.
-        pool_batches: int. Size of the length-bucketing pool in batches; 1 is
-            a plain random order.
-        evaluation_batch_size: int. Dev examples per forward pass.
-        num_scored_train_examples: int or None. Size of a random subset of the
-            training examples that is scored along with dev; None: all.
-        early_evaluation_steps: ints. Steps of the first epoch after which dev
-            is scored as well.
-        patience: int or None. Evaluations in a row without a better score on
-            dev after which training stops early; None: it never does.
-        dtype: str, Keras dtype policy.
-        batches: `encoded_batches` or `raw_batches`.
-        share_prefix: bool. Whether encoded candidates that begin alike share
-            what precedes the choice, which is then computed once. The loss is
-            the same; the draws of dropout are others.
-    """
-
-    batch_size: checks.Count
+    batch_size: checks.Count  # examples per step
+    # Examples per forward pass on each replica; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
+    # Passes over the training examples; None: as many as make `min_steps`, at
+    # least `min_epochs`.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
+    # Size of a random subset of the training examples; None: all.
     num_train_examples: checks.Count | None
+    # Longest sequence in tokens; None: the preset's number of positions.
     sequence_length: checks.Length | None
-    clip_norm: checks.NotNegative
-    lm_loss_weight: checks.NotNegative
+    clip_norm: checks.NotNegative  # largest norm of the gradient
+    lm_loss_weight: checks.NotNegative  # lambda of equation 5
+    # See `losses.LanguageModelLoss`.
     softmax_over: typing.Annotated[
         str, checks.Dial(choices=("tokens", "released"))
     ]
+    # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count]
-    classifier_dropout: checks.Rate
-    initializer_range: checks.NotNegative
+    classifier_dropout: checks.Rate  # before the head's linear layer
+    initializer_range: checks.NotNegative  # deviation of the head's weights
+    # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS
     )
+    # Batches in the length-bucketing pool; 1 is a plain random order.
     pool_batches: checks.Count
+    # Dev examples per forward pass.
     evaluation_batch_size: checks.NotRecipe[checks.Count]
+    # Size of a random subset of the training examples that is scored along
+    # with dev; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
+    # Steps of the first epoch after which dev is scored as well.
     early_evaluation_steps: tuple[checks.Count, ...]
+    # Evaluations in a row without a better score on dev after which training
+    # stops early; None: it never does.
     patience: checks.Count | None = None
     dtype: checks.Dtype
-    batches: collections.abc.Callable
+    batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
+    # Whether encoded candidates that begin alike share what precedes the
+    # choice, which is then computed once. The loss is the same; the draws of
+    # dropout are others.
     share_prefix: bool = False
 
     def begin(self, strategy):
@@ -171,7 +154,6 @@ class FineTuning:
         )
 
     def labelled(self, task, examples, pretrained, split):
-        """Return the `scoring.Labelled` examples of a split."""
         return scoring.Labelled(
             task,
             examples,
@@ -186,7 +168,6 @@ class FineTuning:
         )
 
     def training_batches(self, train, seed):
-        """Return the batches of `scoring.Labelled` examples."""
         return self.batches(
             train,
             batch_size=self.batch_size,
@@ -199,7 +180,7 @@ class FineTuning:
         """Return the `GPT1TaskModel` of a task with its preprocessor."""
         space = task.label_space
         preprocessor = preprocessors.GPT1TaskPreprocessor(
-            tokenizer_lib.GPT1Tokenizer.from_pipeline(tokenizer),
+            preprocessors.GPT1Tokenizer.from_pipeline(tokenizer),
             transform=task.transform.__name__,
             sequence_length=presets.check_length(
                 self.sequence_length, backbone.max_sequence_length
@@ -303,7 +284,6 @@ def finetune(
         keras.utils.set_random_seed(seed)
         subset_seed = _subset_seed(shared, training, seed)
         train, sample = examples_of(subset_seed)
-        scored = {"dev": dev, "train_sample": sample}
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
@@ -328,6 +308,9 @@ def finetune(
         )
         _check_or_write_examples(directory, task, data, subset_seed)
         custom_lib.report_skipped(task.skipped, directory)
+        scored = {"dev": dev, "train_sample": sample}
+        evaluate = _evaluator(learner, network, scored, directory, num_steps)
+        due = training.evaluation_steps(batches.steps_per_epoch)
         history = fit.fit(
             learner,
             batches,
@@ -335,17 +318,12 @@ def finetune(
             num_steps=num_steps,
             tokens_per_step=batches.tokens_per_step,
             intervals=intervals,
-            periodic=[
-                (
-                    training.evaluation_steps(batches.steps_per_epoch),
-                    _evaluator(learner, network, scored, directory, num_steps),
-                )
-            ],
+            periodic=[(due, evaluate)],
             strategy=strategy,
             is_over=training.is_over,
         )
         history.close()
-        found, preset = _metrics(history.path, dev), directory / "preset"
+        found = _metrics(history.path, dev)
         last_step = _dev_lines(history.path)[-1]["step"]
         if last_step < num_steps:
             logging.info(
@@ -355,18 +333,12 @@ def finetune(
             )
             found["stopped_early"] = last_step
         if strategy.is_chief:
+            preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
-            sealed = files.check_seal(preset) or {}
-            of_classes = ("classes", "confusion")
-            found |= {
-                name: sealed[name] for name in of_classes if name in sealed
-            }
-            if test is not None:
-                found["test"] = _score_test(task, test, preset, training)
+            found |= _of_preset(task, test, preset, training)
         if task.is_own:
-            found["baselines"] = _baselines(
-                task, train, scored["dev"], found["metrics"]
-            )
+            metrics = found["metrics"]
+            found["baselines"] = _baselines(task, train, dev, metrics)
         layers = pretrained.num_transferred_layers
         return results.write(
             directory,
@@ -425,7 +397,6 @@ def _subset_seed(workdir, training, seed):
 
 
 def _read_test(task, data):
-    """Return the labelled test examples, None where there are none."""
     if not task.has_labelled_test:
         return None
     try:
@@ -435,8 +406,16 @@ def _read_test(task, data):
         return None
 
 
-def _score_test(task, examples, preset, training):
-    """Score the weights in `preset` on test; return the result's entry."""
+def _of_preset(task, examples, preset, training):
+    """Return the result's entries on the weights that were saved.
+
+    The confusion of classes on dev, and the metrics on test, where the
+    `examples` are not None.
+    """
+    sealed = files.check_seal(preset) or {}
+    found = {k: sealed[k] for k in ("classes", "confusion") if k in sealed}
+    if examples is None:
+        return found
     scoring_settings = presets.Scoring(
         batch_size=training.evaluation_batch_size,
         bucket_lengths=training.bucket_lengths,
@@ -449,7 +428,7 @@ def _score_test(task, examples, preset, training):
         "%s, the best weights on dev: %s",
         *(labelled.name, results.shown(metrics)),
     )
-    return {"metrics": metrics, "num_examples": len(labelled)}
+    return found | {"test": {"metrics": metrics, "num_examples": len(labelled)}}
 
 
 def _baselines(task, train, dev, metrics):
@@ -530,7 +509,6 @@ def _evaluator(learner, network, scored, directory, num_steps):
 
 
 def _dev_lines(path):
-    """Return the lines of `metrics.jsonl` about dev."""
     lines = results.read_metrics(path)
     return [line for line in lines if line.get("split") == "dev"]
 
@@ -571,16 +549,9 @@ def _metrics(path, dev):
 def run_each(workdir, config_sha256, seed, seeds, run):
     """Call `run(directory, seed)` for each seed that is not finished.
 
-    Args:
-        workdir: pathlib.Path. A single seed runs in it; each of several runs
-            in its own `seed_N/`, and the aggregate is written to `workdir`.
-        config_sha256: str.
-        seed: int, used if `seeds` is None.
-        seeds: tuple of different ints, or None.
-        run: function `(directory, seed)` that writes a `result.json`.
-
-    Returns:
-        path of the `result.json` in `workdir`.
+    A single `seed`, where `seeds` is None, runs in `workdir`; each of several
+    runs in its own `seed_N/`, and the aggregate is written above. `run` writes
+    a `result.json`. Returns the path of that in `workdir`.
     """
     if seeds is None:
         return run(workdir, seed)

@@ -57,7 +57,6 @@ def generate(
 
     Args:
         preset: see `presets.find`.
-        prompt: str.
         prompt_file: path of a text file, used instead of the prompt; or None.
         interactive: bool. Whether to ask for prompts until an empty one.
         num_tokens: int. Length of a continuation in tokens.
@@ -68,7 +67,6 @@ def generate(
         top_p: float. Probability of the likeliest tokens to draw from.
         num_beams: int. Candidates of beam and contrastive search.
         stop_at_newline: bool. Whether a text ends with its paragraph.
-        seed: int.
         dtype: str, see `presets.load`.
     """
     keras.utils.set_random_seed(seed)
@@ -129,7 +127,6 @@ def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
 
 
 def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
-    """Print the text when it is complete."""
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(

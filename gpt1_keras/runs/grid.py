@@ -38,7 +38,6 @@ def grid(
     written after every cell. A finished cell is not run again.
 
     Args:
-        config_sha256: str, goes into the results.
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         data: `sources.BenchmarkFiles`.

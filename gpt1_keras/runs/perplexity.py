@@ -8,7 +8,6 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import results
-from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards as shards_lib
 from gpt1_keras.evaluation import held_out
@@ -24,22 +23,15 @@ _MANY_UNKNOWN = 0.01
 
 @checks.value_object
 class Scoring:
-    """How text is scored.
+    """How text is scored."""
 
-    Attributes:
-        num_tokens: int or None. Tokens to score, from the beginning of each
-            file; None: all.
-        sequence_length: int or None. Tokens of the sliding window; None: the
-            model's positions.
-        stride: int. Tokens by which the window moves.
-        batch_size: int. Windows per forward pass.
-        softmax_chunk: int. Tokens whose logits are in memory at a time.
-    """
-
+    # Tokens to score, from the beginning of each file; None: all.
     num_tokens: checks.Count | None
+    # Tokens of the sliding window; None: the model's positions.
     sequence_length: checks.Length | None
-    stride: checks.Count
-    batch_size: checks.NotRecipe[checks.Count]
+    stride: checks.Count  # tokens by which the window moves
+    batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
+    # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count] = 512
 
 
@@ -68,9 +60,6 @@ def perplexity(
 
     Returns:
         dict, as `held_out.score` returns.
-
-    Raises:
-        InputError: no such preset or text, or nothing in it to score.
     """
     started = time.monotonic()
     directory = presets.find(preset)
@@ -136,7 +125,7 @@ def _texts(corpus, tokenizer, split):
         raise errors.InputError(
             "`corpus` is not given: give a .txt file or a folder of them"
         )
-    shards, _ = corpus_lib.open_corpus(corpus, prepare.Recipe(tokenizer))
+    shards, _ = prepare.open_corpus(corpus, prepare.Recipe(tokenizer))
     if split == "all":
         books = shards.index["books"]
         texts = shards_lib.Split(shards.directory, shards.index, books)
@@ -161,7 +150,6 @@ def _texts(corpus, tokenizer, split):
 
 
 def _unknown_share(texts):
-    """Return the share of tokens that stand for unknown text."""
     unknown = sum(
         int((texts.read(book, 0, length) == _UNKNOWN_ID).sum())
         for book, length in enumerate(texts.lengths)

@@ -16,11 +16,6 @@ def prepare(*, corpus, workdir, config_sha256):
 
     Args:
         corpus: `sources.Corpus` of `.txt` books.
-        workdir: path of the folder to fill.
-
-    Raises:
-        InputError: a file is missing or none is a book, or the folder holds
-            another prepared corpus.
     """
     started = time.monotonic()
     shards = corpus.prepare(workdir)

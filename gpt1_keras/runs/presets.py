@@ -29,11 +29,10 @@ from gpt1_keras.data import example_batches
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import scoring as scoring_lib
 from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer as tokenizer_lib
-from gpt1_keras.models import transfer
 from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import fit
@@ -50,13 +49,9 @@ _FEW_PIECES = 0.01
 def find(preset):
     """Return the path of a preset folder.
 
-    Args:
-        preset: path of a finished run's workdir or of the `preset/` folder in
-            it; None for the language model shipped with the program. Every
-            run takes its `preset` in this form.
-
-    Raises:
-        InputError: there is no such preset.
+    Every run takes its `preset` in this form: the path of a finished run's
+    workdir or of the `preset/` folder in it, or None for the language model
+    shipped with the program.
     """
     if preset is None:
         places = (_PACKAGE.parent / _SHIPPED, _PACKAGE / _SHIPPED)
@@ -84,11 +79,7 @@ def find(preset):
 
 
 def find_best(preset):
-    """Return the path of a preset folder; of several seeds the best on dev.
-
-    Args:
-        preset: as `find` takes it, but not None.
-    """
+    """Return what `find` does, but not of None; of several seeds the best."""
     if preset is None:
         raise errors.InputError(
             "`preset` is not given: give the workdir of a fine-tuning run"
@@ -109,9 +100,6 @@ def load(cls, directory, *, dtype="float32"):
 
     With "int8", each column of the kernels of the blocks is rounded to 255
     values, and everything is computed in float32.
-
-    Raises:
-        InputError: it is not a preset of that class, or damaged.
     """
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)
@@ -140,11 +128,7 @@ def load(cls, directory, *, dtype="float32"):
 
 
 def check(directory):
-    """Refuse a preset whose files are damaged or inconsistent.
-
-    Raises:
-        ValueError: says what is wrong.
-    """
+    """Raise ValueError if a preset's files are damaged or inconsistent."""
     directory = pathlib.Path(directory)
     if files.check_seal(directory) is None:
         _say_unsealed(str(directory))
@@ -210,7 +194,6 @@ def check_tokenizer(tokenizer):
 
 
 def _sizes(config):
-    """Return the arguments of a backbone that all files must agree on."""
     return {
         name: value
         for name, value in config.items()
@@ -247,36 +230,27 @@ def _read_json(path):
 
 
 def backbone_config(directory):
-    """Return the arguments of a preset's backbone, a dict."""
-    path = pathlib.Path(directory) / "config.json"
+    return _config(directory, "config")
+
+
+def _config(directory, name):
+    path = pathlib.Path(directory) / f"{name}.json"
     try:
         return _read_json(path)["config"]
     except (OSError, ValueError, RecursionError):
         raise errors.InputError(
-            f"`preset`: {path} does not describe a backbone; {_REMEDY}"
+            f"`preset`: {path} does not describe a model; {_REMEDY}"
         ) from None
 
 
 def has_head(directory):
-    """Return whether a preset is of a fine-tuned model.
-
-    Raises:
-        InputError: its `task.json` is damaged.
-    """
-    path = pathlib.Path(directory) / "task.json"
-    try:
-        return (
-            path.exists() and _read_json(path)["config"].get("head") is not None
-        )
-    except (OSError, ValueError, RecursionError):
-        raise errors.InputError(
-            f"`preset`: {path} does not describe a task; {_REMEDY}"
-        ) from None
+    """Return whether a preset is of a fine-tuned model."""
+    is_task = (pathlib.Path(directory) / "task.json").exists()
+    return is_task and _config(directory, "task").get("head") is not None
 
 
 def load_tokenizer(directory):
-    """Return the `text.tokenizer.Tokenizer` of a preset."""
-    return load(tokenizer_lib.GPT1Tokenizer, directory).pipeline
+    return load(preprocessors.GPT1Tokenizer, directory).pipeline
 
 
 def is_measured(
@@ -284,10 +258,8 @@ def is_measured(
 ):
     """Return whether a result is finished and its presets are unchanged.
 
-    Args:
-        workdir, config_sha256, advice: as `results.is_finished` takes them.
-        directories: paths of the presets.
-        **facts: entries that the result must have.
+    `directories` are those of the presets, `facts` entries that the result
+    must have; the others are as of `results.is_finished`.
     """
     path = results.path(workdir)
     if not path.exists() or any(
@@ -315,19 +287,12 @@ def check_length(sequence_length, num_positions):
 
 
 def save(model, directory, **facts):
-    """Replace the preset in `directory` by that of `model`, atomically.
+    """Replace the preset in `directory` by that of a KerasHub model.
 
     Weights are float32, and so are the dtype policies in the files, whatever
-    dtype the model computed in.
-
-    Args:
-        model: KerasHub model.
-        directory: path.
-        **facts: of the weights, for `checksums.json`: `step` and `metrics`.
-
-    Raises:
-        OSError: it cannot be written, as on a full disk; `directory` is
-            unchanged.
+    dtype the model computed in. `facts` of the weights, such as `step` and
+    `metrics`, go to `checksums.json`. If it cannot be written, as on a full
+    disk, an OSError is raised and `directory` is unchanged.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
@@ -370,12 +335,8 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
     If the preset of a finished run is lost, its last checkpoint still has the
-    weights: the run resumes from there and saves the preset again.
-
-    Args: as `results.is_finished`.
-
-    Raises:
-        InputError: a preset is lost, and there is no checkpoint either.
+    weights: the run resumes from there and saves the preset again. Without a
+    checkpoint, a lost preset is an InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -400,13 +361,7 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
 def read_back(cls, directory, *, step):
     """Refuse the preset of a run if it is damaged or from another step.
 
-    Args:
-        cls: class of the model to load; None checks the files only.
-        directory: path of the preset.
-        step: int. The step named in the result.
-
-    Raises:
-        InputError: says what is wrong.
+    Loads it as the class `cls`; None checks the files only.
     """
     try:
         if cls is None:
@@ -422,38 +377,29 @@ def read_back(cls, directory, *, step):
 
 @checks.value_object
 class Pretrained:
-    """A preset from which fine-tuning starts.
+    """A preset from which fine-tuning starts."""
 
-    Attributes:
-        preset: see `find`.
-        num_transferred_layers: see `models.transfer`.
-        dropout: float. Rate of embedding, attention and residual dropout,
-            instead of the rate of pretraining.
-        lora_rank: int. Rank of the adapters that are trained in place of the
-            network's weights (`GPT1Backbone.enable_lora`); 0: the weights.
-    """
-
-    preset: checks.Path | None
+    preset: checks.Path | None  # see `find`
+    # See `builders.transferred_backbone`.
     num_transferred_layers: checks.NumTransferredLayers
+    # Of embedding, attention and residuals, instead of that of pretraining.
     dropout: checks.Rate
+    # Of the adapters that are trained in place of the network's weights
+    # (`GPT1Backbone.enable_lora`); 0: the weights.
     lora_rank: checks.Index = 0
 
     def changed(self, **values):
-        """Return a copy with other attributes."""
         return dataclasses.replace(self, **values)
 
     @functools.cached_property
     def directory(self):
-        """The path of the preset folder."""
         return find(self.preset)
 
     @functools.cached_property
     def tokenizer(self):
-        """The `text.tokenizer.Tokenizer` of the preset."""
         return load_tokenizer(self.directory)
 
     def num_positions(self):
-        """Return the preset's `max_sequence_length`."""
         return backbone_config(self.directory)["max_sequence_length"]
 
     def can_share_prefix(self):
@@ -472,7 +418,7 @@ class Pretrained:
             for name in source.get_config()
             if name.endswith("_dropout")
         }
-        backbone = transfer.transferred_backbone(
+        backbone = builders.transferred_backbone(
             source,
             num_transferred_layers=self.num_transferred_layers,
             num_special_tokens=3,
@@ -509,15 +455,11 @@ class Pretrained:
 
 @checks.value_object
 class Scoring:
-    """How a fine-tuned model scores examples.
+    """How a fine-tuned model scores examples; `dtype` is as of `load`."""
 
-    Attributes:
-        batch_size: int. Examples per forward pass.
-        bucket_lengths: ints. Lengths that batches are padded to.
-        dtype: str, see `load`.
-    """
-
+    # Examples per forward pass.
     batch_size: checks.NotRecipe[checks.Count] = 32
+    # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS
     )
@@ -527,14 +469,8 @@ class Scoring:
 class FineTuned:
     """A fine-tuned model that scores examples.
 
-    Args:
-        preset: see `find_best`.
-        scoring: `Scoring`.
-
-    Attributes:
-        network: the `GPT1TaskModel`.
-        preprocessor: its `GPT1TaskPreprocessor`: task, labels, tokenizer.
-        directory: path of the preset folder.
+    `preset` is as of `find_best`, `directory` its folder; `network` is the
+    `GPT1TaskModel` with its `preprocessor` (task, labels, tokenizer).
     """
 
     def __init__(self, preset, scoring):
@@ -561,8 +497,7 @@ class FineTuned:
     def labelled(self, task, examples, split):
         """Return `scoring.Labelled` examples, whether labelled or not.
 
-        Raises:
-            InputError: the model is of another kind of task.
+        A task of another kind than the model's is an InputError.
         """
         ours, space = self.preprocessor, task.label_space
         expected = _kind(ours.transform, ours.label_words, ours.score_range)
@@ -587,11 +522,7 @@ class FineTuned:
         )
 
     def logits(self, examples):
-        """Return logits `[N, Y]` of `scoring.Labelled` examples.
-
-        Raises:
-            Stopped: on SIGTERM or Ctrl-C.
-        """
+        """Return logits `[N, Y]`; SIGTERM and Ctrl-C raise Stopped."""
         with fit.catch_signals() as stop:
             return np.asarray(examples.logits(self._learner, stop))
 

@@ -7,8 +7,8 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import results
-from gpt1_keras.evaluation import curves
 from gpt1_keras.evaluation import held_out as held_out_lib
+from gpt1_keras.evaluation import plots
 from gpt1_keras.models import builders
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
@@ -27,29 +27,18 @@ _EXTEND = 'to train it longer, raise `num_steps` and set "EXTEND = True", or'
 
 @checks.value_object
 class Training:
-    """Batch sizes, duration and precision of pretraining.
+    """Batch sizes, duration and precision of pretraining."""
 
-    Attributes:
-        batch_size: int. Sequences per step.
-        microbatch_size: int or None. Sequences per forward pass on each
-            replica; None: all.
-        sequence_length: int. Tokens per sequence.
-        num_steps: int or None. Duration; None: `num_epochs`.
-        num_epochs: float. Passes over the training books.
-        clip_norm: float. Largest norm of the gradient.
-        softmax_chunk: int. Tokens whose logits are in memory at a time.
-        seed: int. Seed of weights, dropout and the order of the data.
-        dtype: str, Keras dtype policy.
-    """
-
-    batch_size: checks.Count
+    batch_size: checks.Count  # sequences per step
+    # Sequences per forward pass on each replica; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    sequence_length: checks.Length
-    num_steps: checks.Count | None
-    num_epochs: checks.Positive
-    clip_norm: checks.NotNegative
+    sequence_length: checks.Length  # tokens
+    num_steps: checks.Count | None  # None: `num_epochs`
+    num_epochs: checks.Positive  # passes over the training books
+    clip_norm: checks.NotNegative  # largest norm of the gradient
+    # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count]
-    seed: checks.Seed
+    seed: checks.Seed  # of weights, dropout and the order of the data
     dtype: checks.Dtype
 
     def begin(self, strategy):
@@ -65,7 +54,6 @@ class Training:
         return max(1, round(self.num_epochs * num_windows / self.batch_size))
 
     def build_learner(self, network, build_optimizer, num_steps, jit_compile):
-        """Return a compiled `Learner` of a backbone."""
         presets.check_length(self.sequence_length, network.max_sequence_length)
         loss = losses.LanguageModelLoss(chunk_size=self.softmax_chunk)
         learner = learner_lib.Learner(
@@ -83,17 +71,10 @@ class Training:
 
 @checks.value_object
 class Sampling:
-    """How sample texts are generated during pretraining.
-
-    Attributes:
-        prompt: str.
-        num_tokens: int; capped at the model's positions.
-        top_k: int.
-        temperature: float.
-    """
+    """How sample texts are generated during pretraining."""
 
     prompt: str
-    num_tokens: checks.Count
+    num_tokens: checks.Count  # at most the model's positions
     top_k: checks.Count
     temperature: checks.Positive
 
@@ -205,7 +186,7 @@ def pretrain(
     preset = workdir / "preset"
     presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
     presets.read_back(type(causal_lm), preset, step=num_steps)
-    curves.plot_perplexities(
+    plots.plot_perplexities(
         [(str(workdir), "-", results.read_metrics(history.path))],
         workdir / "plots" / "learning_curve.png",
     )

@@ -31,10 +31,6 @@ def report(
 
     Returns:
         path of `report.html`.
-
-    Raises:
-        InputError: there are no results, or the constants do not have the
-            form of gin/report.gin.
     """
     folders = [results] if isinstance(results, str) else results
     is_list = isinstance(folders, list | tuple) and len(folders) > 0

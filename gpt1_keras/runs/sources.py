@@ -9,7 +9,6 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras.data import corpus
 from gpt1_keras.data import prepare
 from gpt1_keras.data import split
 from gpt1_keras.sample_world import benchmarks
@@ -19,38 +18,26 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 
 @checks.value_object
 class Corpus:
-    """Books and the tokenizer that reads them.
+    """Books and the tokenizer that reads them."""
 
-    Attributes:
-        corpus: path of prepared shards or of a folder of `.txt` files; None
-            takes the generated sample corpus, written on first use.
-        vocabulary: path of a vocabulary, or None to take the corpus's own:
-            that of the prepared shards, else one trained on its training
-            books.
-        merges: path of the merges of a BPE, or None.
-        tokenizer_type: `"bpe"` or `"wordpiece"`, for a vocabulary to be
-            trained.
-        vocabulary_size: int, for a vocabulary to be trained.
-        held_out_fraction: float. Share of the books held out.
-        split_seed: int. Selects the held-out books.
-        held_out_books: list of names of books, or path of a file with one
-            name per line. They are held out instead of a share; names are
-            paths relative to the corpus folder.
-        sample_words: int. Words of the sample corpus.
-        sample_seed: int. Seed of the sample corpus.
-    """
-
+    # Prepared shards or a folder of `.txt` files; None: the generated sample
+    # corpus, written on first use.
     corpus: checks.Path | None
+    # None: the corpus's own, that of the prepared shards or one trained on
+    # its training books.
     vocabulary: checks.Path | None
-    merges: checks.Path | None
+    merges: checks.Path | None  # of a BPE
+    # For a vocabulary to be trained, as its size.
     tokenizer_type: typing.Annotated[
         str, checks.Dial(choices=("bpe", "wordpiece"))
     ]
     vocabulary_size: checks.Count
-    held_out_fraction: checks.Rate
-    split_seed: checks.Seed = 0
+    held_out_fraction: checks.Rate  # share of the books
+    split_seed: checks.Seed = 0  # selects the held-out books
+    # Names of books, or a file with one name per line, held out instead of a
+    # share; names are paths relative to the corpus folder.
     held_out_books: tuple[str, ...] | checks.Path | None = None
-    sample_words: checks.Count = 2_100_000
+    sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
 
     def tokenizer(self):
@@ -69,10 +56,9 @@ class Corpus:
     def open(self):
         """Return (`Shards`, `Tokenizer`); books are prepared on first use."""
         recipe = self._recipe()
-        return corpus.open_corpus(self._folder(recipe), recipe)
+        return prepare.open_corpus(self._folder(recipe), recipe)
 
     def prepare(self, directory):
-        """Prepare the books into `directory` and return the `Shards`."""
         recipe = self._recipe()
         return prepare.prepare([self._folder(recipe)], directory, recipe)
 
@@ -120,15 +106,10 @@ class Corpus:
 
 @checks.value_object
 class RawText:
-    """Books that are tokenised in tf.data during training.
-
-    Attributes:
-        corpus: `Corpus`.
-        pool_books: int. Books whose windows are shuffled together.
-    """
+    """Books that are tokenised in tf.data during training."""
 
     corpus: Corpus
-    pool_books: checks.Count
+    pool_books: checks.Count  # books whose windows are shuffled together
 
     def open(self):
         """Return (`RawCorpus`, `Tokenizer`)."""
@@ -138,17 +119,11 @@ class RawText:
 
 @checks.value_object
 class BenchmarkFiles:
-    """The folder of benchmark files.
+    """The folder of benchmark files."""
 
-    Attributes:
-        data_dir: path; None takes the generated sample benchmarks, written
-            on first use.
-        sample_examples: int. Training examples of each sample benchmark; its
-            dev and test splits have a quarter of it.
-        sample_seed: int. Seed of the sample benchmarks.
-    """
-
+    # None: the generated sample benchmarks, written on first use.
     data_dir: checks.Location[checks.Path | None]
+    # Training examples of each sample benchmark; dev and test: a quarter.
     sample_examples: checks.Count = 1000
     sample_seed: checks.Seed = 0
     # Examples of the last task, by (task, split).
@@ -158,7 +133,6 @@ class BenchmarkFiles:
 
     @property
     def is_sample(self):
-        """Whether the files are generated, not the official ones."""
         return self.data_dir is None
 
     def read(self, task, split):
@@ -216,4 +190,4 @@ def check_tensorflow(overlay, otherwise):
 def _sample_folder(name, size, seed, generator):
     """Return the cache folder of the data that this version generates."""
     version = generator.source_sha256()[:8]
-    return corpus.cache_root() / f"{name}_{size}_{seed}_{version}"
+    return prepare.cache_root() / f"{name}_{size}_{seed}_{version}"

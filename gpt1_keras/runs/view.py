@@ -12,7 +12,6 @@ from gpt1_keras import results
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
-from gpt1_keras.models import inspection
 from gpt1_keras.runs import presets
 
 
@@ -29,15 +28,12 @@ def view(
     """Write `tokens.html`, an attention plot and `result.json`.
 
     Args:
-        preset: path of a preset, or None for the shipped one. A fine-tuned
-            preset is used as a language model.
+        preset: see `presets.find`. A fine-tuned preset is used as a language
+            model.
         text: str, truncated to the positions of the model.
         text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.
         head: int from 0; None draws all heads of the layer.
-
-    Raises:
-        InputError: there is no such preset, file, layer or head, or no text.
     """
     started = time.monotonic()
     directory = presets.find(preset)
@@ -48,12 +44,12 @@ def view(
     ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
-    if inspection.has_attention(model.backbone):
+    if text_view.has_attention(model.backbone):
         picture = _draw(model.backbone, ids, pieces, layer, head, workdir)
         logging.info("attention: %s", workdir / picture)
     else:
         logging.info("this network has no attention to draw")
-    values = inspection.log_probabilities(
+    values = text_view.log_probabilities(
         model, ids, before=tokenizer.opening_id
     )
     perplexity = float(np.exp(-values.mean()))
@@ -113,7 +109,7 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
         head = _index("head", head, backbone.num_heads)
         name, draw = f"{name} head {head}", text_view.one_head
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
-    shares = inspection.attention(backbone, ids)[layer]
+    shares = text_view.attention(backbone, ids)[layer]
     draw(
         shares if head is None else shares[head],
         pieces,

@@ -24,53 +24,40 @@ from gpt1_keras.training import losses
 
 @checks.value_object
 class Scoring:
-    """How examples are scored; only `num_examples` affects the metrics.
+    """How examples are scored; only `num_examples` affects the metrics."""
 
-    Attributes:
-        batch_size: int. Packed examples per forward pass.
-        bucket_lengths: ints. Lengths that batches are padded to.
-        softmax_chunk: int. Tokens whose logits are in memory at a time.
-        num_examples: int or None. Size of a random subset of each split,
-            always the same; None: all.
-    """
-
+    # Packed examples per forward pass.
     batch_size: checks.NotRecipe[checks.Count] = 16
+    # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         *example_batches.BUCKET_LENGTHS,
         640,
     )
+    # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    # Size of a random subset of each split, always the same; None: all.
     num_examples: checks.Count | None = None
 
 
 @checks.value_object
 class ZeroShotTasks:
-    """Zero-shot tasks with their files and how they are scored.
+    """Zero-shot tasks with their files and how they are scored."""
 
-    Attributes:
-        tasks: list of `tasks.zero_shot.ZeroShotTask`.
-        data: `sources.BenchmarkFiles`.
-        split: str, or None for each task's own.
-        scoring: `Scoring`.
-        first_step: int. During pretraining, the tasks are measured after this
-            step, twice as many, four times as many and so on.
-    """
-
-    tasks: collections.abc.Sequence
+    tasks: collections.abc.Sequence  # of `tasks.zero_shot.ZeroShotTask`
     data: sources.BenchmarkFiles
     scoring: Scoring
-    split: checks.Split | None = None
+    split: checks.Split | None = None  # None: each task's own
+    # During pretraining, the tasks are measured after this step, twice as
+    # many, four times as many and so on.
     first_step: checks.NotRecipe[checks.Count] = 1
     _examples: dict = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def split_of(self, task):
-        """Return the split that a task is measured on."""
         return self.split or task.split
 
     def examples(self, task, split):
-        """Return the examples of a split; they are read once."""
         key = (task.name, split)
         if key not in self._examples:
             examples = self.data.read(task, split)

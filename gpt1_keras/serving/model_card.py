@@ -60,9 +60,9 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
 
     Args:
         metrics: dict of numbers, of the served model.
-        compared: dict, as `tf_served.ServedTask.compare` returns.
-        identity: dict, as `verify.measure_identity` returns; empty without.
-        training: dict, as `training_facts` returns.
+        compared: as `tf_served.ServedTask.compare` returns it.
+        identity: as `verify.measure_identity` returns it; {} without.
+        training: as `training_facts` returns it.
         labels: list of str; empty without classes.
         request: dict, an example of the inputs.
         **facts: the other names in the card.
@@ -117,7 +117,6 @@ def training_facts(preset):
 
 
 def _data(run):
-    """Return where the training data came from, None if no file says it."""
     if run.macro("TRAIN_FILE"):
         return tables.code(str(run.macro("TRAIN_FILE")))
     if run.is_sample:

@@ -3,10 +3,10 @@
     python -I tf_replay.py SAVED_MODEL REQUESTS ANSWERS
 
 Both files have one JSON object per line: inputs of the default signature, and
-its outputs. What an export needs and a server does not have cannot be
-imported: Keras, this package, tokenizers. A WordPiece model contains one
-operation of tensorflow-text, which TensorFlow Serving links; it is loaded from
-its library alone, because the package imports Keras.
+its outputs. Modules that a server lacks cannot be imported: Keras, this
+package, tokenizers. A WordPiece model contains one operation of
+tensorflow-text, which TensorFlow Serving links; it is loaded from its library
+alone, because the package imports Keras.
 """
 
 import importlib.util

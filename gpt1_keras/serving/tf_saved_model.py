@@ -1,20 +1,289 @@
-"""SavedModels in TensorFlow Serving's layout: versions, assets, warm-up."""
+"""SavedModels for TensorFlow Serving: signatures, and files on disk.
+
+Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
+"""
 
 import contextlib
 import pathlib
 import shutil
 import tempfile
 
+import keras
 import tensorflow as tf
 from absl import logging
 from tensorflow_serving.apis import predict_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 from gpt1_keras import files
+from gpt1_keras.data import tf_transforms
+from gpt1_keras.data import transforms
+from gpt1_keras.tasks import task as task_lib
 
 EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
 _NAME = "gpt1_keras"  # TensorFlow Serving replaces it
+
+
+class TaskServer(tf.Module):
+    """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
+
+    Args:
+        network: `GPT1TaskModel` with a head.
+        tokenizer: `tf_tokenizer.GraphTokenizer`.
+        dtype: str, dtype in which the weights are stored.
+
+    Signatures:
+        serving_default: strings `text` `[B]`, for tasks of two texts also
+            `text_pair` `[B]`, for choices also `choices` `[B, C]` ->
+            `probabilities` float32 `[B, Y]` and `label` `[B]` (class name or
+            index of the choice), or for scores `score` float32 `[B]`; and
+            `is_cut` bool `[B]`, whether a text was truncated.
+        tokens: `token_ids` int32 `[B, C, T]`, `extract_position` int32
+            `[B, C]` -> `logits` float32 `[B, Y]`. Out-of-range ids and
+            positions raise `InvalidArgumentError`.
+    """
+
+    def __init__(self, network, tokenizer, dtype="float32"):
+        super().__init__()
+        preprocessor = network.preprocessor
+        self._network = FrozenNetwork(network, dtype)
+        self._check_ids = lambda ids: check_ids(ids, network)
+        self._tokenizer = tokenizer
+        pipeline = preprocessor.tokenizer.pipeline
+        self._special_ids = tf_transforms.SpecialIds(
+            pipeline.start_id, pipeline.delimiter_id, pipeline.extract_id
+        )
+        self._transform = getattr(tf_transforms, preprocessor.transform)
+        self._max_sequence_length = preprocessor.sequence_length
+        self._label_space = task_lib.label_space_of(preprocessor)
+        self.texts = transforms.SIGNATURES[preprocessor.transform].fields
+
+    def signatures(self):
+        """Return {name: concrete function}."""
+        ranks = {name: 2 if name == "choices" else 1 for name in self.texts}
+        return {
+            "serving_default": _concrete(self.answer, tf.string, **ranks),
+            "tokens": _concrete(
+                self.tokens, tf.int32, token_ids=3, extract_position=2
+            ),
+        }
+
+    def answer(self, text, text_pair=None, choices=None):
+        found = self.candidates(text, text_pair, choices)
+        logits = self.tokens(found.token_ids, found.extract_position)["logits"]
+        logits = tf.cast(logits, tf.float32)
+        space = self._label_space
+        prediction = space.predict(logits, keras.ops)
+        if space.class_names:
+            prediction = tf.gather(tf.constant(space.class_names), prediction)
+        name = "label" if space.score_range is None else "score"
+        answers = {name: prediction, "is_cut": found.is_cut}
+        probabilities = space.probabilities(logits, keras.ops)
+        if probabilities is not None:
+            answers["probabilities"] = probabilities
+        return answers
+
+    def tokens(self, token_ids, extract_position):
+        ids = self._check_ids(token_ids)
+        places = check_positions(extract_position, ids)
+        inputs = {"token_ids": ids, "extract_position": places}
+        return {"logits": self._network(inputs)["logits"]}
+
+    def candidates(self, text, text_pair=None, choices=None):
+        message = "text, text_pair and choices must have equal batch sizes"
+        for each in (text_pair, choices):
+            if each is not None:
+                sizes = tf.shape(each)[0], tf.shape(text)[0]
+                tf.debugging.assert_equal(*sizes, message)
+        if choices is not None:
+            num_choices = tf.shape(choices)[1]
+            message = "choices must not be empty"
+            tf.debugging.assert_positive(num_choices, message)
+            choices = tf_transforms.Choices(
+                self._encode(tf.reshape(choices, [-1])), num_choices
+            )
+        return self._transform(
+            text=self._encode(text),
+            text_pair=None if text_pair is None else self._encode(text_pair),
+            choices=choices,
+            special_ids=self._special_ids,
+            max_sequence_length=self._max_sequence_length,
+        )
+
+    def _encode(self, texts):
+        # One more token than fits shows that a text was truncated.
+        return self._tokenizer(texts, limit=self._max_sequence_length + 1)
+
+
+class LanguageModelServer(tf.Module):
+    """A language model with its tokenizer, to be saved as a SavedModel.
+
+    Args:
+        network: `GPT1CausalLM`.
+        tokenizer: `tf_tokenizer.GraphTokenizer`.
+        dtype: str, dtype in which the weights are stored.
+
+    Signatures:
+        score: string `text` `[B]` -> `log_probability` float32 `[B]` (natural
+            logarithm, summed over the tokens), `num_tokens` int32 `[B]` and
+            `is_cut` bool `[B]`, whether the text was truncated. Also the
+            default.
+        tokens: `token_ids` int32 `[B, T]` -> `logits` float32 `[B, T, V]`.
+            Out-of-range ids and positions raise `InvalidArgumentError`.
+    """
+
+    texts = ("text",)
+
+    def __init__(self, network, tokenizer, dtype="float32"):
+        super().__init__()
+        self._network = FrozenNetwork(network, dtype)
+        self._check_ids = lambda ids: check_ids(ids, network)
+        self._tokenizer = tokenizer
+        pipeline = network.preprocessor.tokenizer.pipeline
+        self._opening_id = pipeline.opening_id
+        self._max_sequence_length = network.backbone.max_sequence_length
+
+    def signatures(self):
+        """Return {name: concrete function}."""
+        score = _concrete(self.answer, tf.string, text=1)
+        tokens = _concrete(self.tokens, tf.int32, token_ids=2)
+        return {"serving_default": score, "score": score, "tokens": tokens}
+
+    def answer(self, text):
+        ids, lengths, is_cut = self.ids(text)
+        # [B, T - 1]: each token predicts the next one.
+        logits = self.tokens(ids[:, :-1])["logits"]
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+            ids[:, 1:], tf.cast(logits, tf.float32)
+        )
+        is_token = tf.sequence_mask(lengths, tf.shape(losses)[1])
+        log_probability = -tf.reduce_sum(tf.where(is_token, losses, 0.0), 1)
+        return {
+            "log_probability": log_probability,
+            "num_tokens": lengths,
+            "is_cut": is_cut,
+        }
+
+    def tokens(self, token_ids):
+        token_ids = self._check_ids(token_ids)
+        inputs = {
+            "token_ids": token_ids,
+            "padding_mask": tf.ones_like(token_ids),
+        }
+        return {"logits": self._network(inputs)}
+
+    def ids(self, text):
+        """Return padded ids `[B, T]` with the opening, lengths, `is_cut`."""
+        limit = self._max_sequence_length
+        ids = self._tokenizer(text, limit=limit + 1)
+        is_cut = ids.row_lengths() > limit
+        ids = ids[:, :limit]
+        opening = tf.fill([ids.nrows(), 1], self._opening_id)
+        padded = tf.concat([opening, ids], axis=1).to_tensor(0)
+        return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
+
+
+def _concrete(function, dtype, **ranks):
+    """Return the concrete function of inputs of a dtype, {name: rank}."""
+    specs = {
+        name: tf.TensorSpec([None] * rank, dtype, name=name)
+        for name, rank in ranks.items()
+    }
+    return tf.function(function).get_concrete_function(**specs)
+
+
+class FrozenNetwork(tf.Module):
+    """A Keras network with its weights, run without dropout by TensorFlow.
+
+    The weights are stored in `dtype`, "float32" or "float16"; the network
+    computes in its own.
+    """
+
+    def __init__(self, network, dtype="float32"):
+        super().__init__()
+        # In a function, so that the SavedModel does not include Keras objects.
+        self._keras = lambda: network
+        self._weights = [
+            [tf.Variable(_stored(value, dtype)) for value in values]
+            for values in _variables(network)
+        ]
+
+    def __call__(self, inputs):
+        network = self._keras()
+        trainable, others = (
+            [
+                tf.cast(stored, variable.dtype)
+                for stored, variable in zip(values, variables, strict=True)
+            ]
+            for values, variables in zip(
+                self._weights, _variables(network), strict=True
+            )
+        )
+        outputs, _ = network.stateless_call(
+            trainable, others, inputs, training=False
+        )
+        return outputs
+
+
+def _variables(network):
+    return network.trainable_variables, network.non_trainable_variables
+
+
+def _stored(variable, dtype):
+    value = tf.convert_to_tensor(variable.value)
+    return tf.cast(value, dtype) if value.dtype.is_floating else value
+
+
+def check_ids(token_ids, network):
+    """Return `token_ids` `[..., T]` that raise where there is no embedding.
+
+    Some devices embed such ids as zeros, and negative ones count from the
+    end: the answer would be wrong without notice.
+    """
+    backbone = network.backbone
+    num_ids = backbone.vocabulary_size + backbone.num_special_tokens
+    longest = backbone.max_sequence_length
+    message = f"token_ids must be 0 to {num_ids - 1}"
+    return _checked(
+        token_ids,
+        tf.debugging.assert_non_negative(token_ids, message),
+        tf.debugging.assert_less(token_ids, num_ids, message),
+        tf.debugging.assert_less_equal(
+            tf.shape(token_ids)[-1],
+            longest,
+            f"token_ids must have at most {longest} positions",
+        ),
+    )
+
+
+def check_positions(extract_position, token_ids):
+    """Return `extract_position` that raises outside of `token_ids`."""
+    shape = tf.shape(token_ids)
+    return _checked(
+        extract_position,
+        tf.debugging.assert_equal(
+            tf.shape(extract_position),
+            shape[:-1],
+            "extract_position must be [B, C] for token_ids [B, C, T]",
+        ),
+        tf.debugging.assert_non_negative(
+            extract_position, "extract_position must not be negative"
+        ),
+        tf.debugging.assert_less(
+            extract_position,
+            shape[-1],
+            "extract_position must be less than T of token_ids [B, C, T]",
+        ),
+    )
+
+
+def _checked(tensor, *assertions):
+    # Outside a graph they have already raised, and are None.
+    with tf.control_dependencies([each for each in assertions if each]):
+        return tf.identity(tensor)
+
+
+# Versions, assets and warm-up, in TensorFlow Serving's layout.
 
 
 def next_version(folder):
@@ -35,10 +304,9 @@ def write(server, directory, *, labels, requests):
     Args:
         server: tf.Module with `signatures()`.
         directory: pathlib.Path.
-        labels: list of str by class, written to `assets/labels.txt`; may be
-            empty.
-        requests: list of dicts from an input's name to strings, answered
-            while the model loads, before its first user asks.
+        labels: list of str by class, for `assets/labels.txt`; may be empty.
+        requests: dicts from an input's name to strings, answered while the
+            model loads, before its first user asks.
     """
     with tempfile.TemporaryDirectory() as folder:
         if labels:

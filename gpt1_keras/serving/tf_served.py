@@ -1,21 +1,16 @@
 """Served models, and the Keras models that they must agree with.
 
-A served model has its server, the requests it is checked with, and a
-comparison of the server's answers with those of the Keras model. Both classes
-have the attributes
-
-    server                   `tf_signatures.TaskServer` or `LanguageModelServer`
-    name                     str, of the task
-    labels                   list of str, the class names; empty without classes
-    sequence_length          int, the longest input in tokens
-    num_parameters           int
+A served model has a `server` (`tf_saved_model`), the requests it is checked
+with, and a comparison of the server's answers with those of the Keras model;
+for the model card the task's `name`, the `labels` of its classes,
+`sequence_length` and `num_parameters`.
 """
 
 import numpy as np
 
 from gpt1_keras.evaluation import metrics as metrics_lib
-from gpt1_keras.models import inspection
-from gpt1_keras.serving import tf_signatures
+from gpt1_keras.evaluation import text_view
+from gpt1_keras.serving import tf_saved_model
 
 
 def round_weights(network, dtype):
@@ -47,12 +42,11 @@ class ServedTask:
         self.labels = list(self._space.class_names)
         self.num_parameters = model.network.count_params()
         self.sequence_length = model.preprocessor.sequence_length
-        self.server = tf_signatures.TaskServer(
+        self.server = tf_saved_model.TaskServer(
             model.network, graph_tokenizer, dtype=dtype
         )
 
     def requests(self):
-        """Return the examples as requests, dicts of lists."""
         rows = self._examples.examples
         return [
             {
@@ -63,10 +57,7 @@ class ServedTask:
         ]
 
     def compare(self, answers):
-        """Return the metrics of the answers, and how far they agree.
-
-        Args:
-            answers: list of dicts, one for each of `requests()`.
+        """Return the metrics of `answers` to `requests()`, and how they agree.
 
         Returns:
             dict of the task's metrics, {} without labels; and dict of
@@ -126,7 +117,6 @@ class ServedTask:
         )
 
     def _class_of(self, label):
-        """Return the index of an answer's class, -1 if there is none."""
         if not self.labels:
             return int(label)
         name = label.decode() if isinstance(label, bytes) else label
@@ -163,12 +153,11 @@ class ServedLanguageModel:
         self._tokenizer = network.preprocessor.tokenizer.pipeline
         self.num_parameters = network.count_params()
         self.sequence_length = network.backbone.max_sequence_length
-        self.server = tf_signatures.LanguageModelServer(
+        self.server = tf_saved_model.LanguageModelServer(
             network, graph_tokenizer, dtype
         )
 
     def requests(self):
-        """Return the texts as requests, dicts of lists."""
         return [
             {"text": part} for part in _batches(self._texts, self._batch_size)
         ]
@@ -211,7 +200,7 @@ class ServedLanguageModel:
     def _log_probability(self, ids):
         if not ids:
             return 0.0
-        return inspection.log_probabilities(
+        return text_view.log_probabilities(
             self._network, ids, before=self._tokenizer.opening_id
         ).sum()
 

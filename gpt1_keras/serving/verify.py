@@ -27,12 +27,8 @@ _BATCH_SIZE = 256  # paragraphs
 def answers(saved_model, requests):
     """Return a SavedModel's answers to requests, from a bare process.
 
-    Args:
-        saved_model: path.
-        requests: list of dicts from an input's name to (lists of) str.
-
-    Returns:
-        list of dicts from an output's name to nested lists.
+    Requests are dicts from an input's name to (lists of) str, answers dicts
+    from an output's name to nested lists.
 
     Raises:
         RuntimeError: the process failed; quotes the last line that it wrote,
@@ -72,16 +68,12 @@ class Agreement:
     """How closely a served model must agree with the Keras model.
 
     Wherever the token ids are equal, so must be the predictions.
-
-    Attributes:
-        tolerance: float. Largest difference of a probability, a
-            log-probability per token, or a score as a part of its range,
-            where the token ids are equal.
-        min_identical_tokens: float. Smallest share of equal tokens.
     """
 
+    # Largest difference of a probability, a log-probability per token, or a
+    # score as a part of its range, where the token ids are equal.
     tolerance: checks.NotNegative
-    min_identical_tokens: checks.Share
+    min_identical_tokens: checks.Share  # smallest share of equal tokens
 
     def check(self, compared):
         """Refuse a model that answers differently.
@@ -122,16 +114,11 @@ def _refusal(reason):
 
 
 def measure_identity(tokenizer, graph, path):
-    """Compare the Python tokenizer and its graph on text files.
+    """Compare a `Tokenizer` and its `GraphTokenizer` on text files.
 
-    Args:
-        tokenizer: `text.tokenizer.Tokenizer`.
-        graph: `text.tf_tokenizer.GraphTokenizer` of it.
-        path: a `.txt` file or a folder of them.
-
-    Returns:
-        dict of `paragraphs`, their number, and of the shares
-        `identical_paragraphs` and `identical_paragraph_tokens`.
+    `path` is a `.txt` file or a folder of them. Returns a dict of
+    `paragraphs`, their number, and of the shares `identical_paragraphs` and
+    `identical_paragraph_tokens`.
     """
     import tensorflow as tf
 

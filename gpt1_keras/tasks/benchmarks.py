@@ -28,10 +28,8 @@ _PAIR = "pair_classification"
 def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
     """Return the `Task` of one row of the table.
 
-    Args: those of `task.Task`, but for
-        task_type: str, key of `task.TASK_TYPES`: transform and head.
-        metric: function of `evaluation.metrics`, the paper's metric first.
-        **more: further arguments of `task.Task`.
+    `task_type` is a key of `task.TASK_TYPES` (transform and head), `metric` a
+    function of `evaluation.metrics` with the paper's metric first.
     """
     return task_lib.Task(
         name=name,
@@ -91,10 +89,8 @@ BENCHMARKS = {each.name: each for each in (*_PAPER, *_OTHERS)}
 def benchmark(name, regression=False):
     """Return the `Task` of a name in `BENCHMARKS`.
 
-    Args:
-        name: str.
-        regression: bool. Whether STS-B is learned by regression on its score
-            instead of as weights on whole numbers.
+    With `regression`, STS-B is learned by regression on its score instead of
+    as weights on whole numbers.
     """
     found = checks.find_name(name, BENCHMARKS, "benchmark")
     if name == "stsb" and regression:

@@ -215,10 +215,7 @@ def of_preset(
 def task_of(preprocessor, reader, skipped=None):
     """Return the task of a fine-tuned preset's `GPT1TaskPreprocessor`.
 
-    Args:
-        preprocessor: `GPT1TaskPreprocessor`.
-        reader: function `(data_dir, split) -> list of Example`.
-        skipped: list of `readers.custom.Skipped`, or None.
+    `reader` and `skipped` are those of a `Task`.
     """
     label_space = task_lib.label_space_of(preprocessor)
     return _task(reader, _family_of(preprocessor), label_space, skipped)

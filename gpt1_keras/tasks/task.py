@@ -200,7 +200,6 @@ class Task:
         reader: function `(data_dir, split) -> list of Example`.
         transform: function of `data.transforms`.
         build_head: class of `layers.heads`.
-        label_space: `LabelSpace`.
         metrics: tuple of functions of `evaluation.metrics`. The first key of
             the first one is the paper's metric, which selects the best epoch.
         main_metric: str, the key that does so instead, or None.
@@ -229,11 +228,7 @@ class Task:
         return read(self.reader, data_dir, split, self.name, self.row_counts)
 
     def measure(self, examples, predictions):
-        """Return the metrics of predictions `[N]`, of all and of each group.
-
-        If the `N` labelled examples belong to several groups, also
-        `{metric}_{group}`.
-        """
+        """Return metrics of predictions `[N]`, of all and of each group."""
         values = np.array([self.label_space.value(e) for e in examples])
         return metrics_lib.by_group(
             self._measure,

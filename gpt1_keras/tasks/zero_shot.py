@@ -17,8 +17,7 @@ from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras.data import packing
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import lambada
-from gpt1_keras.data.readers import winograd
+from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
@@ -27,12 +26,8 @@ from gpt1_keras.tasks import task as task_lib
 class ZeroShotTask(abc.ABC):
     """A task that a language model performs without having learned it.
 
-    Args:
-        name: str.
-        reader: function `(data_dir, split) -> list of Example`.
-        random: float. The expected first metric of random predictions.
-        split: str. The split to measure on by default.
-        row_counts: see `tasks.task.Task`.
+    `random` is the expected first metric of random predictions, `split` the
+    one to measure on by default; for the others see `tasks.task.Task`.
     """
 
     needs_train = False
@@ -45,7 +40,6 @@ class ZeroShotTask(abc.ABC):
         self._row_counts = row_counts
 
     def read(self, data_dir, split):
-        """Return the examples of a split: "train", "dev" or "test"."""
         return task_lib.read(
             self._reader, data_dir, split, self.name, self._row_counts
         )
@@ -61,10 +55,8 @@ class ZeroShotTask(abc.ABC):
     def measure(self, examples, scores, train=None):
         """Return a dict of metrics; the first is the one that is plotted.
 
-        Args:
-            examples: list of `N` Example.
-            scores: list of `N` `data.packing.Scores`.
-            train: the same pair for train examples, where `needs_train`.
+        `scores` are the `data.packing.Scores` of the examples; `train` is the
+        same pair of lists for train examples, where `needs_train`.
         """
 
     def majority(self, examples):
@@ -143,7 +135,7 @@ class Acceptability(ZeroShotTask):
         return {"matthews": 0.0, **super().majority(examples), "auc": 0.5}
 
     def _averages(self, examples, scores):
-        """Return 1 for acceptable, else 0, and the average scores, `[N]`."""
+        """Return labels (1: acceptable) and average scores, `[N]`."""
         labels = np.array(self.labels(examples))
         averages = [s.log_probability[0] / s.num_tokens[0] for s in scores]
         return (labels == glue.BINARY[1]).astype("int64"), np.array(averages)
@@ -156,11 +148,7 @@ class Sentiment(ZeroShotTask):
     class has the summed probability of its words. A word of several tokens has
     their product. The review keeps its full stop, and "very" is tokenized
     together with it. `auc` does not depend on a bias towards one class.
-
-    Args:
-        label_words: two sequences of str, the words of the negative and of the
-            positive class.
-        *args, **kwargs: see `ZeroShotTask`.
+    `label_words` are those of the negative and of the positive class.
     """
 
     def __init__(
@@ -314,12 +302,9 @@ def fit(prefix, continuations, tokenizer, max_sequence_length, num_context=()):
     | 1 2 3 4 | 5 6                  | 4                   | 3 4     |
     |         | 5 6                  | 4                   | opening |
 
-    Args:
-        prefix: list of ids, may be empty.
-        continuations: list of lists of ids.
-        tokenizer: Tokenizer.
-        max_sequence_length: int, more than the longest continuation.
-        num_context: `num_context` of each `packing.Continuation`; () for 0.
+    `prefix` is a list of ids, which may be empty, `continuations` a list of
+    such lists, each shorter than `max_sequence_length`; `num_context` is that
+    of each `packing.Continuation`.
     """
     room = max_sequence_length - max(map(len, continuations))
     assert room > 0, "a continuation leaves no room for a prefix"
@@ -349,7 +334,7 @@ def substitute(example):
     Candidates replace "her" as a possessive if a word follows that may be
     possessed, and a hidden pronoun if, in addition, a preposition precedes it.
     """
-    before, _, after = example.text.partition(winograd.BLANK)
+    before, _, after = example.text.partition(readers.BLANK)
     pronoun = example.text_pair.lower()
     is_possessive = pronoun in _POSSESSIVE
     if pronoun in ("her", ""):
@@ -404,12 +389,12 @@ _TASKS = {
     "cola": (Acceptability, benchmarks.BENCHMARKS["cola"].read, 0.0, "dev"),
     "sst2": (Sentiment, benchmarks.BENCHMARKS["sst2"].read, 0.5, "dev"),
     "race": (Reading, benchmarks.BENCHMARKS["race"].read, 0.25, "dev"),
-    "dprd": (PronounResolution, winograd.read_dprd, 0.5, "test",
+    "dprd": (PronounResolution, readers.read_dprd, 0.5, "test",
              (1_322, 0, 564)),
-    "wsc": (PronounResolution, winograd.read_wsc, 0.5, "test",
-            (0, 0, winograd.NUM_WSC)),
-    "pdp": (PronounResolution, winograd.read_pdp, 0.4525, "test", (0, 0, 60)),
-    "lambada": (LastWord, lambada.read, 0.0, "dev", (0, 4_869, 5_153)),
+    "wsc": (PronounResolution, readers.read_wsc, 0.5, "test",
+            (0, 0, readers.NUM_WSC)),
+    "pdp": (PronounResolution, readers.read_pdp, 0.4525, "test", (0, 0, 60)),
+    "lambada": (LastWord, readers.read_lambada, 0.0, "dev", (0, 4_869, 5_153)),
 }
 # fmt: on
 NAMES = tuple(_TASKS)
@@ -418,9 +403,7 @@ NAMES = tuple(_TASKS)
 def task(name, label_words=None):
     """Return the `ZeroShotTask` of a name in `NAMES`.
 
-    Args:
-        name: str.
-        label_words: of SST-2, see `Sentiment`; None: its default.
+    `label_words` are for SST-2 (`Sentiment`); None: its default.
     """
     cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
     if label_words is None:
@@ -434,7 +417,7 @@ def task(name, label_words=None):
 
 
 def tasks(names):
-    """Return a list of `ZeroShotTask` of some names, which may be empty."""
+    """Return the `ZeroShotTask`s of a tuple of names, which may be empty."""
     checks.check_names(
         names,
         dial="ZERO_SHOT_TASKS",

@@ -17,10 +17,9 @@ import tensorflow_text
 from ftfy import chardata
 from ftfy import fixes
 
-from gpt1_keras.text import byte_pair
 from gpt1_keras.text import standardize
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tf_words
-from gpt1_keras.text import word_piece
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
 _NO_PAIR = -1  # the key of a symbol without a next one
@@ -177,14 +176,10 @@ def _replaced(texts, pairs):
 
 
 class BytePair(tf.Module):
-    """`byte_pair.BytePair` as a graph, for all words at once.
+    """`subwords.BytePair` as a graph, for all words at once.
 
     Letters: `W` words, `S` symbols of all words. A symbol is a character or
     the result of a merge, in the vocabulary or not.
-
-    Args:
-        ids: dict from piece to id.
-        merges: list of (left, right) in the order in which they were learned.
 
     Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
     """
@@ -194,7 +189,7 @@ class BytePair(tf.Module):
         symbols = _symbols(ids, merges)
         numbers = {symbol: i for i, symbol in enumerate(symbols)}
         self._num_symbols = len(symbols)
-        unknown = byte_pair.UNKNOWN_ID
+        unknown = subwords.UNKNOWN_ID
         self._ids = tf.constant(
             [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
             tf.int32,
@@ -239,7 +234,7 @@ class BytePair(tf.Module):
         characters = characters.with_values(
             tf.where(
                 is_last,
-                tf.strings.join([characters.values, byte_pair.END_OF_WORD]),
+                tf.strings.join([characters.values, subwords.END_OF_WORD]),
                 characters.values,
             )
         )
@@ -323,11 +318,10 @@ class BytePair(tf.Module):
 
 
 def _is_character(symbol):
-    return 1 in (len(symbol), len(symbol.removesuffix(byte_pair.END_OF_WORD)))
+    return 1 in (len(symbol), len(symbol.removesuffix(subwords.END_OF_WORD)))
 
 
 def _symbols(ids, merges):
-    """Return every symbol that can occur."""
     found = [piece for piece in ids if _is_character(piece)]
     for left, right in merges:
         found += (left, right, left + right)
@@ -335,10 +329,7 @@ def _symbols(ids, merges):
 
 
 class WordPiece(tf.Module):
-    """`word_piece.WordPiece` as a graph, by tensorflow-text.
-
-    Args:
-        pieces: list of str, the vocabulary by id.
+    """`subwords.WordPiece` as a graph, by tensorflow-text.
 
     Call: string `[W]`, none empty, to ragged int32 `[W, (ids)]`.
     """
@@ -347,18 +338,20 @@ class WordPiece(tf.Module):
         super().__init__()
         self._tokenizer = tensorflow_text.FastWordpieceTokenizer(
             pieces,
-            suffix_indicator=word_piece.CONTINUATION,
+            suffix_indicator=subwords.CONTINUATION,
             # The limit is in characters, of at most four bytes each.
-            max_bytes_per_word=4 * word_piece.MAX_WORD_CHARACTERS,
+            max_bytes_per_word=4 * subwords.MAX_WORD_CHARACTERS,
             token_out_type=tf.int32,
-            unknown_token=word_piece.UNKNOWN,
+            unknown_token=subwords.WordPiece.unknown,
             no_pretokenization=True,
         )
 
     def __call__(self, words):
         lengths = tf.strings.length(words, "UTF8_CHAR")
         words = tf.where(
-            lengths > word_piece.MAX_WORD_CHARACTERS, word_piece.UNKNOWN, words
+            lengths > subwords.MAX_WORD_CHARACTERS,
+            subwords.WordPiece.unknown,
+            words,
         )
         return self._tokenizer.tokenize(words)
 
@@ -366,18 +359,11 @@ class WordPiece(tf.Module):
 class GraphTokenizer(tf.Module):
     """`tokenizer.Tokenizer` as a graph.
 
-    Args:
-        tokenizer: the `Tokenizer`.
-        pieces: list of str, pieces to list in the table (`frequent_pieces`)
-            in addition to the words of the vocabulary.
+    Its table lists `pieces` (`frequent_pieces`) in addition to the words of
+    the vocabulary.
 
-    Call arguments:
-        texts: string `[N]`, any bytes.
-        limit: int or None. Maximum number of ids of a text; the rest of a
-            long text is not processed.
-
-    Returns:
-        ragged int32 `[N, (ids)]`.
+    Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`. What lies
+    beyond `limit` ids of a text is not processed.
     """
 
     def __init__(self, tokenizer, pieces=()):
@@ -396,7 +382,7 @@ class GraphTokenizer(tf.Module):
                 if piece and len(piece.split()) == 1
             )
         )
-        newline_id = tokenizer.newline_id or byte_pair.UNKNOWN_ID
+        newline_id = tokenizer.newline_id or subwords.UNKNOWN_ID
         ids = [[newline_id], *tokenizer.encode_batch(known)]
         self._rows = tf.lookup.StaticHashTable(
             tf.lookup.KeyValueTensorInitializer(
@@ -466,7 +452,7 @@ def _vocabulary_words(tokenizer):
     """Yield words that are a single entry, in lower and upper case."""
     for piece in tokenizer.vocabulary:
         if tokenizer.type == "bpe":
-            if not piece.endswith(byte_pair.END_OF_WORD):
+            if not piece.endswith(subwords.END_OF_WORD):
                 continue
-            piece = piece.removesuffix(byte_pair.END_OF_WORD)
+            piece = piece.removesuffix(subwords.END_OF_WORD)
         yield from (piece, piece.capitalize(), piece.upper())

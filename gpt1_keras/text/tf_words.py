@@ -163,7 +163,6 @@ class WordRules(tf.Module):
         return start, end, leaves_special | keeps_special | is_special
 
     def _suffix(self, rest):
-        """Return the longest suffix, or ""."""
         longest = tf.zeros_like(rest)
         for pattern in self._suffixes:
             found = tf.strings.regex_replace(rest, pattern, r"\1")
@@ -173,7 +172,6 @@ class WordRules(tf.Module):
         return longest
 
     def _middle(self, rest):
-        """Split a text without affixes."""
         special = self._special.lookup(rest)
         split = rest
         for pattern, is_between in self._infixes:
@@ -191,7 +189,6 @@ class WordRules(tf.Module):
 
 
 def table(texts, default=""):
-    """Return a lookup table of a dict from str to str."""
     return tf.lookup.StaticHashTable(
         tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
         default,
@@ -201,9 +198,8 @@ def table(texts, default=""):
 def _rejoined_cases(tokenizer, special):
     """Return the special cases that spaCy rejoins from their words.
 
-    Returns:
-        dict from a number of words, the largest first, to {the words before,
-        separated by `_BREAK`: the words after, separated by `_TIE`}.
+    {number of words, the largest first: {the words before, separated by
+    `_BREAK`: the words after, separated by `_TIE`}}.
     """
     from spacy.tokenizer import Tokenizer
 
@@ -234,7 +230,7 @@ class _Expression(typing.NamedTuple):
 
 
 def _defaults():
-    """Return spaCy's expressions: prefixes, suffixes and infixes."""
+    """Return spaCy's prefixes, suffixes and infixes."""
     from spacy.lang.en import English  # takes seconds
 
     defaults = English.Defaults
@@ -289,7 +285,6 @@ def _address(pattern):
 
 
 def _parse(expression):
-    """Split an expression at its look-arounds."""
     before = after = ""
     is_negative = False
     if found := re.match(
@@ -318,14 +313,12 @@ def _for_re2(expression):
 
 
 def _shift_right(mask, count):
-    """Shift `mask` to the right by `count` places."""
     return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
         : tf.size(mask)
     ]
 
 
 def _shift_left(values, count, end):
-    """Shift `values` to the left by `count` places, filling with `end`."""
     ends = tf.fill([count], tf.constant(end, values.dtype))
     return tf.concat([values[count:], ends], axis=0)[: tf.size(values)]
 

@@ -6,11 +6,8 @@ import json
 import pathlib
 
 from gpt1_keras import errors
-from gpt1_keras.text import byte_pair
-from gpt1_keras.text import detokenize
 from gpt1_keras.text import standardize
-from gpt1_keras.text import vocabulary_files
-from gpt1_keras.text import word_piece
+from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
 DICTIONARY_LIMIT = 400_000  # chunks; about 100 MB when full
@@ -39,7 +36,6 @@ class ChunkDictionary:
         self._newline = value_of_word(words.NEWLINE)
 
     def __call__(self, text):
-        """Return the values of all words of a raw text as a list."""
         text = standardize.repair(text)
         if not self._limit:
             return self._values_of_text(text)
@@ -174,10 +170,10 @@ class Tokenizer:
         self.vocabulary = list(pieces)
         if merges is None:
             self.merges = None
-            self._model = word_piece.WordPiece(ids)
+            self._model = subwords.WordPiece(ids)
         else:
             self.merges = [tuple(pair) for pair in merges]
-            self._model = byte_pair.BytePair(ids, self.merges)
+            self._model = subwords.BytePair(ids, self.merges)
         self.type = self._model.type
         self.newline_id = ids.get(self._model.newline)
         self.vocabulary_size = len(self.vocabulary)
@@ -197,25 +193,23 @@ class Tokenizer:
         Or a WordPiece `.txt` file with one piece a line.
         """
         if merges is not None:
-            pieces = vocabulary_files.read_byte_pairs(vocabulary)
-            return cls(pieces, vocabulary_files.read_merges(merges))
+            pieces = subwords.read_byte_pairs(vocabulary)
+            return cls(pieces, subwords.read_merges(merges))
         if pathlib.Path(vocabulary).suffix == ".json":
             raise errors.InputError(
                 f"{vocabulary}: a .json vocabulary needs its merges file; set "
                 "MERGES (WordPiece vocabularies are .txt files)"
             )
-        return cls(vocabulary_files.read_word_pieces(vocabulary))
+        return cls(subwords.read_word_pieces(vocabulary))
 
     @classmethod
     def from_directory(cls, directory):
         """Read a tokenizer that `save` wrote."""
         directory = pathlib.Path(directory)
-        byte_pairs = directory / vocabulary_files.BYTE_PAIR_VOCABULARY
-        pieces = directory / vocabulary_files.WORD_PIECE_VOCABULARY
+        byte_pairs = directory / subwords.BYTE_PAIR_VOCABULARY
+        pieces = directory / subwords.WORD_PIECE_VOCABULARY
         if byte_pairs.exists():
-            return cls.from_files(
-                byte_pairs, directory / vocabulary_files.MERGES
-            )
+            return cls.from_files(byte_pairs, directory / subwords.MERGES)
         if pieces.exists():
             return cls.from_files(pieces)
         raise errors.InputError(
@@ -224,17 +218,14 @@ class Tokenizer:
         )
 
     def save(self, directory):
-        """Write the tokenizer's files into `directory`."""
         if self.merges is None:
-            vocabulary_files.write_word_pieces(directory, self.vocabulary)
+            subwords.write_word_pieces(directory, self.vocabulary)
         else:
-            vocabulary_files.write_byte_pairs(
-                directory, self.vocabulary, self.merges
-            )
+            subwords.write_byte_pairs(directory, self.vocabulary, self.merges)
 
     @property
     def opening_id(self):
-        """int, the id that precedes a text where nothing else does.
+        """The id that precedes a text where nothing else does.
 
         The language model has no start token. A line break is what it has seen
         before the first word of a paragraph; a vocabulary without one has a
@@ -249,7 +240,6 @@ class Tokenizer:
         return self._chunks(text)
 
     def encode_batch(self, texts):
-        """Return one list of ids for each text."""
         return [self._chunks(text) for text in texts]
 
     def decode(self, ids):
@@ -268,7 +258,7 @@ class Tokenizer:
                 raise ValueError(f"ids must not be negative, found {index}")
             if index < self.vocabulary_size:
                 pieces.append(self.vocabulary[index])
-        return detokenize.join_words(self._model.join(pieces))
+        return words.join_words(self._model.join(pieces))
 
     def piece(self, index):
         """Return the text of one id for display.

@@ -18,9 +18,7 @@ _LONG_SECONDS = 3600.0
 class NonFiniteLoss(errors.RunError):
     """The loss or the gradient is NaN or infinite.
 
-    Attributes:
-        step: int. The step where it appeared; the weights that caused it are
-            those of the step before.
+    It appeared at `step`; the weights that caused it are those before.
     """
 
     def __init__(self, name, value, step):
@@ -32,7 +30,7 @@ class NonFiniteLoss(errors.RunError):
 
 
 class _PerStep(keras.callbacks.Callback):
-    """Counts steps, `first_step` having been made before."""
+    """Counts steps from `first_step`, which were made before."""
 
     def __init__(self, first_step):
         super().__init__()
@@ -63,7 +61,7 @@ class LogMetrics(_PerStep):
     task's loss, else `loss`.
 
     Args:
-        history: `results.History`, which gets a line `every` so many steps.
+        history: `results.History`; gets a line every `every` steps.
         advance: function `(amount, note)` of `console.bar`.
     """
 

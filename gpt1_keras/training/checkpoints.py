@@ -50,7 +50,6 @@ class Checkpoints:
         self.is_written = is_written
 
     def steps(self):
-        """Return the saved steps, ascending."""
         return sorted(
             int(path.name)
             for path in self.directory.glob("[0-9]*")
@@ -58,12 +57,7 @@ class Checkpoints:
         )
 
     def save(self, step, model):
-        """Write the state of a compiled model; skip a step already saved.
-
-        Args:
-            step: int. Steps made.
-            model: compiled `keras.Model`.
-        """
+        """Write the state of a compiled model; skip a step already saved."""
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
@@ -95,10 +89,7 @@ class Checkpoints:
         """Load the newest intact checkpoint into a compiled model.
 
         A damaged one is skipped with a warning; all newer than the loaded one
-        are removed.
-
-        Returns:
-            int: its step, or 0 if there is no checkpoint.
+        are removed. Returns its step, or 0 if there is no checkpoint.
 
         Raises:
             InputError: none of the checkpoints can be read, or it belongs to
@@ -129,7 +120,7 @@ class Checkpoints:
         return 0
 
     def discard(self, step):
-        """Remove the checkpoint of `step` unless it is the oldest."""
+        """Remove the checkpoint of a step unless it is the oldest."""
         if step in self.steps()[1:]:
             shutil.rmtree(self._path(step))
 

@@ -30,7 +30,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.warmup_steps = warmup_steps
 
     def _shape(self, x, rising, warming):
-        """Return the rate as a fraction of its peak."""
+        """Return the rate as a fraction of its peak at `x` of training."""
         raise NotImplementedError
 
     def __call__(self, step):
@@ -174,7 +174,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
 
 @functools.cache
 def _update(beta_1, beta_2, epsilon, decay):
-    """Return the formulas of `AdamWithDecay` as one loop."""
+    """Return the formulas of `AdamWithDecay`, compiled into one loop."""
 
     def update(m, v, p, gradient, rate):
         m = m + (gradient - m) * (1.0 - beta_1)
@@ -213,9 +213,6 @@ def adam_with_decay(
         warmup_fraction: float or None. Warm-up as a fraction of all steps,
             where `warmup_steps` is None.
         beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
-
-    Raises:
-        InputError: a value is not a number or out of range.
     """
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)

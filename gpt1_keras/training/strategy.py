@@ -30,17 +30,11 @@ STRATEGIES = {
 
 
 class Strategy:
-    """A single device; base class of the strategies for several.
+    """A single device; base class of the strategies for several."""
 
-    Attributes:
-        num_replicas: int. Devices that share a batch.
-        num_workers: int. Processes that they belong to.
-        is_chief: bool. Whether this process is the one that writes.
-    """
-
-    num_replicas = 1
-    num_workers = 1
-    is_chief = True
+    num_replicas = 1  # devices that share a batch
+    num_workers = 1  # processes that they belong to
+    is_chief = True  # whether this process is the one that writes
 
     def scope(self):
         """Return a context in which everything with variables is built."""
@@ -91,20 +85,15 @@ _opened = {}
 
 @checks.value_object
 class Devices:
-    """Devices requested by the configuration.
+    """Devices requested by the configuration."""
 
-    Attributes:
-        strategy_name: str, see the module.
-        num_replicas: int or None. Devices to use; None for all there are.
-        tpu: str. Name of the TPU, "local" for one in this machine, "" for the
-            one that the environment names.
-        jit_compile: bool. Whether XLA compiles whole steps, which replicas
-            of the TensorFlow backend cannot use.
-    """
-
-    strategy_name: str = "none"
-    num_replicas: checks.Count | None = None
+    strategy_name: str = "none"  # see the module
+    num_replicas: checks.Count | None = None  # None: all devices there are
+    # Name of the TPU, "local" for one in this machine, "" for the one that
+    # the environment names.
     tpu: str = ""
+    # Whether XLA compiles whole steps, which replicas of the TensorFlow
+    # backend cannot use.
     jit_compile: bool = False
 
     def open(self):

@@ -144,7 +144,6 @@ def mirrored(devices):
 
 
 def tpu(devices):
-    """Return the strategy over all cores of a TPU."""
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
             tpu=devices.tpu
@@ -196,10 +195,8 @@ def _refuse_xla(devices):
 def fit(learner, dataset, callbacks=()):
     """Make a step for every batch, like `keras.Model.fit` for one epoch.
 
-    Args:
-        learner: compiled `Learner`, built in the strategy's scope.
-        dataset: tf.data.Dataset of batches `[B, ...]`, of known length.
-        callbacks: list of Keras callbacks.
+    The `Learner` was built in the strategy's scope; `dataset` is of batches
+    `[B, ...]` and of known length.
     """
     called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     stop = learner.stop_request
@@ -271,7 +268,6 @@ def _rows(value, num_replicas):
 
 
 def _step(learner, batch, stop_request):
-    """Make one step; return its logs as floats."""
     strategy = learner.distribute_strategy
     if learner.distributed_step is None:
         learner.distributed_step = tf.function(
@@ -313,7 +309,6 @@ def replica_step(learner, batch, stop_request):
 
 
 def _scores(learner, batch):
-    """Return the scores of one batch, `{name: [B, ...]}`."""
     strategy = learner.distribute_strategy
     if learner.distributed_scores is None:
 

@@ -10,7 +10,6 @@ from gpt1_keras.layers import heads
 from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer as tokenizers
 from tests.reference import released_shards
 from tests.reference import small_models
 
@@ -237,7 +236,9 @@ def test_transformers_classifies_alike(tmp_path, transformers, transform):
         network,
         heads.SumHead(num_outputs=3, dropout=0.0, initializer_range=0.5),
         preprocessor=preprocessors.GPT1TaskPreprocessor(
-            tokenizers.GPT1Tokenizer.from_pipeline(small_models.byte_pairs()),
+            preprocessors.GPT1Tokenizer.from_pipeline(
+                small_models.byte_pairs()
+            ),
             transform=transform,
             sequence_length=12,
             label_words=["no", "perhaps", "yes"],

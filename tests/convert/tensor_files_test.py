@@ -7,7 +7,7 @@ import pytest
 from safetensors import numpy as safetensors_numpy
 
 from gpt1_keras import errors
-from gpt1_keras.convert import tensor_files
+from gpt1_keras.convert import huggingface
 
 # Values of few digits, so that no dtype rounds them.
 VALUES = {
@@ -27,7 +27,7 @@ def write_index(folder, content):
 
 
 def check(folder):
-    found = tensor_files.find(folder)
+    found = huggingface.find_tensors(folder)
     assert found.keys() == VALUES.keys()
     for name, value in VALUES.items():
         array = found[name]()
@@ -37,7 +37,7 @@ def check(folder):
 
 def refuse(folder, expected):
     with pytest.raises(errors.InputError, match=expected) as raised:
-        tensor_files.find(folder)
+        huggingface.find_tensors(folder)
     assert "\n" not in str(raised.value)
     assert str(folder) in str(raised.value)
 

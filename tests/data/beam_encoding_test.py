@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.data import beam_encoding
 from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
@@ -29,7 +28,7 @@ def folder(tmp_path):
 
 def beam(folder, runner="DirectRunner"):
     pytest.importorskip("apache_beam")
-    return beam_encoding.BeamEncoding(folder, runner=runner)
+    return encode.BeamEncoding(folder, runner=runner)
 
 
 def tasks_of(folder):
@@ -46,12 +45,12 @@ def test_same_shards_as_a_single_machine(tmp_path, folder, dtype):
     sizes = {"shard_tokens": 500, "piece_bytes": 300}
     one, many = tmp_path / "one", tmp_path / "many"
     prepare.prepare([folder], one, recipe, **sizes)
-    encoding = beam(many / beam_encoding.FOLDER)
+    encoding = beam(many / encode.PIECES)
     prepare.prepare([folder], many, recipe, encode_pieces=encoding, **sizes)
     expected = prepare_test.contents(one)
     assert len([name for name in expected if name.endswith(".bin")]) > 3
     assert prepare_test.contents(many) == expected
-    assert not (many / beam_encoding.FOLDER).exists()
+    assert not (many / encode.PIECES).exists()
 
 
 def test_a_killed_pipeline_resumes(tmp_path, folder, monkeypatch):
@@ -65,13 +64,13 @@ def test_a_killed_pipeline_resumes(tmp_path, folder, monkeypatch):
     assert len(list(pieces.iterdir())) == len(tasks)
     removed = sorted(pieces.iterdir())[3]
     removed.unlink()
-    run, asked = beam_encoding.BeamEncoding._run, []
+    run, asked = encode.BeamEncoding._run, []
 
     def record(self, named_tasks, *rest):
         asked.extend(path for path, _ in named_tasks)
         return run(self, named_tasks, *rest)
 
-    monkeypatch.setattr(beam_encoding.BeamEncoding, "_run", record)
+    monkeypatch.setattr(encode.BeamEncoding, "_run", record)
     found = list(beam(pieces)(tasks, LETTERS, "uint16"))
     assert asked == [removed]
     assert len(found) == len(expected) > 20

@@ -3,7 +3,6 @@ import os
 import pytest
 
 from gpt1_keras.data import books
-from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import prepare
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import tokenizer as tokenizer_lib
@@ -20,7 +19,7 @@ def folder(tmp_path):
 def open_corpus(corpus, cache, **changes):
     recipe = {"tokenizer_type": "bpe", "vocabulary_size": 120}
     recipe |= {"held_out_fraction": 0.1}
-    return corpus_lib.open_corpus(
+    return prepare.open_corpus(
         corpus, prepare.Recipe(**recipe | changes), cache_dir=cache
     )
 
@@ -67,7 +66,7 @@ def test_cache_folder_is_that_of_earlier_versions(tmp_path):
         held_out_fraction=0.03,
         split_seed=7,
     )
-    found = corpus_lib.cache_folder("corpus", {"a": path}, recipe, tmp_path)
+    found = prepare.cache_folder("corpus", {"a": path}, recipe, tmp_path)
     assert found.name == "corpus_2d24b9b3b8e96071"
 
 

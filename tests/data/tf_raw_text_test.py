@@ -9,7 +9,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import books
-from gpt1_keras.data import corpus as corpus_lib
 from gpt1_keras.data import prepare
 from gpt1_keras.data import windows
 from gpt1_keras.text import train_vocabulary
@@ -180,7 +179,7 @@ def test_split_and_tokenizer_are_those_of_prepared_books(
     corpus, tmp_path, monkeypatch
 ):
     raw, tokenizer = open_raw(corpus, tmp_path)
-    prepared, same = corpus_lib.open_corpus(
+    prepared, same = prepare.open_corpus(
         corpus, RECIPE, cache_dir=tmp_path / "other"
     )
     assert tokenizer.sha256 == same.sha256

@@ -22,15 +22,14 @@ from gpt1_keras import results
 from gpt1_keras.data import shards
 from gpt1_keras.data.readers import custom
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import lambada
 from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering
-from gpt1_keras.data.readers import winograd
+from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.text import tokenizer
 from gpt1_keras.training import checkpoints
 from tests.data import shards_test
 from tests.data.readers import question_answering_test
-from tests.data.readers import winograd_test
+from tests.data.readers import zero_shot_test
 
 NUM_EXAMPLES = int(os.environ.get("GPT1_FUZZ_EXAMPLES", 150))
 # What has broken parsers, here and elsewhere.
@@ -162,9 +161,9 @@ PARSERS = {
     "scitail": ("scitail/scitail_1.0_dev.tsv", b"A\tB\tentails\n", lambda f: nli.read_scitail(f, "dev")),
     "race": ("RACE/dev/high/1.txt", encoded(question_answering_test.PASSAGE), lambda f: question_answering.read_race(f, "dev")),
     "story cloze": (question_answering_test.VALIDATION, STORY.encode(), lambda f: question_answering.read_story_cloze(f, "dev")),
-    "lambada": ("lambada_test_plain_text.txt", b"it is late , tom\n", lambda f: lambada.read(f, "test")),
-    "dprd": ("test.c.txt", winograd_test.DPRD.encode(), lambda f: winograd.read_dprd(f, "test")),
-    "wsc": ("WSCollection.xml", winograd_test.collection(winograd_test.SCHEMA.format("x", "A")).encode(), lambda f: winograd.read_wsc(f, "test")),
+    "lambada": ("lambada_test_plain_text.txt", b"it is late , tom\n", lambda f: readers.read_lambada(f, "test")),
+    "dprd": ("test.c.txt", zero_shot_test.DPRD.encode(), lambda f: readers.read_dprd(f, "test")),
+    "wsc": ("WSCollection.xml", zero_shot_test.collection(zero_shot_test.SCHEMA.format("x", "A")).encode(), lambda f: readers.read_wsc(f, "test")),
     "vocabulary.json": ("vocabulary.json", lambda f: write_tokenizer(f, "bpe"), encode),
     "merges.txt": ("merges.txt", lambda f: write_tokenizer(f, "bpe"), encode),
     "vocabulary.txt": ("vocabulary.txt", lambda f: write_tokenizer(f, "wordpiece"), encode),

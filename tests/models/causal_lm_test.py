@@ -11,7 +11,6 @@ from keras import ops
 
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import preprocessors
-from gpt1_keras.models import tokenizer as tokenizer_lib
 from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import preset_on_backend
@@ -35,7 +34,7 @@ def make(preprocessor=None, **changes):
 def with_tokenizer():
     pipeline = small_models.byte_pairs()
     preprocessor = preprocessors.GPT1CausalLMPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline), sequence_length=12
+        preprocessors.GPT1Tokenizer.from_pipeline(pipeline), sequence_length=12
     )
     return make(preprocessor, vocabulary_size=pipeline.vocabulary_size)
 
@@ -123,7 +122,7 @@ def test_round_trip_by_preset(tmp_path):
     # An uncompiled model becomes one that generates.
     assert read.generate("the cat", max_length=4).startswith("the cat")
     tokenizer = keras_hub.models.Tokenizer.from_preset(str(tmp_path))
-    assert type(tokenizer) is tokenizer_lib.GPT1Tokenizer
+    assert type(tokenizer) is preprocessors.GPT1Tokenizer
     assert tokenizer("the cat") == [56, 58]
 
 

@@ -3,7 +3,6 @@ import pytest
 from keras import ops
 
 from gpt1_keras.models import preprocessors
-from gpt1_keras.models import tokenizer
 from tests.reference import small_models
 
 PIPELINE = small_models.byte_pairs()
@@ -14,7 +13,7 @@ START, DELIMITER, EXTRACT = (PIPELINE.vocabulary_size + i for i in range(3))
 
 def language_model(sequence_length=5):
     return preprocessors.GPT1CausalLMPreprocessor(
-        tokenizer.GPT1Tokenizer.from_pipeline(PIPELINE),
+        preprocessors.GPT1Tokenizer.from_pipeline(PIPELINE),
         sequence_length=sequence_length,
     )
 
@@ -22,7 +21,7 @@ def language_model(sequence_length=5):
 def task(transform, **changes):
     settings = {"sequence_length": 12, "task": "name"} | changes
     return preprocessors.GPT1TaskPreprocessor(
-        tokenizer.GPT1Tokenizer.from_pipeline(PIPELINE),
+        preprocessors.GPT1Tokenizer.from_pipeline(PIPELINE),
         transform=transform,
         **settings,
     )

@@ -7,7 +7,6 @@ from keras import ops
 from gpt1_keras.layers import heads
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer
 from gpt1_keras.runs import presets
 from gpt1_keras.training import losses
 from tests.reference import keras_hub_programs
@@ -60,7 +59,7 @@ def fine_tuned(transform, build=small_models.network):
             name="head",
         ),
         preprocessor=preprocessors.GPT1TaskPreprocessor(
-            tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
+            preprocessors.GPT1Tokenizer.from_pipeline(pipeline),
             transform=transform,
             sequence_length=12,
             task="name",

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from gpt1_keras.models import tokenizer as tokenizer_lib
+from gpt1_keras.models import preprocessors
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer as text_tokenizer
-from gpt1_keras.text import word_piece
 from tests.reference import keras_hub_programs
 from tests.reference import small_models
 
@@ -13,11 +13,11 @@ IDS = [56, 58, 19, 1, 47, 54, 59, 28, 8, 1, 47, 54]
 
 
 def make():
-    return tokenizer_lib.GPT1Tokenizer.from_pipeline(small_models.byte_pairs())
+    return preprocessors.GPT1Tokenizer.from_pipeline(small_models.byte_pairs())
 
 
 def word_pieces():
-    pieces = ["[UNK]", word_piece.NEWLINE_ENTRY, "the", "cat", "s", "##at"]
+    pieces = ["[UNK]", subwords.WordPiece.newline, "the", "cat", "s", "##at"]
     return text_tokenizer.Tokenizer([*pieces, "a", "hat", "."])
 
 
@@ -37,10 +37,10 @@ def test_ids_of_one_string_and_many(text, expected):
 
 @pytest.mark.parametrize("pipeline", [small_models.byte_pairs, word_pieces])
 def test_assets_and_config_restore_it(tmp_path, pipeline):
-    tokenizer = tokenizer_lib.GPT1Tokenizer.from_pipeline(pipeline())
+    tokenizer = preprocessors.GPT1Tokenizer.from_pipeline(pipeline())
     tokenizer.save_assets(tmp_path)
     assert {p.name for p in tmp_path.iterdir()} == {*tokenizer.file_assets}
-    read = tokenizer_lib.GPT1Tokenizer.from_config(tokenizer.get_config())
+    read = preprocessors.GPT1Tokenizer.from_config(tokenizer.get_config())
     assert read.pipeline is None and read.type == tokenizer.type
     read.load_assets(tmp_path)
     assert read.pipeline.sha256 == tokenizer.pipeline.sha256
@@ -50,7 +50,7 @@ def test_assets_and_config_restore_it(tmp_path, pipeline):
 def test_keras_hub_tokenizer_program(tmp_path):
     small_models.byte_pairs().save(tmp_path)
     keras_hub_programs.programs().run_preprocessing_layer_test(
-        cls=tokenizer_lib.GPT1Tokenizer,
+        cls=preprocessors.GPT1Tokenizer,
         init_kwargs={
             "vocabulary": str(tmp_path / "vocabulary.json"),
             "merges": str(tmp_path / "merges.txt"),

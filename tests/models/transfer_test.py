@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from gpt1_keras.models import transfer
+from gpt1_keras.models import builders
 from tests.reference import small_models
 
 NUM_LAYERS = 3
@@ -26,7 +26,7 @@ def source():
 
 def transferred(source, k, **changes):
     changes = {"num_special_tokens": 3} | changes
-    return transfer.transferred_backbone(
+    return builders.transferred_backbone(
         source, num_transferred_layers=k, **changes
     )
 

@@ -12,7 +12,6 @@ from gpt1_keras import main
 from gpt1_keras.data import transforms
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
-from gpt1_keras.models import tokenizer as tokenizer_lib
 from gpt1_keras.runs import presets
 from tests.reference import small_models
 
@@ -33,7 +32,7 @@ def write(directory, task, preset, *, seed=0):
         preset=preset, num_transferred_layers=-1, dropout=0.0
     )
     preprocessor = preprocessors.GPT1TaskPreprocessor(
-        tokenizer_lib.GPT1Tokenizer.from_pipeline(source.tokenizer),
+        preprocessors.GPT1Tokenizer.from_pipeline(source.tokenizer),
         transform=task.transform.__name__,
         sequence_length=LENGTH,
         task=task.name,

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from gpt1_keras.data import examples
 from gpt1_keras.models import causal_lm
-from gpt1_keras.serving import tf_signatures
+from gpt1_keras.serving import tf_saved_model
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.text import tf_tokenizer
 from tests.reference import tiny_fine_tuned
@@ -67,7 +67,7 @@ def server(name):
     """The `TaskServer` of `model(name)`."""
     network = model(name)
     graph = graph_tokenizer(network.preprocessor.tokenizer.pipeline.sha256)
-    return tf_signatures.TaskServer(network, graph)
+    return tf_saved_model.TaskServer(network, graph)
 
 
 @functools.cache
@@ -99,4 +99,4 @@ def language_model_server():
     network = language_model()
     tokenizer = network.preprocessor.tokenizer.pipeline
     graph = graph_tokenizer(tokenizer.sha256)
-    return tf_signatures.LanguageModelServer(network, graph)
+    return tf_saved_model.LanguageModelServer(network, graph)

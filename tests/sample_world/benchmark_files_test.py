@@ -5,10 +5,9 @@ import collections
 import pytest
 
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import lambada
 from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering
-from gpt1_keras.data.readers import winograd
+from gpt1_keras.data.readers import zero_shot as readers
 
 READERS = {
     **{
@@ -46,11 +45,11 @@ def test_every_row_is_read_and_stands_in_one_split(name, folder):
 
 def test_zero_shot_files(folder):
     assert len(glue.read_ax(folder, "test")) == 12
-    assert len(winograd.read_dprd(folder, "train")) == 120
+    assert len(readers.read_dprd(folder, "train")) == 120
     found = {
-        "dprd": winograd.read_dprd(folder, "test"),
-        "wsc": winograd.read_wsc(folder, "test"),
-        "pdp": winograd.read_pdp(folder, "test"),
+        "dprd": readers.read_dprd(folder, "test"),
+        "wsc": readers.read_wsc(folder, "test"),
+        "pdp": readers.read_pdp(folder, "test"),
     }
     for name, part in found.items():
         assert len(part) == 12
@@ -58,6 +57,6 @@ def test_zero_shot_files(folder):
             assert "because [MASK] " in e.text and len(e.choices) == 2
             assert e.text_pair in (("",) if name == "pdp" else ("he", "she"))
     for split, size in (("dev", 24), ("test", 12)):
-        part = lambada.read(folder, split)
+        part = readers.read_lambada(folder, split)
         assert len(part) == size
         assert all(e.text == e.text.lower() for e in part)

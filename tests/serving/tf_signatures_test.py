@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 from scipy import special
 
-from gpt1_keras.serving import tf_signatures
+from gpt1_keras.serving import tf_saved_model
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_served
@@ -129,9 +129,9 @@ def test_frozen_network_has_stored_weights_and_no_dropout(tmp_path):
     x = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
     before = network(x, training=False)
     np.testing.assert_array_equal(
-        tf_signatures.FrozenNetwork(network)(x), before
+        tf_saved_model.FrozenNetwork(network)(x), before
     )
-    frozen = tf_signatures.FrozenNetwork(network, "float16")
+    frozen = tf_saved_model.FrozenNetwork(network, "float16")
     for variable in network.trainable_variables:
         rounded = np.asarray(variable).astype("float16").astype("float32")
         variable.assign(rounded)

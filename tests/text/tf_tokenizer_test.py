@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gpt1_keras.data.readers import glue
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.text import standardize
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
-from gpt1_keras.text import word_piece
 from tests.reference import released_tokenizer
 
 STRINGS = [tf.TensorSpec([None], tf.string)]
@@ -216,7 +216,7 @@ WORD_PIECES = [
 )
 def test_word_pieces_as_in_python(words):
     ids = {piece: i for i, piece in enumerate(WORD_PIECES)}
-    python = word_piece.WordPiece(ids)
+    python = subwords.WordPiece(ids)
     graph = tf_tokenizer.WordPiece(WORD_PIECES)
     expected = [list(python.encode_word(word)) for word in words]
     assert graph(tf.constant(words, tf.string)).to_list() == expected

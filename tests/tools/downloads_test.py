@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering
-from gpt1_keras.data.readers import winograd
+from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.errors import InputError
 from tests.reference import file_server
 from tools.downloads import fetch as fetch_lib
@@ -223,7 +223,7 @@ READERS = {
         (glue, "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax"),
         (nli, "snli scitail"),
         (question_answering, "race"),
-        (winograd, "dprd wsc"),
+        (readers, "dprd wsc"),
     )
     for name in names.split()
 }

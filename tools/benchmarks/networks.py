@@ -60,7 +60,6 @@ def task_model(name, pipeline, *, dropout=0.0, **sizes):
     """
     from gpt1_keras.models import preprocessors
     from gpt1_keras.models import task_model as task_model_lib
-    from gpt1_keras.models import tokenizer as models_tokenizer
     from gpt1_keras.tasks import benchmarks
 
     task = benchmarks.benchmark(name)
@@ -73,7 +72,7 @@ def task_model(name, pipeline, *, dropout=0.0, **sizes):
         name="head",
     )
     preprocessor = preprocessors.GPT1TaskPreprocessor(
-        models_tokenizer.GPT1Tokenizer.from_pipeline(pipeline),
+        preprocessors.GPT1Tokenizer.from_pipeline(pipeline),
         transform=task.transform.__name__,
         sequence_length=sizes["max_sequence_length"],
         task=name,

@@ -33,7 +33,6 @@ def measure(*, sizes, rounds, words=_WORDS):
 
 
 def _measure(directory, words, rounds):
-    from gpt1_keras.data import corpus
     from gpt1_keras.data import prepare
     from gpt1_keras.data import tf_raw_text
     from gpt1_keras.sample_world import corpus as corpus_lib
@@ -42,7 +41,7 @@ def _measure(directory, words, rounds):
     books, cache_dir = directory / "books", directory / "cache"
     recipe = prepare.Recipe(networks.tokenizer(), held_out_fraction=0.03)
     prepared, (shards, _) = contest.timed(
-        corpus.open_corpus, books, recipe, cache_dir=cache_dir
+        prepare.open_corpus, books, recipe, cache_dir=cache_dir
     )
     opened, (raw, _) = contest.timed(
         tf_raw_text.open_raw,

@@ -96,10 +96,9 @@ def _saved_model(model, pipeline, directory):
     import tensorflow as tf
 
     from gpt1_keras.serving import tf_saved_model
-    from gpt1_keras.serving import tf_signatures
     from gpt1_keras.text import tf_tokenizer
 
-    server = tf_signatures.TaskServer(
+    server = tf_saved_model.TaskServer(
         model, tf_tokenizer.GraphTokenizer(pipeline)
     )
     tf_saved_model.write(server, directory / "1", labels=[], requests=[])

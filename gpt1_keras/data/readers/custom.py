@@ -42,13 +42,10 @@ _WIDEST = 24  # characters of a column's name in a list
 
 
 class Finding(typing.NamedTuple):
-    """Something wrong in a row.
+    """What is wrong in a row, and what to do.
 
-    Attributes:
-        line: int, from 1.
-        what: str, what is wrong and what to do.
-        column: str; "" for the whole row.
-        is_bad: bool. Whether the row cannot be used; else it is suspicious.
+    `line` counts from 1; `column` is "" for the whole row. A row that `is_bad`
+    cannot be used; any other is only suspicious.
     """
 
     line: int
@@ -75,7 +72,7 @@ class Table(typing.NamedTuple):
         findings: list of `Finding`, of the rows that cannot be parsed.
     """
 
-    path: pathlib.Path
+    path: pathlib.Path | rows_lib.StandardInput
     names: list
     rows: list
     findings: list
@@ -111,27 +108,32 @@ def read_table(path, text="text"):
     if not isinstance(path, rows_lib.StandardInput):
         path = pathlib.Path(path)
     kind = path.suffix.lower()
+    names, rows, findings = None, [], []
     if kind == ".jsonl":
         advice = "write one JSON object on each line"
-        rows, findings = _parsed(rows_lib.json_lines(path), advice)
-        names = list(dict.fromkeys(name for _, row in rows for name in row))
+        lines = rows_lib.json_lines(path)
     elif kind in (".tsv", ".csv"):
-        rows, advice = _separated(path, kind)
-        names = _header(path, rows, advice)
-        rows, findings = _parsed(rows, advice, len(names))
-        rows = [(line, dict(zip(names, values))) for line, values in rows]
+        lines, advice = _separated(path, kind)
+        names = _header(path, lines, advice)
     elif kind == ".txt":
         names = [text]
         advice = f"name the columns in the first line, {text!r} among them"
-        rows, findings = _parsed(rows_lib.text_lines(path), advice, 1)
-        rows = [(line, {text: values[0]}) for line, values in rows]
+        lines = rows_lib.text_lines(path)
     else:
         raise errors.InputError(
             f"{path} has an unknown ending: give a .tsv, .csv or .jsonl file,"
             " or for predictions a .txt file"
         )
+    for line, row in lines:
+        if isinstance(row, list) and len(row) != len(names):
+            row = rows_lib.wrong_width(row, len(names))
+        if isinstance(row, rows_lib.BadRow):
+            findings.append(Finding(line, _advised(row, advice)))
+        else:
+            rows.append((line, dict(zip(names, row) if names else row)))
     if not rows and not findings:
         raise errors.InputError(f"{path} has no rows: add examples to it")
+    names = names or list(dict.fromkeys(n for _, row in rows for n in row))
     return Table(path, names, rows, findings)
 
 
@@ -148,19 +150,6 @@ def _separated(path, kind):
     advice = f'quote texts with {name}, quotes (as "") or line breaks'
     rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
     return rows, advice
-
-
-def _parsed(rows, advice, width=None):
-    """Return a list of (line, row), and the findings of all other rows."""
-    found, findings = [], []
-    for line, row in rows:
-        if isinstance(row, list) and len(row) != width:
-            row = rows_lib.wrong_width(row, width)
-        if isinstance(row, rows_lib.BadRow):
-            findings.append(Finding(line, _advised(row, advice)))
-        else:
-            found.append((line, row))
-    return found, findings
 
 
 def _advised(bad, advice):
@@ -187,7 +176,7 @@ def _header(path, rows, advice):
 
 
 def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
-    """Read a `.tsv`, `.csv`, `.jsonl` or `.txt` file as a list of Example.
+    """Read the file of a `Table` as a list of Example.
 
     Args:
         path: path, or `rows.StandardInput`.
@@ -223,11 +212,10 @@ def _settle(table, examples, findings, skipped):
     lines = {finding.line for finding in bad}
     num_rows = len(table.rows) + len(table.findings)
     if bad and skipped is not None and len(lines) < num_rows:
-        rows = _texts_of(table, bad)
-        skipped += rows
+        texts = _texts(table)
+        skipped += [Skipped(table.path, each, texts[each.line]) for each in bad]
         # A quote that is not closed may have swallowed many lines.
-        texts = {row.finding.line: row.text for row in rows}
-        num_lines = sum(text.count("\n") + 1 for text in texts.values())
+        num_lines = sum(texts[line].count("\n") + 1 for line in lines)
         of_file = f" ({num_lines:,} lines)" if num_lines > len(lines) else ""
         logging.warning(
             "%s: skipping %s of %s%s; the first is line %d: %s",
@@ -235,11 +223,12 @@ def _settle(table, examples, findings, skipped):
             *bad[0][:2],
         )
         findings = [finding for finding in findings if not finding.is_bad]
+        bad = []
     if len(findings) > 1:
         logging.warning("%s", listed(table.path, findings))
-    elif findings and not findings[0].is_bad:
+    elif findings and not bad:
         logging.warning("%s line %d: %s", table.path, *findings[0][:2])
-    if bad and bad[0] in findings:
+    if bad:
         what = f" line {bad[0].line}: {bad[0].what}"
         if len(lines) > 1:
             what = (
@@ -254,63 +243,51 @@ def _settle(table, examples, findings, skipped):
 
 def listed(path, findings):
     """Return findings as a table of lines, columns and what is wrong."""
-    num_rows = len({finding.line for finding in findings})
-    lines = [
-        f"{path}: {len(findings):,} findings in {_rows(num_rows)}",
-        ("line", "column", "what"),
-    ]
+    rows = [("line", "column", "what")]
     for line, what, column, is_bad in findings[:_MOST_LISTED]:
         what = what.removeprefix(f"{column!r} ")
         what = what if is_bad else f"only a warning: {what}"
-        lines.append((str(line), column[:_WIDEST], what))
-    width = max(len(column) for _, column, _ in lines[1:])
-    lines[1:] = [
-        errors.one_line(f"{line:>9}  {column:<{width}}  {what}")
-        for line, column, what in lines[1:]
-    ]
+        rows.append((str(line), column[:_WIDEST], what))
+    width = max(len(column) for _, column, _ in rows)
+    num_rows = len({finding.line for finding in findings})
+    lines = [f"{path}: {len(findings):,} findings in {_rows(num_rows)}"]
+    for line, column, what in rows:
+        row = f"{line:>9}  {column:<{width}}  {what}"
+        lines.append(errors.one_line(row))
     if len(findings) > _MOST_LISTED:
         lines.append(f"{'':>9}  and {len(findings) - _MOST_LISTED:,} more")
     return "\n".join(lines)
 
 
-def _texts_of(table, bad):
-    """Return the findings as `Skipped` rows with their text in the file."""
-    found = {finding.line for finding in table.findings}
-    starts = sorted(found.union(line for line, _ in table.rows))
-    lines = rows_lib.raw_lines(
-        table.path, is_csv=table.path.suffix.lower() == ".csv"
-    )
-    ends = dict(zip(starts, [*(start - 1 for start in starts[1:]), None]))
-    return [
-        Skipped(
-            table.path,
-            finding,
-            "".join(lines[finding.line - 1 : ends[finding.line]]).strip("\r\n"),
-        )
-        for finding in bad
-    ]
+def _texts(table):
+    """Return {line: the text of the row that begins there}."""
+    starts = [line for line, *_ in (*table.rows, *table.findings)]
+    starts.sort()
+    ends = [*(start - 1 for start in starts[1:]), None]
+    is_csv = table.path.suffix.lower() == ".csv"
+    lines = rows_lib.raw_lines(table.path, is_csv=is_csv)
+    return {
+        start: "".join(lines[start - 1 : end]).strip("\r\n")
+        for start, end in zip(starts, ends)
+    }
 
 
 def report_skipped(skipped, folder):
-    """Write `Skipped` rows to `skipped_rows.tsv` in a folder, and log it.
+    """Write `Skipped` rows, if any, to `skipped_rows.tsv` in a folder.
 
-    Texts are escaped as in `files.escape_line`. Nothing is written without
-    such rows.
+    Texts are escaped as in `files.escape_line`.
     """
     if not skipped:
         return
     table = [("file", "line", "column", "what", "row")]
     for path, finding, text in skipped:
         text = text.encode("utf-8", "backslashreplace").decode()
-        table.append(
-            (str(path), str(finding.line), finding.column, finding.what, text)
-        )
+        line = str(finding.line)
+        table.append((str(path), line, finding.column, finding.what, text))
     path = pathlib.Path(folder) / "skipped_rows.tsv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(
-        path,
-        "".join("\t".join(map(files.escape_line, row)) + "\n" for row in table),
-    )
+    lines = ("\t".join(map(files.escape_line, row)) + "\n" for row in table)
+    files.write_atomic(path, "".join(lines))
     logging.warning("skipped rows: %s", path)
 
 
@@ -365,7 +342,6 @@ def _example(line, values, columns, is_labelled, findings):
 
 
 def is_empty(value):
-    """Return whether a field holds nothing."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -504,22 +480,23 @@ class CustomFiles:
             raise errors.InputError("no test file is given: set TEST_FILE")
         if split == "test" or self._paths["dev"] is not None:
             return self._file(data_dir, split)
-        return self._parts_of_train(data_dir)[split == "dev"]
+        if data_dir not in self._parts:
+            self._parts[data_dir] = self._hold_out(data_dir)
+        return self._parts[data_dir][split]
 
     def class_names(self, data_dir):
-        """Return the sorted class names of the train file."""
         return _class_names(self._file(data_dir, "train"))
 
     def score_range(self, data_dir):
         """Return the lowest and the highest possible score."""
-        return self._range(self._file(data_dir, "train"))
+        scores = [row.label for row in self._file(data_dir, "train")]
+        return self._range(scores)
 
     @property
     def _has_classes(self):
         return not (self._columns.choices or self._columns.is_score)
 
-    def _range(self, train_rows):
-        scores = [row.label for row in train_rows]
+    def _range(self, scores):
         low = min(scores) if self._low is None else self._low
         high = max(scores) if self._high is None else self._high
         return low, high
@@ -530,79 +507,66 @@ class CustomFiles:
     def _file(self, data_dir, split):
         """Return the rows of a file, read and checked the first time."""
         path = self._path(data_dir, split)
-        if (path, split) not in self._rows:
-            is_train = split == "train"
-            train_rows = None if is_train else self._file(data_dir, "train")
-            rows = read_rows(
-                path,
-                self._columns,
-                is_labelled=split != "test",
-                check=functools.partial(self._check, train_rows=train_rows),
-                skipped=self.skipped,
-            )
-            warnings = repetitions(path, rows)
-            if is_train:
-                warnings += self._check_train(path, rows)
-            else:
-                train_path = self._path(data_dir, "train")
-                warnings += overlap(train_path, train_rows, path, rows)
-                if split == "dev":
-                    warnings += few_to_score(path, rows)
-            _warn(warnings)
-            self._rows[path, split] = rows
-        return self._rows[path, split]
+        if (path, split) in self._rows:
+            return self._rows[path, split]
+        is_train = split == "train"
+        train = None if is_train else self._file(data_dir, "train")
+        rows = self._rows[path, split] = read_rows(
+            path,
+            self._columns,
+            is_labelled=split != "test",
+            check=functools.partial(self._check, train=train),
+            skipped=self.skipped,
+        )
+        warn_of_repetitions(path, rows)
+        if is_train:
+            self._check_labels(path, rows)
+        else:
+            warn_of_overlap(self._path(data_dir, "train"), train, path, rows)
+        if split == "dev":
+            warn_of_few(path, rows)
+        return rows
 
-    def _check(self, rows, train_rows):
-        """Return the findings in rows, compared with those of training."""
-        is_train, column = train_rows is None, self._columns.label
+    def _check(self, rows, train):
+        """Return the findings in rows; `train` is None for training's own."""
+        column = self._columns.label
         if not rows:
             return []
         if self._columns.choices:
-            return [] if is_train else uneven(rows, train_rows)
+            return uneven(rows, train) if train else []
         if self._columns.is_score:
-            return out_of_range(rows, *self._range(train_rows or rows), column)
-        if not is_train:
-            return unknown_labels(rows, _class_names(train_rows), column)
+            scores = [row.label for row in train or rows]
+            return out_of_range(rows, *self._range(scores), column)
+        if train:
+            return unknown_labels(rows, _class_names(train), column)
         found = spellings(rows, column)
         if self._paths["dev"] is None:
             rare = {finding.line for finding in found if finding.is_bad}
             found += lone_texts([r for r in rows if r.line not in rare], column)
         return found
 
-    def _check_train(self, path, rows):
-        """Refuse labels that are all the same; return a list of warnings."""
+    def _check_labels(self, path, rows):
+        """Refuse training labels that are all the same."""
+        names = _class_names(rows)
         if self._columns.is_score:
-            low, high = self._range(rows)
+            low, high = self._range(names)
             if not low < high:
                 raise errors.InputError(
                     f"{path} has scores from {low} to {high}: set `custom.low`"
                     " below `custom.high`, or set LABEL_COLUMN"
                 )
-        if not self._has_classes:
-            return []
-        names = _class_names(rows)
-        if len(names) < 2:
-            raise errors.InputError(
-                f"{path} has only the class {names[0]!r}: add rows of another"
-                " class, or set LABEL_COLUMN"
-            )
-        return imbalance(path, rows)
+        elif self._has_classes:
+            if len(names) < 2:
+                raise errors.InputError(
+                    f"{path} has only the class {names[0]!r}: add rows of"
+                    " another class, or set LABEL_COLUMN"
+                )
+            warn_of_imbalance(path, rows)
 
-    def _parts_of_train(self, data_dir):
-        """Return (rows to train on, held-out rows), in the file's order."""
-        if data_dir not in self._parts:
-            rows = self._file(data_dir, "train")
-            path = self._path(data_dir, "train")
-            held_out = self._held_out(path, rows)
-            self._parts[data_dir] = tuple(
-                [row for i, row in enumerate(rows) if (i in held_out) == is_dev]
-                for is_dev in (False, True)
-            )
-            _warn(few_to_score(path, self._parts[data_dir][1]))
-        return self._parts[data_dir]
-
-    def _held_out(self, path, rows):
-        """Return the set of indices of the rows to hold out."""
+    def _hold_out(self, data_dir):
+        """Return the train file's "train" and "dev" rows, in its order."""
+        path = self._path(data_dir, "train")
+        rows = self._file(data_dir, "train")
         generator = np.random.default_rng(self._seed)
         held_out = set()
         for _, texts in sorted(_strata(rows, self._has_classes).items()):
@@ -616,7 +580,11 @@ class CustomFiles:
             count = min(max(share, 1), len(groups) - 1)
             for i in generator.permutation(len(groups))[:count]:
                 held_out.update(groups[i])
-        return held_out
+        parts = {"train": [], "dev": []}
+        for i, row in enumerate(rows):
+            parts["dev" if i in held_out else "train"].append(row)
+        warn_of_few(path, parts["dev"])
+        return parts
 
 
 def _strata(rows, has_classes):
@@ -633,6 +601,11 @@ def _strata(rows, has_classes):
     return strata
 
 
+def _text_key(example):
+    """Return what makes two examples the same."""
+    return example.text, example.text_pair, example.choices
+
+
 def _class_names(rows):
     return tuple(sorted({row.label for row in rows}))
 
@@ -646,7 +619,7 @@ def _plain(label):
     return "".join(label.casefold().split())
 
 
-# Each of the next five returns a list of findings; `column` is the label's.
+# What `check` of `read_rows` may find; `column` is the label's.
 
 
 def uneven(rows, others=None):
@@ -718,11 +691,8 @@ def lone_texts(rows, column):
     Raises:
         InputError: they are most of the rows, so the labels are no classes.
     """
-    lone = {
-        label
-        for label, texts in _strata(rows, has_classes=True).items()
-        if len(texts) < 2
-    }
+    strata = _strata(rows, has_classes=True)
+    lone = {label for label, texts in strata.items() if len(texts) < 2}
     found = [
         Finding(
             row.line,
@@ -742,85 +712,71 @@ def lone_texts(rows, column):
     return found
 
 
-# Each of the next four returns a list of warnings, one line each.
+# Warnings about a whole file.
 
 
-def imbalance(path, rows):
+def warn_of_imbalance(path, rows):
     """Warn about a class with under 10 % of the largest class's rows."""
-    counts = collections.Counter(row.label for row in rows)
-    ranked = counts.most_common()
+    ranked = collections.Counter(row.label for row in rows).most_common()
     (_, most), (smallest, fewest) = ranked[0], ranked[-1]
-    if fewest >= _RARE * most:
-        return []
-    line = next(row.line for row in rows if row.label == smallest)
-    return [
-        f"{path}: the classes are imbalanced:"
-        f" {', '.join(f'{name!r} {count}' for name, count in ranked)} rows"
-        f" (line {line} is the first of {smallest!r}); accuracy says little"
-    ]
+    if fewest < _RARE * most:
+        logging.warning(
+            "%s: the classes are imbalanced: %s rows (line %d is the first of"
+            " %r); accuracy says little",
+            path,
+            ", ".join(f"{name!r} {count}" for name, count in ranked),
+            next(row.line for row in rows if row.label == smallest),
+            smallest,
+        )
 
 
-def few_to_score(path, rows):
+def warn_of_few(path, rows):
     """Warn about a dev split whose scores are mostly chance."""
-    if len(rows) >= _FEW:
-        return []
-    return [
-        f"{path}: the dev split has only {len(rows)} rows, so one row is"
-        f" {100 / len(rows):.1f} % of accuracy: the choice of the best epoch"
-        " and comparisons of models are mostly chance"
-    ]
+    if len(rows) < _FEW:
+        logging.warning(
+            "%s: the dev split has only %d rows, so one row is %.1f %% of"
+            " accuracy: the choice of the best epoch and comparisons of models"
+            " are mostly chance",
+            *(path, len(rows), 100 / len(rows)),
+        )
 
 
-def repetitions(path, rows):
+def warn_of_repetitions(path, rows):
     """Warn about rows that repeat an earlier one, whatever their labels."""
     groups = collections.defaultdict(list)
     for row in rows:
         groups[_text_key(row)].append(row)
     repeated = [group for group in groups.values() if len(group) > 1]
     if not repeated:
-        return []
-    count = sum(len(group) - 1 for group in repeated)
-    first, second = repeated[0][:2]
-    warnings = [
-        f"{path}: repeated texts: {len(repeated)}, in {count} of"
-        f" {len(rows)} rows (line {second.line} repeats line {first.line})"
-    ]
+        return
+    logging.warning(
+        "%s: repeated texts: %d, in %d of %d rows (line %d repeats line %d)",
+        *(path, len(repeated), sum(map(len, repeated)) - len(repeated)),
+        *(len(rows), repeated[0][1].line, repeated[0][0].line),
+    )
     contradicting = []
     for group in repeated:
         labelled = [row for row in group if row.label is not None]
-        label = labelled[0].label if labelled else None
-        other = [row for row in labelled if row.label != label]
-        contradicting += [(labelled[0], other[0])] if other else []
+        others = [row for row in labelled if row.label != labelled[0].label]
+        contradicting += [(labelled[0], others[0])] if others else []
     if contradicting:
         first, other = contradicting[0]
-        warnings.append(
-            f"{path}: repeated texts with contradictory labels:"
-            f" {len(contradicting)} (line {first.line}"
-            f" {first.label!r}, line {other.line}"
-            f" {other.label!r})"
+        logging.warning(
+            "%s: repeated texts with contradictory labels: %d (line %d %r,"
+            " line %d %r)",
+            *(path, len(contradicting)),
+            *(first.line, first.label, other.line, other.label),
         )
-    return warnings
 
 
-def overlap(train_path, train_rows, path, rows):
+def warn_of_overlap(train_path, train_rows, path, rows):
     """Warn about dev or test rows whose text is in the train file."""
     lines = {_text_key(row): row.line for row in reversed(train_rows)}
     shared = [row for row in rows if _text_key(row) in lines]
-    if not shared:
-        return []
-    line, first = shared[0].line, lines[_text_key(shared[0])]
-    return [
-        f"{path}: rows that are also in {train_path}: {len(shared)} of"
-        f" {len(rows)} (line {line} is its line {first}); scores will be too"
-        " high"
-    ]
-
-
-def _text_key(example):
-    """Return what makes two examples the same."""
-    return example.text, example.text_pair, example.choices
-
-
-def _warn(warnings):
-    for warning in warnings:
-        logging.warning("%s", warning)
+    if shared:
+        logging.warning(
+            "%s: rows that are also in %s: %d of %d (line %d is its line %d);"
+            " scores will be too high",
+            *(path, train_path, len(shared), len(rows)),
+            *(shared[0].line, lines[_text_key(shared[0])]),
+        )

@@ -65,7 +65,6 @@ def read_race(data_dir, split):
 
 
 def _read_passage(path, group, bad):
-    """Return the examples of a file and the number of its bad questions."""
     try:
         passage = rows.parse_json(path.read_bytes())
         if isinstance(passage, rows.BadRow):

@@ -29,11 +29,7 @@ _LONGEST_FIELD = 2**31 - 1
 
 
 def find_file(data_dir, names):
-    """Return the first existing file or folder of `names` below `data_dir`.
-
-    Raises:
-        InputError: none of them exists; the message names the first.
-    """
+    """Return the first existing file or folder of `names` below `data_dir`."""
     for name in names:
         path = pathlib.Path(data_dir, name)
         if path.exists():
@@ -45,7 +41,7 @@ def find_file(data_dir, names):
 
 
 def check_split(split, known=SPLITS):
-    """Raise InputError unless `split` is one of `known`."""
+    """Refuse a split that is not one of `known`."""
     if split not in known:
         raise errors.InputError(
             f"split {split!r} is not one of {', '.join(known)}: choose one of"
@@ -54,10 +50,7 @@ def check_split(split, known=SPLITS):
 
 
 def check_row_count(data_dir, name, split, count, expected):
-    """Warn if `count` differs from the official row count `expected`.
-
-    Sample data may have any size.
-    """
+    """Warn where a count differs from the official one, but of sample data."""
     if count == expected or pathlib.Path(data_dir, SAMPLE_MARK).exists():
         return
     logging.warning(
@@ -92,15 +85,11 @@ class StandardInput:
         return "standard input"
 
     def open(self, **options):
-        """Return it as a text file, with the options of `open`."""
         return io.TextIOWrapper(io.BytesIO(self._content), **options)
 
 
 class BadRow(Exception):
-    """A row that cannot be read; the message is a short reason.
-
-    `column` is the name of the column at fault, "" for the whole row.
-    """
+    """A row that cannot be read: why, and the column at fault ("": all)."""
 
     def __init__(self, reason, column=""):
         super().__init__(reason)
@@ -110,8 +99,7 @@ class BadRow(Exception):
 class BadRows:
     """Reports bad rows of a file or folder, and stops if there are too many.
 
-    The first few are logged with their place, the others as a count; `remedy`
-    says what happens to them.
+    `remedy` says what happens to the others.
     """
 
     def __init__(self, source, remedy="skipped"):
@@ -153,7 +141,7 @@ def collect(path, rows, parse, *, substitute=None):
     """Turn the rows of a file into a list of examples.
 
     Args:
-        path: path of the file, for messages.
+        path: of the file, for messages.
         rows: iterable of (line, row or `BadRow`).
         parse: function from a row to an example, or to None if the row is not
             wanted; may raise `BadRow`.
@@ -282,11 +270,7 @@ def wrong_width(row, width):
 
 
 def text_of(value, name):
-    """Return a text without surrounding whitespace.
-
-    Raises:
-        BadRow: it is empty, not a str or not valid UTF-8.
-    """
+    """Return a text without surrounding whitespace, or raise BadRow."""
     if not isinstance(value, str):
         raise BadRow(f"{name} is not text")
     if not _is_unicode(value):
@@ -298,7 +282,7 @@ def text_of(value, name):
 
 
 def label_of(value, class_names):
-    """Return `value` if it is one of the class names, else raise BadRow."""
+    """Return a label that is one of the class names, or raise BadRow."""
     if value not in class_names:
         raise BadRow(f"label {value!r} is not one of {', '.join(class_names)}")
     return value

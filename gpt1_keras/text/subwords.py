@@ -1,23 +1,130 @@
-"""Reading and writing the files of a vocabulary.
+"""Sub-word encoders of single words, and the files of their vocabularies.
 
 Byte pairs, as OpenAI released them: a JSON object from piece to id, and a text
 file of merges (a header line, then one pair a line). WordPiece, as in BERT: a
-text file with one piece a line.
+text file with one piece a line. Hugging Face `tokenizers` does the encoding;
+a word or piece outside the vocabulary has id 0.
 """
 
 import json
 import pathlib
 import re
 
+import tokenizers
+
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras.text import words
 
 BYTE_PAIR_VOCABULARY = "vocabulary.json"
 MERGES = "merges.txt"
 WORD_PIECE_VOCABULARY = "vocabulary.txt"
-UNKNOWN_WORD_PIECE = "[UNK]"
 NAMES = (BYTE_PAIR_VOCABULARY, MERGES, WORD_PIECE_VOCABULARY)
 _HEADER = "#version: 0.2"
+UNKNOWN_ID = 0
+END_OF_WORD = "</w>"
+CONTINUATION = "##"
+MAX_WORD_CHARACTERS = 100  # of a WordPiece word
+
+
+class BytePair:
+    """Byte-pair encoder, as in the released code.
+
+    A word starts as its characters, the last one marked with `</w>`. The
+    adjacent pair that was learned first is merged everywhere in the word,
+    until no learned pair is left.
+
+    Reference: Sennrich et al. 2016; openai/finetune-transformer-lm
+    text_utils.py.
+
+    Args:
+        ids: dict from piece to id.
+        merges: list of (left, right) in the order in which they were learned.
+    """
+
+    type = "bpe"
+    unknown = "<unk>"
+    newline = words.NEWLINE + END_OF_WORD
+
+    def __init__(self, ids, merges):
+        self._ids = ids
+        # The library requires an entry for each piece that a merge yields.
+        known = dict.fromkeys([*ids, self.unknown])
+        for left, right in merges:
+            known |= dict.fromkeys((left, right, left + right))
+        self._model = tokenizers.models.BPE(
+            {piece: number for number, piece in enumerate(known)},
+            merges,
+            unk_token=self.unknown,
+            end_of_word_suffix=END_OF_WORD,
+        )
+
+    def encode_word(self, word):
+        pieces = self._model.tokenize(word)
+        return tuple(self._ids.get(p.value, UNKNOWN_ID) for p in pieces)
+
+    def join(self, pieces):
+        spelled = "".join(pieces).split(END_OF_WORD)
+        return spelled if spelled[-1] else spelled[:-1]
+
+    def readable(self, piece):
+        """Return a piece with a space where its word ends."""
+        if piece.endswith(END_OF_WORD):
+            return piece.removesuffix(END_OF_WORD) + " "
+        return piece
+
+
+class WordPiece:
+    """WordPiece encoder: longest match first.
+
+    Pieces inside a word start with `##`. A word that the vocabulary cannot
+    spell, or of more than 100 characters, is `[UNK]`. The line break is the
+    entry `[NEWLINE]`, because the file has one entry a line; words are lower
+    case, so none can collide with it.
+
+    Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
+
+    Args:
+        ids: dict from piece to id.
+    """
+
+    type = "wordpiece"
+    unknown = "[UNK]"
+    newline = "[NEWLINE]"
+
+    def __init__(self, ids):
+        self._newline_id = ids.get(self.newline, UNKNOWN_ID)
+        self._model = tokenizers.models.WordPiece(
+            ids,
+            unk_token=self.unknown,
+            max_input_chars_per_word=MAX_WORD_CHARACTERS,
+        )
+
+    def encode_word(self, word):
+        if word == words.NEWLINE:
+            return (self._newline_id,)
+        return tuple(token.id for token in self._model.tokenize(word))
+
+    def join(self, pieces):
+        spelled = []
+        for piece in pieces:
+            if piece == self.newline:
+                spelled.append(words.NEWLINE)
+            elif _continues(piece) and spelled:
+                spelled[-1] += piece.removeprefix(CONTINUATION)
+            else:
+                spelled.append(piece)
+        return spelled
+
+    def readable(self, piece):
+        """Return a piece with a space where its word begins."""
+        if _continues(piece):
+            return piece.removeprefix(CONTINUATION)
+        return " " + piece
+
+
+def _continues(piece):
+    return piece.startswith(CONTINUATION) and piece != CONTINUATION
 
 
 def read_byte_pairs(path):
@@ -63,10 +170,10 @@ def read_word_pieces(path):
     pieces = _read(path).rstrip("\n").split("\n")
     if pieces == [""]:
         raise errors.InputError(f"{path}: empty vocabulary")
-    if pieces[0] != UNKNOWN_WORD_PIECE:
+    if pieces[0] != WordPiece.unknown:
         raise errors.InputError(
             f"{path}: the first line is {errors.shortened(pieces[0])!r}; a"
-            f" WordPiece vocabulary begins with {UNKNOWN_WORD_PIECE}"
+            f" WordPiece vocabulary begins with {WordPiece.unknown}"
         )
     known = set()
     for number, piece in enumerate(pieces, start=1):

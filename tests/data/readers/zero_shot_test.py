@@ -3,8 +3,9 @@ import re
 
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras.data import examples
-from gpt1_keras.data.readers import winograd
+from gpt1_keras.data.readers import zero_shot as readers
 
 Example = examples.Example
 
@@ -54,7 +55,7 @@ def test_blocks(tmp_path, logged):
         data = tmp_path / str(i)
         data.mkdir()
         write(data, f"{folder}test.c.txt", DPRD.replace("\n", end))
-        assert winograd.read_dprd(data, "test") == [
+        assert readers.read_dprd(data, "test") == [
             Example(cup, "it", ("The cup", "the tray"), 1),
             Example(
                 "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
@@ -63,9 +64,9 @@ def test_blocks(tmp_path, logged):
     write(tmp_path, "winograd/PDP.txt", PDP)
     hidden = "Tom saw [MASK] dog and Bob. He ran."
     expected = [Example(hidden, "", ("Tom", "Bob", "the dog"), 0)]
-    assert winograd.read_pdp(tmp_path, "test") == expected
+    assert readers.read_pdp(tmp_path, "test") == expected
     write(tmp_path, "winograd/WSC273.txt", PDP)
-    assert winograd.read_wsc(tmp_path, "test") == expected
+    assert readers.read_wsc(tmp_path, "test") == expected
     assert not logged
 
 
@@ -91,7 +92,7 @@ def test_which_of_several_pronouns(tmp_path, logged):
         plain = sentence.replace("[", "").replace("]", "")
         block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
         path = write(tmp_path, "train.c.txt", block + DPRD)
-        found = winograd.read_dprd(tmp_path, "train")[0]
+        found = readers.read_dprd(tmp_path, "train")[0]
         assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
         assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
         is_repeated = "shed" not in sentence
@@ -103,7 +104,7 @@ def test_xml(tmp_path, logged):
     schemas = [SCHEMA.format(" was w\xe9t.\n", " B. ")]
     schemas += [SCHEMA.format(".", "A")] * 284
     path = write(tmp_path, "winograd/WSCollection.xml", collection(*schemas))
-    found = winograd.read_wsc(tmp_path, "test")
+    found = readers.read_wsc(tmp_path, "test")
     choices = ("The cup", "the tray")
     text = "The cup fell off the tray, so [MASK]"
     assert found[:2] == [
@@ -118,11 +119,11 @@ def test_xml(tmp_path, logged):
 def test_real_files(shared_file, logged):
     data = shared_file("data/dpr/train.c.txt").parent.parent
     for read, split, count, right in (
-        (winograd.read_dprd, "train", 1_322, {0: 661, 1: 661}),
-        (winograd.read_dprd, "test", 564, {0: 282, 1: 282}),
-        (winograd.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
+        (readers.read_dprd, "train", 1_322, {0: 661, 1: 661}),
+        (readers.read_dprd, "test", 564, {0: 282, 1: 282}),
+        (readers.read_pdp, "test", 60, {0: 32, 1: 20, 2: 7, 3: 1}),
     ):
-        if read is winograd.read_pdp:
+        if read is readers.read_pdp:
             shared_file("data/winograd/PDP.txt")
         found = read(data, split)
         assert len(found) == count
@@ -133,5 +134,43 @@ def test_real_files(shared_file, logged):
         "the pronoun occurs more than once in 14 of 564 sentences",
     ]
     # By hand: the only two sentences where another pronoun comes first.
-    texts = [e.text for e in winograd.read_dprd(data, "test")]
+    texts = [e.text for e in readers.read_dprd(data, "test")]
     assert sum("they found, since [MASK]" in text for text in texts) == 2
+
+
+LAMBADA_FILE = "lambada_test_plain_text.txt"
+
+
+@pytest.mark.parametrize("folder", ["lambada/", ""])
+def test_last_word_is_the_choice(tmp_path, folder, logged):
+    path = tmp_path / f"{folder}{LAMBADA_FILE}"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(
+        "it 's caf\xe9 time , tom\nalone\n\n`` no , ''  said  ann \n"
+    )
+    assert readers.read_lambada(tmp_path, "test") == [
+        Example("it 's caf\xe9 time ,", choices=("tom",), label=0),
+        Example("`` no , '' said", choices=("ann",), label=0),
+    ]
+    assert logged == [f"{path} line 2: a passage of one word; skipped"]
+    with pytest.raises(errors.InputError, match="development.* not exist: put"):
+        readers.read_lambada(tmp_path, "dev")
+    with pytest.raises(errors.InputError, match="'train' is not one of dev, t"):
+        readers.read_lambada(tmp_path, "train")
+
+
+def test_lambada_json_lines(tmp_path, logged):
+    path = tmp_path / "lambada_test.jsonl"
+    path.write_text('{"text": "\u201cNo,\u201d\\nsaid Ann"}\n{"text": ""}\n')
+    assert readers.read_lambada(tmp_path, "test") == [
+        Example("\u201cNo,\u201d said", choices=("Ann",), label=0)
+    ]
+    assert logged == [f"{path} line 2: text is empty; skipped"]
+
+
+@pytest.mark.needs_data
+def test_real_lambada_file(shared_file, logged):
+    path = shared_file("data/lambada/lambada_development_plain_text.txt")
+    found = readers.read_lambada(path.parent.parent, "dev")
+    assert len(found) == 4_869 and not logged
+    assert all(example.choices[0].isalpha() for example in found)

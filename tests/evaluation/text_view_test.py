@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import builders
-from gpt1_keras.models import inspection
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
@@ -26,7 +26,7 @@ def released(network, ids, **options):
 def test_attention_is_that_of_the_released_equations(ids):
     network, shares = small_models.network(), []
     released(network, ids, shares=shares)
-    found = inspection.attention(network, ids)
+    found = text_view.attention(network, ids)
     assert found.shape == (2, 2, len(ids), len(ids))
     expected = np.reshape(shares, found.shape)
     np.testing.assert_allclose(found, expected, atol=1e-5)
@@ -39,7 +39,7 @@ def test_log_probabilities_are_those_of_the_released_equations(ids):
     tokens = small_models.released_arrays(network)["we"][:60]
     hidden = released(network, [BEFORE, *ids[:-1]])
     expected = numpy_gpt1.log_softmax(hidden @ tokens.T)
-    found = inspection.log_probabilities(model, ids, before=BEFORE)
+    found = text_view.log_probabilities(model, ids, before=BEFORE)
     np.testing.assert_allclose(
         found, expected[np.arange(len(ids)), ids], atol=1e-4
     )

@@ -1,13 +1,15 @@
 import collections
 import itertools
+import json
 import pickle
 
+import tokenizers
 from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.text import byte_pair
+from gpt1_keras.text import subwords
 from tests.reference import released_tokenizer
 
 MERGES = [("a", "b"), ("ab", "c</w>"), ("b", "c"), ("a", "b</w>")]
@@ -46,15 +48,15 @@ def test_learned_merges_apply_as_in_the_released_code(corpus, count, texts):
     merges = learned(corpus, count)
     released = released_tokenizer.ReleasedTokenizer.of_merges(merges)
     ids = ids_of(merges, without={"ab", "c</w>"})
-    model = byte_pair.BytePair(ids, merges)
+    model = subwords.BytePair(ids, merges)
     for word in texts:
         expected = tuple(ids.get(p, 0) for p in released.pieces(word))
         assert model.encode_word(word) == expected
 
 
-def test_encode_word():
+def test_byte_pairs_encode():
     ids = ids_of(MERGES)
-    model = byte_pair.BytePair(ids, MERGES)
+    model = subwords.BytePair(ids, MERGES)
     for word, pieces in {
         "abc": ["abc</w>"],
         "ab": ["ab</w>"],
@@ -67,11 +69,66 @@ def test_encode_word():
         assert model.encode_word(word) == expected
         assert pickle.loads(pickle.dumps(model)).encode_word(word) == expected
     # An unknown piece is 0, even where <unk> is not in the vocabulary.
-    other = byte_pair.BytePair({"a": 3, "b</w>": 5}, [])
+    other = subwords.BytePair({"a": 3, "b</w>": 5}, [])
     assert other.encode_word("axb") == (3, 0, 5)
 
 
-def test_join():
-    join = byte_pair.BytePair({}, []).join
+def test_byte_pairs_join():
+    join = subwords.BytePair({}, []).join
     assert join(["ab", "c</w>", "\n</w>", "d"]) == ["abc", "\n", "d"]
     assert join(["a</w>"]) == ["a"] and join([]) == []
+
+
+PIECES = ["[UNK]", "[NEWLINE]", "a", "b", "##a", "##b", "ab", "##ab", "##bab"]
+IDS = {piece: index for index, piece in enumerate(PIECES)}
+
+
+@settings(max_examples=400)
+@given(
+    st.text("abc#", min_size=1, max_size=10)
+    | st.text("ab", min_size=95, max_size=105)
+)
+def test_word_pieces_as_hugging_face(word):
+    theirs = tokenizers.models.WordPiece(IDS, unk_token="[UNK]")
+    expected = tuple(token.id for token in theirs.tokenize(word))
+    assert subwords.WordPiece(IDS).encode_word(word) == expected
+
+
+def test_word_pieces_encode_and_join():
+    model = subwords.WordPiece(IDS)
+    for word, expected in (
+        ("abab", ("ab", "##ab")),
+        ("abbab", ("ab", "##bab")),
+        ("abc", ("[UNK]",)),
+        ("\n", ("[NEWLINE]",)),
+        ("a" * 101, ("[UNK]",)),
+    ):
+        ids = model.encode_word(word)
+        assert tuple(PIECES[index] for index in ids) == expected
+    other = subwords.WordPiece({"[UNK]": 0, "a": 1})
+    assert other.encode_word("\n") == other.encode_word("b") == (0,)
+    assert model.join(["ab", "##ab", "[NEWLINE]", "b"]) == ["abab", "\n", "b"]
+    assert model.join(["##ab"]) == ["##ab"]
+
+
+def test_byte_pairs_come_back(tmp_path):
+    pieces = ["<unk>", "a", "é", "a</w>", "é</w>", "aé</w>", "\n</w>"]
+    merges = [("a", "é</w>")]
+    subwords.write_byte_pairs(tmp_path / "new", pieces, merges)
+    vocabulary = tmp_path / "new" / "vocabulary.json"
+    assert subwords.read_byte_pairs(vocabulary) == pieces
+    written = tmp_path / "new" / "merges.txt"
+    assert subwords.read_merges(written) == merges
+    # As released: a header, one pair a line, an empty last line.
+    assert written.read_text("utf-8") == "#version: 0.2\na é</w>\n"
+    ids = json.loads(vocabulary.read_text("utf-8"))
+    assert ids == {piece: index for index, piece in enumerate(pieces)}
+
+
+def test_word_pieces_come_back(tmp_path):
+    pieces = ["[UNK]", "[NEWLINE]", "a", "##é"]
+    subwords.write_word_pieces(tmp_path, pieces)
+    path = tmp_path / "vocabulary.txt"
+    assert subwords.read_word_pieces(path) == pieces
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert subwords.read_word_pieces(path) == pieces

@@ -1,4 +1,6 @@
-"""Winograd schemas: which of two or more candidates does a pronoun refer to?
+"""Benchmarks that are only solved zero-shot: Winograd schemas and LAMBADA.
+
+In a Winograd schema, a pronoun refers to one of several candidates:
 
 - Definite Pronoun Resolution (Rahman and Ng 2012), `dpr/{train,test}.c.txt`,
   and the Pronoun Disambiguation Problems, `winograd/PDP.txt`: blocks of four
@@ -9,9 +11,15 @@
   `winograd/WSC273.txt`. The collection has grown to 285 schemas; WSC273 is its
   first 273.
 
-Readers return labelled Examples: text is the sentence with `BLANK` in place of
-the pronoun, text_pair the pronoun ("" if the file itself hides it, as PDP.txt
-does), choices the candidates and label the index of the right one.
+In their Examples, text is the sentence with `BLANK` in place of the pronoun,
+text_pair the pronoun ("" if the file itself hides it, as PDP.txt does),
+choices the candidates and label the index of the right one.
+
+LAMBADA (Paperno et al. 2016) asks for the last word of a passage. The plain
+text files of https://zenodo.org/records/2630551 have one passage on each line,
+lower-cased and tokenised as in the Penn Treebank. The files
+`lambada_<split>.jsonl` of OpenAI and of evaluation harnesses, one object with
+`text` on each line, have the passages as in the books.
 """
 
 import re
@@ -30,6 +38,10 @@ _CONJUNCTIONS = frozenset(
     "after although and as because before but if since so that though unless"
     " until when whereas while who".split()
 )
+_LAMBADA = {
+    "dev": "lambada_development_plain_text.txt",
+    "test": "lambada_test_plain_text.txt",
+}
 _LINES = ("sentence", "pronoun", "candidates", "right candidate")
 
 
@@ -187,3 +199,31 @@ def _example(text, pronoun, choices, right):
             f"{right!r} is not one of the candidates {', '.join(choices)}"
         )
     return examples.Example(text, pronoun, tuple(choices), same.index(True))
+
+
+def read_lambada(data_dir, split):
+    """Read a split from `DATA_DIR/lambada`.
+
+    There is no `train`: the official one is a corpus of whole novels, without
+    questions. Returns a list of Example: text is the passage without its last
+    word, which is the only choice; label 0.
+    """
+    rows.check_split(split, list(_LAMBADA))
+    names = (_LAMBADA[split], f"lambada_{split}.jsonl")
+    path = rows.find_file(
+        data_dir,
+        [f"{folder}{name}" for name in names for folder in ("lambada/", "")],
+    )
+    read_rows = rows.tab_separated
+    if path.suffix == ".jsonl":
+        read_rows = rows.json_lines
+    return rows.collect(path, read_rows(path), _parse_passage)
+
+
+def _parse_passage(row):
+    is_json = isinstance(row, dict)
+    text = rows.text_of(row.get("text"), "text") if is_json else " ".join(row)
+    *words, last = text.split()
+    if not words:
+        raise rows.BadRow("a passage of one word")
+    return examples.Example(" ".join(words), choices=(last,), label=0)
