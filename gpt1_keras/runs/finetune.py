@@ -335,7 +335,11 @@ def finetune(
         if strategy.is_chief:
             preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
-            found |= _of_preset(task, test, preset, training)
+            sealed = files.check_seal(preset) or {}
+            of_classes = ("classes", "confusion")
+            found |= {k: sealed[k] for k in of_classes if k in sealed}
+            if test is not None:
+                found["test"] = _score_test(task, test, preset, training)
         if task.is_own:
             metrics = found["metrics"]
             found["baselines"] = _baselines(task, train, dev, metrics)
@@ -406,16 +410,8 @@ def _read_test(task, data):
         return None
 
 
-def _of_preset(task, examples, preset, training):
-    """Return the result's entries on the weights that were saved.
-
-    The confusion of classes on dev, and the metrics on test, where the
-    `examples` are not None.
-    """
-    sealed = files.check_seal(preset) or {}
-    found = {k: sealed[k] for k in ("classes", "confusion") if k in sealed}
-    if examples is None:
-        return found
+def _score_test(task, examples, preset, training):
+    """Score the weights in `preset` on test; return the result's entry."""
     scoring_settings = presets.Scoring(
         batch_size=training.evaluation_batch_size,
         bucket_lengths=training.bucket_lengths,
@@ -428,7 +424,7 @@ def _of_preset(task, examples, preset, training):
         "%s, the best weights on dev: %s",
         *(labelled.name, results.shown(metrics)),
     )
-    return found | {"test": {"metrics": metrics, "num_examples": len(labelled)}}
+    return {"metrics": metrics, "num_examples": len(labelled)}
 
 
 def _baselines(task, train, dev, metrics):
