@@ -2,11 +2,13 @@
 
 import os
 
+# CUDA's and absl's notes, which TensorFlow prints while it is imported.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
 
 def __getattr__(name):
     # Loaded on demand, since it imports Keras and all that a run needs.
     if name == "TextClassifier":
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         from gpt1_keras import text_classifier
 
         return text_classifier.TextClassifier

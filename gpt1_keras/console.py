@@ -104,6 +104,13 @@ def without_noise():
                     os.write(2, line)
 
 
+def is_not_a_library_note(record):
+    """Return whether a log record is a warning, or not of a library."""
+    is_ours = record.pathname.startswith(os.path.dirname(__file__))
+    is_library = "-packages" in record.pathname and not is_ours
+    return record.levelno > logging.INFO or not is_library
+
+
 def without_retracing_notes():
     """Drop TensorFlow's warning about retracing of functions.
 

@@ -33,7 +33,6 @@ def main(arguments=None):
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
         if backend not in ("tensorflow", "jax", "torch"):
             raise errors.InputError(
@@ -213,11 +212,15 @@ def _set_up_logging():
     from absl import flags
     from absl import logging
 
+    from gpt1_keras import console
+
     flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
     logging.use_absl_handler()
-    logging.get_absl_handler().setFormatter(
+    handler = logging.get_absl_handler()
+    handler.setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
+    handler.addFilter(console.is_not_a_library_note)
     logging.set_verbosity(logging.INFO)
 
 

@@ -12,20 +12,20 @@ python tools/convert_huggingface.py --preset DIR --output DIR
                  classifier, OpenAIGPTForSequenceClassification, and for
                  AutoTokenizer
   --preset DIR   the preset: created from --input, or read for --output
-  --texts FILE   with --output: count the lines of FILE that get other ids
-                 from the tokenizer in DIR than from the preset's
+  --texts FILE   with --output: count the lines of FILE, else of README.md,
+                 that get other ids from the tokenizer in DIR than from the
+                 preset's
 
 What is created must be a new or empty folder; it appears once complete. Exit
 status: 0 done; 2 wrong arguments or input, explained in one line.
 """
 
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from gpt1_keras import console  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 from tools import command_line  # noqa: E402
 
@@ -55,12 +55,13 @@ def _convert(arguments):
     created = pathlib.Path(values.preset if is_import else values.output)
     command_line.check_new(option, created)
     # These take seconds to import.
-    from gpt1_keras import files
-    from gpt1_keras.convert import fast_tokenizer
-    from gpt1_keras.convert import huggingface
-    from gpt1_keras.models import causal_lm
-    from gpt1_keras.models import task_model
-    from gpt1_keras.runs import presets
+    with console.without_noise():
+        from gpt1_keras import files
+        from gpt1_keras.convert import fast_tokenizer
+        from gpt1_keras.convert import huggingface
+        from gpt1_keras.models import causal_lm
+        from gpt1_keras.models import task_model
+        from gpt1_keras.runs import presets
 
     if is_import:
         model, write = huggingface.read(values.input), presets.save
@@ -71,17 +72,17 @@ def _convert(arguments):
             kind = task_model.GPT1TaskModel
         model = presets.load(kind, preset)
         write = huggingface.write
-    texts = None
-    if values.texts is not None:
-        texts = files.read_text("--texts", values.texts).splitlines()
+    name = values.texts or pathlib.Path(__file__).parents[1] / "README.md"
+    texts = files.read_text("--texts", name).splitlines()
     command_line.create(option, created, lambda: write(model, created))
     command_line.report(created, model.backbone)
-    if texts and not is_import:
+    if not is_import:
         tokenizer = model.preprocessor.tokenizer.pipeline
         count = fast_tokenizer.count_differences(
             fast_tokenizer.build(tokenizer), tokenizer, texts
         )
-        print(f"{count} of {len(texts):,} texts have other ids")
+        name = pathlib.Path(name).name
+        print(f"{count} of {len(texts):,} lines of {name} get other token ids")
 
 
 if __name__ == "__main__":

@@ -11,13 +11,12 @@ python tools/convert_openai.py --input DIR --preset DIR [--num_heads N]
 Exit status: 0 done; 2 wrong arguments or input, explained in one line.
 """
 
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
+from gpt1_keras import console  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402
 from tools import command_line  # noqa: E402
 
@@ -38,8 +37,9 @@ def _convert(arguments):
         raise InputError(f"--input {source} is not a folder")
     command_line.check_new("--preset", preset)
     # These take seconds to import.
-    from gpt1_keras.convert import openai
-    from gpt1_keras.runs import presets
+    with console.without_noise():
+        from gpt1_keras.convert import openai
+        from gpt1_keras.runs import presets
 
     model = openai.read(source, num_heads=values.num_heads)
     command_line.create("--preset", preset, lambda: presets.save(model, preset))

@@ -14,13 +14,11 @@ Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.
 """
 
-import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from gpt1_keras import console  # noqa: E402
 from gpt1_keras.errors import InputError  # noqa: E402

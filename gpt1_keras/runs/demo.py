@@ -1,6 +1,7 @@
 """Local web page to try a model."""
 
 import importlib.util
+import json
 import math
 import os
 import socket
@@ -13,6 +14,8 @@ from keras import ops
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras import results
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
@@ -24,6 +27,7 @@ from gpt1_keras.tasks import task as task_lib
 _HOST = "127.0.0.1"
 _LOCAL = (_HOST, "localhost", "::1")
 _MOST_BYTES = 1 << 20  # of a request: the longest text is far shorter
+_NUM_EXAMPLES = 5
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
 # Label of a probability, the least one that has it, and its color.
 _PROBABILITIES = (
@@ -156,6 +160,7 @@ class TaskAnswers:
     Attributes:
         task: str.
         inputs: names of its inputs: "text", "text_pair", "choices".
+        class_names: list of str, empty without classes.
         is_score: bool, whether it predicts a number.
     """
 
@@ -165,6 +170,7 @@ class TaskAnswers:
         self._label_space = task_lib.label_space_of(ours)
         self.task = ours.task
         self.is_score = ours.score_range is not None
+        self.class_names = list(self._label_space.class_names)
         self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
@@ -186,7 +192,14 @@ class TaskAnswers:
 
 def _task_page(gradio, preset):
     answers = TaskAnswers(preset)
-    gradio.Markdown(f"## {answers.task}\n`{preset}`")
+    about = [f"## {answers.task}\n`{preset}`"]
+    if answers.class_names:
+        about.append(f"Classes: {', '.join(answers.class_names)}")
+    scores = (files.check_seal(preset) or {}).get("metrics")
+    if scores:
+        about.append(f"Rows held out from training: {results.shown(scores)}")
+    about.append("Texts are read in lower case.")
+    gradio.Markdown("\n\n".join(about))
     names = {
         "text": "text",
         "text_pair": "second text or question",
@@ -195,6 +208,9 @@ def _task_page(gradio, preset):
     boxes = [
         gradio.Textbox(label=names[name], lines=3) for name in answers.inputs
     ]
+    examples = _held_out(preset.parent / "dev.jsonl", answers.inputs)
+    if examples:
+        gradio.Examples(examples, boxes, label="rows held out from training")
     button = gradio.Button("predict", variant="primary")
     output = gradio.Label(label="score" if answers.is_score else "label")
 
@@ -209,6 +225,21 @@ def _task_page(gradio, preset):
         return f"{found:.2f}" if answers.is_score else found
 
     button.click(answer, boxes, output, api_name="ask")
+
+
+def _held_out(path, names):
+    """Return a few of the user's own rows as lists of the inputs `names`."""
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()[:_NUM_EXAMPLES]
+    rows = [{"text_pair": "", **json.loads(line)} for line in lines]
+    return [
+        [
+            row[name] if isinstance(row[name], str) else "\n".join(row[name])
+            for name in names
+        ]
+        for row in rows
+    ]
 
 
 class LanguageModelAnswers:
@@ -251,7 +282,9 @@ def _language_model_page(gradio, preset, seed):
     answers = LanguageModelAnswers(preset, seed)
     gradio.Markdown(f"## language model\n`{preset}`")
     text = gradio.Textbox(
-        label="text", lines=4, value="It was a dark and stormy night"
+        label="text (read in lower case)",
+        lines=4,
+        value="It was a dark and stormy night",
     )
     with gradio.Row():
         number = gradio.Slider(8, 256, 64, step=8, label="new tokens")

@@ -6,6 +6,7 @@ import typing
 import keras
 import keras_hub
 import numpy as np
+from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
@@ -88,6 +89,8 @@ def generate(
     if stop_at_newline and tokenizer.newline_id is not None:
         stop_ids = (tokenizer.newline_id,)
     for each in _ask() if interactive else [prompt]:
+        if each != each.lower():
+            logging.info("the model reads and writes lower case only")
         try:
             for _ in range(num_texts):
                 ids = tokenizer.encode(each) or [tokenizer.opening_id]

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import pathlib
 import signal
 import threading
@@ -80,6 +81,9 @@ def catch_signals():
     stays ignored where nohup has it ignored. A second signal is handled as
     outside the block. In a thread other than the main one, Python allows no
     handlers, and nothing sets it.
+
+    Python calls a handler after the operation in progress, which may be a
+    whole step. A thread of its own acknowledges the first signal at once.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -90,10 +94,16 @@ def catch_signals():
     def handle(number, frame):
         request.signal_name = signal.Signals(number).name
         restore()
-        logging.warning(
-            "%s: finishing this step and saving; a second one stops at once",
-            request.signal_name,
-        )
+
+    def acknowledge():
+        for (number,) in iter(lambda: os.read(readable, 1), b""):
+            if number in previous:
+                logging.warning(
+                    "%s: finishing this step and saving; a second one stops"
+                    " without saving",
+                    signal.Signals(number).name,
+                )
+                return
 
     def restore():
         for number, handler in previous.items():
@@ -104,10 +114,19 @@ def catch_signals():
         numbers.append(signal.SIGHUP)
     for number in numbers:
         previous[number] = signal.signal(number, handle)
+    readable, writable = os.pipe()
+    os.set_blocking(writable, False)
+    told = signal.set_wakeup_fd(writable, warn_on_full_buffer=False)
+    thread = threading.Thread(target=acknowledge, daemon=True)
+    thread.start()
     try:
         yield request
     finally:
         restore()
+        signal.set_wakeup_fd(told)
+        os.close(writable)
+        thread.join()
+        os.close(readable)
 
 
 def set_dtype(dtype):

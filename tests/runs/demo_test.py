@@ -73,3 +73,12 @@ def test_the_guard_answers_this_machine_s_own_page_alone(reason, changes):
         assert sent == [{"type": "websocket.close"}]
     else:
         assert sent[0]["status"] == 403 and reason in sent[1]["body"].decode()
+
+
+def test_examples_are_rows_held_out_by_the_run(tmp_path):
+    path = tmp_path / "dev.jsonl"
+    assert demo._held_out(path, ("text",)) == []
+    row = '{"text": "a", "text_pair": "b", "choices": ["c", "d"], "label": 0}\n'
+    path.write_text(row * 9)
+    found = demo._held_out(path, ("text", "text_pair", "choices"))
+    assert found == [["a", "b", "c\nd"]] * 5

@@ -181,7 +181,7 @@ def handlers():
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize("second", SIGNALS)
 def test_first_signal_is_a_request_and_the_second_acts_at_once(
-    handlers, first, second
+    handlers, caplog, first, second
 ):
     with fit_lib.catch_signals() as stop:
         assert not stop
@@ -190,6 +190,8 @@ def test_first_signal_is_a_request_and_the_second_acts_at_once(
         os.kill(os.getpid(), signal.Signals[second])
         assert handlers == [signal.Signals[second]]
     assert stop.signal_name == first
+    # By a thread, so that it does not wait for the step.
+    assert f"{first}: finishing this step" in caplog.text
     # The fixture looks at the handlers, after an error too.
     with pytest.raises(ArithmeticError), fit_lib.catch_signals():
         raise ArithmeticError

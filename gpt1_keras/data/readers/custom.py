@@ -303,17 +303,30 @@ def _check_names(table, columns, is_labelled):
         raise errors.InputError(
             f"CHOICES_COLUMNS is {choices}: give at least two columns"
         )
+    lacking = {}
     for field, macro in _MACROS.items():
         wanted = getattr(columns, field)
         for name in wanted if isinstance(wanted, tuple) else (wanted,):
-            is_needed = field != "label" or is_labelled
-            if name is None or name in table.names or not is_needed:
-                continue
-            found = ", ".join(map(repr, table.names))
-            raise errors.InputError(
-                f"{table.path} has no column {name!r} but {found}: rename the"
-                f" column or set {macro}"
-            )
+            is_needed = name is not None and (field != "label" or is_labelled)
+            if is_needed and name not in table.names:
+                lacking[name] = macro
+    if not lacking:
+        return
+    found = ", ".join(repr(name) for name in table.names if name)
+    dials = " and ".join(dict.fromkeys(lacking.values()))
+    if table.path.suffix.lower() == ".txt":
+        advice = (
+            "name the columns in its first line, and the first text's with"
+            f" TEXT_COLUMN, now {columns.text!r}"
+        )
+    else:
+        advice = f"rename what you have or set {dials}"
+    if columns.text in lacking and not (columns.text_pair or columns.choices):
+        advice += ", and PAIR_COLUMN if there are two texts"
+    raise errors.InputError(
+        f"{table.path} has no column {' and no '.join(map(repr, lacking))} but"
+        f" {found}: {advice}"
+    )
 
 
 def _example(line, values, columns, is_labelled, findings):
