@@ -1,4 +1,4 @@
-"""The tutorial: its commands run and print what its pages show."""
+"""The site is built, and the tutorial's commands print what its pages show."""
 
 import os
 import pathlib
@@ -55,3 +55,15 @@ def test_commands_print_what_the_pages_show(tmp_path):
             print(f"--- {page}\n{block}---\n{result.stdout}")
             assert result.returncode == 0, f"{page}: {block}"
             printed = without_numbers(result.stdout)
+
+
+@pytest.mark.slow
+def test_site_is_built_without_dead_links():
+    result = subprocess.run(
+        [ROOT / "tools/docs.sh"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=600,
+    )
+    assert result.returncode == 0, result.stdout

@@ -15,5 +15,5 @@ case "${1:-build}" in
 esac
 tools/setup_venv.sh --docs
 export NO_MKDOCS_2_WARNING=1 # an advertisement
-.venv-docs/bin/mkdocs "${1:-build}" --quiet --strict --config-file tools/mkdocs.yml
+.venv-docs/bin/mkdocs "${1:-build}" --strict --config-file tools/mkdocs.yml
 [[ "${1:-build}" == serve ]] || echo "Built out/site/index.html"
