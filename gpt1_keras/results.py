@@ -61,11 +61,11 @@ def write(
     task,
     split,
     metrics,
-    paper,
     num_examples,
-    seed,
     config_sha256,
     seconds,
+    paper=None,
+    seed=None,
     **more,
 ):
     """Write `result.json`; its existence says that the run is finished.
@@ -75,10 +75,10 @@ def write(
         task: str. What was trained on or measured.
         split: str. The split that was scored.
         metrics: dict of numbers.
-        paper: dict of the paper's numbers for the same, may be empty.
         num_examples: int. Examples (tokens for a language model) scored.
-        seed: int, list of ints or None.
         seconds: float. Wall time of the run, over all its processes.
+        paper: dict of the paper's numbers for the same.
+        seed: int, list of ints or None.
         **more: further facts that only this kind of run has.
 
     Returns:
@@ -91,7 +91,7 @@ def write(
         "task": task,
         "split": split,
         "metrics": metrics,
-        "paper": paper,
+        "paper": paper or {},
         "num_examples": num_examples,
         "seed": seed,
         "config_sha256": config_sha256,

@@ -326,7 +326,6 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     It is a prepared folder, or a folder of `.txt` or one `.txt`, which are
     prepared on first use into a cache that serves all later runs with the same
     files and recipe: `cache_dir`, $GPT1_KERAS_CACHE or ~/.cache/gpt1_keras.
-
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):

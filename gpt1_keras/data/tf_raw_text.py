@@ -252,7 +252,7 @@ class RawCorpus:
 def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     """Return the (RawCorpus, Tokenizer) of books tokenised during training.
 
-    Tokenizer and held-out books are those of `corpus.open_corpus`, except
+    Tokenizer and held-out books are those of `prepare.open_corpus`, except
     that held-out books that share text with training books stay held out: to
     find them takes the ids of all books. The arguments are the same; the
     windows of `pool_books` books are shuffled together.

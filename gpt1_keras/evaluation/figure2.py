@@ -4,7 +4,6 @@ The numbers come first, as rows; the pictures are drawn from these rows.
 """
 
 import collections
-import os
 import re
 import statistics
 
@@ -76,15 +75,13 @@ def _check(constants):
             )
 
 
-def layer_rows(results, evaluations=()):
+def layer_rows(results):
     """Return the accuracies by transferred layers: figure 2, left.
 
     Of several settings with the same number of layers the one that differs
     least from the full model counts; of networks of several sizes the one
-    with the longest curve. Accuracy on the training examples is that of the
-    saved weights: `train_metrics` of the result, else that of one of the
-    `evaluations` on the split "train". Tasks with fewer than three numbers of
-    layers are left out: all or nothing is an ablation, not a curve.
+    with the longest curve. Tasks with fewer than three numbers of layers are
+    left out: all or nothing is an ablation, not a curve.
     """
     rows = []
     for task, by_layers in _by_layers(results).items():
@@ -93,9 +90,13 @@ def layer_rows(results, evaluations=()):
         full = comparison.preferred(by_layers[max(by_layers)])
         for layers in sorted(by_layers):
             result = comparison.closest(by_layers[layers], full)
+            trained = [
+                run.of_seed(seed).result.get("train_metrics", {})
+                for seed, run in result.run_of_seed.items()
+            ]
             splits = {
                 "dev": result.values("accuracy"),
-                "train": _training_accuracies(result, evaluations),
+                "train": [m["accuracy"] for m in trained if "accuracy" in m],
             }
             rows += [
                 {
@@ -134,29 +135,6 @@ def _layers(run):
         return run.num_layers
     is_one = re.fullmatch(r"no_pretraining|transferred_\d+", run.row or "")
     return run.num_transferred_layers if is_one else None
-
-
-def _training_accuracies(result, evaluations):
-    """Return the training accuracies of the seeds that have one."""
-    found = []
-    for seed, run in result.run_of_seed.items():
-        own = run.of_seed(seed)
-        value = own.result.get("train_metrics", {}).get("accuracy")
-        found.append(
-            _evaluated(own.path, evaluations) if value is None else value
-        )
-    return [value for value in found if value is not None]
-
-
-def _evaluated(folder, evaluations):
-    """Return the training accuracy that an `evaluate` run found, or None."""
-    presets = {os.path.realpath(path) for path in (folder, folder / "preset")}
-    for run in evaluations:
-        source = run.result.get("preset")
-        is_train = run.result.get("split") == "train"
-        if is_train and source and os.path.realpath(source) in presets:
-            return run.result.get("metrics", {}).get("accuracy")
-    return None
 
 
 def drawn_runs(rows):

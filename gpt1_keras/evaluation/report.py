@@ -72,7 +72,7 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
         "Benchmarks": paper_tables.of_the_paper(results, paper),
         "Ablations": [paper_tables.ablation_table(ablations, table5)],
         "Transfer and zero-shot behaviour": [
-            transferred_layers(results, of_kind["evaluate"], directory),
+            transferred_layers(results, directory),
             zero_shot(pretrained, constants, directory),
             *(
                 zero_shot_while_pretraining(run, constants)
@@ -140,9 +140,9 @@ def _markdown(sections, directory):
     return "\n".join(lines)
 
 
-def transferred_layers(results, evaluations, directory):
+def transferred_layers(results, directory):
     """Draw figure 2, left; return its `Picture`, None without rows."""
-    rows = figure2.layer_rows(results, evaluations)
+    rows = figure2.layer_rows(results)
     if not rows:
         return None
     drawn = {row["workdir"] for row in rows}

@@ -93,7 +93,6 @@ def evaluate(
         num_examples=len(examples),
         num_cut=examples.encoded.num_cut,
         examples_sha256=digest,
-        seed=None,
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(model.directory),

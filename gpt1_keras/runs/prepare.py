@@ -27,7 +27,6 @@ def prepare(*, corpus, workdir, config_sha256):
         task="corpus",
         split="all",
         metrics=total,
-        paper={},
         num_examples=total["books"],
         seed=corpus.split_seed,
         config_sha256=config_sha256,

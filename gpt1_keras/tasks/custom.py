@@ -190,23 +190,13 @@ def of_preset(
         label=label,
         is_score=preprocessor.score_range is not None,
     )
-    label_space = task_lib.label_space_of(preprocessor)
-
-    def check(rows):
-        if label_space.class_names:
-            names = label_space.class_names
-            return custom_lib.unknown_labels(rows, names, label)
-        if label_space.score_range:
-            limits = label_space.score_range
-            return custom_lib.out_of_range(rows, *limits, label)
-        return []
-
+    space = task_lib.label_space_of(preprocessor)
     skipped = [] if bad_rows == "skip" else None
     rows = custom_lib.read_rows(
         file,
         columns,
         is_labelled=label in table.names,
-        check=check,
+        known=custom_lib.Known(space.class_names, space.score_range),
         skipped=skipped,
     )
     return task_of(preprocessor, lambda data_dir, split: rows, skipped)

@@ -10,7 +10,6 @@ warning.
 
 import collections
 import dataclasses
-import functools
 import json
 import math
 import pathlib
@@ -94,6 +93,14 @@ class Columns:
     is_score: bool = False
 
 
+class Known(typing.NamedTuple):
+    """What the rows of a task have in common; () or None: nothing."""
+
+    class_names: tuple = ()
+    score_range: tuple | None = None
+    num_choices: int | None = None
+
+
 def read_table(path, text="text"):
     """Read a `.tsv`, `.csv`, `.jsonl` or `.txt` file into a `Table`.
 
@@ -175,7 +182,9 @@ def _header(path, rows, advice):
     return names
 
 
-def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
+def read_rows(
+    path, columns, *, is_labelled, known=None, check=None, skipped=None
+):
     """Read the file of a `Table` as a list of Example.
 
     Args:
@@ -183,6 +192,8 @@ def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
         columns: `Columns`.
         is_labelled: every row must have a label; otherwise the column may be
             missing or empty, and the label is None.
+        known: `Known` of the task, as `misfits` takes it; None: with the
+            number of choices of most rows.
         check: function from the examples to further findings, or None.
         skipped: list to which unusable rows are added as `Skipped`; None:
             they stop the run.
@@ -200,7 +211,11 @@ def read_rows(path, columns, *, is_labelled, check=None, skipped=None):
         example = _example(line, values, columns, is_labelled, findings)
         if len(findings) == found:
             examples.append(example)
-    findings += uneven(examples)
+    if known is None or known.num_choices is None:
+        counts = collections.Counter(len(row.choices) for row in examples)
+        usual = max(counts, key=counts.get, default=0)
+        known = (known or Known())._replace(num_choices=usual)
+    findings += misfits(examples, known, columns.label)
     if check is not None:
         findings += check(examples)
     return _settle(table, examples, sorted(findings), skipped)
@@ -498,21 +513,15 @@ class CustomFiles:
         return self._parts[data_dir][split]
 
     def class_names(self, data_dir):
-        return _class_names(self._file(data_dir, "train"))
+        return self._known(self._file(data_dir, "train")).class_names
 
     def score_range(self, data_dir):
         """Return the lowest and the highest possible score."""
-        scores = [row.label for row in self._file(data_dir, "train")]
-        return self._range(scores)
+        return self._known(self._file(data_dir, "train")).score_range
 
     @property
     def _has_classes(self):
         return not (self._columns.choices or self._columns.is_score)
-
-    def _range(self, scores):
-        low = min(scores) if self._low is None else self._low
-        high = max(scores) if self._high is None else self._high
-        return low, high
 
     def _path(self, data_dir, split):
         return pathlib.Path(data_dir or "", self._paths[split])
@@ -528,7 +537,8 @@ class CustomFiles:
             path,
             self._columns,
             is_labelled=split != "test",
-            check=functools.partial(self._check, train=train),
+            known=None if is_train else self._known(train),
+            check=self._check_classes if is_train else None,
             skipped=self.skipped,
         )
         warn_of_repetitions(path, rows)
@@ -540,18 +550,24 @@ class CustomFiles:
             warn_of_few(path, rows)
         return rows
 
-    def _check(self, rows, train):
-        """Return the findings in rows; `train` is None for training's own."""
-        column = self._columns.label
-        if not rows:
-            return []
+    def _known(self, rows):
+        """Return the `Known` of training rows."""
         if self._columns.choices:
-            return uneven(rows, train) if train else []
+            return Known(num_choices=len(rows[0].choices))
+        labels = sorted({row.label for row in rows})
         if self._columns.is_score:
-            scores = [row.label for row in train or rows]
-            return out_of_range(rows, *self._range(scores), column)
-        if train:
-            return unknown_labels(rows, _class_names(train), column)
+            low = labels[0] if self._low is None else self._low
+            high = labels[-1] if self._high is None else self._high
+            return Known(score_range=(low, high))
+        return Known(class_names=tuple(labels))
+
+    def _check_classes(self, rows):
+        """Return what is wrong with the labels of training rows."""
+        column = self._columns.label
+        if self._columns.is_score and rows:
+            return misfits(rows, self._known(rows), column)
+        if not self._has_classes:
+            return []
         found = spellings(rows, column)
         if self._paths["dev"] is None:
             rare = {finding.line for finding in found if finding.is_bad}
@@ -560,19 +576,19 @@ class CustomFiles:
 
     def _check_labels(self, path, rows):
         """Refuse training labels that are all the same."""
-        names = _class_names(rows)
+        known = self._known(rows)
         if self._columns.is_score:
-            low, high = self._range(names)
+            low, high = known.score_range
             if not low < high:
                 raise errors.InputError(
                     f"{path} has scores from {low} to {high}: set `custom.low`"
                     " below `custom.high`, or set LABEL_COLUMN"
                 )
         elif self._has_classes:
-            if len(names) < 2:
+            if len(known.class_names) < 2:
                 raise errors.InputError(
-                    f"{path} has only the class {names[0]!r}: add rows of"
-                    " another class, or set LABEL_COLUMN"
+                    f"{path} has only the class {known.class_names[0]!r}: add"
+                    " rows of another class, or set LABEL_COLUMN"
                 )
             warn_of_imbalance(path, rows)
 
@@ -619,10 +635,6 @@ def _text_key(example):
     return example.text, example.text_pair, example.choices
 
 
-def _class_names(rows):
-    return tuple(sorted({row.label for row in rows}))
-
-
 def _rows(count):
     return f"{count:,} row{'s' * (count != 1)}"
 
@@ -632,50 +644,36 @@ def _plain(label):
     return "".join(label.casefold().split())
 
 
-# What `check` of `read_rows` may find; `column` is the label's.
+# What is wrong with rows; `column` is the label's.
 
 
-def uneven(rows, others=None):
-    """Find rows with another number of choices than most of the `others`."""
-    counts = collections.Counter(len(row.choices) for row in others or rows)
-    expected = counts.most_common(1)[0][0] if counts else 0
-    return [
-        Finding(
-            row.line,
-            f"{len(row.choices)} choices, other rows have {expected}: give"
-            " every row the same number",
-        )
-        for row in rows
-        if len(row.choices) != expected
-    ]
-
-
-def unknown_labels(rows, class_names, column):
-    """Find labels that are not among the learned classes."""
-    plain = {_plain(name): name for name in class_names}
+def misfits(rows, known, column):
+    """Return the findings in rows that differ from a `Known`."""
+    plain = {_plain(name): name for name in known.class_names}
+    low, high = known.score_range or (None, None)
     found = []
     for row in rows:
-        if row.label is not None and row.label not in class_names:
+        if known.num_choices not in (None, len(row.choices)):
+            what = (
+                f"{len(row.choices)} choices, other rows have"
+                f" {known.num_choices}: give every row the same number"
+            )
+            found.append(Finding(row.line, what))
+        elif row.label is None:
+            continue
+        elif known.class_names and row.label not in known.class_names:
             advice = "correct it, or add such training rows"
             if _plain(row.label) in plain:
                 advice = f"write it {plain[_plain(row.label)]!r}"
             what = f"label {row.label!r}, which no training row has: {advice}"
             found.append(Finding(row.line, what, column))
+        elif known.score_range and not low <= row.label <= high:
+            what = (
+                f"score {row.label}, outside {low} to {high}: correct it, or"
+                " set `custom.low` and `custom.high`"
+            )
+            found.append(Finding(row.line, what, column))
     return found
-
-
-def out_of_range(rows, low, high, column):
-    """Find scores outside the learned range."""
-    return [
-        Finding(
-            row.line,
-            f"score {row.label}, outside {low} to {high}: correct it, or set"
-            " `custom.low` and `custom.high`",
-            column,
-        )
-        for row in rows
-        if row.label is not None and not low <= row.label <= high
-    ]
 
 
 def spellings(rows, column):
