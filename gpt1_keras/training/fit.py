@@ -83,7 +83,8 @@ def catch_signals():
     handlers, and nothing sets it.
 
     Python calls a handler after the operation in progress, which may be a
-    whole step. A thread of its own acknowledges the first signal at once.
+    whole step. A thread of its own acknowledges the first signal at once, and
+    obeys Ctrl-C pressed twice during that operation.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -96,14 +97,18 @@ def catch_signals():
         restore()
 
     def acknowledge():
-        for (number,) in iter(lambda: os.read(readable, 1), b""):
-            if number in previous:
-                logging.warning(
-                    "%s: finishing this step and saving; a second one stops"
-                    " without saving",
-                    signal.Signals(number).name,
-                )
-                return
+        received = iter(lambda: os.read(readable, 1), b"")
+        for number in (byte[0] for byte in received if byte[0] in previous):
+            logging.warning(
+                "%s: finishing this step and saving; a second one stops"
+                " without saving",
+                signal.Signals(number).name,
+            )
+            break
+        for byte in received:
+            if byte[0] == signal.SIGINT and not request:
+                logging.warning("stopped without saving")
+                os._exit(1)
 
     def restore():
         for number, handler in previous.items():
