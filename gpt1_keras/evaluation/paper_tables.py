@@ -56,9 +56,12 @@ ROWS = {
     "no_auxiliary_lm": "Transformer, no auxiliary LM",
     "lstm": "LSTM, auxiliary LM",
 }
-_SPLITS_NOTE = (
-    "Weights are chosen on dev, then scored once on test where its labels are "
-    "public; the paper's numbers are on test (of GLUE, by its server)."
+_NOTE = (
+    "Percent, median over seeds; majority: baseline (majority class) on dev; "
+    "data: official files or generated samples; train, dev, test: numbers of "
+    "examples. Weights are chosen on dev, then scored once on test where its "
+    "labels are public; the paper's numbers are on test (of GLUE, by its "
+    "server)."
 )
 _GLUE_NOTE = (
     "GLUE: the official average of nine tasks, WNLI included; tasks with two "
@@ -97,7 +100,7 @@ def glue_averages(results):
     }
 
 
-def benchmarks(results, paper, *, is_sample):
+def benchmarks(results, paper):
     """Return the table of the full model on several tasks.
 
     A row for each metric, and for both averages of GLUE where all their tasks
@@ -106,26 +109,14 @@ def benchmarks(results, paper, *, is_sample):
     Args:
         results: list of `comparison.Result`, one for each task.
         paper: {task: {metric: share}}.
-        is_sample: bool, whether the data are generated.
     """
     rows = []
     for result in results:
-        task, found = result.run.task, result.run.result
-        majority = found.get("majority", {})
-        for i, metric in enumerate(result.metrics):
-            row = {
-                "task": tables.task_name(task),
-                "metric": tables.metric_name(metric),
-                "ours, dev": tables.metric_value(metric, result.median(metric)),
-                "range": tables.span(metric, result.span(metric)),
-                "ours, test": tables.over_seeds(result.on_test(), metric),
-                "majority": tables.percent(majority.get(metric)),
-                "paper, test": tables.percent(paper.get(task, {}).get(metric)),
-                "examples": tables.count(found.get("num_examples")),
-                "minutes": f"{found.get('seconds', 0) / 60:.1f}",
-            }
-            once = ("task", "examples", "minutes") if i else ()
-            rows.append({k: v for k, v in row.items() if k not in once})
+        task = result.run.task
+        for metric in result.metrics:
+            theirs = paper.get(task, {}).get(metric)
+            rows.append(_line(tables.task_name(task), metric, result, theirs))
+            rows[-1]["metric"] = tables.metric_name(metric)
     first = {task: next(iter(each.values())) for task, each in paper.items()}
     theirs = {
         "glue_average": ("mean of eight (table 5)", glue_average(first)),
@@ -134,17 +125,13 @@ def benchmarks(results, paper, *, is_sample):
     for name, ours in glue_averages(results).items():
         if ours is not None:
             label, number = theirs[name]
-            row = {"task": "GLUE", "metric": label}
+            row = {"benchmark": "GLUE", "metric": label}
             row["ours, dev"] = tables.percent(ours)
             rows.append(row | {"paper, test": tables.percent(number)})
-    return tables.from_dicts(
-        tables.sample_title("Fine-tuning beside the paper", [is_sample]),
-        rows,
-        [
-            "Percent, median and range over seeds; majority: baseline "
-            f"(majority class) on dev; examples: of the dev set. {_SPLITS_NOTE}"
-        ],
+    title = tables.sample_title(
+        "Fine-tuning beside the paper", [r.run.is_sample for r in results]
     )
+    return tables.from_dicts(title, rows, [_NOTE])
 
 
 def of_the_paper(results, paper):
@@ -155,11 +142,6 @@ def of_the_paper(results, paper):
             full.setdefault(result.run.task, []).append(result)
     chosen = {task: comparison.preferred(found) for task, found in full.items()}
     glue = glue_averages(chosen.values())["glue_official_average"]
-    note = (
-        "Percent, median over seeds; majority: baseline (majority class) on "
-        "dev; data: official files or generated samples; train, dev, test: "
-        f"numbers of examples. {_SPLITS_NOTE}"
-    )
     found = []
     for title, lines in _TABLES.items():
         rows = []
@@ -169,7 +151,7 @@ def of_the_paper(results, paper):
             if task == "glue":
                 rows[-1]["ours, dev"] = tables.percent(glue)
         tasks = {task: chosen.get(task) for task, _, _ in lines}
-        notes = [note] + [_GLUE_NOTE] * ("glue" in tasks)
+        notes = [_NOTE] + [_GLUE_NOTE] * ("glue" in tasks)
         notes += [
             f"{tables.task_name(task)}: {len(candidates) - 1} more setting(s) "
             "under All results."

@@ -75,16 +75,11 @@ def grid(
         )
         found = _finished(cells, config_sha256)
         if is_one_row:
-            name, table = (
-                "table.md",
-                paper_tables.benchmarks(found, paper, is_sample=data.is_sample),
-            )
+            name, table = "table.md", paper_tables.benchmarks(found, paper)
         else:
             chosen = paper_tables.choose_ablations(found)
-            name, table = (
-                "table5.md",
-                paper_tables.ablation_table(chosen, table5),
-            )
+            name = "table5.md"
+            table = paper_tables.ablation_table(chosen, table5)
         text = tables.markdown(table)
         files.write_atomic(workdir / name, text)
         print(f"\n{text}", flush=True)
