@@ -533,7 +533,7 @@ class CustomFiles:
             return self._rows[path, split]
         is_train = split == "train"
         train = None if is_train else self._file(data_dir, "train")
-        rows = self._rows[path, split] = read_rows(
+        rows = read_rows(
             path,
             self._columns,
             is_labelled=split != "test",
@@ -548,6 +548,7 @@ class CustomFiles:
             warn_of_overlap(self._path(data_dir, "train"), train, path, rows)
         if split == "dev":
             warn_of_few(path, rows)
+        self._rows[path, split] = rows
         return rows
 
     def _known(self, rows):
