@@ -47,6 +47,8 @@ def main(arguments=None):
                 "\n".join(_settings(flags)) if flags["gin"].value else _runs()
             )
             return 0
+        if backend == "jax":
+            _keep_compiled()
         run(
             *(
                 flags[n].value
@@ -206,6 +208,19 @@ def _start(configuration, command, verbose):
             if is_new:
                 workdirs.release(directory)
             raise
+
+
+def _keep_compiled():
+    """Let JAX find on disk what it compiled for an earlier run or seed.
+
+    Call it before jax is imported.
+    """
+    from gpt1_keras.data import corpus
+
+    folder = corpus.cache_root() / "jax"
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    # "Unable to initialize backend 'tpu'" says nothing to a user.
+    std_logging.getLogger("jax._src.xla_bridge").setLevel(std_logging.WARNING)
 
 
 def _set_up_logging():

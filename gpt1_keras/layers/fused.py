@@ -6,11 +6,15 @@ XLA compiles a chain into one loop. Matrix products and random numbers stay
 outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
 """
 
+import math
+
 import keras
 
 # Compilation takes tenths of a second. From this many values per tensor, it
 # pays off within a few thousand steps.
 SMALLEST = 2**16
+# What a size counts that is not known before the graph runs.
+_USUAL = 16
 
 
 def fused(function):
@@ -18,8 +22,8 @@ def fused(function):
 
     In training with TensorFlow on a CPU, XLA compiles it for each combination
     of shapes, and its gradient is computed from the arguments alone: no
-    intermediate result stays in memory. Otherwise, and if a size is unknown
-    or all are small, `function` runs unchanged.
+    intermediate result stays in memory. Otherwise, and if all tensors are
+    small, `function` runs unchanged.
 
     Args:
         function: takes tensors, uses no variables or random numbers, and
@@ -69,7 +73,7 @@ def compiled(function):
 
 
 def _call(function, loop, arguments):
-    """Call the loop on a CPU if sizes are known and large."""
+    """Call the loop on a CPU if sizes are large."""
     import tensorflow as tf
 
     is_on_tpu = isinstance(
@@ -78,6 +82,5 @@ def _call(function, loop, arguments):
     if is_on_tpu or tf.config.list_physical_devices("GPU"):
         return function(*arguments)
     tensors = [tf.convert_to_tensor(argument) for argument in arguments]
-    sizes = [tensor.shape.num_elements() for tensor in tensors]
-    is_worth_it = None not in sizes and max(sizes) >= SMALLEST
-    return (loop if is_worth_it else function)(*tensors)
+    size = max(math.prod(d or _USUAL for d in t.shape) for t in tensors)
+    return (loop if size >= SMALLEST else function)(*tensors)

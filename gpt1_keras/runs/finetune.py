@@ -66,7 +66,8 @@ class FineTuning:
     """Recipe of fine-tuning."""
 
     batch_size: checks.Count  # examples per step
-    # Examples per forward pass on each replica; None: all.
+    # Examples of full length per forward pass on each replica, more of shorter
+    # ones; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
     # Passes over the training examples; None: as many as make `min_steps`, at
     # least `min_epochs`.
@@ -203,6 +204,7 @@ class FineTuning:
 
     def build_learner(self, network, task, *, share_prefix=False):
         """Return the `Learner` of a task, not yet compiled."""
+        full_length = network.preprocessor.sequence_length
         lm_loss = losses.LanguageModelLoss
         if share_prefix:
             lm_loss = losses.PackedLanguageModelLoss
@@ -223,6 +225,7 @@ class FineTuning:
             loss_names=loss.names,
             clip_norm=self.clip_norm,
             micro_batch_size=self.microbatch_size,
+            full_length=full_length,
         )
 
 

@@ -18,9 +18,12 @@ from gpt1_keras import files
 from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 from gpt1_keras.tasks import task as task_lib
+from gpt1_keras.training import chunked_softmax
 
 EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
+# Tokens of a text whose logits are in memory at once when it is scored.
+_SOFTMAX_CHUNK = 512
 _NAME = "gpt1_keras"  # TensorFlow Serving replaces it
 
 
@@ -136,7 +139,16 @@ class LanguageModelServer(tf.Module):
 
     def __init__(self, network, tokenizer, dtype="float32"):
         super().__init__()
-        self._network = FrozenNetwork(network, dtype)
+        backbone = network.backbone
+        outputs = {
+            "logits": network.output,
+            "hidden": backbone.output,
+            "table": backbone.table_output,
+        }
+        self._network = FrozenNetwork(
+            keras.Model(network.input, outputs), dtype
+        )
+        self._vocabulary_size = backbone.vocabulary_size
         self._check_ids = lambda ids: check_ids(ids, network)
         self._tokenizer = tokenizer
         pipeline = network.preprocessor.tokenizer.pipeline
@@ -152,25 +164,31 @@ class LanguageModelServer(tf.Module):
     def answer(self, text):
         ids, lengths, is_cut = self.ids(text)
         # [B, T - 1]: each token predicts the next one.
-        logits = self.tokens(ids[:, :-1])["logits"]
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
-            ids[:, 1:], tf.cast(logits, tf.float32)
+        outputs = self._outputs(ids[:, :-1])
+        is_token = tf.sequence_mask(lengths, tf.shape(ids)[1] - 1)
+        # [B, T - 1, D] -> [B * (T - 1), D]; logits of a chunk at a time
+        hidden = outputs["hidden"]
+        scores, _ = chunked_softmax.log_probabilities(
+            tf.reshape(hidden, [-1, hidden.shape[-1]]),
+            outputs["table"][: self._vocabulary_size],
+            tf.reshape(ids[:, 1:], [-1]),
+            tf.reshape(tf.cast(is_token, tf.float32), [-1]),
+            chunk_size=_SOFTMAX_CHUNK,
         )
-        is_token = tf.sequence_mask(lengths, tf.shape(losses)[1])
-        log_probability = -tf.reduce_sum(tf.where(is_token, losses, 0.0), 1)
+        scores = tf.reshape(scores, tf.shape(is_token))
         return {
-            "log_probability": log_probability,
+            "log_probability": tf.reduce_sum(scores, axis=1),
             "num_tokens": lengths,
             "is_cut": is_cut,
         }
 
     def tokens(self, token_ids):
-        token_ids = self._check_ids(token_ids)
-        inputs = {
-            "token_ids": token_ids,
-            "padding_mask": tf.ones_like(token_ids),
-        }
-        return {"logits": self._network(inputs)}
+        outputs = self._outputs(self._check_ids(token_ids))
+        return {"logits": outputs["logits"]}
+
+    def _outputs(self, token_ids):
+        mask = tf.ones_like(token_ids)
+        return self._network({"token_ids": token_ids, "padding_mask": mask})
 
     def ids(self, text):
         """Return padded ids `[B, T]` with the opening, lengths, `is_cut`."""

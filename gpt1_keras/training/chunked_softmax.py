@@ -24,7 +24,7 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
         targets: int tensor `[N]`, below `R`.
         weights: float32 tensor `[N]`.
         chunk_size: int. Tokens per chunk `K`, fewer where that makes chunks
-            of equal size.
+            of equal size, and not many more than there are tokens.
 
     Returns:
         float32 scalar.
@@ -153,10 +153,12 @@ def _loss_and_error(logits, target, weight):
 
 def _even(num_tokens, chunk_size):
     """Return the size of as few chunks, all alike, in steps of 16 tokens."""
-    if not isinstance(num_tokens, int):
-        return chunk_size
-    num_chunks = max(1, -(-num_tokens // chunk_size))
-    return min(chunk_size, max(1, -(-num_tokens // num_chunks // 16)) * 16)
+    larger, smaller = max, min
+    if not isinstance(num_tokens, int):  # the graph of any length
+        larger, smaller = ops.maximum, ops.minimum
+    num_chunks = larger(1, -(-num_tokens // chunk_size))
+    size = larger(1, -(-num_tokens // num_chunks // 16)) * 16
+    return smaller(chunk_size, size)
 
 
 def _zero_index():

@@ -4,6 +4,8 @@ import importlib
 
 import keras
 
+from gpt1_keras.training import step
+
 _step = importlib.import_module(
     f"gpt1_keras.training.step_{keras.config.backend()}"
 )
@@ -28,6 +30,8 @@ class Learner(_step.TrainStep, keras.Model):
             training.
         micro_batch_size: int or None. Examples per forward pass; None for the
             whole batch.
+        full_length: int or None. Length of the examples that are meant; of
+            shorter ones there are more (`step.count_micro_batches`).
 
     Attributes:
         stop_request: `fit.SharedStopRequest` where several processes must
@@ -43,6 +47,7 @@ class Learner(_step.TrainStep, keras.Model):
         scorer=None,
         clip_norm=None,
         micro_batch_size=None,
+        full_length=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -52,6 +57,7 @@ class Learner(_step.TrainStep, keras.Model):
         self.scorer = scorer
         self.clip_norm = clip_norm
         self.micro_batch_size = micro_batch_size
+        self.full_length = full_length
         self.stop_request = None
         self.built = True
 
@@ -63,6 +69,12 @@ class Learner(_step.TrainStep, keras.Model):
     def network_inputs(self, batch):
         """Return the entries of the batch that the network takes."""
         return {key: batch[key] for key in self.network.input}
+
+    def count_micro_batches(self, token_ids):
+        """See `step.count_micro_batches`."""
+        return step.count_micro_batches(
+            token_ids, self.micro_batch_size, self.full_length
+        )
 
     def training_losses(self, batch):
         """Return the losses of one (micro-)batch, with dropout."""

@@ -10,24 +10,41 @@ from keras import ops
 from gpt1_keras.layers import fused
 
 
-def count_micro_batches(batch, micro_batch_size):
+def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     """Return the number of micro-batches in a batch.
 
+    Short sequences share a forward pass with more others: as few micro-batches
+    as hold no more tokens than `micro_batch_size` sequences of full length.
+
     Args:
-        batch: dict of tensors `[B, ...]`.
+        token_ids: tensor `[B, ..., T]`, or anything of its shape.
         micro_batch_size: int, or None for the whole batch at once.
+        full_length: int, or None to count sequences of any length alike.
+
+    Returns:
+        int, or an int32 scalar where `T` is not known in a graph.
 
     Raises:
-        ValueError: `B` is not a multiple of it.
+        ValueError: `B` is not a multiple of `micro_batch_size`.
     """
-    size = next(iter(batch.values())).shape[0]
+    size, length = token_ids.shape[0], token_ids.shape[-1]
     micro_batch_size = micro_batch_size or size
     if size % micro_batch_size:
         raise ValueError(
             f"a batch of {size} cannot be split into micro-batches of "
             f"{micro_batch_size}"
         )
-    return size // micro_batch_size
+    most = size // micro_batch_size
+    if most == 1 or full_length is None:
+        return most
+    # Fewer micro-batches must be of equal size, too.
+    counts = [count for count in range(1, most + 1) if most % count == 0]
+    if length is not None:
+        times = max(1, full_length // length)
+        return min(count for count in counts if count * times >= most)
+    times = ops.maximum(1, full_length // ops.shape(token_ids)[-1])
+    counts = ops.convert_to_tensor(counts, "int32")
+    return ops.min(ops.where(counts * times >= most, counts, most))
 
 
 def split(batch, num_micro_batches):
@@ -51,14 +68,14 @@ def finish(sums, gradients, num_micro_batches, clip_norm):
     Args:
         sums: dict of float32 scalars, losses summed over micro-batches.
         gradients: list of tensors, summed likewise.
-        num_micro_batches: int.
+        num_micro_batches: int, or an int32 scalar.
         clip_norm: float, 0 for no clipping.
 
     Returns:
         dict of the mean losses and `gradient_norm` (before clipping), and
         the list of clipped gradients.
     """
-    scale = 1.0 / num_micro_batches
+    scale = 1.0 / ops.cast(num_micro_batches, "float32")
     norm = scale * ops.sqrt(sum(map(_squares, gradients)))
     factor = scale
     if clip_norm:

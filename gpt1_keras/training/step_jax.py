@@ -58,14 +58,12 @@ class TrainStep:
         if self.replica_mesh is None:
             return (
                 *self._accumulate(trainable, non_trainable, data),
-                step.count_micro_batches(data, self.micro_batch_size),
+                self.count_micro_batches(data["token_ids"]),
             )
         replicas = self.replica_mesh.size
-        share = {
-            key: jax.ShapeDtypeStruct((len(value) // replicas,), value.dtype)
-            for key, value in data.items()
-        }
-        count = step.count_micro_batches(share, self.micro_batch_size)
+        size, *shape = data["token_ids"].shape
+        share = jax.ShapeDtypeStruct((size // replicas, *shape), "int32")
+        count = self.count_micro_batches(share)
         compute = self._on_replicas(
             self._replica_sums, (_SHARED, _SHARED, _SPLIT), _SHARED
         )
@@ -100,7 +98,7 @@ class TrainStep:
         ]
 
     def _accumulate(self, trainable, non_trainable, data):
-        count = step.count_micro_batches(data, self.micro_batch_size)
+        count = self.count_micro_batches(data["token_ids"])
         compute = jax.grad(self._stateless_loss, has_aux=True)
 
         def micro_step(carry, batch):

@@ -30,8 +30,8 @@ class TrainStep:
         return strategy_tensorflow.predict(self, x, callbacks or ())
 
     def train_step(self, data):
-        count = step.count_micro_batches(data, self.micro_batch_size)
-        if count == 1:
+        count = self.count_micro_batches(data["token_ids"])
+        if isinstance(count, int) and count == 1:
             sums, gradients = self._gradients(data)
         else:
             sums, gradients = self._accumulate(step.split(data, count), count)

@@ -9,7 +9,7 @@ class TrainStep:
     """Mixin of `Learner` on the torch backend."""
 
     def train_step(self, data):
-        count = step.count_micro_batches(data, self.micro_batch_size)
+        count = self.count_micro_batches(data["token_ids"])
         batches = step.split(data, count)
         variables = self.trainable_variables
         self.zero_grad()

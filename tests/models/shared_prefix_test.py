@@ -115,7 +115,7 @@ QUESTIONS = [
 ]
 
 
-def trained(*, packed, micro_batch_size):
+def trained(*, packed, **micro_batches):
     """Loss, gradients and logits of one step on QUESTIONS."""
     keras.utils.set_random_seed(0)
     backbone = small_models.network()
@@ -141,7 +141,7 @@ def trained(*, packed, micro_batch_size):
         loss=loss,
         loss_names=loss.names,
         clip_norm=0.0,
-        micro_batch_size=micro_batch_size,
+        **micro_batches,
     )
     learner.compile(keras.optimizers.SGD(1.0))
     encoded = build(
@@ -178,8 +178,11 @@ def trained(*, packed, micro_batch_size):
 
 
 def test_shared_documents_change_neither_loss_nor_gradient_nor_logits():
-    loss, gradients, logits, encoded = trained(packed=True, micro_batch_size=2)
-    expected = trained(packed=False, micro_batch_size=None)
+    loss, gradients, logits, encoded = trained(
+        packed=True, micro_batch_size=2, full_length=16
+    )
+    # In one micro-batch, since all sequences are short.
+    expected = trained(packed=False, micro_batch_size=2, full_length=32)
     assert encoded.num_tokens.sum() < 0.75 * expected[3].num_tokens.sum()
     assert encoded.num_cut == expected[3].num_cut == 1
     np.testing.assert_allclose(logits, expected[2], atol=1e-5)

@@ -50,6 +50,7 @@ def continued(make, directory, *, stop, **settings):
             workdirs[backend]
         )
         assert results.read(workdirs[backend])["backend"] == backend
+    assert any((directory / "cache/jax").iterdir())  # compiled programs
     return step, workdirs
 
 

@@ -44,6 +44,27 @@ def test_gradients_are_averaged_and_clipped_by_their_global_norm(
         )
 
 
+@pytest.mark.parametrize(
+    "length, expected",
+    [(16, 1), (64, 1), (65, 2), (128, 2), (129, 4), (300, 8), (600, 8)],
+)
+def test_short_sequences_share_a_forward_pass(length, expected):
+    def count(token_ids):
+        return step.count_micro_batches(token_ids, 4, 512)
+
+    assert count(np.zeros((32, 2, length))) == expected
+    assert step.count_micro_batches(np.zeros((32, 2, length)), 4) == 8
+    assert step.count_micro_batches(np.zeros((32, 2, length)), None, 512) == 1
+    # Three micro-batches would do, but they would not be of equal size.
+    assert step.count_micro_batches(np.zeros((20, 200)), 4, 512) == 5
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        spec = tf.TensorSpec((32, None), "int32")
+        in_graph = tf.function(count, input_signature=[spec])
+        assert int(in_graph(tf.zeros((32, length), "int32"))) == expected
+
+
 def differences(first, second):
     """Largest difference per weight; symmetric ones are left out.
 
