@@ -115,7 +115,8 @@ def assert_standardized_as_in_python(texts):
 
 
 ASCII = st.text(st.characters(max_codepoint=126, exclude_characters="&\\"))
-MARKS = st.text("ab .,-–—―…´'‘’“”\"!?()[]{}|_/*~;+\n\r\t 3é<>", max_size=30)
+# Not é: ftfy reads "”é" as one letter in MacRoman (tools/serve.md).
+MARKS = st.text("ab .,-–—―…´'‘’“”\"!?()[]{}|_/*~;+\n\r\t 3š<>", max_size=30)
 
 
 @settings(max_examples=150)
