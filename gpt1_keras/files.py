@@ -20,6 +20,12 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _JSON_KINDS = {dict: "object", list: "list"}
 
 
+def cache_root(cache_dir=None):
+    """Return the folder of what is prepared on first use."""
+    root = cache_dir or os.environ.get("GPT1_KERAS_CACHE")
+    return pathlib.Path(root or "~/.cache/gpt1_keras").expanduser()
+
+
 def user_path(label, value):
     """Return the `pathlib.Path` of a user's path, which need not exist.
 

@@ -215,9 +215,9 @@ def _keep_compiled():
 
     Call it before jax is imported.
     """
-    from gpt1_keras.data import corpus
+    from gpt1_keras import files
 
-    folder = corpus.cache_root() / "jax"
+    folder = files.cache_root() / "jax"
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
     # "Unable to initialize backend 'tpu'" says nothing to a user.
     std_logging.getLogger("jax._src.xla_bridge").setLevel(std_logging.WARNING)

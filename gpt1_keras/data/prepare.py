@@ -367,11 +367,6 @@ def find_corpus(corpus):
         ) from error
 
 
-def cache_root(cache_dir=None):
-    root = cache_dir or os.environ.get("GPT1_KERAS_CACHE")
-    return pathlib.Path(root or "~/.cache/gpt1_keras").expanduser()
-
-
 def cache_folder(kind, files, recipe, cache_dir=None):
     """Create and return the cache folder of {name: path} and a recipe.
 
@@ -382,4 +377,6 @@ def cache_folder(kind, files, recipe, cache_dir=None):
         state = path.stat()
         listing.append([name, state.st_size, state.st_mtime_ns])
     key = files_lib.sha256_of_json([shards.FORMAT, listing, recipe.identity])
-    return files_lib.make_folder(cache_root(cache_dir) / f"{kind}_{key[:16]}")
+    return files_lib.make_folder(
+        files_lib.cache_root(cache_dir) / f"{kind}_{key[:16]}"
+    )

@@ -9,6 +9,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.data import prepare
 from gpt1_keras.data import split
 from gpt1_keras.sample_world import benchmarks
@@ -190,4 +191,4 @@ def check_tensorflow(overlay, otherwise):
 def _sample_folder(name, size, seed, generator):
     """Return the cache folder of the data that this version generates."""
     version = generator.source_sha256()[:8]
-    return prepare.cache_root() / f"{name}_{size}_{seed}_{version}"
+    return files.cache_root() / f"{name}_{size}_{seed}_{version}"
