@@ -78,6 +78,8 @@ def test_sequences_and_sizes(caplog):
     with caplog.at_level("WARNING"):
         _, found = encode(rows, transforms.classification, 6)
     assert found.num_cut == 1
+    # A bucket may be longer than the network has positions.
+    assert found.batch([0, 1], 8)["token_ids"].shape == (2, 1, 6)
     assert (
         "letters: 1 of 2 examples were truncated to 6 positions, by 5 tokens "
         "in all; example 2 is the first"

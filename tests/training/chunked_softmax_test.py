@@ -161,3 +161,42 @@ def test_products_in_the_dtype_of_the_table():
     )
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
     assert float(found) == pytest.approx(loss, rel=2e-2)
+
+
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="only its graphs have them"
+)
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_graphs_of_any_number_of_tokens(jit_compile):
+    """One graph, whose chunks follow the tokens at hand."""
+    import tensorflow as tf
+
+    _, table, _, _ = example()
+    arguments = {"table": table, "chunk_size": 32}
+
+    @tf.function(
+        jit_compile=jit_compile,
+        input_signature=[
+            tf.TensorSpec((None, D)),
+            tf.TensorSpec((None,), "int32"),
+            tf.TensorSpec((None,)),
+        ],
+    )
+    def in_graph(hidden, targets, weights):
+        inputs = {"hidden": hidden, "targets": targets, "weights": weights}
+        with tf.GradientTape() as tape:
+            tape.watch(hidden)
+            loss = chunked_softmax.cross_entropy(**inputs, **arguments)
+        scores, _ = chunked_softmax.log_probabilities(**inputs, **arguments)
+        return loss, tape.gradient(loss, hidden), scores
+
+    for count in (3, 32, 33, 100):
+        draws = np.random.default_rng(count)
+        hidden = draws.normal(size=(count, D)).astype("float32")
+        targets = draws.integers(R, size=count).astype("int32")
+        weights = (draws.random(count) < 0.6).astype("float32")
+        loss, gradient, _, log_p = plain(hidden, table, targets, weights)
+        found = [each.numpy() for each in in_graph(hidden, targets, weights)]
+        np.testing.assert_allclose(found[0], loss, rtol=1e-5)
+        np.testing.assert_allclose(found[1], gradient, atol=1e-5)
+        np.testing.assert_allclose(found[2], log_p * weights, atol=1e-5)
