@@ -167,10 +167,8 @@ def run(
             names by which gin files set them.
     """
     from gpt1_keras import config
-    from gpt1_keras import console
 
-    with console.without_noise():
-        configuration = config.resolve(names, settings, workdir, allowed)
+    configuration = config.resolve(names, settings, workdir, allowed)
     try:
         return _start(configuration, command, verbose)
     except (errors.InputError, errors.RunError) as error:

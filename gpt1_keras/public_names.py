@@ -10,6 +10,9 @@ and a run begun under the old name still resumes.
 import importlib
 import inspect
 import re
+import sys
+
+from gpt1_keras import console
 
 # Folder -> the public names defined in its modules.
 _DEFINED = {
@@ -166,7 +169,10 @@ def find(name):
     if name not in PUBLIC:
         return None
     module, _, attribute = PUBLIC[name].rpartition(".")
-    return getattr(importlib.import_module(module), attribute)
+    if module not in sys.modules:
+        with console.without_noise():
+            importlib.import_module(module)
+    return getattr(sys.modules[module], attribute)
 
 
 def current(name):

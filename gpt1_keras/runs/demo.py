@@ -22,6 +22,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
+from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 
 _HOST = "127.0.0.1"
@@ -170,7 +171,7 @@ class TaskAnswers:
         self._label_space = task_lib.label_space_of(ours)
         self.task = ours.task
         self.is_score = ours.score_range is not None
-        self.class_names = list(self._label_space.class_names)
+        self.class_names = self._names()
         self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
@@ -183,11 +184,19 @@ class TaskAnswers:
         ).astype("float64")
         if self.is_score:
             return float(self._label_space.predict(logits)[0])
-        names = self._label_space.class_names or [
+        names = self.class_names or [
             f"{i}: {choice}" for i, choice in enumerate(choices)
         ]
         (probabilities,) = self._label_space.probabilities(logits).tolist()
         return dict(zip(names, probabilities, strict=True))
+
+    def _names(self):
+        names = self._label_space.class_names
+        benchmark = benchmarks.BENCHMARKS.get(self.task)
+        if benchmark is None or not benchmark.class_meanings:
+            return list(names)
+        pairs = zip(names, benchmark.class_meanings, strict=True)
+        return [f"{name} ({meaning})" for name, meaning in pairs]
 
 
 def _task_page(gradio, preset):

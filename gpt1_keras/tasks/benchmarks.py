@@ -23,6 +23,7 @@ _SCITAIL = task_lib.Classes(nli.SCITAIL_LABELS)
 _SIMILARITY = task_lib.ScoreDistribution(glue.LOWEST_SCORE, glue.HIGHEST_SCORE)
 _CHOICE = task_lib.Choice()
 _PAIR = "pair_classification"
+_PARAPHRASE = ("different", "the same meaning")
 
 
 def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
@@ -64,20 +65,21 @@ _PAPER = (
     row("story_cloze", qa.read_story_cloze, "multiple_choice", _CHOICE,
         metrics.accuracy, (1_497, 374, 1_871), has_labelled_test=True),
     row("mrpc", glue.read_mrpc, "similarity", _BINARY, metrics.f1_and_accuracy,
-        (3_668, 408, 1_725)),
+        (3_668, 408, 1_725), class_meanings=_PARAPHRASE),
     row("qqp", glue.read_qqp, "similarity", _BINARY, metrics.f1_and_accuracy,
-        (363_846, 40_430, 390_965)),
+        (363_846, 40_430, 390_965), class_meanings=_PARAPHRASE),
     row("stsb", glue.read_stsb, "similarity", _SIMILARITY,
         metrics.pearson_and_spearman, (5_749, 1_500, 1_379)),
     row("sst2", glue.read_sst2, "classification", _BINARY, metrics.accuracy,
-        (67_349, 872, 1_821)),
+        (67_349, 872, 1_821), class_meanings=("negative", "positive")),
     row("cola", glue.read_cola, "classification", _BINARY,
-        metrics.matthews_and_accuracy, (8_551, 1_043, 1_063)),
+        metrics.matthews_and_accuracy, (8_551, 1_043, 1_063),
+        class_meanings=("unacceptable", "acceptable")),
 )
 # A model of MNLI answers the diagnostic set ax.
 _OTHERS = (
     row("wnli", glue.read_wnli, _PAIR, _BINARY, metrics.accuracy,
-        (635, 71, 146)),
+        (635, 71, 146), class_meanings=("does not follow", "follows")),
     row("ax", glue.read_ax, _PAIR, _THREE_WAY, metrics.accuracy,
         (0, 0, 1_104)),
 )

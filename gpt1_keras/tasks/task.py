@@ -209,6 +209,8 @@ class Task:
         has_labelled_test: bool. Whether the labels of test are public.
         skipped: list of `readers.custom.Skipped`, the user's rows that cannot
             be used; None if there are none.
+        class_meanings: tuple of str, what "0", "1" ... mean; () if the names
+            of the classes say so themselves.
     """
 
     name: str
@@ -222,6 +224,7 @@ class Task:
     has_labelled_test: bool = False
     skipped: list | None = None
     main_metric: str | None = None
+    class_meanings: tuple = ()
 
     def read(self, data_dir, split):
         """Return the examples of a split: "train", "dev" or "test"."""

@@ -36,6 +36,13 @@ def test_tokens(tiny, language_model):
     assert language_model.tokens(" \n ") == []
 
 
+def test_classes_of_a_benchmark_have_their_meaning(tiny):
+    answers = demo.TaskAnswers(tiny.folder / "cola" / "preset")
+    found = answers("the captain sleeps")
+    assert list(found) == ["0 (unacceptable)", "1 (acceptable)"]
+    assert sum(found.values()) == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     "reason, changes",
     [
