@@ -157,7 +157,8 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
 
     One mask per forward pass covers a whole table before the look-up: all
     occurrences of a token share it, and so does the output softmax over the
-    same table (finetune-transformer-lm train.py, lines 164-175). Arguments,
+    same table (finetune-transformer-lm train.py, lines 164-175). The
+    micro-batches of a training step share it, too (`Learner`). Arguments,
     inputs and outputs are those of `TokenAndPositionEmbedding`.
     """
 

@@ -4,6 +4,7 @@ import importlib
 
 import keras
 
+from gpt1_keras.layers import embedding
 from gpt1_keras.training import step
 
 _step = importlib.import_module(
@@ -36,6 +37,8 @@ class Learner(_step.TrainStep, keras.Model):
     Attributes:
         stop_request: `fit.SharedStopRequest` where several processes must
             stop together, else None.
+        table_states: random states of the embedding tables' dropout, whose
+            masks all micro-batches of a step share, as in the released code.
     """
 
     def __init__(
@@ -59,6 +62,13 @@ class Learner(_step.TrainStep, keras.Model):
         self.micro_batch_size = micro_batch_size
         self.full_length = full_length
         self.stop_request = None
+        self.table_states = [
+            variable
+            for layer in network.layers
+            if isinstance(layer, embedding.TableDropoutEmbedding)
+            for variable in layer.variables
+            if variable.name == "seed_generator_state"
+        ]
         self.built = True
 
     def compile(self, optimizer, **kwargs):

@@ -100,9 +100,18 @@ class TrainStep:
     def _accumulate(self, trainable, non_trainable, data):
         count = self.count_micro_batches(data["token_ids"])
         compute = jax.grad(self._stateless_loss, has_aux=True)
+        shared = {state.path for state in self.table_states}
+        starts = {
+            i: non_trainable[i]
+            for i, variable in enumerate(self.non_trainable_variables)
+            if variable.path in shared
+        }
 
         def micro_step(carry, batch):
             totals, sums, non_trainable = carry
+            non_trainable = [
+                starts.get(i, value) for i, value in enumerate(non_trainable)
+            ]
             gradients, (losses, non_trainable) = compute(
                 trainable, non_trainable, batch
             )

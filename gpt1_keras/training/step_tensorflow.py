@@ -56,7 +56,11 @@ class TrainStep:
         return losses, [tf.convert_to_tensor(g) for g in gradients]
 
     def _accumulate(self, batches, count):
+        starts = [tf.identity(state.value) for state in self.table_states]
+
         def body(index, sums, totals):
+            for state, start in zip(self.table_states, starts):
+                state.assign(start)
             losses, gradients = self._gradients(
                 {key: value[index] for key, value in batches.items()}
             )

@@ -13,8 +13,11 @@ class TrainStep:
         batches = step.split(data, count)
         variables = self.trainable_variables
         self.zero_grad()
+        starts = [state.value.clone() for state in self.table_states]
         sums = dict.fromkeys(self.loss_names, 0.0)
         for index in range(count):
+            for state, start in zip(self.table_states, starts):
+                state.assign(start)
             losses = self.training_losses(
                 {key: value[index] for key, value in batches.items()}
             )

@@ -33,7 +33,9 @@ HIDDEN_DIM = 8
 LENGTH = 6
 
 
-def backbone_of(*, dropout=0.0, num_layers=1, num_special_tokens=0):
+def backbone_of(
+    *, dropout=0.0, table_dropout=None, num_layers=1, num_special_tokens=0
+):
     return backbone.GPT1Backbone(
         vocabulary_size=VOCABULARY_SIZE,
         num_layers=num_layers,
@@ -41,7 +43,7 @@ def backbone_of(*, dropout=0.0, num_layers=1, num_special_tokens=0):
         hidden_dim=HIDDEN_DIM,
         intermediate_dim=16,
         max_sequence_length=LENGTH,
-        embedding_dropout=dropout,
+        embedding_dropout=dropout if table_dropout is None else table_dropout,
         attention_dropout=dropout,
         residual_dropout=dropout,
         embedding_dropout_on="tables",
@@ -119,6 +121,7 @@ def language_model(
     *,
     seed=0,
     dropout=0.0,
+    table_dropout=None,
     num_layers=1,
     micro_batch_size=None,
     clip_norm=1.0,
@@ -128,7 +131,11 @@ def language_model(
     loss = losses.LanguageModelLoss(chunk_size=4)
     return _compiled(
         lambda: task_model.GPT1TaskModel(
-            backbone_of(dropout=dropout, num_layers=num_layers)
+            backbone_of(
+                dropout=dropout,
+                table_dropout=table_dropout,
+                num_layers=num_layers,
+            )
         ),
         *(loss, ("loss",), loss, seed, learning_rate),
         clip_norm=clip_norm,
