@@ -209,6 +209,7 @@ def _listed(found, records, shard_tokens):
                 "offset": place % shard_tokens,
                 "tokens": tokens[book.name],
                 "words": words[book.name],
+                "bytes": book.size,
             }
         )
         place += tokens[book.name]

@@ -106,12 +106,15 @@ class Split:
         names: list of N str.
         lengths: int64 `[N]`, tokens of each book.
         words: int64 `[N]`, whitespace-separated words of its clean text.
+        bytes: int64 `[N]`, size of its file; 0 in older shards, which do not
+            say it.
     """
 
     def __init__(self, directory, index, books):
         self.names = [book["name"] for book in books]
         self.lengths = np.array([b["tokens"] for b in books], np.int64)
         self.words = np.array([b["words"] for b in books], np.int64)
+        self.bytes = np.array([b.get("bytes", 0) for b in books], np.int64)
         self._shard_tokens = index["shard_tokens"]
         self._dtype = np.dtype(index["dtype"]).newbyteorder("<")
         self._paths = [directory / shard["file"] for shard in index["shards"]]
@@ -204,7 +207,7 @@ _INDEX_KINDS = {
 }
 _BOOK_KINDS = {
     **{"name": str, "split": str, "shard": int, "offset": int},
-    **{"tokens": int, "words": int},
+    **{"tokens": int, "words": int, "bytes": int},
 }
 _SHARD_KINDS = {"file": str, "tokens": int, "sha256": str}
 _TOTALS = ("books", "tokens", "held_out_books", "skipped")
@@ -215,7 +218,7 @@ def _check_index(index):
     files.check_kinds(index["tokenizer"], {"sha256": str})
     files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
     for book in index["books"]:
-        files.check_kinds(book, _BOOK_KINDS)
+        files.check_kinds({"bytes": 0} | book, _BOOK_KINDS)
         if book["split"] not in ("train", "held_out"):
             raise ValueError(f"a book of split {book['split']!r}")
     for number, shard in enumerate(index["shards"]):

@@ -10,27 +10,34 @@ from gpt1_keras.data import loaders
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
 
-METRICS = ("loss", "perplexity", "word_perplexity", "tokens", "words")
+METRICS = (
+    *("loss", "perplexity", "word_perplexity", "bits_per_byte"),
+    *("tokens", "words"),
+)
 
 
-def perplexity(learner, batches, *, num_words, callbacks=()):
+def perplexity(learner, batches, *, num_words, num_bytes, callbacks=()):
     """Score every weighted token once with the `predict` of a `Learner`.
 
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
         `perplexity` per token, `word_perplexity` per word (separated by
-        whitespace, so comparable between tokenizers), and how many `tokens`
-        and `words` were scored; `num_words` is how many these tokens spell.
+        whitespace) and `bits_per_byte` of the files, both comparable between
+        tokenizers, and how many `tokens` and `words` were scored; `num_words`
+        and `num_bytes` are how many these tokens spell. Without `bits_per_byte`
+        if `num_bytes` is 0, unknown.
     """
     scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
     # Sums of millions of terms: in float64.
     log_probability = np.sum(scores["log_probability"], dtype=np.float64)
     tokens = np.sum(scores["weight"], dtype=np.float64)
     loss = float(-log_probability / tokens)
+    bits = float(-log_probability / np.log(2.0))
     return {
         "loss": loss,
         "perplexity": results.perplexity(loss),
         "word_perplexity": results.perplexity(-log_probability / num_words),
+        **({"bits_per_byte": bits / num_bytes} if num_bytes else {}),
         "tokens": int(round(float(tokens))),
         "words": int(round(num_words)),
     }
@@ -69,12 +76,14 @@ def score(
         stride=min(stride, sequence_length - 1),
         limit=tokens,
     )
-    words = split.words.sum() / split.lengths.sum()
+    share = scored.num_scored / split.lengths.sum()
+    num_bytes = split.bytes.sum() if split.bytes.all() else 0
     with console.bar(description, len(scored)) as advance:
         return perplexity(
             learner,
             loaders.load(scored, first_step=0, num_steps=len(scored)),
-            num_words=float(words * scored.num_scored),
+            num_words=float(share * split.words.sum()),
+            num_bytes=float(share * num_bytes),
             callbacks=[callbacks.PredictionProgress(advance, stop)],
         )
 

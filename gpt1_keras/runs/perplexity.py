@@ -85,12 +85,14 @@ def perplexity(
         tokens=scoring.num_tokens,
         description="perplexity",
     )
+    bits = metrics.get("bits_per_byte")
     logging.info(
-        "perplexity %.2f per token (%s), %.2f per word (%s)",
+        "perplexity %.2f per token (%s), %.2f per word (%s)%s",
         metrics["perplexity"],
         f"{metrics['tokens']:,}",
         metrics["word_perplexity"],
         f"{metrics['words']:,}",
+        f", {bits:.3f} bits per byte" if bits else "",
     )
     unknown = _unknown_share(texts)
     if unknown > _MANY_UNKNOWN:

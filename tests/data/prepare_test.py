@@ -71,6 +71,7 @@ def test_every_book_is_in_the_shards(folder, tmp_path):
     assert len(prepared.index["shards"]) > 3
     listed = prepared.index["books"]
     for book in listed:
+        assert book["bytes"] == len(texts[book["name"]].encode())
         assert book["words"] == len(texts[book["name"]].split())
         assert ("overlap" in book) == (book["split"] == "held_out")
         assert book.get("overlap", 0) < 0.05

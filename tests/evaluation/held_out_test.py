@@ -31,7 +31,7 @@ def test_of_a_network_equals_numpy():
     batch = {"token_ids": ids[:, None], "token_weights": weights[:, None]}
     predict = scored.predict
     scored.predict = lambda x, **kwargs: predict(x, batch_size=6, **kwargs)
-    found = held_out.perplexity(scored, batch, num_words=9)
+    found = held_out.perplexity(scored, batch, num_words=9, num_bytes=50)
 
     arrays = small_models.released_arrays(backbone)
     hidden = numpy_gpt1.hidden_states(
@@ -44,6 +44,7 @@ def test_of_a_network_equals_numpy():
         "loss": pytest.approx(-total / tokens, abs=1e-5),
         "perplexity": pytest.approx(math.exp(-total / tokens), rel=1e-5),
         "word_perplexity": pytest.approx(math.exp(-total / 9), rel=1e-5),
+        "bits_per_byte": pytest.approx(-total / math.log(2) / 50, rel=1e-5),
         "tokens": tokens,
         "words": 9,
     }

@@ -59,28 +59,33 @@ def log_probabilities(model, ids):
 
 
 def expected_of(preset, texts):
-    """(log-probabilities, words): of the logits, a token at a time."""
+    """(log-probabilities, words, bytes): of the logits, a token at a time."""
     model = causal_lm.GPT1CausalLM.from_preset(str(preset), compile=False)
     encode = model.preprocessor.tokenizer.pipeline.encode
-    found, words, tokens = [], 0, 0
+    found, words, size, tokens = [], 0, 0, 0
     for text in texts.values():
         clean = "\n".join(line for line in text.split("\n") if line.strip())
         ids = encode(clean.strip())
         found += log_probabilities(model, ids)
         words += len(text.split())
+        size += len(text.encode())
         tokens += len(ids)
-    # The first token of each file is not scored, nor is its share of words.
-    return np.array(found), words * len(found) / tokens
+    # The first token of each file is not scored, nor is its share.
+    share = len(found) / tokens
+    return np.array(found), words * share, size * share
 
 
 def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
-    expected, words = expected_of(preset, TEXTS)
+    expected, words, size = expected_of(preset, TEXTS)
     assert len(expected) > 3 * POSITIONS
     wanted = {
         "loss": pytest.approx(-expected.mean(), abs=1e-5),
         "perplexity": pytest.approx(math.exp(-expected.mean()), rel=1e-5),
         "word_perplexity": pytest.approx(
             math.exp(-expected.sum() / words), rel=1e-4
+        ),
+        "bits_per_byte": pytest.approx(
+            -expected.sum() / math.log(2) / size, rel=1e-4
         ),
         "tokens": len(expected),
         "words": round(words),
@@ -93,7 +98,7 @@ def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     assert found["unknown_share"] == 0.0
     assert found["sequence_length"] == POSITIONS
     # A single file, through main.
-    short, _ = expected_of(preset, {"x": TEXTS["short.txt"]})
+    short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
     status, messages = tiny_fine_tuned.call_main(
         *("gin/perplexity.gin", tmp_path / "main"),
         PRESET=str(preset),
