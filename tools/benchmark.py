@@ -39,6 +39,7 @@ SECTIONS = {
     "tokenize": "tools.benchmarks.tokenize",
     "reading": "tools.benchmarks.reading",
     "rows": "tools.benchmarks.rows",
+    "peak": "tools.benchmarks.peak",
 }
 _SIZES = ("tiny", "mini", "gpt1")
 _LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")
@@ -68,6 +69,7 @@ def _measure(arguments):
 
 def _show(name, size, found):
     print(f"{name}, {size} ({found['unit']}; first call with compilation)")
+    first = found.get("first_seconds")
     for contender, speed in found["per_second"].items():
         if speed is None:
             print(f"  {contender:<14} not installed")
@@ -75,7 +77,7 @@ def _show(name, size, found):
         ratio = found["ratios"].get(contender)
         print(
             f"  {contender:<14} {speed:>10,.1f}"
-            f"  first {found['first_seconds'][contender]:7.2f} s"
+            + (f"  first {first[contender]:7.2f} s" if first else "")
             + (f"  ratio {ratio:6.2f}" if ratio else ""),
             flush=True,
         )

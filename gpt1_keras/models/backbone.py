@@ -1,6 +1,7 @@
 """GPT-1 network from token ids to hidden states, and how presets load it."""
 
 import inspect
+import math
 import threading
 
 import keras
@@ -169,6 +170,27 @@ class GPT1Backbone(keras_hub.models.Backbone):
             self.num_heads,
             self.hidden_dim // self.num_heads,
         )
+
+    def flops_per_token(self, length, *, with_softmax=True):
+        """Return the operations of a training step, per token of a sequence.
+
+        `6 (N + V D + L T D)`: an entry of the blocks' `N`, of the softmax's
+        `V D` and of the keys and values of, on average, `T / 2` tokens costs
+        two operations forward and four backward (Kaplan et al. 2020, section
+        2.1 and table 1, with the softmax).
+
+        Args:
+            length: number `T`, the length of the sequence.
+            with_softmax: whether the loss has the one over the vocabulary.
+        """
+        entries = sum(
+            math.prod(weight.shape)
+            for block in self.decoder_blocks
+            for weight in block.weights
+            if len(weight.shape) > 1
+        )
+        rows = self.num_layers * length + self.vocabulary_size * with_softmax
+        return 6 * (entries + rows * self.hidden_dim)
 
     @property
     def token_embedding(self):

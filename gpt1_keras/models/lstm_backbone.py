@@ -71,5 +71,9 @@ class LSTMBackbone(backbone.GPT1Backbone):
         """Return the shape of the states of a text, `[B, 1, 2, S, 1, U]`."""
         return (batch_size, 1, 2, length, 1, self.num_units)
 
+    def flops_per_token(self, length, *, with_softmax=True):
+        """See `GPT1Backbone`; there is no attention."""
+        return super().flops_per_token(0, with_softmax=with_softmax)
+
     def default_lora_layer_names(self):
         return ["output_dense"]

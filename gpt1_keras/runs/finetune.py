@@ -314,12 +314,19 @@ def finetune(
         scored = {"dev": dev, "train_sample": sample}
         evaluate = _evaluator(learner, network, scored, directory, num_steps)
         due = training.evaluation_steps(batches.steps_per_epoch)
+        # Sequences per step: candidates that share a row are one.
+        rows = batches.batch_size
+        rows *= 1 if dev.share_prefix else dev.encoded.num_candidates
         history = fit.fit(
             learner,
             batches,
             workdir=directory,
             num_steps=num_steps,
             tokens_per_step=batches.tokens_per_step,
+            flops_per_token=backbone.flops_per_token(
+                batches.tokens_per_step / rows,
+                with_softmax=training.lm_loss_weight > 0,
+            ),
             intervals=intervals,
             periodic=[(due, evaluate)],
             strategy=strategy,

@@ -177,6 +177,7 @@ def pretrain(
         workdir=workdir,
         num_steps=num_steps,
         tokens_per_step=tokens_per_step,
+        flops_per_token=network.flops_per_token(training.sequence_length),
         intervals=intervals,
         periodic=periodic,
         strategy=strategy,

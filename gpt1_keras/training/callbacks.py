@@ -62,14 +62,28 @@ class LogMetrics(_PerStep):
 
     Args:
         history: `results.History`; gets a line every `every` steps.
+        flops_per_token: number of operations, 0 if unknown.
+        peak: GFLOP/s that the device reaches at best, None if unknown.
         advance: function `(amount, note)` of `console.bar`.
     """
 
-    def __init__(self, first_step, *, history, every, tokens_per_step, advance):
+    def __init__(
+        self,
+        first_step,
+        *,
+        history,
+        every,
+        tokens_per_step,
+        flops_per_token=0,
+        peak=None,
+        advance,
+    ):
         super().__init__(first_step)
         self.history = history
         self.every = every
         self.tokens_per_step = tokens_per_step
+        self.flops_per_token = flops_per_token
+        self.peak = peak
         self.advance = advance
         self._seconds, self._steps = 0.0, 0
 
@@ -90,7 +104,16 @@ class LogMetrics(_PerStep):
         if lm_loss is not None:
             values["perplexity"] = results.perplexity(lm_loss)
             note += f"perplexity {values['perplexity']:.1f}, "
-        self.advance(1, f"{note}{speed:,.0f} tokens/s")
+        speeds = {"tokens_per_second": speed}
+        note += f"{speed:,.0f} tokens/s"
+        if self.flops_per_token:
+            gflops = speed * self.flops_per_token / 1e9
+            speeds["gflops_per_second"] = gflops
+            note += f", {gflops:,.1f} GFLOP/s"
+            if self.peak:
+                speeds["share_of_peak"] = gflops / self.peak
+                note += f" ({100 * gflops / self.peak:.0f} % of the peak)"
+        self.advance(1, note)
         if self.step % self.every == 0:
             rate = self.model.optimizer._learning_rate
             if callable(rate):
@@ -99,7 +122,7 @@ class LogMetrics(_PerStep):
                 self.step,
                 **values,
                 gradient_norm=float(logs["gradient_norm"]),
-                tokens_per_second=speed,
+                **speeds,
                 learning_rate=float(ops.convert_to_numpy(rate)),
             )
             self._seconds, self._steps = 0.0, 0

@@ -18,6 +18,7 @@ from gpt1_keras import results
 from gpt1_keras.data import loaders
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import checkpoints as checkpoints_lib
+from gpt1_keras.training import peak as peak_lib
 from gpt1_keras.training import strategy as strategy_lib
 
 
@@ -147,6 +148,7 @@ def fit(
     workdir,
     num_steps,
     tokens_per_step,
+    flops_per_token=0,
     intervals,
     periodic,
     strategy=strategy_lib.ONE_DEVICE,
@@ -161,6 +163,7 @@ def fit(
         workdir: path.
         num_steps: int. Steps in all.
         tokens_per_step: int, for the speed that is logged.
+        flops_per_token: number, for the same (`GPT1Backbone`).
         intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`), `every` as in
             `callbacks.Periodically`.
@@ -223,6 +226,8 @@ def fit(
                     history=history,
                     every=intervals.log_steps,
                     tokens_per_step=tokens_per_step,
+                    flops_per_token=flops_per_token,
+                    peak=_peak(strategy),
                     advance=advance,
                 ),
                 callbacks.EstimateDuration(
@@ -258,3 +263,10 @@ def fit(
         history.close()
         raise
     return history
+
+
+def _peak(strategy):
+    """Return the GFLOP/s of one device at its best; None: not measured."""
+    if strategy.num_replicas > 1:
+        return None
+    return peak_lib.read(keras.config.dtype_policy().compute_dtype)

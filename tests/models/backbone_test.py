@@ -114,6 +114,17 @@ def test_mixed_bfloat16(monkeypatch, network):
     assert 1e-4 < error < 0.3
 
 
+def test_operations_are_six_per_entry_of_each_product():
+    model = small_models.network()
+    # Layers of width 8 with 20 inner units: QKV and output, feed-forward.
+    blocks = 2 * (8 * 24 + 8 * 8 + 2 * 8 * 20)
+    assert model.flops_per_token(12) == 6 * (blocks + 23 * 8 + 2 * 12 * 8)
+    assert model.flops_per_token(0, with_softmax=False) == 6 * blocks
+    lstm = small_models.lstm_network()
+    # Input and state to four gates of 10 units, and the output.
+    assert lstm.flops_per_token(12) == 6 * ((8 + 10) * 40 + 80 + 23 * 8)
+
+
 def test_lora_finds_the_attention_of_every_block(network):
     model = small_models.network()
     model.enable_lora(2)

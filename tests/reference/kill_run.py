@@ -272,7 +272,8 @@ def last_checkpoint(workdir):
 def lines(workdir):
     """Return the objects of `metrics.jsonl` without what measures time."""
     text = (pathlib.Path(workdir) / "metrics.jsonl").read_text()
-    timed = ("seconds", "tokens_per_second")
+    timed = ("seconds", "tokens_per_second", "gflops_per_second")
+    timed += ("share_of_peak",)
     return [
         {k: v for k, v in json.loads(line).items() if k not in timed}
         for line in text.splitlines()

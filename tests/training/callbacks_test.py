@@ -76,6 +76,18 @@ def test_metrics_are_written_at_intervals_and_shown_at_every_step():
     )
 
 
+def test_speed_is_shown_as_a_share_of_the_machines_peak(monkeypatch):
+    clock = iter([0.0, 2.0])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    # 100 tokens of 0.4 GFLOP in 2 seconds
+    callback, history, shown = log(every=1, flops_per_token=4e8, peak=80.0)
+    run(callback, [{}])
+    assert shown[0][1].endswith("50 tokens/s, 20.0 GFLOP/s (25 % of the peak)")
+    ((_, values),) = history.calls
+    assert values["gflops_per_second"] == 20.0
+    assert values["share_of_peak"] == 0.25
+
+
 def test_rate_written_is_that_of_the_step():
     """The schedule counts the steps made before."""
     callback, history, _ = log(every=1)

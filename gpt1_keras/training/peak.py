@@ -1,0 +1,59 @@
+"""The fastest matrix product of this machine, measured once and cached.
+
+Runs show their speed as a share of it. `tools/benchmark.py --section peak`
+measures it, best while the machine does nothing else.
+"""
+
+import json
+import platform
+import time
+
+import keras
+from keras import ops
+
+from gpt1_keras import files
+
+_SIZE = 4096
+_PRODUCTS = 4  # queued in one timing: a GPU works while Python goes on
+
+
+def measure(dtype, *, rounds):
+    """Return the GFLOP/s of square products in `dtype`; remember them.
+
+    The fastest of `rounds` timings counts, on the device of the backend.
+    """
+    x = keras.random.normal((_SIZE, _SIZE), dtype=dtype, seed=0)
+    seconds = []
+    for _ in range(rounds + 1):  # the first one with compilation
+        started = time.perf_counter()
+        products = [ops.matmul(x, x) for _ in range(_PRODUCTS)]
+        for product in products:
+            float(ops.cast(product[0, 0], "float32"))  # waits for it
+        seconds.append(time.perf_counter() - started)
+    speed = _PRODUCTS * 2 * _SIZE**3 / min(seconds) / 1e9
+    _path().parent.mkdir(parents=True, exist_ok=True)
+    known = _read() | {_key(dtype): speed}
+    files.write_atomic(_path(), json.dumps(known, indent=1) + "\n")
+    return speed
+
+
+def read(dtype):
+    """Return the GFLOP/s measured before for `dtype` here, or None."""
+    speed = _read().get(_key(dtype))
+    return speed if isinstance(speed, float) and speed > 0 else None
+
+
+def _read():
+    try:
+        return dict(files.parse_json(_path().read_bytes()))
+    except (OSError, ValueError, TypeError):  # missing or damaged
+        return {}
+
+
+def _path():
+    return files.cache_root() / "peak.json"
+
+
+def _key(dtype):
+    device = str(ops.convert_to_tensor(0.0).device)
+    return f"{platform.node()} {keras.backend.backend()} {device} {dtype}"

@@ -1,0 +1,16 @@
+from gpt1_keras.training import peak
+
+
+def test_peak_is_measured_once_and_remembered(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(peak, "_SIZE", 64)
+    assert peak.read("float32") is None
+    speed = peak.measure("float32", rounds=2)
+    assert peak.read("float32") == speed > 0
+    assert peak.read("bfloat16") is None
+    other = peak.measure("bfloat16", rounds=1)
+    assert (peak.read("float32"), peak.read("bfloat16")) == (speed, other)
+    (path,) = (tmp_path / "cache").iterdir()
+    for damaged in ("", "[1]", "{", path.read_text().replace(": ", ": -")):
+        path.write_text(damaged)
+        assert peak.read("float32") is None
