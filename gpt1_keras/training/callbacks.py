@@ -195,20 +195,27 @@ class SaveCheckpoints(_PerStep):
 
     Args:
         every: int. Steps between two checkpoints, 0 for the last one only.
+        minutes: number. Time between two checkpoints, 0 for any.
         stop: `fit.StopRequest`.
     """
 
-    def __init__(self, first_step, *, checkpoints, every, last_step, stop):
+    def __init__(
+        self, first_step, *, checkpoints, every, minutes=0, last_step, stop
+    ):
         super().__init__(first_step)
         self.checkpoints = checkpoints
         self.every = every
+        self.seconds = 60 * minutes or math.inf
         self.last_step = last_step
         self.stop = stop
+        self._saved = time.monotonic()
 
     def after_step(self, logs):
         is_due = self.every and self.step % self.every == 0
-        if is_due or self.step == self.last_step or self.stop:
+        is_late = time.monotonic() - self._saved >= self.seconds
+        if is_due or is_late or self.step == self.last_step or self.stop:
             self.checkpoints.save(self.step, self.model)
+            self._saved = time.monotonic()
         if self.stop:
             self.model.stop_training = True
 

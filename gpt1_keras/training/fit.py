@@ -24,11 +24,13 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Step intervals; 0 means only after the last step (log_steps excepted).
+    """Intervals; 0 means only after the last step (log_steps excepted).
 
     Attributes:
         log_steps: int. Between two lines of `metrics.jsonl`.
         checkpoint_steps: int. Between two checkpoints.
+        checkpoint_minutes: float. One more is saved after the first step that
+            ends so long after the last one.
         num_checkpoints: int. Number of checkpoints kept.
         evaluation_steps: int. Between two evaluations on held-out books.
         sample_steps: int. Between two sampled paragraphs.
@@ -39,6 +41,7 @@ class Intervals:
     num_checkpoints: checks.Count
     evaluation_steps: checks.Index = 0
     sample_steps: checks.Index = 0
+    checkpoint_minutes: checks.NotNegative = 0
 
 
 class StopRequest:
@@ -200,6 +203,7 @@ def fit(
         first_step,
         checkpoints=checkpoints,
         every=intervals.checkpoint_steps,
+        minutes=intervals.checkpoint_minutes,
         last_step=num_steps,
         stop=None,
     )

@@ -122,6 +122,18 @@ def test_checkpoints_at_intervals_and_at_the_end(every, expected):
     assert not model.stop_training
 
 
+def test_checkpoints_by_time(monkeypatch):
+    # Built at 0; each save takes 30 seconds, which do not count.
+    clock = iter([0, 50, 65, 95, 130, 156, 186, 187, 217])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    checkpoints = Records()
+    callback = callbacks.SaveCheckpoints(
+        4, checkpoints=checkpoints, every=0, minutes=1, last_step=9, stop=None
+    )
+    run(callback, [{}] * 5)
+    assert checkpoints.calls == [6, 8, 9]
+
+
 def test_a_stop_request_saves_first():
     callback, checkpoints, stop = save_checkpoints()
     model = run(callback, [{}])

@@ -6,7 +6,9 @@ longest of the task (`padded`), here with the same network and steps; the loss
 of both is the same. Give the folder of the official files: `--data`.
 """
 
+import dataclasses
 import functools
+import types
 
 import keras
 
@@ -65,55 +67,50 @@ def _steps(
     from gpt1_keras.data import example_batches
     from gpt1_keras.data import examples as examples_lib
     from gpt1_keras.data import loaders
-    from gpt1_keras.evaluation import scoring
-    from gpt1_keras.models import shared_prefix
+    from gpt1_keras.runs import finetune
     from gpt1_keras.tasks import benchmarks
-    from gpt1_keras.training import learner
-    from gpt1_keras.training import losses
     from gpt1_keras.training import optimizers
 
     task, pipeline = benchmarks.benchmark(name), networks.tokenizer()
+    training = finetune.FineTuning(
+        batch_size=_BATCH_SIZE,
+        microbatch_size=micro_batch_size,
+        num_epochs=1,
+        num_train_examples=None,
+        sequence_length=None,
+        clip_norm=1.0,
+        lm_loss_weight=0.5,
+        softmax_over="tokens",
+        softmax_chunk=512,
+        classifier_dropout=_DROPOUT,
+        initializer_range=0.02,
+        bucket_lengths=example_batches.BUCKET_LENGTHS,
+        pool_batches=1 if is_padded else 16,
+        evaluation_batch_size=_BATCH_SIZE,
+        num_scored_train_examples=None,
+        early_evaluation_steps=(),
+        dtype="mixed_bfloat16",
+        batches=finetune.encoded_batches,
+        share_prefix=not is_padded,
+    )
     examples = files.read(task, "train")
     rows = examples_lib.draw_subset(len(examples), num_examples, name="rows")
-    share_prefix = name == "race" and not is_padded
-    train = scoring.Labelled(
-        task,
-        [examples[row] for row in rows],
-        tokenizer=pipeline,
-        max_sequence_length=sizes["max_sequence_length"],
-        batch_size=_BATCH_SIZE,
-        bucket_lengths=example_batches.BUCKET_LENGTHS,
-        name=name,
-        share_prefix=share_prefix,
-    )
-    longest = int(train.encoded.lengths.max())
-    batches = example_batches.TrainingExamples(
-        train.encoded,
-        train.labels(),
-        batch_size=_BATCH_SIZE,
-        seed=0,
-        bucket_lengths=(longest,) if is_padded else train.bucket_lengths,
-        pool_batches=1 if is_padded else 16,
-    )
     keras.utils.set_random_seed(1)
     network = networks.task_model(name, pipeline, dropout=_DROPOUT, **sizes)
-    lm_loss = losses.LanguageModelLoss
-    if share_prefix:
-        lm_loss = losses.PackedLanguageModelLoss
-        network = shared_prefix.shared_prefix_network(
-            network.backbone, network.head
-        )
-    loss = losses.TaskLoss(
-        task_loss=task.label_space.loss,
-        language_model_loss=lm_loss(chunk_size=512),
-        lm_weight=0.5,
+    pretrained = types.SimpleNamespace(
+        tokenizer=pipeline,
+        num_positions=lambda: network.backbone.max_sequence_length,
+        can_share_prefix=lambda: True,
     )
-    trained = learner.Learner(
-        network,
-        loss=loss,
-        loss_names=loss.names,
-        clip_norm=1.0,
-        micro_batch_size=micro_batch_size,
+    train = training.labelled(
+        task, [examples[row] for row in rows], pretrained, "train"
+    )
+    if is_padded:
+        longest = int(train.encoded.lengths.max())
+        training = dataclasses.replace(training, bucket_lengths=(longest,))
+    batches = training.training_batches(train, seed=0)
+    trained = training.build_learner(
+        network, task, share_prefix=train.share_prefix
     )
     trained.compile(optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM))
 
