@@ -6,7 +6,7 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
   --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
   --rounds N      how often each contender is timed; default: 3
-  --data DIR      benchmark files for finetune; default: generated ones
+  --data DIR      benchmark files for finetune and probe; default: generated
   --json FILE     write the figures to this file, too
 
 Weights are random. Contenders are timed in turns: compare the ratios, since
@@ -40,7 +40,12 @@ SECTIONS = {
     "reading": "tools.benchmarks.reading",
     "rows": "tools.benchmarks.rows",
     "peak": "tools.benchmarks.peak",
+    "memory": "tools.benchmarks.memory",
+    "startup": "tools.benchmarks.startup",
+    "probe": "tools.benchmarks.probe",
+    "growth": "tools.benchmarks.growth",
 }
+_WITH_DATA = ("finetune", "probe")
 _SIZES = ("tiny", "mini", "gpt1")
 _LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")
 _LIBRARIES += ("transformers", "numpy")
@@ -59,7 +64,7 @@ def _measure(arguments):
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
         module = importlib.import_module(SECTIONS[name])
-        options = {"data": values.data} if name == "finetune" else {}
+        options = {"data": values.data} if name in _WITH_DATA else {}
         found = module.measure(sizes=sizes, rounds=values.rounds, **options)
         record["sections"][name] = found
         _show(name, values.size, found)
@@ -68,22 +73,27 @@ def _measure(arguments):
 
 
 def _show(name, size, found):
-    print(f"{name}, {size} ({found['unit']}; first call with compilation)")
     first = found.get("first_seconds")
-    for contender, speed in found["per_second"].items():
+    note = "; first call with compilation" if first else ""
+    print(f"{name}, {size} ({found['unit']}{note})")
+    ratios = found.get("ratios", {})
+    for contender, speed in (
+        found.get("per_second") or found["values"]
+    ).items():
         if speed is None:
             print(f"  {contender:<14} not installed")
             continue
-        ratio = found["ratios"].get(contender)
+        ratio = ratios.get(contender)
         print(
-            f"  {contender:<14} {speed:>10,.1f}"
+            f"  {contender:<14} {speed:>10,.{1 if speed > 20 else 2}f}"
             + (f"  first {first[contender]:7.2f} s" if first else "")
             + (f"  ratio {ratio:6.2f}" if ratio else ""),
             flush=True,
         )
-    shown = ("unit", "per_second", "first_seconds", "ratios")
+    shown = ("unit", "per_second", "values", "first_seconds", "ratios")
     rest = {k: v for k, v in found.items() if k not in shown}
-    print("  " + ", ".join(f"{k} {v}" for k, v in rest.items()), flush=True)
+    if rest:
+        print("  " + ", ".join(f"{k} {v}" for k, v in rest.items()), flush=True)
 
 
 def _machine():

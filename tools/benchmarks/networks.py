@@ -35,7 +35,7 @@ def causal_lm(*, dropout=0.0, **sizes):
 
     words = [f"w{i}</w>" for i in range(1, sizes["vocabulary_size"])]
     return builders.gpt1_causal_lm(
-        _backbone(**sizes, dropout=dropout),
+        backbone(**sizes, dropout=dropout),
         tokenizer_lib.Tokenizer(["<unk>", *words], []),
     )
 
@@ -78,16 +78,17 @@ def task_model(name, pipeline, *, dropout=0.0, **sizes):
         task=name,
         label_words=task.label_space.class_names,
     )
-    network = _backbone(**sizes, num_special_tokens=3, dropout=dropout)
+    network = backbone(**sizes, num_special_tokens=3, dropout=dropout)
     return task_model_lib.GPT1TaskModel(
         network, head, preprocessor=preprocessor
     )
 
 
-def _backbone(*, dropout=0.0, **sizes):
-    from gpt1_keras.models import backbone
+def backbone(*, dropout=0.0, **sizes):
+    """Return a `GPT1Backbone` of `sizes` with random weights."""
+    from gpt1_keras.models import backbone as backbone_lib
 
-    return backbone.GPT1Backbone(
+    return backbone_lib.GPT1Backbone(
         **sizes,
         embedding_dropout=dropout,
         attention_dropout=dropout,
@@ -119,6 +120,21 @@ def transformers_lm(model, directory):
     transformers.logging.disable_progress_bar()
     network = transformers.OpenAIGPTLMHeadModel
     return network.from_pretrained(directory / "peer").eval()
+
+
+def random_transformers_lm(sizes):
+    """Return transformers' network of `sizes` with weights of its own."""
+    import transformers
+
+    return transformers.OpenAIGPTLMHeadModel(
+        transformers.OpenAIGPTConfig(
+            vocab_size=sizes["vocabulary_size"],
+            n_positions=sizes["max_sequence_length"],
+            n_embd=sizes["hidden_dim"],
+            n_layer=sizes["num_layers"],
+            n_head=sizes["num_heads"],
+        )
+    )
 
 
 def transformers_pipeline(model, pipeline, directory):

@@ -39,12 +39,12 @@ def measure(*, sizes, rounds, batch_size=4):
         keras.config.set_dtype_policy(dtype)
         keras.utils.set_random_seed(1)
         model = networks.causal_lm(**sizes, dropout=_DROPOUT)
-        contenders[name], losses[name] = _ours(model.backbone, ids)
+        contenders[name], losses[name] = ours(model.backbone, ids)
     for name in ("transformers", "compiled"):
         with tempfile.TemporaryDirectory() as directory:
             peer = networks.transformers_lm(model, pathlib.Path(directory))
         if peer is not None:
-            step, loss = _transformers(peer, ids, name == "compiled")
+            step, loss = transformers(peer, ids, name == "compiled")
             contenders[name], losses[name] = step, loss
     if networks.has_transformers():
         contenders["products"] = _products(sizes, ids.size)
@@ -62,8 +62,15 @@ def measure(*, sizes, rounds, batch_size=4):
     }
 
 
-def _ours(backbone, ids):
-    """Return functions without arguments: some steps, and the loss."""
+def ours(backbone, ids, *, num_steps=_STEPS, micro_batch_size=None):
+    """Return functions without arguments: some steps, and the loss.
+
+    Args:
+        backbone: `GPT1Backbone`.
+        ids: int array `[B, T]`, or `[B, C, T]` with candidates.
+        num_steps: int.
+        micro_batch_size: int, sequences per forward pass; None: all.
+    """
     from gpt1_keras.data import loaders
     from gpt1_keras.models import task_model
     from gpt1_keras.training import learner
@@ -76,16 +83,18 @@ def _ours(backbone, ids):
         loss=loss,
         scorer=loss,
         clip_norm=1.0,
+        micro_batch_size=micro_batch_size,
     )
     trained.compile(optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM))
     # [B, T] -> [B, 1, T]
+    ids = ids[:, None] if ids.ndim == 2 else ids
     batch = {
-        "token_ids": ids[:, None],
-        "token_weights": np.ones_like(ids, "float32")[:, None],
+        "token_ids": ids,
+        "token_weights": np.ones_like(ids, "float32"),
     }
 
     def steps():
-        data = loaders.load(_Same(batch), first_step=0, num_steps=_STEPS)
+        data = loaders.load(_Same(batch), first_step=0, num_steps=num_steps)
         trained.fit(data, verbose=0, shuffle=False)
 
     def mean_loss():
@@ -108,8 +117,8 @@ class _Same:
         return self._batch
 
 
-def _transformers(peer, ids, is_compiled):
-    """As `_ours`."""
+def transformers(peer, ids, is_compiled, *, num_steps=_STEPS):
+    """As `ours`."""
     import torch
 
     inputs = torch.from_numpy(ids).long()
@@ -127,7 +136,7 @@ def _transformers(peer, ids, is_compiled):
 
     def steps():
         peer.train()
-        for _ in range(_STEPS):
+        for _ in range(num_steps):
             optimizer.zero_grad()
             loss().backward()
             torch.nn.utils.clip_grad_norm_(peer.parameters(), 1.0)
