@@ -6,7 +6,6 @@ running or importing anything. The identity of a run (`Bindings.sha256`,
 """
 
 import dataclasses
-import functools
 import hashlib
 import importlib
 import math
@@ -103,13 +102,14 @@ class Bindings:
         Raises:
             ImportError: a module that it needs is missing.
         """
-        function = function.rpartition("/")[2]
-        if function in public_names.PUBLIC:
-            return public_names.find(function)
         module, attribute = self.module_of(function)
-        if not is_allowed(module, self.allowed):
-            return None
+        if function in public_names.PUBLIC or not self.allows(module):
+            return public_names.find(function)
         return getattr(importlib.import_module(module), attribute, None)
+
+    def allows(self, module):
+        """Return whether functions of a module may be referred to."""
+        return is_below(module, self.allowed)
 
     def signature(self, function):
         """Return {parameter: `inspect.Parameter`}; raises as `find`."""
@@ -148,9 +148,10 @@ class Bindings:
         value = self.parameters.get(name)
         return value.name if isinstance(value, Macro) else name
 
-    def place(self, name):
-        """Return "file, line: " of a macro or parameter, or an empty text."""
-        return f"{self.places[name]}: " if name in self.places else ""
+    def error(self, name, problem):
+        """Return an InputError that says where `name` was bound."""
+        place = f"{self.places[name]}: " if name in self.places else ""
+        return errors.InputError(f"{place}{problem}")
 
     def comment(self, name):
         """Return the comment beside the line that binds `name`, or ""."""
@@ -232,15 +233,12 @@ class Bindings:
         are replaced by their values.
         """
 
-        @functools.cache
-        def signature(function):
-            try:
-                return self.signature(function)
-            except (ImportError, TypeError):
-                return {}
-
         def parameter(name):
-            return signature(function_of(name)).get(name.rpartition(".")[2])
+            try:
+                found = self.signature(function_of(name))
+            except (ImportError, TypeError):
+                return None
+            return found.get(name.rpartition(".")[2])
 
         def is_recipe(name):
             found = parameter(name)
@@ -255,12 +253,11 @@ class Bindings:
         for name in sorted(filter(is_recipe, bound)):
             value, found = self.value(bound[name]), parameter(name)
             text = _canonical(value)
-            if found is not None:
-                if text == _canonical(found.default):
-                    continue
-                if checks.is_location(found.annotation) and value is not None:
-                    text = "a path"
-            recipe[name] = text
+            if found is not None and text == _canonical(found.default):
+                continue
+            is_location = found and checks.is_location(found.annotation)
+            is_given = value is not None
+            recipe[name] = "a path" if is_location and is_given else text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
@@ -300,10 +297,9 @@ class Bindings:
         return ["from __gin__ import dynamic_registration", *lines, ""]
 
 
-def is_allowed(module, allowed):
-    return module is not None and any(
-        f"{module}.".startswith(f"{one}.") for one in allowed
-    )
+def is_below(module, names):
+    """Return whether a module is one of `names` or inside of it."""
+    return any(f"{module}.".startswith(f"{name}.") for name in names)
 
 
 def function_of(name):
@@ -490,9 +486,8 @@ class _Reader:
         module = statement.module
         if module.startswith("__gin__"):
             return
-        if self._is_strict and not is_allowed(
-            module, ("gpt1_keras", *self._allowed)
-        ):
+        known = ("gpt1_keras", *self._allowed)
+        if self._is_strict and not is_below(module, known):
             raise errors.InputError(
                 f"{place}: import of {module}: gin files may only use "
                 f"gpt1_keras; if you trust it, add --allow_module {module}"

@@ -124,41 +124,40 @@ def _check_run(found):
             " such as gin/pretrain.gin"
         )
     if found.run is None or found.run.evaluate:
-        raise errors.InputError(
-            f"{found.place('RUN')}RUN = {found.macros['RUN']!r} is not a"
-            " function: write RUN = @module.function"
+        raise found.error(
+            "RUN",
+            f"RUN = {found.macros['RUN']!r} is not a function: write RUN ="
+            " @module.function",
         )
 
 
 def _check_functions(found):
+    """Refuse a name that is not public and not allowed, or of nothing."""
     used = {}
     for name, value in (found.macros | found.parameters).items():
         functions = [r.function for r in bindings_lib.references(value)]
         if name in found.parameters:
             functions.append(bindings_lib.function_of(name))
-        for function in functions:
-            used.setdefault(function, found.place(name))
-    for function, place in used.items():
+        used |= {function: name for function in functions} | used
+    for function in used:
         if function in public_names.PUBLIC:
             continue
         module, _ = found.module_of(function)
-        if module is not None and not bindings_lib.is_allowed(
-            module, found.allowed
-        ):
-            raise errors.InputError(
-                f"{place}{function} of {module} is not a public name of "
-                f"gpt1_keras; if you trust it, add --allow_module {module}"
+        if module is not None and not found.allows(module):
+            raise found.error(
+                used[function],
+                f"{function} of {module} is not a public name of gpt1_keras;"
+                f" if you trust it, add --allow_module {module}",
             )
         try:
             exists = callable(found.find(function))
         except ImportError as error:
             message = errors.missing_module(error) or str(error)
-            raise errors.InputError(f"{place}{message}") from None
+            raise found.error(used[function], message) from None
         if not exists:
             near = checks.did_you_mean(function, public_names.PUBLIC)
-            raise errors.InputError(
-                f"{place}there is no {function} to bind{near}"
-            )
+            problem = f"there is no {function} to bind{near}"
+            raise found.error(used[function], problem)
 
 
 def _bind_former_dials(found):
@@ -175,18 +174,17 @@ def _check_settings(settings, used):
     macros = used.used_macros(*_READ_BY_MAIN)
     for setting in settings:
         name = public_names.current(setting.split("=")[0].strip())
-        if "." in name and name not in used.parameters:
-            problem = f"{used.run!r} does not use {name}"
-        elif "." not in name and name not in macros:
-            problem = f"nothing uses a macro {name}"
-            if name in public_names.OVERLAYS:
-                problem += f" without --gin {public_names.OVERLAYS[name]}"
-            else:
-                problem += checks.did_you_mean(name, macros) or (
-                    f"; there are {', '.join(sorted(macros))}"
-                )
-        else:
+        if name in macros or name in used.parameters:
             continue
+        if "." in name:
+            problem = f"{used.run!r} does not use {name}"
+        elif name in public_names.OVERLAYS:
+            overlay = public_names.OVERLAYS[name]
+            problem = f"nothing uses a macro {name} without --gin {overlay}"
+        else:
+            near = checks.did_you_mean(name, macros)
+            near = near or f"; there are {', '.join(sorted(macros))}"
+            problem = f"nothing uses a macro {name}{near}"
         raise errors.InputError(f'--set "{setting}": {problem}')
 
 
@@ -197,14 +195,12 @@ def _check_macros(used):
             for user, value in (used.parameters | used.macros).items()
             if name in used.macros_in(value)
         )
-        raise errors.InputError(
-            f"{used.place(user)}macro {name} is not defined: "
-            f"{_how_to_give(name)}"
-        )
+        problem = f"macro {name} is not defined: {_how_to_give(name)}"
+        raise used.error(user, problem)
     for name, value in sorted((used.macros | used.parameters).items()):
         if value == bindings_lib.REQUIRED:
-            raise errors.InputError(
-                f"{used.place(name)}{name} must be given: {_how_to_give(name)}"
+            raise used.error(
+                name, f"{name} must be given: {_how_to_give(name)}"
             )
 
 
@@ -224,14 +220,13 @@ def _check_parameters(used):
             message = errors.missing_module(error)
             if message is None:
                 raise
-            raise errors.InputError(f"{used.place(name)}{message}") from None
+            raise used.error(name, message) from None
         if parameter not in signature:
             if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
                 continue
-            raise errors.InputError(
-                f"{used.place(name)}{function} has no parameter {parameter}"
-                f"{checks.did_you_mean(parameter, signature)}"
-            )
+            near = checks.did_you_mean(parameter, signature)
+            problem = f"{function} has no parameter {parameter}{near}"
+            raise used.error(name, problem)
         value = used.value(bound)
         if bindings_lib.references(value):
             continue
@@ -242,7 +237,7 @@ def _check_parameters(used):
                 _expand(used, name, files.user_path(label, value))
         except errors.InputError as error:
             message = str(error).replace(f"`{parameter}`", label)
-            raise errors.InputError(f"{used.place(label)}{message}") from None
+            raise used.error(label, message) from None
 
 
 def _expand(used, name, path):

@@ -7,6 +7,7 @@ the old one to `RENAMED`; every `config.gin` written before then still works
 and a run begun under the old name still resumes.
 """
 
+import functools
 import importlib
 import inspect
 import re
@@ -184,6 +185,7 @@ def current(name):
     return scope + slash + RENAMED.get(name, name)
 
 
+@functools.cache
 def parameters(function):
     """Return {name: `inspect.Parameter`} of a function or class.
 

@@ -47,9 +47,8 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
     if not found or found.get("config_sha256") != config_sha256:
         return False
     logging.info(
-        "%s: already finished; nothing to do (%s give another --workdir)",
-        path(workdir),
-        advice,
+        f"{path(workdir)}: already finished; nothing to do ({advice} give"
+        " another --workdir)"
     )
     return True
 

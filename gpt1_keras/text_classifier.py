@@ -113,11 +113,18 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             directory = self._new_folder()
         else:
             directory = files_lib.user_path("workdir", str(self.workdir))
-        self._run(
-            directory,
-            ["gin/finetune/custom.gin", *self.files],
-            self._dials() | {"TRAIN_FILE": _write(directory, columns, names)},
-        )
+        dials = {
+            "PRESET": self.preset,
+            "NUM_EPOCHS": self.num_epochs,
+            "BATCH_SIZE": self.batch_size,
+            "PEAK_LEARNING_RATE": self.learning_rate,
+            "SEED": self.random_state,
+        }
+        dials = {k: v for k, v in dials.items() if v is not None}
+        dials |= dict(self.settings or {})
+        dials["TRAIN_FILE"] = _write(directory, columns, names)
+        files = ["gin/finetune/custom.gin", *self.files]
+        self._run(directory, files, dials)
         self.directory_ = str(directory)
         self.classes_ = np.unique(y)
         self.result_ = results.read(directory)
@@ -136,7 +143,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         ]
         if not rows:
             return np.zeros((0, len(self.classes_)))
-        with _quiet(self.verbose), _policy_kept():
+        with _contained(self.verbose):
             task = custom.task_of(model.preprocessor, lambda *_: rows)
             logits = model.logits(model.labelled(task, rows, "rows"))
         space = task.label_space
@@ -189,27 +196,16 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             {"PRESET": self.directory_, "TEST_FILE": str(rows)},
         )
 
-    def _dials(self):
-        named = {
-            "PRESET": self.preset,
-            "NUM_EPOCHS": self.num_epochs,
-            "BATCH_SIZE": self.batch_size,
-            "PEAK_LEARNING_RATE": self.learning_rate,
-            "SEED": self.random_state,
-        }
-        given = {k: v for k, v in named.items() if v is not None}
-        return given | dict(self.settings or {})
-
     def _run(self, directory, files, dials):
         lines = [f"{name} = {_plain(value)!r}" for name, value in dials.items()]
-        with _quiet(self.verbose), _policy_kept():
+        with _contained(self.verbose):
             main.run(files, lines, str(directory), verbose=self.verbose)
 
     def _loaded(self):
         if not hasattr(self, "directory_"):
             raise exceptions.NotFittedError("call fit first")
         if getattr(self, "_model", None) is None:
-            with _policy_kept():
+            with _contained(verbose=True):
                 self._model = presets.FineTuned(
                     self.directory_, presets.Scoring()
                 )
@@ -300,25 +296,17 @@ def _write(directory, columns, names):
 
 
 @contextlib.contextmanager
-def _quiet(verbose):
-    """Without `verbose`, show what is logged only if there is an error."""
-    if verbose:
-        yield
-        return
-    logged = io.StringIO()
+def _contained(verbose):
+    """Restore the global dtype policy, which runs set.
+
+    Without `verbose`, show what is logged only if there is an error.
+    """
+    policy, logged = keras.config.dtype_policy(), io.StringIO()
     try:
-        with contextlib.redirect_stderr(logged):
+        with contextlib.redirect_stderr(sys.stderr if verbose else logged):
             yield
     except Exception:
         sys.stderr.write(logged.getvalue())
         raise
-
-
-@contextlib.contextmanager
-def _policy_kept():
-    """Restore the global dtype policy, which runs set."""
-    policy = keras.config.dtype_policy()
-    try:
-        yield
     finally:
         keras.config.set_dtype_policy(policy)

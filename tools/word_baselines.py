@@ -50,9 +50,7 @@ def _measure(arguments):
     values = parser.parse(arguments)
     for i, task in enumerate([_task(name) for name in values.tasks]):
         train = task.read(values.data, "train")
-        drawn = examples.draw_subset(
-            len(train), values.examples, name="--examples"
-        )
+        drawn = examples.draw_subset(len(train), values.examples)
         train = [train[row] for row in drawn]
         cells = _cells(task, train, task.read(values.data, "dev"))
         rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]

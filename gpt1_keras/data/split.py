@@ -78,57 +78,44 @@ def overlaps(chosen, names, read, *, limit):
     Returns:
         {name: overlap in [0, 1]} of the held-out books, and of those put back.
     """
-    known = _Shingles(chosen, read)
+    tokens = sum(len(ids) for name in chosen for ids in read(name))
+    modulus = np.uint64(2 ** (tokens // _MAX_SHINGLES).bit_length())
+
+    def sampled(name):
+        for block in _overlapping(read(name)):
+            hashes = _shingle_hashes(block)
+            # The high bits of a product are the well mixed ones.
+            yield hashes[(hashes >> np.uint64(40)) % modulus == 0]
+
+    own = {name: np.unique(_joined(sampled(name))) for name in chosen}
+    known = np.unique(_joined(own.values()))
+    is_found = np.zeros(len(known), bool)
+
+    def mark(name):
+        """Note which of the known sequences occur in a training book."""
+        for hashes in sampled(name) if len(known) else ():
+            places = np.searchsorted(known, hashes)
+            places = np.minimum(places, len(known) - 1)
+            is_found[places[known[places] == hashes]] = True
+
+    def overlap_of(name):
+        found = is_found[np.searchsorted(known, own[name])]
+        return float(found.mean()) if len(found) else 0.0
+
     for name in sorted(set(names) - set(chosen)):
-        known.mark(read(name))
+        mark(name)
     held, moved = list(chosen), {}
     while held:
-        overlap = {name: known.overlap(name) for name in held}
+        overlap = {name: overlap_of(name) for name in held}
         new = [name for name in held if overlap[name] <= limit]
         new = new or [min(held, key=overlap.get)]
         if new == held:
             return overlap, moved
         for name in [name for name in held if name not in new]:
             moved[name] = overlap[name]
-            known.mark(read(name))
+            mark(name)
         held = new
     return {}, moved
-
-
-class _Shingles:
-    """Hashes of the sequences of 12 tokens in the held-out books."""
-
-    def __init__(self, names, read):
-        tokens = sum(len(ids) for name in names for ids in read(name))
-        self._modulus = np.uint64(2 ** (tokens // _MAX_SHINGLES).bit_length())
-        hashes = {name: self._hashes(read(name)) for name in names}
-        self._sorted = np.unique(_joined(hashes.values()))
-        self._places = {
-            name: np.searchsorted(self._sorted, values)
-            for name, values in hashes.items()
-        }
-        self._is_found = np.zeros(len(self._sorted), bool)
-
-    def mark(self, blocks):
-        if not len(self._sorted):
-            return
-        for hashes in self._sampled(blocks):
-            places = np.searchsorted(self._sorted, hashes)
-            places = np.minimum(places, len(self._sorted) - 1)
-            self._is_found[places[self._sorted[places] == hashes]] = True
-
-    def overlap(self, name):
-        places = self._places[name]
-        return float(self._is_found[places].mean()) if len(places) else 0.0
-
-    def _hashes(self, blocks):
-        return np.unique(_joined(self._sampled(blocks)))
-
-    def _sampled(self, blocks):
-        for block in _overlapping(blocks):
-            hashes = _shingle_hashes(block)
-            # The high bits of a product are the well mixed ones.
-            yield hashes[(hashes >> np.uint64(40)) % self._modulus == 0]
 
 
 def _joined(arrays):

@@ -280,10 +280,9 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
         directory, sha256=index["tokenizer_sha256"]
     )
     logging.info(
-        "corpus %s is tokenised during training: %s training books, about "
-        "%.3f tokens per byte, %s held-out books in %s",
-        *(corpus, f"{len(index['train']):,}", index["tokens_per_byte"]),
-        *(f"{len(index['held_out']):,}", directory),
+        f"corpus {corpus} is tokenised during training: {len(index['train']):,}"
+        f" training books, about {index['tokens_per_byte']:.3f} tokens per"
+        f" byte, {len(index['held_out']):,} held-out books in {directory}"
     )
     return RawCorpus(directory, index, files, tokenizer, pool_books), tokenizer
 

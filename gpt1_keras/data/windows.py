@@ -106,10 +106,8 @@ class TrainingWindows:
             )
         if num_short := len(lengths) - len(self.books):
             logging.info(
-                "%d of %d training books are not used: shorter than %d tokens",
-                num_short,
-                len(lengths),
-                sequence_length,
+                f"{num_short} of {len(lengths)} training books are not used:"
+                f" shorter than {sequence_length} tokens"
             )
         self._sequence_length = sequence_length
         self._seed = seed

@@ -258,13 +258,9 @@ _COMPARED = {
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Result:
-    """All seeds of one setting, a tuple of `Run`s.
-
-    `is_test`: its metrics are those on the labelled test, not on dev.
-    """
+    """All seeds of one setting, a tuple of `Run`s."""
 
     runs: tuple
-    is_test: bool = False
 
     @property
     def run(self):
@@ -281,18 +277,8 @@ class Result:
 
     @property
     def seeds(self):
-        """{seed: its metrics, shares in 0..1}."""
-        if self.is_test:
-            return {
-                seed: run.of_seed(seed).result["test"]["metrics"]
-                for seed, run in self.run_of_seed.items()
-                if "test" in run.of_seed(seed).result
-            }
+        """{seed: its metrics on dev, shares in 0..1}."""
         return {seed: run.seeds[seed] for seed, run in self.run_of_seed.items()}
-
-    def on_test(self):
-        """Return the same with metrics on test, which few runs have."""
-        return dataclasses.replace(self, is_test=True)
 
     @property
     def metrics(self):
@@ -304,10 +290,19 @@ class Result:
         """Name of the paper's metric, which comes first."""
         return self.metrics[0]
 
-    def values(self, metric):
-        """Return the values of a metric, one for each seed that has it."""
-        found = [metrics.get(metric) for metrics in self.seeds.values()]
-        return [value for value in found if value is not None]
+    def values(self, metric, on_test=False):
+        """Return the values of a metric, one for each seed that has it.
+
+        `on_test`: those on the labelled test, which few runs have.
+        """
+        found = self.seeds
+        if on_test:
+            found = {
+                seed: run.of_seed(seed).result.get("test", {}).get("metrics")
+                for seed, run in self.run_of_seed.items()
+            }
+        values = [(metrics or {}).get(metric) for metrics in found.values()]
+        return [value for value in values if value is not None]
 
     def median(self, metric):
         """Return the median over seeds, None where the metric is missing."""
@@ -318,11 +313,6 @@ class Result:
         """Return the mean over seeds, None where the metric is missing."""
         values = self.values(metric)
         return statistics.fmean(values) if values else None
-
-    def span(self, metric):
-        """Return (lowest, highest) over seeds, None for less than two."""
-        values = self.values(metric)
-        return (min(values), max(values)) if len(values) > 1 else None
 
 
 def join_seeds(runs):

@@ -3,11 +3,8 @@
 The numbers come first, as rows; the pictures are drawn from these rows.
 """
 
-import collections
 import re
 import statistics
-
-from matplotlib import figure as figure_lib
 
 from gpt1_keras import errors
 from gpt1_keras.evaluation import comparison
@@ -21,9 +18,6 @@ _CONSTANTS = {
     "source": str,
 }
 _FEWEST = 3  # numbers of layers that make a curve
-_SIZE = {"figsize": (6.4, 4.4), "dpi": 150}
-_BACKBONES = {"transformer": "Transformer", "lstm": "LSTM", None: "unknown"}
-_SPLITS = {"dev": "-", "train": "--"}
 
 
 def zero_shot_rows(runs, constants):
@@ -139,12 +133,8 @@ def _layers(run):
 
 def drawn_runs(rows):
     """Return the workdirs of the right picture: the longest per backbone."""
-    chosen = {}
-    for row in rows:
-        best = chosen.get(row["backbone"])
-        if best is None or row["step"] > best["step"]:
-            chosen[row["backbone"]] = row
-    return {row["workdir"] for row in chosen.values()}
+    by_length = sorted(reversed(rows), key=lambda row: row["step"])
+    return set({row["backbone"]: row["workdir"] for row in by_length}.values())
 
 
 def draw_right(rows, path):
@@ -152,79 +142,49 @@ def draw_right(rows, path):
 
     Transformer solid, LSTM dashed; a marker and a colour for each task.
     """
-    shown, curves = drawn_runs(rows), collections.defaultdict(list)
-    for row in rows:
-        if row["workdir"] in shown:
-            points = curves[row["task"], row["backbone"]]
-            points.append((row["step"], row["relative"]))
-    tasks = list(dict.fromkeys(task for task, _ in curves))
-    styles = {task: plots.curve_style(i) for i, task in enumerate(tasks)}
-    figure = figure_lib.Figure(**_SIZE)
-    axes = figure.subplots()
-    for (task, backbone), points in curves.items():
-        axes.plot(
-            *zip(*sorted(points)),
-            linestyle=plots.LINE_STYLES[backbone],
-            **styles[task],
+    shown = drawn_runs(rows)
+    points = [
+        plots.Point(
+            tables.task_name(row["task"]),
+            plots.BACKBONES[row["backbone"]],
+            row["step"],
+            row["relative"],
         )
-    axes.axhline(0, color="0.5", linewidth=0.8)
-    plots.step_axis(axes)
-    axes.set_ylabel("relative task performance")
-    handles = [
-        plots.legend_line(tables.task_name(task), **style)
-        for task, style in styles.items()
+        for row in rows
+        if row["workdir"] in shown
     ]
-    backbones = {backbone for _, backbone in curves}
-    handles += [
-        plots.legend_line(
-            name, color="0.3", linestyle=plots.LINE_STYLES[backbone]
-        )
-        for backbone, name in _BACKBONES.items()
-        if backbone in backbones
-    ]
-    _legend(axes, handles=handles)
-    return plots.save_curves(figure, path)
+
+    def format_axes(axes):
+        axes.axhline(0, color="0.5", linewidth=0.8)
+        plots.format_log_steps(axes)
+
+    label = "relative task performance"
+    return plots.draw_curves(
+        points, path, y_label=label, format_axes=format_axes
+    )
 
 
 def draw_left(rows, path):
     """Draw accuracy against layers from `layer_rows`; return `path`.
 
-    Dev solid, train dashed; a bar from the lowest to the highest seed.
+    Dev solid, train dashed; a band from the lowest to the highest seed.
     """
-    figure = figure_lib.Figure(**_SIZE)
-    axes = figure.subplots()
-    for i, task in enumerate(dict.fromkeys(row["task"] for row in rows)):
-        for split, style in _SPLITS.items():
-            curve = (task, split)
-            found = [r for r in rows if (r["task"], r["split"]) == curve]
-            if found:
-                axes.errorbar(
-                    *_points(found),
-                    **plots.curve_style(i),
-                    linestyle=style,
-                    label=f"{tables.task_name(task)}, {split}",
-                    capsize=2,
-                    elinewidth=0.8,
-                )
-    layers = sorted({row["num_transferred_layers"] for row in rows})
-    axes.set_xticks(layers, ["none" if k == -1 else str(k) for k in layers])
-    axes.set_xlabel("layers transferred (0: embeddings alone)")
-    axes.set_ylabel("accuracy, percent")
-    _legend(axes)
-    return plots.save_curves(figure, path)
+    points = [
+        plots.Point(
+            tables.task_name(row["task"]),
+            row["split"],
+            row["num_transferred_layers"],
+            *(100 * row[name] for name in ("accuracy", "lowest", "highest")),
+        )
+        for row in rows
+    ]
+    layers = sorted({point.x for point in points})
 
+    def format_axes(axes):
+        axes.set_xticks(layers, ["none" if k == -1 else str(k) for k in layers])
+        axes.set_xlabel("layers transferred (0: embeddings alone)")
 
-def _points(rows):
-    """Return (layers, accuracy, (below, above)) of one curve, in percent."""
-    # A mean of equal numbers may be off by a rounding error.
-    below = [max(0, 100 * (row["accuracy"] - row["lowest"])) for row in rows]
-    above = [max(0, 100 * (row["highest"] - row["accuracy"])) for row in rows]
-    return (
-        [row["num_transferred_layers"] for row in rows],
-        [100 * row["accuracy"] for row in rows],
-        (below, above) if any(below + above) else None,
+    label = "accuracy, percent"
+    return plots.draw_curves(
+        points, path, y_label=label, format_axes=format_axes
     )
-
-
-def _legend(axes, **more):
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False, **more)

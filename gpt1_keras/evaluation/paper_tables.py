@@ -131,7 +131,7 @@ def benchmarks(results, paper):
     title = tables.sample_title(
         "Fine-tuning beside the paper", [r.run.is_sample for r in results]
     )
-    return tables.from_dicts(title, rows, [_NOTE])
+    return tables.Table(title, rows, [_NOTE])
 
 
 def of_the_paper(results, paper):
@@ -161,25 +161,24 @@ def of_the_paper(results, paper):
         title = tables.sample_title(
             title, [each.run.is_sample for each in tasks.values() if each]
         )
-        found.append(tables.from_dicts(title, rows, notes))
+        found.append(tables.Table(title, rows, notes))
     return found
 
 
 def _line(name, metric, result, theirs):
     found = result.run.result if result else {}
-    on_test = result and result.on_test()
     return {
         "benchmark": name,
         "metric": tables.metric_name(metric.partition("_")[0]),
         "ours, dev": tables.over_seeds(result, metric),
-        "ours, test": tables.over_seeds(on_test, metric),
+        "ours, test": tables.over_seeds(result, metric, on_test=True),
         "paper, test": tables.percent(theirs),
         "majority": tables.percent(found.get("majority", {}).get(metric)),
         "data": tables.data(result.run) if result else "",
-        "train": tables.count(found.get("num_train_examples")),
-        "dev": tables.count(found.get("num_examples")),
-        "test": tables.count(found.get("test", {}).get("num_examples")),
-        "workdir": tables.path(result.run.path) if result else "",
+        "train": found.get("num_train_examples"),
+        "dev": found.get("num_examples"),
+        "test": found.get("test", {}).get("num_examples"),
+        "workdir": result and result.run.path,
     }
 
 
@@ -241,45 +240,35 @@ def ablation_table(ablations, paper):
     rows = []
     for row, label in ROWS.items():
         average = tables.percent(glue_average(ablations.means(row)))
-        found = [ablations.cells.get((row, task)) for task in tasks]
-        ours = [
-            tables.over_seeds(each, each and each.metric, "mean")
-            for each in found
-        ]
-        theirs = [
-            tables.percent(paper.get(row, {}).get(task))
-            for task in ("average", *tasks)
-        ]
-        rows.append([label, "ours", average, *ours])
-        rows.append(["", "paper", *theirs])
-    header = ["model", "", "average", *map(tables.task_name, tasks)]
+        ours = {"model": label, "": "ours", "average": average}
+        theirs = {"model": "", "": "paper"}
+        for task in ("average", *tasks):
+            share = paper.get(row, {}).get(task)
+            theirs[tables.task_name(task)] = tables.percent(share)
+        for task in tasks:
+            found = ablations.cells.get((row, task))
+            metric = found and found.metric
+            cell = tables.over_seeds(found, metric, statistics.fmean)
+            ours[tables.task_name(task)] = cell
+        rows += [ours, theirs]
+    shown = {
+        (row, task): result
+        for (row, task), result in ablations.cells.items()
+        if task in tasks
+    }
     title = tables.sample_title(
-        "Table 5: ablations",
-        [
-            result.run.is_sample
-            for (_, task), result in ablations.cells.items()
-            if task in tasks
-        ],
+        "Table 5: ablations", [each.run.is_sample for each in shown.values()]
     )
-    return tables.Table(title, header, rows, _ablation_notes(ablations))
-
-
-def _ablation_notes(ablations):
     notes = [
         "Percent: the paper's metric on dev, mean over seeds, with the range "
         "below. The paper's numbers are from GLUE's test server. The average "
-        "is given if all eight tasks have results."
+        "is given if all eight tasks have results.",
+        *tables.sample_notes(
+            tables.task_name(task)
+            for (_, task), result in shown.items()
+            if result.run.is_sample
+        ),
     ]
-    shown = {
-        cell: result
-        for cell, result in ablations.cells.items()
-        if cell[1] in ablations.tasks()
-    }
-    notes += tables.sample_notes(
-        tables.task_name(task)
-        for (_, task), result in shown.items()
-        if result.run.is_sample
-    )
     for (row, task), result in ablations.cells.items():
         name = f"{tables.task_name(task)}, {ROWS[row]}"
         full = ablations.cells.get(("full", task), result)
@@ -292,4 +281,4 @@ def _ablation_notes(ablations):
         others = ablations.others[row, task]
         if others and (row, task) in shown:
             notes.append(f"{name}: {others} more under All results.")
-    return notes
+    return tables.Table(title, rows, notes)

@@ -1,30 +1,39 @@
-"""Plots but for figure 2, and the style of all: legible on a phone and in grey.
+"""Plots: curves of runs, and predicted against true classes and scores.
 
-Learning curves of pretraining and fine-tuning; predicted against true classes
-and scores. Letters: `N` examples, `Y` classes.
+All are legible on a phone and in grey. Letters: `N` examples, `Y` classes.
 """
 
 import math
 import pathlib
 import statistics
 import textwrap
+import typing
 
 import numpy as np
 from matplotlib import figure as figure_lib
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 
-from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import tables
-
 # Dark to light, with a marker each: either one tells the curves apart.
 _COLOURS = ("black", "#a50f15", "#3182bd", "#e6a100", "#41ab5d", "#807dba")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINE_STYLES = {"transformer": "-", "lstm": "--", None: ":"}
-# Splits of the evaluations while fine-tuning -> (line style, name).
-_SPLITS = {"dev": ("-", "dev"), "train_sample": ("--", "sample of train")}
+_CURVE = {"markersize": 4, "linewidth": 1.3}
+# Kind of a curve -> its line, in the order of a legend.
+_LINES = {
+    "Transformer": {"linestyle": "-"},
+    "LSTM": {"linestyle": "--"},
+    "unknown network": {"linestyle": ":"},
+    "dev": {"linestyle": "-"},
+    "train": {"linestyle": "--"},
+    "sample of train": {"linestyle": "--"},
+    "training batches": {"linewidth": 0.8, "alpha": 0.35, "marker": ""},
+}
+BACKBONES = {
+    "transformer": "Transformer",
+    "lstm": "LSTM",
+    None: "unknown network",
+}
 _COLUMNS = 2  # more are too small on a phone
-_PANEL = (2.7, 1.9)  # inches
 _LONGEST_NAME = 24  # characters on an axis
 _MOST_WRITTEN = 20  # classes whose cells have room for numbers
 _MOST_NAMED = 120  # classes whose names have room on an axis
@@ -32,42 +41,147 @@ _DARK = 0.6  # share of the row above which numbers are white
 _CHARACTERS = 11  # per inch of an axis
 
 
-def curve_style(i):
-    """Return colour and marker of the i-th curve, for `Axes.plot`."""
-    return {
-        "color": _COLOURS[i % len(_COLOURS)],
-        "marker": _MARKERS[i % len(_MARKERS)],
-        "markersize": 4.5,
-        "linewidth": 1.4,
-    }
+class Point(typing.NamedTuple):
+    """A point of a curve, alone or one of several (seeds) of the same `x`.
 
-
-def legend_line(label, **style):
-    """Return a line that only appears in a legend."""
-    return mpl_lines.Line2D([], [], label=label, **style)
-
-
-def step_axis(axes, scale="log"):
-    """Make the x axis count steps, as 500, 1k, 2k, 5k.
-
-    `scale` is "log", or "linear" where epochs are compared.
+    `name` gives the curve a colour and marker, `kind` a line (`_LINES`). It
+    runs through the mean of `y`, in a band from `lowest` to `highest`.
     """
-    axes.set_xscale(scale)
-    axes.set_xlabel("steps")
-    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
-    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
-    if scale == "linear":
-        axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
-        return
+
+    name: str
+    kind: str
+    x: float
+    y: float
+    lowest: float | None = None  # None: `y`
+    highest: float | None = None
+    panel: str = ""  # title of its axes
+
+
+def draw_curves(points, path, *, y_label, format_axes):
+    """Draw `Point`s as a PNG with a panel for each title; return `path`.
+
+    `format_axes` is a function of each panel's `Axes`, called after drawing.
+    """
+    panels, styles, kinds = {}, {}, set()
+    for point in points:
+        curves = panels.setdefault(point.panel, {})
+        curve = curves.setdefault((point.name, point.kind), {})
+        curve.setdefault(point.x, []).append(point)
+        kinds.add(point.kind)
+        style = {
+            "color": _COLOURS[len(styles) % len(_COLOURS)],
+            "marker": _MARKERS[len(styles) % len(_MARKERS)],
+        }
+        styles.setdefault(point.name, _CURVE | style)
+    columns = min(len(panels), _COLUMNS)
+    num_rows = math.ceil(len(panels) / columns)
+    width, height = (6.4, 4.0) if len(panels) == 1 else (2.9, 2.1)
+    figure = figure_lib.Figure(
+        figsize=(width * columns, height * num_rows),
+        dpi=150,
+        layout="constrained",
+    )
+    grid = figure.subplots(num_rows, columns, squeeze=False).flat
+    for axes in grid[len(panels) :]:
+        axes.remove()
+    for i, (axes, (title, curves)) in enumerate(zip(grid, panels.items())):
+        for (name, kind), curve in curves.items():
+            _draw_curve(axes, curve, styles[name] | _LINES[kind])
+        axes.set_title(title, fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(color="0.9", linewidth=0.8)
+        axes.set_axisbelow(True)
+        format_axes(axes)
+        axes.tick_params(labelsize=8)
+        if i % columns == 0:
+            axes.set_ylabel(y_label, fontsize=8)
+        is_last = i + columns >= len(panels)
+        axes.set_xlabel(axes.get_xlabel() if is_last else "", fontsize=8)
+    shown = styles | {
+        kind: {"color": "0.3"} | line
+        for kind, line in _LINES.items()
+        if kind in kinds
+    }
+    figure.legend(
+        handles=[
+            mpl_lines.Line2D([], [], label=label, **style)
+            for label, style in shown.items()
+        ],
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=2,
+        frameon=False,
+        fontsize=9,
+    )
+    return save(figure, path, bbox_inches="tight")
+
+
+def _draw_curve(axes, curve, style):
+    steps = sorted(curve)
+    means = [statistics.fmean(p.y for p in curve[x]) for x in steps]
+    axes.plot(steps, means, **style)
+    low, high = (
+        [choose(p.y if p[i] is None else p[i] for p in curve[x]) for x in steps]
+        for i, choose in ((4, min), (5, max))
+    )
+    if low != high:
+        axes.fill_between(
+            steps, low, high, color=style["color"], alpha=0.15, linewidth=0
+        )
+
+
+def format_log_steps(axes):
+    """Make the x axis count steps, as 500, 1k, 2k, 5k."""
+    axes.set_xscale("log")
     low, high = axes.get_xlim()
     # 1, 2 and 5 of each decade fit on the axis; of many decades only 1 does.
     subs = (1, 2, 5) if high / low < 3000 else (1,)
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=subs))
+    _count_steps(axes)
 
 
-def perplexity_axis(axes):
+def format_linear_steps(axes):
+    """The same from 0, where epochs are compared."""
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
+    _count_steps(axes)
+
+
+def _count_steps(axes):
+    axes.set_xlabel("steps")
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+def plot_perplexities(runs, path):
+    """Draw perplexity against steps for pretraining runs, on log axes.
+
+    Held-out books with markers, training batches pale. `runs` are
+    `comparison.Run`s. Return `path`, or None where no run has a perplexity.
+    """
+    points = [
+        Point(str(run.path), kind, line["step"], line["perplexity"])
+        for run in runs
+        for line in run.lines
+        for kind, split in (
+            ("training batches", None),
+            (BACKBONES[run.backbone], "held_out"),
+        )
+        if line.get("split") == split
+        # Infinite ones are of a network that has learned nothing yet.
+        and math.isfinite(line.get("perplexity") or math.inf)
+    ]
+    return (points or None) and draw_curves(
+        points,
+        path,
+        y_label="perplexity per token",
+        format_axes=_format_perplexities,
+    )
+
+
+def _format_perplexities(axes):
+    format_log_steps(axes)
     axes.set_yscale("log")
-    axes.set_ylabel("perplexity per token")
     axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
     axes.yaxis.set_minor_formatter(ticker.NullFormatter())
@@ -78,171 +192,6 @@ def save(figure, path, **options):
     pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, **options)
     return path
-
-
-def save_curves(figure, path):
-    """Write a figure of curves with a light grid; return `path`."""
-    for axes in figure.axes:
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color="0.9", linewidth=0.8)
-        axes.set_axisbelow(True)
-    return save(figure, path, bbox_inches="tight")
-
-
-def plot_perplexities(curves, path):
-    """Draw perplexity against steps for pretraining runs, on log axes.
-
-    Held-out books with markers, training batches thin and pale. `curves` are
-    (label, line style, lines of `metrics.jsonl`). Return `path`, or None where
-    no run has a perplexity.
-    """
-    figure = figure_lib.Figure(figsize=(7, 4.4), dpi=150)
-    axes = figure.subplots()
-    for i, (label, line_style, lines) in enumerate(curves):
-        style = curve_style(i)
-        axes.plot(
-            *_perplexities(lines, None),
-            color=style["color"],
-            linewidth=0.8,
-            alpha=0.35,
-        )
-        axes.plot(
-            *_perplexities(lines, "held_out"),
-            linestyle=line_style,
-            label=label,
-            **style,
-        )
-    if not any(len(line.get_xdata()) for line in axes.lines):
-        return None
-    step_axis(axes)
-    perplexity_axis(axes)
-    axes.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        frameon=False,
-        title="held-out books; pale: training batches",
-    )
-    return save_curves(figure, path)
-
-
-def _perplexities(lines, split):
-    """Return steps and perplexities of a split; None: training batches.
-
-    Infinite ones, of a network that has learned nothing yet, are left out.
-    """
-    found = [
-        (line["step"], line["perplexity"])
-        for line in lines
-        if line.get("split") == split
-        and math.isfinite(line.get("perplexity") or math.inf)
-    ]
-    return tuple(zip(*found)) or ((), ())
-
-
-def fine_tuning_rows(results):
-    """Return the evaluations during fine-tuning, by the paper's metric.
-
-    `results` are `comparison.Result`s; rows are dicts of task, ablation (None
-    if unknown), workdir, seed, split ("dev" or "train_sample"), metric, step
-    and score (a share).
-    """
-    return [
-        {
-            "task": result.run.task,
-            "ablation": result.run.row,
-            "workdir": str(run.path),
-            "seed": seed,
-            "split": line["split"],
-            "metric": result.metric,
-            "step": line["step"],
-            "score": line[result.metric],
-        }
-        for result in results
-        for seed, run in result.run_of_seed.items()
-        for line in run.of_seed(seed).lines
-        if line.get("split") in _SPLITS and line.get(result.metric) is not None
-    ]
-
-
-def plot_fine_tuning(rows, path):
-    """Draw score against steps from `fine_tuning_rows`, a panel per task.
-
-    Mean over seeds, in a band from the lowest to the highest; dev solid, the
-    sample of the training examples dashed. Return `path`.
-    """
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    columns = min(len(tasks), _COLUMNS)
-    rows_of_panels = math.ceil(len(tasks) / columns)
-    figure = figure_lib.Figure(
-        figsize=(_PANEL[0] * columns, _PANEL[1] * rows_of_panels),
-        dpi=150,
-        layout="constrained",
-    )
-    grid = figure.subplots(rows_of_panels, columns, squeeze=False)
-    for axes in grid.flat[len(tasks) :]:
-        axes.remove()
-    for i, (task, axes) in enumerate(zip(tasks, grid.flat)):
-        _panel(axes, [row for row in rows if row["task"] == task])
-        if i % columns == 0:
-            axes.set_ylabel("percent", fontsize=8)
-        if i + columns < len(tasks):
-            axes.set_xlabel("")
-    figure.legend(
-        handles=_handles(rows),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-    )
-    return save_curves(figure, path)
-
-
-def _panel(axes, rows):
-    task, metric = (rows[0][name] for name in ("task", "metric"))
-    title = f"{tables.task_name(task)}, {tables.metric_name(metric)}"
-    axes.set_title(title, fontsize=9)
-    curves = {}
-    for row in rows:
-        curve = curves.setdefault((row["ablation"], row["split"]), {})
-        curve.setdefault(row["step"], []).append(100 * row["score"])
-    for (ablation, split), curve in curves.items():
-        style = curve_style(list(paper_tables.ROWS).index(ablation))
-        steps = sorted(curve)
-        scores = [curve[step] for step in steps]
-        axes.plot(
-            steps,
-            list(map(statistics.fmean, scores)),
-            linestyle=_SPLITS[split][0],
-            **style | {"markersize": 3.5, "linewidth": 1.1},
-        )
-        axes.fill_between(
-            steps,
-            list(map(min, scores)),
-            list(map(max, scores)),
-            color=style["color"],
-            alpha=0.15,
-            linewidth=0,
-        )
-    step_axis(axes, scale="linear")
-    axes.set_xlim(left=0)
-    axes.tick_params(labelsize=8)
-    axes.xaxis.label.set_size(8)
-
-
-def _handles(rows):
-    ablations = {row["ablation"] for row in rows}
-    splits = {row["split"] for row in rows}
-    handles = [
-        legend_line(label, **curve_style(i))
-        for i, (name, label) in enumerate(paper_tables.ROWS.items())
-        if name in ablations
-    ]
-    return handles + [
-        legend_line(name, color="0.3", linestyle=style)
-        for split, (style, name) in _SPLITS.items()
-        if split in splits
-    ]
 
 
 def plot_confusion(truth, predictions, class_names, image_path, *, title):

@@ -60,28 +60,15 @@ def table(
         list of `N` dicts from column to str, all with the same columns, and
         list of `N` ints, the indices of the rows, the worst first.
     """
-    predictions = np.asarray(predictions)
-    is_score = np.issubdtype(predictions.dtype, np.floating)
-    if probabilities is None:
-        probabilities = np.empty([len(examples), 0])
-    probabilities = np.asarray(probabilities, "float64")
-    num_outputs = probabilities.shape[1]
-    names = names or [str(i) for i in range(num_outputs)]
     rows, badness = [], []
     for i, (example, label) in enumerate(zip(examples, labels, strict=True)):
-        if is_score:
-            bad, judged = _judge_score(label, predictions[i])
-        else:
-            bad, judged = _judge_class(
-                label, int(predictions[i]), probabilities[i], names
-            )
-        place = (
-            {"row": first + i}
-            if example.line is None
-            else {"line": example.line}
-        )
-        shares = zip(names, map(_number, probabilities[i]))
-        shares = {_OF + name: share for name, share in shares}
+        shares = [] if probabilities is None else probabilities[i]
+        names = names or [str(i) for i in range(len(shares))]
+        bad, judged = _judge(label, predictions[i], shares, names)
+        place = {"line": example.line}
+        if example.line is None:
+            place = {"row": first + i}
+        shares = {_OF + k: _number(v) for k, v in zip(names, shares)}
         rows.append(place | judged | shares)
         # Unlabelled examples last, then the worst first.
         badness.append((bad is None, -(bad or 0.0), i))
@@ -144,39 +131,23 @@ def _field(value):
     return value.encode("utf-8", "backslashreplace").decode()
 
 
-def _judge_score(label, prediction):
-    """Return the error (None: unknown) and the fields of the judgement."""
+def _judge(label, prediction, shares, names):
+    """Return how bad a prediction is (None: unknown), and its fields."""
+    is_score = isinstance(prediction, float | np.floating)
+    has_shares = len(shares) > 0 and not is_score
+    name = _number if is_score else (names.__getitem__ if names else str)
+    fields = {"label": "", "prediction": name(prediction), "error": ""}
+    if has_shares:
+        fields["prediction_probability"] = _number(shares[prediction])
+        fields["label_probability"] = ""
     if label is None:
-        return None, {"prediction": _number(prediction)}
+        return None, fields
     error = abs(float(prediction) - float(label))
-    return error, {
-        "label": _number(label),
-        "prediction": _number(prediction),
-        "error": _number(error),
-    }
-
-
-def _judge_class(label, prediction, probabilities, names):
-    """Return how bad the prediction is (None: unknown), and its fields."""
-    name = names.__getitem__ if names else str
-    is_known = len(probabilities) > 0
-    certainty = _number(probabilities[prediction]) if is_known else ""
-    unknown = {
-        "label": "",
-        "prediction": name(prediction),
-        "error": "",
-        "prediction_probability": certainty,
-        "label_probability": "",
-    }
-    if label is None:
-        return None, unknown
-    label = int(label)
-    is_wrong = prediction != label
-    return -probabilities[label] if is_known else float(is_wrong), unknown | {
-        "label": name(label),
-        "error": str(int(is_wrong)),
-        "label_probability": _number(probabilities[label]) if is_known else "",
-    }
+    error = error if is_score else float(prediction != label)
+    fields |= {"label": name(label), "error": _number(error)}
+    if has_shares:
+        fields["label_probability"] = _number(shares[label])
+    return -shares[label] if has_shares else error, fields
 
 
 def _number(value):

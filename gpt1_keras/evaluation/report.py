@@ -26,6 +26,8 @@ _TEMPLATE = "report.html.jinja"
 _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 # Macros that say what is run, or hold the paper's numbers.
 _NOT_SETTINGS = ("PAPER", "ROWS", "RUN", "TASK")
+# Splits of the evaluations while fine-tuning -> kind of curve.
+_SPLITS = {"dev": "dev", "train_sample": "sample of train"}
 # Plot of an `evaluate` run -> what it shows.
 _SHOWN = {"confusion": "classes", "scores": "scores"}
 
@@ -103,11 +105,14 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
         "Unreadable workdirs": [unreadable_table(unreadable)],
     }
     shown = {
-        title: [part for part in parts if _is_shown(part)]
+        title: found
         for title, parts in sections.items()
-        if any(map(_is_shown, parts))
+        if (found := [part for part in parts if part])
     }
-    files.write_atomic(directory / "report.md", _markdown(shown, directory))
+    lines = ["# GPT-1: results beside the paper's\n"]
+    for title, parts in shown.items():
+        lines += [f"## {title}\n", *(_markdown(p, directory) for p in parts)]
+    files.write_atomic(directory / "report.md", "\n".join(lines))
     files.write_atomic(
         directory / _PAGE,
         text_view.render(
@@ -117,27 +122,29 @@ def write(runs, directory, *, constants, paper, table5, unreadable=()):
     return directory / _PAGE
 
 
-def _is_shown(part):
-    """Return whether a part exists and, if it is a table, has rows."""
-    return bool(part.rows if isinstance(part, tables.Table) else part)
-
-
-def _markdown(sections, directory):
-    lines = ["# GPT-1: results beside the paper's\n"]
-    for title, parts in sections.items():
-        lines.append(f"## {title}\n")
-        for part in parts:
-            if isinstance(part, tables.Table):
-                lines.append(tables.markdown(part))
-                continue
-            if isinstance(part, text_view.Text):
-                lines.append(f"{tables.escape(part.title)}: in {_PAGE}.\n")
-                continue
-            path = pathlib.Path(os.path.relpath(part.path, directory))
-            address = urllib.parse.quote(path.as_posix())
-            lines.append(f"![{tables.escape(part.alternative)}]({address})\n")
-            lines += [f"{tables.escape(note)}\n" for note in part.notes]
+def _markdown(part, directory):
+    """Return a part of the page as Markdown; of a text, where to find it."""
+    if isinstance(part, tables.Table):
+        return tables.markdown(part)
+    if isinstance(part, text_view.Text):
+        return f"{tables.escape(part.title)}: in {_PAGE}.\n"
+    path = pathlib.Path(os.path.relpath(part.path, directory))
+    address = urllib.parse.quote(path.as_posix())
+    lines = [f"![{tables.escape(part.alternative)}]({address})\n"]
+    lines += [f"{tables.escape(note)}\n" for note in part.notes]
     return "\n".join(lines)
+
+
+def _figure(name, title, alternative, rows, draw, directory, notes):
+    """Draw rows and write them as CSV; return the `Picture`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    numbers = directory / f"{name}.csv"
+    files.write_atomic(numbers, text.getvalue())
+    picture = draw(rows, directory / f"plots/{name}.png")
+    return Picture(title, picture, alternative, numbers, notes)
 
 
 def transferred_layers(results, directory):
@@ -146,19 +153,21 @@ def transferred_layers(results, directory):
     if not rows:
         return None
     drawn = {row["workdir"] for row in rows}
-    samples = {
+    samples = [
         tables.task_name(result.run.task)
         for result in results
         if result.run.is_sample and str(result.run.path) in drawn
-    }
-    return Picture(
+    ]
+    return _figure(
+        "figure2_left",
         "Figure 2, left: transferred layers",
-        figure2.draw_left(rows, directory / "plots/figure2_left.png"),
         "Accuracy against the number of transferred layers; dev solid, "
         "train dashed.",
-        _write_csv(rows, directory / "figure2_left.csv"),
+        rows,
+        figure2.draw_left,
+        directory,
         [
-            "Mean over seeds; bars from the lowest to the highest.",
+            "Mean over seeds, in a band from the lowest to the highest.",
             *tables.sample_notes(samples),
         ],
     )
@@ -175,36 +184,29 @@ def zero_shot(runs, constants, directory):
         f" to {tables.percent(each['state_of_the_art'])} ({each['source']})"
         for task, each in constants.items()
     )
-    notes = [
-        "(score - random) / (state of the art - random); the paper does not "
-        f"give its constants. Here: {chosen}.",
-        f"Shown: {', '.join(sorted(shown))}.",
-        *tables.sample_notes(
-            str(run.path)
-            for run in runs
-            if run.is_sample and str(run.path) in shown
-        ),
-        *_left_out(rows, shown),
-    ]
-    return Picture(
+    samples = {str(run.path) for run in runs if run.is_sample}
+    return _figure(
+        "figure2_right",
         "Figure 2, right: zero-shot performance while pretraining",
-        figure2.draw_right(rows, directory / "plots/figure2_right.png"),
         "Relative performance of zero-shot tasks against steps; "
         "Transformer solid, LSTM dashed.",
-        _write_csv(rows, directory / "figure2_right.csv"),
-        notes,
+        rows,
+        figure2.draw_right,
+        directory,
+        [
+            "(score - random) / (state of the art - random); the paper does "
+            f"not give its constants. Here: {chosen}.",
+            f"Shown: {', '.join(sorted(shown))}.",
+            *tables.sample_notes(samples & shown),
+            *_left_out(rows, shown),
+        ],
     )
 
 
 def perplexities(runs, directory):
     """Draw the learning curves of pretraining; None without a perplexity."""
-    path = plots.plot_perplexities(
-        [
-            (str(run.path), plots.LINE_STYLES[run.backbone], run.lines)
-            for run in runs
-        ],
-        directory / "plots/learning_curves.png",
-    )
+    path = directory / "plots/learning_curves.png"
+    path = plots.plot_perplexities(runs, path)
     return path and Picture(
         "Learning curves of pretraining",
         path,
@@ -213,27 +215,67 @@ def perplexities(runs, directory):
 
 
 def fine_tuning(results, ablations, directory):
-    """Draw the learning curves of fine-tuning in table 5, None without."""
-    rows = plots.fine_tuning_rows(results)
+    """Draw the learning curves of fine-tuning in table 5, None without.
+
+    Rows have a score (the paper's metric, a share) for each evaluation.
+    """
+    rows = [
+        {
+            "task": result.run.task,
+            "ablation": result.run.row,
+            "workdir": str(run.path),
+            "seed": seed,
+            "split": line["split"],
+            "metric": result.metric,
+            "step": line["step"],
+            "score": line[result.metric],
+        }
+        for result in results
+        for seed, run in result.run_of_seed.items()
+        for line in run.of_seed(seed).lines
+        if line.get("split") in _SPLITS and line.get(result.metric) is not None
+    ]
     shown = {
         str(run.path) for each in ablations.cells.values() for run in each.runs
     }
-    drawn = [row for row in rows if row["workdir"] in shown]
-    if not drawn:
+    if not any(row["workdir"] in shown for row in rows):
         return None
-    return Picture(
+    return _figure(
+        "fine_tuning_curves",
         "Learning curves of fine-tuning",
-        plots.plot_fine_tuning(
-            drawn, directory / "plots/fine_tuning_curves.png"
-        ),
         "The paper's metric of each task against steps; dev solid, a sample "
         "of the training examples dashed.",
-        _write_csv(rows, directory / "fine_tuning_curves.csv"),
+        rows,
+        lambda rows, path: _draw_fine_tuning(rows, shown, path),
+        directory,
         [
             "One result for each task and row of table 5: mean over seeds, "
             "in a band from the lowest to the highest.",
             *_left_out(rows, shown),
         ],
+    )
+
+
+def _draw_fine_tuning(rows, shown, path):
+    """Draw the rows of the workdirs in `shown`, a panel for each task."""
+    points = [
+        plots.Point(
+            label,
+            _SPLITS[row["split"]],
+            row["step"],
+            100 * row["score"],
+            panel=f"{tables.task_name(row['task'])},"
+            f" {tables.metric_name(row['metric'])}",
+        )
+        for ablation, label in paper_tables.ROWS.items()
+        for row in rows
+        if row["ablation"] == ablation and row["workdir"] in shown
+    ]
+    return plots.draw_curves(
+        points,
+        path,
+        y_label="percent",
+        format_axes=plots.format_linear_steps,
     )
 
 
@@ -283,35 +325,23 @@ def _left_out(rows, shown):
     return [f"Only in the CSV: {', '.join(others)}."] if others else []
 
 
-def _write_csv(rows, path):
-    """Write dicts, the names of the columns first; return `path`."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    files.write_atomic(path, text.getvalue())
-    return path
-
-
 def pretraining_table(runs):
     rows = []
     for run in runs:
-        lines = run.lines
-        held_out = [line for line in lines if line.get("split") == "held_out"]
+        held_out = [x for x in run.lines if x.get("split") == "held_out"]
         last = run.result.get("metrics") or (held_out[-1] if held_out else {})
-        paper = run.result.get("paper", {})
         state = "" if run.result else "not finished"
         rows.append(
             {
                 "workdir": tables.path(run.path, state),
-                "network": run.backbone or "",
-                "layers": tables.count(run.num_layers),
-                "parameters": tables.count(run.result.get("parameters")),
-                "steps": tables.count(lines[-1]["step"] if lines else None),
-                "tokens seen": tables.count(run.result.get("tokens_seen")),
-                "perplexity": tables.number(last.get("perplexity")),
-                "per word": tables.number(last.get("word_perplexity")),
-                "paper": tables.number(paper.get("perplexity")),
+                "network": run.backbone,
+                "layers": run.num_layers,
+                "parameters": run.result.get("parameters"),
+                "steps": run.lines[-1]["step"] if run.lines else None,
+                "tokens seen": run.result.get("tokens_seen"),
+                "perplexity": last.get("perplexity"),
+                "per word": last.get("word_perplexity"),
+                "paper": run.result.get("paper", {}).get("perplexity"),
             }
         )
     note = (
@@ -319,7 +349,7 @@ def pretraining_table(runs):
         "corpora or vocabularies are not comparable; the paper's is on "
         "BooksCorpus."
     )
-    return tables.from_dicts("Pretraining runs", rows, [note])
+    return tables.Table("Pretraining runs", rows, [note])
 
 
 def perplexity_table(runs):
@@ -330,13 +360,13 @@ def perplexity_table(runs):
         rows.append(
             {
                 "corpus": tables.path(*corpus),
-                "perplexity": tables.number(metrics.get("perplexity")),
-                "per word": tables.number(metrics.get("word_perplexity")),
-                "tokens": tables.count(metrics.get("tokens")),
-                "window": tables.count(found.get("sequence_length")),
+                "perplexity": metrics.get("perplexity"),
+                "per word": metrics.get("word_perplexity"),
+                "tokens": metrics.get("tokens"),
+                "window": found.get("sequence_length"),
                 "unknown": tables.percent(found.get("unknown_share")),
                 "preset": tables.path(found.get("preset", "")),
-                "workdir": tables.path(run.path),
+                "workdir": run.path,
             }
         )
     note = (
@@ -344,33 +374,30 @@ def perplexity_table(runs):
         "tokens that the model sees at a time; unknown: percent of tokens that "
         "are not in the vocabulary."
     )
-    return tables.from_dicts("Perplexity of texts", rows, [note])
+    return tables.Table("Perplexity of texts", rows, [note])
 
 
 def zero_shot_table(runs):
     rows = []
     for run in runs:
         found, majority = run.result, run.result.get("majority", {})
-        random = found.get("random")
         for i, (name, value) in enumerate(found.get("metrics", {}).items()):
-            of_metric = {
+            random = None if i else found.get("random")
+            row = {
+                "task": _task_with_labels(run),
+                "split": found.get("split"),
                 "metric": tables.metric_name(name),
                 "value": tables.metric_value(name, value),
-                "random": tables.metric_value(name, None if i else random),
+                "random": tables.metric_value(name, random),
                 "majority": tables.metric_value(name, majority.get(name)),
-            }
-            task = {
-                "task": _task_with_labels(run),
-                "split": found.get("split", ""),
-            }
-            more = {
-                "examples": tables.count(found.get("num_examples")),
+                "examples": found.get("num_examples"),
                 "data": tables.data(run),
-                "network": run.backbone or "",
-                "workdir": tables.path(run.path),
+                "network": run.backbone,
+                "workdir": run.path,
             }
-            rows.append(of_metric if i else task | of_metric | more)
-    return tables.from_dicts("Zero-shot tasks", rows)
+            shown = ("metric", "value", "majority") if i else row
+            rows.append({name: row[name] for name in shown})
+    return tables.Table("Zero-shot tasks", rows)
 
 
 def zero_shot_while_pretraining(run, constants):
@@ -380,39 +407,25 @@ def zero_shot_while_pretraining(run, constants):
     """
     lines = [line for line in run.lines if line.get("split") == "probes"]
     names = dict.fromkeys(name for line in lines for name in line)
-    shown = {
-        name: name.split("_", 1)
-        for name in names
-        if "_" in name and tables.is_share(name.split("_", 1)[1])
-    }
+    shown = [name for name in names if tables.is_share(name.partition("_")[2])]
     if not shown:
         return None
     random = {
         f"{task}_{each['metric']}": each["random"]
         for task, each in constants.items()
     }
-    rows = [
-        [
-            first,
-            *(
-                tables.metric_value(metric, values.get(name))
-                for name, (_, metric) in shown.items()
-            ),
-        ]
-        for first, values in [
-            *((tables.count(line["step"]), line) for line in lines),
-            ("random", random),
-        ]
-    ]
-    header = ["steps"] + [
-        f"{tables.task_name(task)} {tables.metric_name(metric)}"
-        for task, metric in shown.values()
-    ]
+    rows = []
+    for line in (*lines, random):
+        rows.append({"steps": line.get("step", "random")})
+        for name in shown:
+            task, _, metric = name.partition("_")
+            column = f"{tables.task_name(task)} {tables.metric_name(metric)}"
+            rows[-1][column] = tables.metric_value(metric, line.get(name))
     number = run.macro("NUM_PROBE_EXAMPLES", int)
     notes = [f"{number:,} examples of each split."] if number else []
     notes += tables.sample_notes(["all tasks"] if run.is_sample else [])
     title = f"Zero-shot tasks while pretraining: {run.path}"
-    return tables.Table(title, header, rows, notes)
+    return tables.Table(title, rows, notes)
 
 
 def settings_table(kind, runs):
@@ -422,51 +435,45 @@ def settings_table(kind, runs):
     """
     configured = {run.config: run for run in runs if run.config is not None}
     runs = list(configured.values())
-    first, *others = runs or [None]
     names = sorted(
         {
             name
-            for run in others
-            for name in comparison.setting_names(first.bindings, run.bindings)
-            if _is_setting(name, first.bindings, run.bindings)
+            for run in runs[1:]
+            for name in comparison.setting_names(runs[0].bindings, run.bindings)
+            if _is_setting(name, runs[0].bindings, run.bindings)
         }
     )
-    if not names:
-        return None
     rows = [
-        [
-            tables.path(run.config.parent),
-            *(_setting(run, name) for name in names),
-        ]
+        {"workdir": run.config.parent}
+        | {name: _setting(run, name) for name in names}
         for run in runs
     ]
-    return tables.Table(f"Settings: {kind}", ["workdir", *names], rows)
+    return tables.Table(f"Settings: {kind}", rows) if names else None
 
 
 def results_table(results):
     rows = []
     for result in results:
         run, *others = result.runs
-        is_fine_tuned = run.kind == "finetune"
         rows.append(
             {
-                "run": run.kind or "",
+                "run": run.kind,
                 "task": tables.task_name(run.task or ""),
-                "split": run.result.get("split", ""),
-                "ablation": (run.row or "") if is_fine_tuned else "",
+                "split": run.result.get("split"),
+                "ablation": run.row if run.kind == "finetune" else "",
                 "metrics": "; ".join(_metric_texts(result)),
-                "seeds": tables.count(len(result.seeds)),
+                "seeds": len(result.seeds),
                 "workdir": tables.path(
                     run.path, ", ".join(str(each.path) for each in others)
                 ),
             }
         )
-    return tables.from_dicts("All results", rows)
+    return tables.Table("All results", rows)
 
 
 def unreadable_table(found):
-    rows = [[tables.path(path), message] for path, message in found]
-    return tables.Table("Unreadable", ["workdir", "reason"], rows)
+    rows = [{"workdir": path, "reason": message} for path, message in found]
+    return tables.Table("Unreadable", rows)
 
 
 def _task_with_labels(run):
@@ -479,10 +486,9 @@ def _task_with_labels(run):
 def _metric_texts(result):
     for name in result.metrics:
         value = tables.metric_value(name, result.median(name))
-        pair = result.span(name)
-        if pair is not None:
-            value += f" ({tables.span(name, pair)})"
-        yield f"{tables.metric_name(name)} {value}"
+        span = tables.span(name, result.values(name))
+        span = f" ({span})" if span else ""
+        yield f"{tables.metric_name(name)} {value}{span}"
 
 
 def _is_setting(name, *sides):

@@ -5,7 +5,9 @@ Shares are in percent; unknown values are empty cells.
 
 import dataclasses
 import html
+import pathlib
 import re
+import statistics
 
 _LONG = 40  # characters that a phone does not show in a line
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
@@ -34,50 +36,56 @@ class Cell:
         return _NUMBER.fullmatch(self.text) is not None
 
 
+def cell(value):
+    """Return any value as a `Cell`: paths as code, None as nothing."""
+    if isinstance(value, Cell):
+        return value
+    if isinstance(value, pathlib.Path):
+        return path(value)
+    return Cell(value if isinstance(value, str) else number(value))
+
+
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """A table of `Cell` or str, with sentences (`notes`) below it."""
+    """A table of values, with sentences (`notes`) below it.
+
+    A row is a dict from a column to a value, as `cell` takes it. The columns
+    are those of the first row; later ones may leave some out.
+    """
 
     title: str
-    header: list
     rows: list
     notes: list = dataclasses.field(default_factory=list)
 
+    def __bool__(self):
+        return bool(self.rows)
+
+    @property
+    def header(self):
+        return list(self.rows[0]) if self.rows else []
+
     def cells(self):
-        """Return the rows with every str as a `Cell`."""
+        """Return the rows as lists of `Cell`."""
         return [
-            [cell if isinstance(cell, Cell) else Cell(cell) for cell in row]
-            for row in self.rows
+            [cell(row.get(name)) for name in self.header] for row in self.rows
         ]
 
     def number_columns(self):
         """Return the indices of the columns that hold numbers only."""
-        columns = list(zip(*self.cells()))
         return {
             i
-            for i, column in enumerate(columns)
-            if any(cell.is_number for cell in column)
-            and all(cell.is_number or not cell.text for cell in column)
+            for i, column in enumerate(zip(*self.cells()))
+            if any(each.is_number for each in column)
+            and all(each.is_number or not each.text for each in column)
         }
-
-
-def from_dicts(title, rows, notes=()):
-    """Return a `Table` of dicts {column: cell}.
-
-    The columns are those of the first row; later ones may leave some out.
-    """
-    header = list(rows[0]) if rows else []
-    cells = [[row.get(name, "") for name in header] for row in rows]
-    return Table(title, header, cells, list(notes))
 
 
 def markdown(table):
     """Return a `Table` in Markdown, its title in bold, ending in a newline."""
-    cells = [[_markdown(cell) for cell in row] for row in table.cells()]
     lines = [
         f"| {' | '.join(map(escape, table.header))} |",
         "|" + "---|" * len(table.header),
-        *(f"| {' | '.join(row)} |" for row in cells),
+        *(f"| {' | '.join(map(_markdown, row))} |" for row in table.cells()),
     ]
     # No note becomes a list.
     notes = [
@@ -87,9 +95,9 @@ def markdown(table):
     return "\n\n".join(parts) + "\n"
 
 
-def _markdown(cell):
-    text = code(cell.text) if cell.is_code else escape(cell.text)
-    return f"{text} ({escape(cell.note)})" if cell.note else text
+def _markdown(found):
+    text = code(found.text) if found.is_code else escape(found.text)
+    return f"{text} ({escape(found.note)})" if found.note else text
 
 
 def escape(text):
@@ -180,41 +188,36 @@ def percent(value):
     return "" if value is None else f"{100 * value:.1f}"
 
 
-def span(metric, pair):
-    """Return (lowest, highest) of a metric."""
-    return " to ".join(metric_value(metric, value) for value in pair or ())
-
-
-def count(value):
-    """Return a whole number with separators."""
-    return "" if value is None else f"{value:,}"
+def span(metric, values):
+    """Return the lowest and the highest of some values, "" of less than two."""
+    ends = (min(values), max(values)) if len(values) > 1 else ()
+    return " to ".join(metric_value(metric, value) for value in ends)
 
 
 def number(value):
-    """Return four significant digits, or a whole number."""
+    """Return a whole number with separators, else four significant digits."""
     if value is None:
         return ""
-    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"
+    is_whole = isinstance(value, int) or abs(value) >= 1000
+    return f"{value:,.0f}" if is_whole else f"{value:,.4g}"
 
 
 def path(found, note=""):
     return Cell(str(found), note, is_code=True)
 
 
-def over_seeds(result, metric, middle="median"):
+def over_seeds(result, metric, middle=statistics.median, on_test=False):
     """Return the cell of a metric, with range and number of seeds below.
 
-    `result` is a `comparison.Result` or None; `middle` is "median", as in
-    `result.json`, or "mean", as in table 5.
+    `result` is a `comparison.Result` or None; `middle` is the median, as in
+    `result.json`, or the mean, as in table 5.
     """
-    if result is None:
+    values = result.values(metric, on_test) if result else []
+    if not values:
         return ""
-    text = metric_value(metric, getattr(result, middle)(metric))
-    pair = result.span(metric)
-    if pair is None:
-        return Cell(text, "1 seed" if text else "")
-    seeds = len(result.values(metric))
-    return Cell(text, f"{span(metric, pair)}; {seeds} seeds")
+    note = f"{span(metric, values)}; {len(values)} seeds"
+    note = note if len(values) > 1 else "1 seed"
+    return Cell(metric_value(metric, middle(values)), note)
 
 
 def data(run):

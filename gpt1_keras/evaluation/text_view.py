@@ -147,56 +147,43 @@ def write(path, texts, *, title, legend):
     return path
 
 
-def one_head(shares, pieces, path, *, title):
-    """Draw the attention `[T, T]` of one head; return the `path` of the PNG.
+def draw_attention(shares, pieces, path, *, title):
+    """Draw the attention `[H, T, T]` of heads, side by side; return `path`.
 
     Each row, an attending token, adds up to one; `pieces` are `T` str.
     """
-    has_names = len(pieces) <= _MOST_NAMED
-    side = 2.5 + (0.17 * len(pieces) if has_names else 6.0)  # inches
-    figure = figure_lib.Figure(
-        figsize=(side + 1.0, side), dpi=120, layout="constrained"
-    )
-    axes = figure.subplots()
-    image = _draw(axes, shares, pieces if has_names else None)
-    axes.set_title(title, parse_math=False, fontsize=11)
-    axes.set_xlabel("attended to")
-    axes.set_ylabel("attends")
-    figure.colorbar(image, ax=axes, shrink=0.5, label="share of the row")
-    return plots.save(figure, path)
-
-
-def all_heads(shares, pieces, path, *, title):
-    """Draw the heads of a layer, `[H, T, T]`, side by side; see `one_head`."""
+    is_one = len(shares) == 1
     columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
     rows = math.ceil(len(shares) / columns)
-    has_names = len(pieces) <= _MOST_NAMED_SMALL
-    side = 1.2 + 0.17 * len(pieces) if has_names else 2.4  # inches
+    has_names = len(pieces) <= (_MOST_NAMED if is_one else _MOST_NAMED_SMALL)
+    unnamed = 6.0 if is_one else 1.2
+    side = 1.4 + (0.17 * len(pieces) if has_names else unnamed)  # inches
     figure = figure_lib.Figure(
-        figsize=(side * columns, (side + 0.1) * rows + 0.4),
+        figsize=(side * columns + 0.6, (side + 0.1) * rows + 0.4),
         dpi=120,
         layout="constrained",
     )
-    grid = figure.subplots(rows, columns, squeeze=False)
+    grid = figure.subplots(rows, columns, squeeze=False).flat
     figure.suptitle(title, parse_math=False, fontsize=11)
-    for axes in grid.flat[len(shares) :]:
+    names = [piece.strip() for piece in pieces]
+    style = {"fontsize": 8, "parse_math": False}
+    for axes in grid[len(shares) :]:
         axes.remove()
-    for head, (axes, share) in enumerate(zip(grid.flat, shares)):
-        _draw(axes, share, pieces if has_names else None)
-        axes.set_title(f"head {head}", fontsize=9)
+    for head, (axes, share) in enumerate(zip(grid, shares)):
+        image = axes.imshow(
+            share, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
+        )
         axes.tick_params(labelsize=7)
-    return plots.save(figure, path)
-
-
-def _draw(axes, shares, pieces):
-    if pieces is not None:
-        names = [piece.strip() for piece in pieces]
-        style = {"fontsize": 8, "parse_math": False}
-        axes.set_xticks(range(len(names)), names, rotation=90, **style)
-        axes.set_yticks(range(len(names)), names, **style)
-    return axes.imshow(
-        shares, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
+        if not is_one:
+            axes.set_title(f"head {head}", fontsize=9)
+        if has_names:
+            axes.set_xticks(range(len(names)), names, rotation=90, **style)
+            axes.set_yticks(range(len(names)), names, **style)
+    label = "attention of a row to each column"
+    figure.colorbar(
+        image, ax=list(grid[: len(shares)]), shrink=0.5, label=label
     )
+    return plots.save(figure, path)
 
 
 def render(name, **values):

@@ -109,22 +109,55 @@ def export(
         ):
             return results.path(workdir)
     started = time.monotonic()
+    from gpt1_keras.serving import tf_saved_model
+
     served, tokenizers = _served(directory, options)
     identity = {}
     if options.identity_texts is not None:
         identity = verify.measure_identity(*tokenizers, options.identity_texts)
-    saved_model, num_examples, metrics = _publish(
-        served,
-        workdir,
-        identity,
-        agreement,
-        num_warm_up,
+    temporary = workdir / ".saved_model.tmp"
+    shutil.rmtree(temporary, ignore_errors=True)
+    requests = served.requests()
+    num_examples = sum(len(request["text"]) for request in requests)
+    tf_saved_model.write(
+        served.server,
+        temporary,
+        labels=served.labels,
+        requests=requests[:num_warm_up],
+    )
+    logging.info(
+        f"answering {num_examples:,} rows of {options.split} in a process"
+        " without Keras"
+    )
+    try:
+        metrics, compared = served.compare(verify.answers(temporary, requests))
+        agreement.check(compared)
+    except (errors.InputError, RuntimeError):
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    card = model_card.text(
+        name=served.name,
         preset=directory,
+        training=model_card.training_facts(directory),
+        num_examples=num_examples,
         split=options.split,
+        metrics=metrics,
+        compared=compared,
+        identity=identity,
+        labels=served.labels,
+        request={name: rows[:1] for name, rows in requests[0].items()},
+        num_parameters=served.num_parameters,
+        sequence_length=served.sequence_length,
         weights_dtype=options.weights_dtype,
         config_sha256=config_sha256,
     )
+    extra = temporary / tf_saved_model.EXTRA
+    (extra / "model_card.md").write_text(card, encoding="utf-8")
+    if (workdir / "config.gin").exists():  # The next version replaces it.
+        shutil.copy(workdir / "config.gin", extra)
+    saved_model = tf_saved_model.publish(temporary, workdir / "saved_model")
     logging.info("exported: %s", saved_model)
+    metrics |= compared | identity
     for name, value in metrics.items():
         logging.info("  %-26s %.6g", name, value)
     return results.write(
@@ -182,56 +215,3 @@ def _served(directory, options):
         texts = [row.text for row in options.data.read(task, options.split)]
         served = tf_served.ServedLanguageModel(network, texts, graph, dtype)
     return served, (tokenizer, graph)
-
-
-def _publish(
-    served, workdir, identity, agreement, num_warm_up, *, split, preset, **facts
-):
-    """Write, check and publish the next version.
-
-    Returns its path, the number of rows it was checked on, its metrics.
-    """
-    from gpt1_keras.serving import tf_saved_model
-
-    temporary = workdir / ".saved_model.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
-    requests = served.requests()
-    num_examples = sum(len(request["text"]) for request in requests)
-    tf_saved_model.write(
-        served.server,
-        temporary,
-        labels=served.labels,
-        requests=requests[:num_warm_up],
-    )
-    logging.info(
-        "answering %s rows of %s in a process without Keras",
-        f"{num_examples:,}",
-        split,
-    )
-    try:
-        metrics, compared = served.compare(verify.answers(temporary, requests))
-        agreement.check(compared)
-    except (errors.InputError, RuntimeError):
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    card = model_card.text(
-        name=served.name,
-        preset=preset,
-        training=model_card.training_facts(preset),
-        num_examples=num_examples,
-        split=split,
-        metrics=metrics,
-        compared=compared,
-        identity=identity,
-        labels=served.labels,
-        request={name: rows[:1] for name, rows in requests[0].items()},
-        num_parameters=served.num_parameters,
-        sequence_length=served.sequence_length,
-        **facts,
-    )
-    extra = temporary / tf_saved_model.EXTRA
-    (extra / "model_card.md").write_text(card, encoding="utf-8")
-    if (workdir / "config.gin").exists():  # The next version replaces it.
-        shutil.copy(workdir / "config.gin", extra)
-    saved_model = tf_saved_model.publish(temporary, workdir / "saved_model")
-    return saved_model, num_examples, metrics | compared | identity

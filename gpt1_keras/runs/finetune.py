@@ -139,7 +139,7 @@ class FineTuning:
         """Return whether the lines of a `results.History` exhaust patience."""
         if self.patience is None:
             return False
-        lines = _dev_lines(history.path)
+        lines = _lines(history.path, "dev")
         best = _best(lines)
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
@@ -299,15 +299,11 @@ def finetune(
                 build_optimizer(num_steps=num_steps),
                 jit_compile=devices.jit_compile,
             )
+        length = batches.tokens_per_step / batches.batch_size
         logging.info(
-            "%s: %s training examples of %.0f tokens on average, %s dev"
-            " examples, %s steps of %d",
-            task.name,
-            f"{batches.num_examples:,}",
-            batches.tokens_per_step / batches.batch_size,
-            f"{len(dev):,}",
-            f"{num_steps:,}",
-            batches.batch_size,
+            f"{task.name}: {batches.num_examples:,} training examples of"
+            f" {length:.0f} tokens on average, {len(dev):,} dev examples,"
+            f" {num_steps:,} steps of {batches.batch_size}"
         )
         _check_or_write_examples(directory, task, data, subset_seed)
         custom_lib.report_skipped(task.skipped, directory)
@@ -333,15 +329,7 @@ def finetune(
             is_over=training.is_over,
         )
         history.close()
-        found = _metrics(history.path, dev)
-        last_step = _dev_lines(history.path)[-1]["step"]
-        if last_step < num_steps:
-            logging.info(
-                "stopped early after step %d of %d: no better score on dev"
-                " since step %d (patience %d)",
-                *(last_step, num_steps, found["best_step"], training.patience),
-            )
-            found["stopped_early"] = last_step
+        found = _measured(history.path, dev, num_steps)
         if strategy.is_chief:
             preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
@@ -383,18 +371,13 @@ def _training_examples(task, data, training, pretrained, seed):
     """Return the training examples of `seed`, and those of them to score."""
     examples = data.read(task, "train")
     rows = examples_lib.draw_subset(
-        len(examples),
-        training.num_train_examples,
-        name="num_train_examples",
-        seed=seed,
+        len(examples), training.num_train_examples, seed=seed
     )
     train = training.labelled(
         task, [examples[row] for row in rows], pretrained, "train"
     )
     scored = examples_lib.draw_subset(
-        len(train),
-        training.num_scored_train_examples,
-        name="num_scored_train_examples",
+        len(train), training.num_scored_train_examples
     )
     return train, train.part(scored, f"{task.name} train sample")
 
@@ -416,7 +399,7 @@ def _read_test(task, data):
     try:
         return data.read(task, "test")
     except errors.InputError as error:
-        logging.warning("%s will not be scored on test: %s", task.name, error)
+        logging.warning(f"{task.name} will not be scored on test: {error}")
         return None
 
 
@@ -430,10 +413,8 @@ def _score_test(task, examples, preset, training):
     model = presets.FineTuned(preset, scoring_settings)
     labelled = model.labelled(task, examples, "test")
     metrics = labelled.measure(model.logits(labelled))
-    logging.info(
-        "%s, the best weights on dev: %s",
-        *(labelled.name, results.shown(metrics)),
-    )
+    shown = results.shown(metrics)
+    logging.info(f"{labelled.name}, the best weights on dev: {shown}")
     return {"metrics": metrics, "num_examples": len(labelled)}
 
 
@@ -447,11 +428,11 @@ def _baselines(task, train, dev, metrics):
         return {}
     name, value = next(iter(metrics.items()))
     best = max(found, key=lambda baseline: found[baseline][name])
+    score, seconds = found[best][name], found[best]["seconds"]
+    better = "" if value > score else ": the network adds nothing here"
     logging.info(
-        "%s on dev: %s %.3f; scikit-learn baseline on %s: %.3f in %.1f s%s",
-        *(task.name, name, value, best, found[best][name]),
-        found[best]["seconds"],
-        "" if value > found[best][name] else ": the network adds nothing here",
+        f"{task.name} on dev: {name} {value:.3f}; scikit-learn baseline on"
+        f" {best}: {score:.3f} in {seconds:.1f} s{better}"
     )
     return found
 
@@ -492,14 +473,14 @@ def _evaluator(learner, network, scored, directory, num_steps):
     """Return `function(step, history)` that scores and saves the best."""
 
     def evaluate(step, history):
-        best = _best(_dev_lines(history.path))
+        best = _best(_lines(history.path, "dev"))
         for split, examples in scored.items():
             logits = examples.logits(learner)
             metrics = examples.measure(logits)
             history.write(step, split=split, **metrics)
+            shown = results.shown(metrics)
             logging.info(
-                "%s after step %d of %d: %s",
-                *(examples.name, step, num_steps, results.shown(metrics)),
+                f"{examples.name} after step {step} of {num_steps}: {shown}"
             )
             main = _main_metric(best or metrics)
             if split == "dev" and (best is None or metrics[main] > best[main]):
@@ -514,9 +495,10 @@ def _evaluator(learner, network, scored, directory, num_steps):
     return evaluate
 
 
-def _dev_lines(path):
+def _lines(path, split):
+    """Return the lines of `metrics.jsonl` at `path` that are of a split."""
     lines = results.read_metrics(path)
-    return [line for line in lines if line.get("split") == "dev"]
+    return [line for line in lines if line.get("split") == split]
 
 
 def _main_metric(line):
@@ -536,20 +518,29 @@ def _best(lines):
     return max(lines, key=lambda line: line[name])
 
 
-def _metrics(path, dev):
+def _measured(path, dev, num_steps):
     """Return the result's entries for the best step in `metrics.jsonl`."""
-    lines = results.read_metrics(path)
-    best, majority = _best(_dev_lines(path)), dev.majority()
-    trained = {}
-    for line in lines:
-        if line["step"] == best["step"] and line.get("split") == "train_sample":
-            trained = line
-    return {
-        "metrics": {name: best[name] for name in majority if name in best},
-        "train_metrics": {k: v for k, v in trained.items() if k in majority},
+    lines, majority = _lines(path, "dev"), dev.majority()
+    best, last_step = _best(lines), lines[-1]["step"]
+    metrics = {
+        split: {name: line[name] for name in majority if name in line}
+        for split in ("dev", "train_sample")
+        for line in _lines(path, split)
+        if line["step"] == best["step"]
+    }
+    found = {
+        "metrics": metrics["dev"],
+        "train_metrics": metrics.get("train_sample", {}),
         "majority": majority,
         "best_step": best["step"],
     }
+    if last_step < num_steps:
+        logging.info(
+            f"stopped early after step {last_step} of {num_steps}: no better"
+            f" score on dev since step {best['step']}"
+        )
+        found["stopped_early"] = last_step
+    return found
 
 
 def run_each(workdir, config_sha256, seed, seeds, run):
@@ -561,8 +552,7 @@ def run_each(workdir, config_sha256, seed, seeds, run):
     """
     if seeds is None:
         return run(workdir, seed)
-    is_list = isinstance(seeds, list | tuple)
-    if not is_list or not seeds or len(set(seeds)) != len(seeds):
+    if not seeds or len(set(seeds)) != len(seeds):
         raise errors.InputError(
             f"`seeds` is {seeds}: give different whole numbers, as in (1, 2, 3)"
         )
@@ -570,35 +560,39 @@ def run_each(workdir, config_sha256, seed, seeds, run):
     for number in seeds:
         directory = workdir / f"seed_{number}"
         if not presets.is_finished(directory, config_sha256):
-            logging.info("seed %s: %s", number, directory)
+            logging.info(f"seed {number}: {directory}")
             run(directory, number)
         found.append(results.read(directory))
     return _aggregate(workdir, found)
 
 
+# Entries of a result that the aggregate of several seeds has not, or not as
+# the first seed has them.
+_OF_ONE_SEED = {
+    *("metrics", "train_metrics", "best_step", "seed", "seconds", "test"),
+    *("git_commit", "backend", "classes", "confusion", "stopped_early"),
+}
+
+
 def _aggregate(workdir, found):
     """Write the median and range of the results of several seeds."""
-    first = found[0]
-    values = {
-        name: [each["metrics"][name] for each in found]
-        for name in first["metrics"]
-    }
-    of_seed = {"metrics", "train_metrics", "best_step", "seed", "seconds"}
-    of_seed |= {"git_commit", "backend", "test", "classes", "confusion"}
-    of_seed |= {"stopped_early"}
-    common = {key: first[key] for key in first if key not in of_seed}
-    if all("test" in each for each in found):
-        of_seeds = [each["test"]["metrics"] for each in found]
-        common["test"] = first["test"] | {
-            "metrics": {
-                name: statistics.median(each[name] for each in of_seeds)
-                for name in of_seeds[0]
-            }
+
+    def median(metrics):
+        return {
+            name: statistics.median(each[name] for each in metrics)
+            for name in metrics[0]
         }
+
+    first, metrics = found[0], [each["metrics"] for each in found]
+    more = {k: v for k, v in first.items() if k not in _OF_ONE_SEED}
+    if all("test" in each for each in found):
+        of_test = median([each["test"]["metrics"] for each in found])
+        more["test"] = first["test"] | {"metrics": of_test}
+    values = {name: [each[name] for each in metrics] for name in metrics[0]}
     return results.write(
         workdir,
-        **common,
-        metrics={name: statistics.median(v) for name, v in values.items()},
+        **more,
+        metrics=median(metrics),
         range={name: [min(v), max(v)] for name, v in values.items()},
         seeds={str(each["seed"]): each["metrics"] for each in found},
         seed=[each["seed"] for each in found],

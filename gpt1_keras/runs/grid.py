@@ -133,7 +133,7 @@ def _choose(rows, training, pretrained, lstm_preset):
         own_training, own_pretrained = _changes(row, lstm_preset)
         chosen[row] = {
             "training": dataclasses.replace(training, **own_training),
-            "pretrained": pretrained.changed(**own_pretrained),
+            "pretrained": dataclasses.replace(pretrained, **own_pretrained),
         }
         _check_preset(row, **chosen[row])
     return chosen

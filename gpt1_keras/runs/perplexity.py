@@ -86,13 +86,11 @@ def perplexity(
         description="perplexity",
     )
     bits = metrics.get("bits_per_byte")
+    per_byte = f", {bits:.3f} bits per byte" if bits else ""
     logging.info(
-        "perplexity %.2f per token (%s), %.2f per word (%s)%s",
-        metrics["perplexity"],
-        f"{metrics['tokens']:,}",
-        metrics["word_perplexity"],
-        f"{metrics['words']:,}",
-        f", {bits:.3f} bits per byte" if bits else "",
+        f"perplexity {metrics['perplexity']:.2f} per token"
+        f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"
+        f" ({metrics['words']:,}){per_byte}"
     )
     unknown = _unknown_share(texts)
     if unknown > _MANY_UNKNOWN:
@@ -142,9 +140,7 @@ def _texts(corpus, tokenizer, split):
             " of a text is not scored; give more text"
         )
     logging.info(
-        "%s files, %s tokens",
-        f"{len(texts.lengths):,}",
-        f"{texts.lengths.sum():,}",
+        f"{len(texts.lengths):,} files, {texts.lengths.sum():,} tokens"
     )
     return texts
 

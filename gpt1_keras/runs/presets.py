@@ -6,7 +6,6 @@ step and the metrics of the weights. It is written last and checked whenever a
 run loads the preset.
 """
 
-import dataclasses
 import errno
 import functools
 import json
@@ -89,9 +88,7 @@ def find_best(preset):
     if not seeds:
         return find(preset)
     best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
-    logging.info(
-        "%s: the best of %d seeds on dev is %s", preset, len(seeds), best
-    )
+    logging.info(f"{preset}: the best of {len(seeds)} seeds on dev is {best}")
     return find(pathlib.Path(preset) / f"seed_{best}")
 
 
@@ -387,9 +384,6 @@ class Pretrained:
     # Of the adapters that are trained in place of the network's weights
     # (`GPT1Backbone.enable_lora`); 0: the weights.
     lora_rank: checks.Index = 0
-
-    def changed(self, **values):
-        return dataclasses.replace(self, **values)
 
     @functools.cached_property
     def directory(self):

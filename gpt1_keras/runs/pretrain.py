@@ -7,6 +7,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import results
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import held_out as held_out_lib
 from gpt1_keras.evaluation import plots
 from gpt1_keras.models import builders
@@ -188,7 +189,7 @@ def pretrain(
     presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
     presets.read_back(type(causal_lm), preset, step=num_steps)
     plots.plot_perplexities(
-        [(str(workdir), "-", results.read_metrics(history.path))],
+        [comparison.read(workdir)],
         workdir / "plots" / "learning_curve.png",
     )
     return results.write(

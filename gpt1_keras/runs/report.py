@@ -33,12 +33,6 @@ def report(
         path of `report.html`.
     """
     folders = [results] if isinstance(results, str) else results
-    is_list = isinstance(folders, list | tuple) and len(folders) > 0
-    if not is_list or not all(isinstance(folder, str) for folder in folders):
-        raise errors.InputError(
-            f"`results` is {results!r}: give a folder, as in 'out', or several,"
-            " as in ('out/suite', 'out/pretrain')"
-        )
     runs, unreadable = comparison.find(folders)
     for path, message in unreadable:
         logging.warning("%s is left out: %s", path, message)

@@ -94,10 +94,8 @@ class Corpus:
             "sample", self.sample_words, self.sample_seed, sample_world
         )
         logging.warning(
-            "`corpus` is not given: using the generated sample corpus %s%s;"
-            " give a folder of .txt books to train on them",
-            folder,
-            own,
+            "`corpus` is not given: using the generated sample corpus"
+            f" {folder}{own}; give a folder of .txt books to train on them"
         )
         sample_world.write_corpus(
             folder, words=self.sample_words, seed=self.sample_seed
@@ -165,8 +163,7 @@ class BenchmarkFiles:
         )
         logging.warning(
             "`data_dir` is not given: using the generated sample benchmarks"
-            " %s; give the folder of the official files to use them",
-            folder,
+            f" {folder}; give the folder of the official files to use them"
         )
         benchmarks.write_benchmarks(
             folder,

@@ -92,9 +92,8 @@ def _ids(text, text_file, tokenizer, positions):
         )
     if len(ids) > positions:
         logging.warning(
-            "the text has %d tokens and is truncated to the model's %d "
-            "positions",
-            *(len(ids), positions),
+            f"the text has {len(ids)} tokens and is truncated to the model's"
+            f" {positions} positions"
         )
     return ids[:positions]
 
@@ -102,17 +101,14 @@ def _ids(text, text_file, tokenizer, positions):
 def _draw(backbone, ids, pieces, layer, head, workdir):
     """Draw a layer or one of its heads; return the path in the workdir."""
     layer = _index("layer", layer, backbone.num_layers)
-    name, draw = f"layer {layer}", text_view.all_heads
+    name = f"layer {layer}"
+    shares = text_view.attention(backbone, ids)[layer]
     if head is not None:
         head = _index("head", head, backbone.num_heads)
-        name, draw = f"{name} head {head}", text_view.one_head
+        name, shares = f"{name} head {head}", shares[head : head + 1]
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
-    shares = text_view.attention(backbone, ids)[layer]
-    draw(
-        shares if head is None else shares[head],
-        pieces,
-        workdir / picture,
-        title=f"attention of {name}",
+    text_view.draw_attention(
+        shares, pieces, workdir / picture, title=f"attention of {name}"
     )
     return picture
 

@@ -62,9 +62,7 @@ class ZeroShotTasks:
         if key not in self._examples:
             examples = self.data.read(task, split)
             rows = examples_lib.draw_subset(
-                len(examples),
-                self.scoring.num_examples,
-                name="Scoring.num_examples",
+                len(examples), self.scoring.num_examples
             )
             self._examples[key] = [examples[row] for row in rows]
         return self._examples[key]
@@ -114,11 +112,10 @@ class ZeroShotTasks:
         num_cut = sum(each.num_cut > 0 for each in found)
         if num_cut:
             logging.warning(
-                "%s %s: the beginnings of %s of %s texts were truncated to fit"
-                " into %d positions, %s tokens in all",
-                *(task.name, split, f"{num_cut:,}", f"{len(found):,}"),
-                backbone.max_sequence_length,
-                f"{sum(each.num_cut for each in found):,}",
+                f"{task.name} {split}: the beginnings of {num_cut:,} of"
+                f" {len(found):,} texts were truncated to fit into"
+                f" {backbone.max_sequence_length} positions,"
+                f" {sum(each.num_cut for each in found):,} tokens in all"
             )
         return found
 

@@ -13,6 +13,7 @@ one by regression.
 """
 
 import collections
+import dataclasses
 import math
 import pathlib
 import typing
@@ -70,7 +71,7 @@ def custom(
 
     Args:
         train, dev, test, dev_fraction, seed, low, high, bad_rows: see
-            `readers.custom.CustomFiles`.
+            `readers.custom.read_splits`.
         family: str, see the module. None infers it: multiple choice if there
             are choices; else similarity if there are second texts and some
             label is a fraction; else (pair) classification.
@@ -93,47 +94,39 @@ def custom(
             "no train file is given: --set \"TRAIN_FILE = 'my.tsv'\""
         )
     table = custom_lib.read_table(pathlib.Path(data_dir or "", train))
-    text_pair, choices = _find_columns(table, family, text_pair, choices)
-    family = family or _family(table, text_pair, choices, label)
-    files = custom_lib.CustomFiles(
+    columns = custom_lib.Columns(
+        text=text, text_pair=text_pair, choices=choices, label=label
+    )
+    family, columns = _inferred(table, family, columns)
+    found = custom_lib.read_splits(
+        data_dir,
         train=train,
         dev=dev,
         test=test,
-        columns=custom_lib.Columns(
-            text=text,
-            text_pair=text_pair,
-            choices=choices,
-            label=label,
-            is_score=family == "similarity",
-        ),
+        columns=columns,
         dev_fraction=dev_fraction,
         seed=seed,
         low=low,
         high=high,
         bad_rows=bad_rows,
     )
-    for split in ("train", "dev") if test is None else ("train", "dev", "test"):
-        files.read(data_dir, split)  # Report mistakes now.
     if family == "multiple_choice":
         label_space = task_lib.Choice()
     elif family == "similarity":
-        label_space = _score_space(*files.score_range(data_dir))
+        label_space = _score_space(*found.known.score_range)
     else:
-        names = files.class_names(data_dir)
-        rows = files.read(data_dir, "train")
+        names, rows = found.known.class_names, found.examples["train"]
         counts = collections.Counter(row.label for row in rows)
-        counts = [counts[name] for name in names]
+        rarest = min(names, key=lambda name: counts[name])
         label_space = task_lib.Classes(
             names, _class_weights(class_weights, names, counts)
         )
-        if metric is metrics is None and min(counts) < _RARE * len(rows):
+        if metric is metrics is None and counts[rarest] < _RARE * len(rows):
             metric = "macro_f1"
             logging.info(
                 "the best epoch is the one with the best macro F1 on dev: class"
-                " %r has %d of %s training rows (METRIC = 'accuracy' to change"
-                " this)",
-                *(names[counts.index(min(counts))], min(counts)),
-                f"{len(rows):,}",
+                f" {rarest!r} has {counts[rarest]} of {len(rows):,} training"
+                " rows (METRIC = 'accuracy' to change this)"
             )
     if class_weights is not None and not label_space.class_names:
         raise errors.InputError(
@@ -146,14 +139,16 @@ def custom(
             " both to None"
         )
     return _task(
-        files.read, family, label_space, files.skipped, metrics, metric
+        found.read, family, label_space, found.skipped, metrics, metric
     )
 
 
 def _class_weights(given, names, counts):
     """Return a weight for each class, None where all weigh the same."""
     if given == "balanced":
-        return [sum(counts) / (len(counts) * max(n, 1)) for n in counts]
+        return [
+            counts.total() / (len(names) * max(counts[n], 1)) for n in names
+        ]
     if given is not None and len(given) != len(names):
         raise errors.InputError(
             f"`class_weights` has {len(given)} weights, but there are"
@@ -178,18 +173,15 @@ def of_preset(
     The file, "-" for standard input, is read at once and stands for every
     split. Its label column may be missing, and is not read if `label` is None.
     """
-    family = _family_of(preprocessor)
     if str(file) == "-":
         file = rows_lib.StandardInput(text)
     table = custom_lib.read_table(file, text)
-    text_pair, choices = _find_columns(table, family, text_pair, choices)
     columns = custom_lib.Columns(
-        text=text,
-        text_pair=text_pair,
-        choices=choices,
-        label=label,
-        is_score=preprocessor.score_range is not None,
+        text=text, text_pair=text_pair, choices=choices, label=label
     )
+    _, columns = _inferred(table, _family_of(preprocessor), columns)
+    is_score = preprocessor.score_range is not None
+    columns = dataclasses.replace(columns, is_score=is_score)
     space = task_lib.label_space_of(preprocessor)
     skipped = [] if bad_rows == "skip" else None
     rows = custom_lib.read_rows(
@@ -244,8 +236,9 @@ def _task(reader, family, label_space, skipped, metrics=None, metric=None):
     )
 
 
-def _find_columns(table, family, text_pair, choices):
-    """Return the columns of second texts and of choices, None without."""
+def _inferred(table, family, columns):
+    """Return family and `Columns`, from a table where they are not given."""
+    text_pair, choices = columns.text_pair, columns.choices
     if choices and family not in (None, "multiple_choice"):
         raise errors.InputError(
             f"FAMILY {family!r} takes no CHOICES_COLUMNS: leave one of them out"
@@ -255,26 +248,25 @@ def _find_columns(table, family, text_pair, choices):
             "FAMILY 'classification' takes no PAIR_COLUMN: leave one of"
             " them out, or give 'pair_classification'"
         )
-    there = [*table.names]
-    if family in ("pair_classification", "similarity"):
-        there.append("text_pair")
-    if "text_pair" in there and family != "classification":
+    has_pairs = "text_pair" in table.names and family != "classification"
+    if has_pairs or family in ("pair_classification", "similarity"):
         text_pair = text_pair or "text_pair"
-    if family == "multiple_choice" or (not family and "choices" in there):
+    if family == "multiple_choice" or (not family and "choices" in table.names):
         choices = choices or "choices"
     if isinstance(choices, list):
         choices = tuple(choices)
-    return text_pair, choices
-
-
-def _family(table, text_pair, choices, label):
-    if choices:
-        return "multiple_choice"
-    if not text_pair:
-        return "classification"
-    labels = [values.get(label) for _, values in table.rows]
-    labels = [each for each in labels if not custom_lib.is_empty(each)]
-    return "similarity" if _are_scores(labels) else "pair_classification"
+    if family is None:
+        labels = [values.get(columns.label) for _, values in table.rows]
+        labels = [each for each in labels if not custom_lib.is_empty(each)]
+        family = "similarity" if _are_scores(labels) else "pair_classification"
+        family = family if text_pair else "classification"
+        family = "multiple_choice" if choices else family
+    return family, dataclasses.replace(
+        columns,
+        text_pair=text_pair,
+        choices=choices,
+        is_score=family == "similarity",
+    )
 
 
 def _are_scores(labels):

@@ -207,8 +207,8 @@ class Task:
             split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
         has_labelled_test: bool. Whether the labels of test are public.
-        skipped: list of `readers.custom.Skipped`, the user's rows that cannot
-            be used; None if there are none.
+        skipped: the user's rows that cannot be used, as of
+            `readers.custom.read_rows`, or None.
         class_meanings: tuple of str, what "0", "1" ... mean; () if the names
             of the classes say so themselves.
     """

@@ -93,8 +93,9 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     assert rte.metric == "accuracy" and len(rte.runs) == 4
     assert rte.mean("accuracy") == pytest.approx(0.4)
     assert rte.median("accuracy") == 0.5
-    assert rte.span("accuracy") == (0.1, 0.6)
-    assert rte.mean("f1") is rte.median("f1") is rte.span("f1") is None
+    assert sorted(rte.values("accuracy")) == [0.1, 0.5, 0.6]
+    assert rte.mean("f1") is rte.median("f1") is None
+    assert rte.values("f1") == rte.values("accuracy", on_test=True) == []
     assert cola.metrics == ["matthews", "x"]
     assert cola.mean("matthews") == pytest.approx(0.85)
 

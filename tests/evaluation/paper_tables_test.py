@@ -75,7 +75,6 @@ def test_official_glue_average_is_that_of_the_leaderboard():
 
 def build_benchmarks(folder, paper):
     table = paper_tables.benchmarks(results(folder), paper[0])
-    assert {len(row) for row in table.rows} <= {len(table.header)}
     return table
 
 

@@ -1,4 +1,5 @@
 import base64
+import csv
 import html.parser
 import re
 
@@ -158,6 +159,24 @@ def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
     for name in (*names, "dev", "novel"):
         assert str(folder / "out" / name) in shown
     assert "67.9" in shown
+
+
+def test_the_figures_have_their_numbers_as_csv(folder):
+    def read(name, *columns):
+        with open(folder / "report" / f"{name}.csv") as file:
+            return [[r[c] for c in columns] for r in csv.DictReader(file)]
+
+    left = read("figure2_left", "task", "num_transferred_layers", "accuracy")
+    assert left == [["rte", k, "0.4321"] for k in ("-1", "1", "12")]
+    right = read("figure2_right", "task", "step", "score", "relative")
+    scores = [(*row[:3], round(float(row[3]), 6)) for row in right]
+    assert scores == [("sst2", "1", "0.6", 0.25), ("sst2", "2", "0.7", 0.5)]
+    found = read("fine_tuning_curves", "ablation", "split", "step", "score")
+    assert len(found) == 16
+    assert found[:2] == [
+        ["full", "dev", "100", "0.4"],
+        ["full", "train_sample", "100", "0.6"],
+    ]
 
 
 def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):

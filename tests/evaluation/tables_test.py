@@ -49,8 +49,10 @@ def test_markdown_shows_any_name_as_it_is(cells, title, note):
     first, second, small = cells
     table = tables.Table(
         f"t {title}",
-        ["run", second],
-        [[first, tables.path(second)], [tables.Cell(first, f"n {small}"), ""]],
+        [
+            {"run": first, f"x{second}": tables.path(second)},
+            {"run": tables.Cell(first, f"n {small}")},
+        ],
         [note or "n"],
     )
     markdown = markdown_it.MarkdownIt("commonmark")
@@ -60,7 +62,8 @@ def test_markdown_shows_any_name_as_it_is(cells, title, note):
     one, two, three, four, five = map(
         tables.one_line, (title, first, second, f"n {small}", note or "n")
     )
-    expected = [f"t {one}", "run", three, two, three, f"{two} ({four})", ""]
+    column = tables.one_line(f"x{second}")
+    expected = [f"t {one}", "run", column, two, three, f"{two} ({four})", ""]
     expected += [five] if five else []
     assert shown.found == [each.strip() for each in expected]
     assert shown.tags <= {

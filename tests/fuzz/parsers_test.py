@@ -88,14 +88,12 @@ def read_custom(folder, name, **columns):
         custom.read_rows(
             folder / name, custom.Columns(**found), is_labelled=is_labelled
         )
-    files = custom.CustomFiles(
+    custom.read_splits(
         train=folder / name,
         columns=custom.Columns(**found),
         dev_fraction=0.5,
         seed=0,
     )
-    for split in ("train", "dev"):
-        files.read(None, split)
 
 
 def open_shards(folder):

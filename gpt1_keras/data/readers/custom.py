@@ -53,14 +53,6 @@ class Finding(typing.NamedTuple):
     is_bad: bool = True
 
 
-class Skipped(typing.NamedTuple):
-    """A row that is left out: its file, what is wrong, and its text."""
-
-    path: pathlib.Path
-    finding: Finding
-    text: str
-
-
 class Table(typing.NamedTuple):
     """The rows of a file.
 
@@ -121,7 +113,18 @@ def read_table(path, text="text"):
         lines = rows_lib.json_lines(path)
     elif kind in (".tsv", ".csv"):
         lines, advice = _separated(path, kind)
-        names = _header(path, lines, advice)
+        line, header = next(lines, (1, []))
+        if isinstance(header, rows_lib.BadRow):
+            reason = _advised(header, advice)
+            raise errors.InputError(f"{path} line {line}: {reason}")
+        names = [name.strip() for name in header]
+        # Spreadsheets leave columns without a name at the end.
+        twice = [name for name in names if name and names.count(name) > 1]
+        if twice:
+            raise errors.InputError(
+                f"{path} line {line} names column {twice[0]!r} twice: rename"
+                " one"
+            )
     elif kind == ".txt":
         names = [text]
         advice = f"name the columns in the first line, {text!r} among them"
@@ -165,23 +168,6 @@ def _advised(bad, advice):
     return f"{bad}; {advice}"
 
 
-def _header(path, rows, advice):
-    """Return the names in the first of the rows."""
-    line, header = next(rows, (1, []))
-    if isinstance(header, rows_lib.BadRow):
-        raise errors.InputError(
-            f"{path} line {line}: {_advised(header, advice)}"
-        )
-    names = [name.strip() for name in header]
-    for name in names:
-        # Spreadsheets leave columns without a name at the end.
-        if name and names.count(name) > 1:
-            raise errors.InputError(
-                f"{path} line {line} names column {name!r} twice: rename one"
-            )
-    return names
-
-
 def read_rows(
     path, columns, *, is_labelled, known=None, check=None, skipped=None
 ):
@@ -195,8 +181,8 @@ def read_rows(
         known: `Known` of the task, as `misfits` takes it; None: with the
             number of choices of most rows.
         check: function from the examples to further findings, or None.
-        skipped: list to which unusable rows are added as `Skipped`; None:
-            they stop the run.
+        skipped: list to which unusable rows are added as (file, line, column,
+            what is wrong, text), all str; None: they stop the run.
 
     Raises:
         InputError: rows cannot be used, after all of them were listed; or
@@ -223,27 +209,27 @@ def read_rows(
 
 def _settle(table, examples, findings, skipped):
     """Report the findings; return the examples that can be used."""
-    bad = [finding for finding in findings if finding.is_bad]
+    path, bad = table.path, [each for each in findings if each.is_bad]
     lines = {finding.line for finding in bad}
     num_rows = len(table.rows) + len(table.findings)
-    if bad and skipped is not None and len(lines) < num_rows:
+    is_skipped = skipped is not None and len(lines) < num_rows
+    if bad and is_skipped:
         texts = _texts(table)
-        skipped += [Skipped(table.path, each, texts[each.line]) for each in bad]
+        for line, what, column, _ in bad:
+            skipped.append((str(path), str(line), column, what, texts[line]))
         # A quote that is not closed may have swallowed many lines.
         num_lines = sum(texts[line].count("\n") + 1 for line in lines)
         of_file = f" ({num_lines:,} lines)" if num_lines > len(lines) else ""
         logging.warning(
-            "%s: skipping %s of %s%s; the first is line %d: %s",
-            *(table.path, f"{len(lines):,}", _rows(num_rows), of_file),
-            *bad[0][:2],
+            f"{path}: skipping {len(lines):,} of {_rows(num_rows)}{of_file};"
+            f" the first is line {bad[0].line}: {bad[0].what}"
         )
         findings = [finding for finding in findings if not finding.is_bad]
-        bad = []
     if len(findings) > 1:
-        logging.warning("%s", listed(table.path, findings))
-    elif findings and not bad:
-        logging.warning("%s line %d: %s", table.path, *findings[0][:2])
-    if bad:
+        logging.warning(listed(path, findings))
+    elif findings and not findings[0].is_bad:
+        logging.warning(f"{path} line {findings[0].line}: {findings[0].what}")
+    if bad and not is_skipped:
         what = f" line {bad[0].line}: {bad[0].what}"
         if len(lines) > 1:
             what = (
@@ -252,7 +238,7 @@ def _settle(table, examples, findings, skipped):
             )
         if len(lines) < num_rows:
             what += ", or set `bad_rows` to 'skip'"
-        raise errors.InputError(f"{table.path}{what}")
+        raise errors.InputError(f"{path}{what}")
     return [example for example in examples if example.line not in lines]
 
 
@@ -288,22 +274,21 @@ def _texts(table):
 
 
 def report_skipped(skipped, folder):
-    """Write `Skipped` rows, if any, to `skipped_rows.tsv` in a folder.
+    """Write the rows that `read_rows` skipped to `skipped_rows.tsv`, if any.
 
     Texts are escaped as in `files.escape_line`.
     """
     if not skipped:
         return
-    table = [("file", "line", "column", "what", "row")]
-    for path, finding, text in skipped:
-        text = text.encode("utf-8", "backslashreplace").decode()
-        line = str(finding.line)
-        table.append((str(path), line, finding.column, finding.what, text))
     path = pathlib.Path(folder) / "skipped_rows.tsv"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = ("\t".join(map(files.escape_line, row)) + "\n" for row in table)
-    files.write_atomic(path, "".join(lines))
-    logging.warning("skipped rows: %s", path)
+    lines = [
+        "\t".join(map(files.escape_line, row)) + "\n"
+        for row in (("file", "line", "column", "what", "row"), *skipped)
+    ]
+    content = "".join(lines).encode("utf-8", "backslashreplace")
+    files.write_atomic(path, content)
+    logging.warning(f"skipped rows: {path}")
 
 
 def _check_names(table, columns, is_labelled):
@@ -449,172 +434,140 @@ def _score(label, column):
     return score
 
 
-class CustomFiles:
-    """Up to three files of the user, each checked when it is first read.
+class Splits(typing.NamedTuple):
+    """The user's files: {split: list of Example}, and what they have in common.
+
+    `skipped` is that of `read_rows`.
+    """
+
+    examples: dict
+    known: Known
+    skipped: list | None
+
+    def read(self, data_dir, split):
+        """Return the examples of "train", "dev" or "test": a task's reader.
+
+        Those of "test" may have label None. `data_dir` is not used.
+        """
+        if split == "test" and split not in self.examples:
+            raise errors.InputError("no test file is given: set TEST_FILE")
+        return self.examples[split]
+
+
+def read_splits(
+    data_dir=None,
+    *,
+    train,
+    dev=None,
+    test=None,
+    columns,
+    dev_fraction,
+    seed,
+    low=None,
+    high=None,
+    bad_rows="stop",
+):
+    """Read and check up to three files of the user; return `Splits`.
 
     Without a dev file, `dev_fraction` of the train file is held out: this
     share of each class, all rows of the same text on one side, and the same
     rows for the same `seed`. Rows of a test file need no labels. `low` and
     `high` are the lowest and the highest possible score; None takes that of
     `train`. `bad_rows`: "stop" at rows that cannot be used, or "skip" them.
-
-    Attributes:
-        skipped: list of `Skipped` rows of the files read so far; None if they
-            stop the run.
+    Relative paths are below `data_dir`, or the current folder if it is None.
     """
+    has_classes = not (columns.choices or columns.is_score)
+    skipped = [] if bad_rows == "skip" else None
 
-    def __init__(
-        self,
-        *,
-        train,
-        dev=None,
-        test=None,
-        columns,
-        dev_fraction,
-        seed,
-        low=None,
-        high=None,
-        bad_rows="stop",
-    ):
-        is_share = isinstance(dev_fraction, float) and 0 < dev_fraction < 1
-        if dev is None and not is_share:
-            raise errors.InputError(
-                f"`dev_fraction` is {dev_fraction!r}, not between 0 and 1: give"
-                " a share of the train file, or a DEV_FILE"
-            )
-        checks.check("seed", seed, checks.Seed)
-        checks.check("dev", dev, checks.Path | None)
-        checks.check("bad_rows", bad_rows, BadRows)
-        self._paths = {"train": train, "dev": dev, "test": test}
-        self._columns = columns
-        self._dev_fraction = dev_fraction
-        self._seed = seed
-        self._low, self._high = low, high
-        self._rows = {}
-        self._parts = {}
-        self.skipped = [] if bad_rows == "skip" else None
-
-    def read(self, data_dir, split):
-        """Return the list of Example of split "train", "dev" or "test".
-
-        Those of "test" may have label None. Relative paths are below
-        `data_dir`, or the current folder if it is None.
-        """
-        if split not in self._paths:
-            raise errors.InputError(
-                f"split {split!r} is unknown: give train, dev or test"
-            )
-        if split == "test" and self._paths["test"] is None:
-            raise errors.InputError("no test file is given: set TEST_FILE")
-        if split == "test" or self._paths["dev"] is not None:
-            return self._file(data_dir, split)
-        if data_dir not in self._parts:
-            self._parts[data_dir] = self._hold_out(data_dir)
-        return self._parts[data_dir][split]
-
-    def class_names(self, data_dir):
-        return self._known(self._file(data_dir, "train")).class_names
-
-    def score_range(self, data_dir):
-        """Return the lowest and the highest possible score."""
-        return self._known(self._file(data_dir, "train")).score_range
-
-    @property
-    def _has_classes(self):
-        return not (self._columns.choices or self._columns.is_score)
-
-    def _path(self, data_dir, split):
-        return pathlib.Path(data_dir or "", self._paths[split])
-
-    def _file(self, data_dir, split):
-        """Return the rows of a file, read and checked the first time."""
-        path = self._path(data_dir, split)
-        if (path, split) in self._rows:
-            return self._rows[path, split]
-        is_train = split == "train"
-        train = None if is_train else self._file(data_dir, "train")
-        rows = read_rows(
-            path,
-            self._columns,
-            is_labelled=split != "test",
-            known=None if is_train else self._known(train),
-            check=self._check_classes if is_train else None,
-            skipped=self.skipped,
-        )
-        warn_of_repetitions(path, rows)
-        if is_train:
-            self._check_labels(path, rows)
-        else:
-            warn_of_overlap(self._path(data_dir, "train"), train, path, rows)
-        if split == "dev":
-            warn_of_few(path, rows)
-        self._rows[path, split] = rows
-        return rows
-
-    def _known(self, rows):
-        """Return the `Known` of training rows."""
-        if self._columns.choices:
-            return Known(num_choices=len(rows[0].choices))
-        labels = sorted({row.label for row in rows})
-        if self._columns.is_score:
-            low = labels[0] if self._low is None else self._low
-            high = labels[-1] if self._high is None else self._high
-            return Known(score_range=(low, high))
-        return Known(class_names=tuple(labels))
-
-    def _check_classes(self, rows):
+    def check(rows):
         """Return what is wrong with the labels of training rows."""
-        column = self._columns.label
-        if self._columns.is_score and rows:
-            return misfits(rows, self._known(rows), column)
-        if not self._has_classes:
-            return []
-        found = spellings(rows, column)
-        if self._paths["dev"] is None:
+        if columns.is_score and rows:
+            known = _known(rows, columns, low, high)
+            return misfits(rows, known, columns.label)
+        found = spellings(rows, columns.label) if has_classes else []
+        if has_classes and dev is None:
             rare = {finding.line for finding in found if finding.is_bad}
-            found += lone_texts([r for r in rows if r.line not in rare], column)
+            others = [row for row in rows if row.line not in rare]
+            found += lone_texts(others, columns.label)
         return found
 
-    def _check_labels(self, path, rows):
-        """Refuse training labels that are all the same."""
-        known = self._known(rows)
-        if self._columns.is_score:
-            low, high = known.score_range
-            if not low < high:
-                raise errors.InputError(
-                    f"{path} has scores from {low} to {high}: set `custom.low`"
-                    " below `custom.high`, or set LABEL_COLUMN"
-                )
-        elif self._has_classes:
-            if len(known.class_names) < 2:
-                raise errors.InputError(
-                    f"{path} has only the class {known.class_names[0]!r}: add"
-                    " rows of another class, or set LABEL_COLUMN"
-                )
-            warn_of_imbalance(path, rows)
+    train = pathlib.Path(data_dir or "", train)
+    rows = read_rows(
+        train, columns, is_labelled=True, check=check, skipped=skipped
+    )
+    warn_of_repetitions(train, rows)
+    known = _known(rows, columns, low, high)
+    _check_known(train, known)
+    if has_classes:
+        warn_of_imbalance(train, rows)
+    examples = {"train": rows}
+    for split, path in (("dev", dev), ("test", test)):
+        if path is not None:
+            path = pathlib.Path(data_dir or "", path)
+            examples[split] = read_rows(
+                path,
+                columns,
+                is_labelled=split == "dev",
+                known=known,
+                skipped=skipped,
+            )
+            warn_of_repetitions(path, examples[split])
+            warn_of_overlap(train, rows, path, examples[split])
+        elif split == "dev":
+            path = train
+            held_out = _hold_out(train, rows, has_classes, dev_fraction, seed)
+            for name in ("train", "dev"):
+                examples[name] = [
+                    row
+                    for i, row in enumerate(rows)
+                    if (i in held_out) == (name == "dev")
+                ]
+        if split == "dev":
+            warn_of_few(path, examples[split])
+    return Splits(examples, known, skipped)
 
-    def _hold_out(self, data_dir):
-        """Return the train file's "train" and "dev" rows, in its order."""
-        path = self._path(data_dir, "train")
-        rows = self._file(data_dir, "train")
-        generator = np.random.default_rng(self._seed)
-        held_out = set()
-        for _, texts in sorted(_strata(rows, self._has_classes).items()):
-            groups = list(texts.values())
-            if len(groups) < 2:
-                raise errors.InputError(
-                    f"{path} has one text in all, so none can be held out: add"
-                    " more, or give a DEV_FILE"
-                )
-            share = round(self._dev_fraction * len(groups))
-            count = min(max(share, 1), len(groups) - 1)
-            for i in generator.permutation(len(groups))[:count]:
-                held_out.update(groups[i])
-        parts = {"train": [], "dev": []}
-        for i, row in enumerate(rows):
-            parts["dev" if i in held_out else "train"].append(row)
-        warn_of_few(path, parts["dev"])
-        return parts
+
+def _known(rows, columns, low, high):
+    """Return the `Known` of training rows."""
+    if columns.choices:
+        return Known(num_choices=len(rows[0].choices))
+    labels = sorted({row.label for row in rows})
+    if not columns.is_score:
+        return Known(class_names=tuple(labels))
+    low = labels[0] if low is None else low
+    return Known(score_range=(low, labels[-1] if high is None else high))
+
+
+def _check_known(path, known):
+    """Refuse training labels that are all the same."""
+    low, high = known.score_range or (0, 1)
+    if not low < high:
+        raise errors.InputError(
+            f"{path} has scores from {low} to {high}: set `custom.low`"
+            " below `custom.high`, or set LABEL_COLUMN"
+        )
+    if len(known.class_names) == 1:
+        raise errors.InputError(
+            f"{path} has only the class {known.class_names[0]!r}: add"
+            " rows of another class, or set LABEL_COLUMN"
+        )
+
+
+def _hold_out(path, rows, has_classes, fraction, seed):
+    """Return the indices of the training rows that are held out, a set."""
+    generator = np.random.default_rng(seed)
+    held_out = set()
+    for _, texts in sorted(_strata(rows, has_classes).items()):
+        groups = list(texts.values())
+        if len(groups) < 2:
+            raise errors.InputError(
+                f"{path} has one text in all, so none can be held out: add"
+                " more, or give a DEV_FILE"
+            )
+        count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
+        for i in generator.permutation(len(groups))[:count]:
+            held_out.update(groups[i])
+    return held_out
 
 
 def _strata(rows, has_classes):
@@ -732,13 +685,11 @@ def warn_of_imbalance(path, rows):
     ranked = collections.Counter(row.label for row in rows).most_common()
     (_, most), (smallest, fewest) = ranked[0], ranked[-1]
     if fewest < _RARE * most:
+        line = next(row.line for row in rows if row.label == smallest)
+        counts = ", ".join(f"{name!r} {count}" for name, count in ranked)
         logging.warning(
-            "%s: the classes are imbalanced: %s rows (line %d is the first of"
-            " %r); accuracy says little",
-            path,
-            ", ".join(f"{name!r} {count}" for name, count in ranked),
-            next(row.line for row in rows if row.label == smallest),
-            smallest,
+            f"{path}: the classes are imbalanced: {counts} rows (line {line}"
+            f" is the first of {smallest!r}); accuracy says little"
         )
 
 
@@ -746,10 +697,9 @@ def warn_of_few(path, rows):
     """Warn about a dev split whose scores are mostly chance."""
     if len(rows) < _FEW:
         logging.warning(
-            "%s: the dev split has only %d rows, so one row is %.1f %% of"
-            " accuracy: the choice of the best epoch and comparisons of models"
-            " are mostly chance",
-            *(path, len(rows), 100 / len(rows)),
+            f"{path}: the dev split has only {len(rows)} rows, so one row is"
+            f" {100 / len(rows):.1f} % of accuracy: the choice of the best"
+            " epoch and comparisons of models are mostly chance"
         )
 
 
@@ -761,10 +711,11 @@ def warn_of_repetitions(path, rows):
     repeated = [group for group in groups.values() if len(group) > 1]
     if not repeated:
         return
+    count = sum(map(len, repeated)) - len(repeated)
+    first, second = repeated[0][:2]
     logging.warning(
-        "%s: repeated texts: %d, in %d of %d rows (line %d repeats line %d)",
-        *(path, len(repeated), sum(map(len, repeated)) - len(repeated)),
-        *(len(rows), repeated[0][1].line, repeated[0][0].line),
+        f"{path}: repeated texts: {len(repeated)}, in {count} of {len(rows)}"
+        f" rows (line {second.line} repeats line {first.line})"
     )
     contradicting = []
     for group in repeated:
@@ -774,10 +725,9 @@ def warn_of_repetitions(path, rows):
     if contradicting:
         first, other = contradicting[0]
         logging.warning(
-            "%s: repeated texts with contradictory labels: %d (line %d %r,"
-            " line %d %r)",
-            *(path, len(contradicting)),
-            *(first.line, first.label, other.line, other.label),
+            f"{path}: repeated texts with contradictory labels:"
+            f" {len(contradicting)} (line {first.line} {first.label!r},"
+            f" line {other.line} {other.label!r})"
         )
 
 
@@ -786,9 +736,9 @@ def warn_of_overlap(train_path, train_rows, path, rows):
     lines = {_text_key(row): row.line for row in reversed(train_rows)}
     shared = [row for row in rows if _text_key(row) in lines]
     if shared:
+        line = lines[_text_key(shared[0])]
         logging.warning(
-            "%s: rows that are also in %s: %d of %d (line %d is its line %d);"
-            " scores will be too high",
-            *(path, train_path, len(shared), len(rows)),
-            *(shared[0].line, lines[_text_key(shared[0])]),
+            f"{path}: rows that are also in {train_path}: {len(shared)} of"
+            f" {len(rows)} (line {shared[0].line} is its line {line}); scores"
+            " will be too high"
         )

@@ -52,40 +52,33 @@ def read_race(data_dir, split):
             f"{folder} has no files middle/*.txt or high/*.txt: unpack the"
             " official RACE.tar.gz there"
         )
-    bad = rows.BadRows(folder)
-    found, total = [], 0
-    with console.bar(f"reading RACE {split}", len(files)) as advance:
+    questions = _questions(files, f"reading RACE {split}")
+    return rows.collect(folder, questions, lambda row: _race_example(*row))
+
+
+def _questions(files, description):
+    """Yield (place, arguments of `_race_example`) or (place, `BadRow`)."""
+    with console.bar(description, len(files)) as advance:
         for group, path in files:
-            part, num_bad = _read_passage(path, group, bad)
-            found += part
-            total += len(part) + num_bad
+            try:
+                article, questions = _read_passage(path)
+            except rows.BadRow as error:
+                yield str(path), error
+                questions = []
+            for i, question in enumerate(questions, 1):
+                yield f"{path} question {i}", (article, *question, group)
             advance(1)
-    bad.check(total)
-    return found
 
 
-def _read_passage(path, group, bad):
+def _read_passage(path):
+    """Return the text of a passage and a list of its questions."""
     try:
         passage = rows.parse_json(path.read_bytes())
-        if isinstance(passage, rows.BadRow):
-            raise passage
-        article = rows.text_of(passage.get("article"), "article")
-        questions = _questions(passage)
-    except (rows.BadRow, OSError) as error:
-        bad.add(path, error)
-        return [], 1
-    found = []
-    for i, (question, options, answer) in enumerate(questions, 1):
-        try:
-            found.append(
-                _race_example(article, question, options, answer, group)
-            )
-        except rows.BadRow as error:
-            bad.add(f"{path} question {i}", error)
-    return found, len(questions) - len(found)
-
-
-def _questions(passage):
+    except OSError as error:
+        raise rows.BadRow(str(error)) from None
+    if isinstance(passage, rows.BadRow):
+        raise passage
+    article = rows.text_of(passage.get("article"), "article")
     columns = [
         passage.get(name) for name in ("questions", "options", "answers")
     ]
@@ -93,7 +86,7 @@ def _questions(passage):
         raise rows.BadRow("questions, options and answers are not all lists")
     if len(set(map(len, columns))) != 1:
         raise rows.BadRow("questions, options and answers differ in number")
-    return list(zip(*columns))
+    return article, list(zip(*columns))
 
 
 def _race_example(article, question, options, answer, group):

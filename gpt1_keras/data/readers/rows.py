@@ -51,12 +51,12 @@ def check_split(split, known=SPLITS):
 
 def check_row_count(data_dir, name, split, count, expected):
     """Warn where a count differs from the official one, but of sample data."""
-    if count == expected or pathlib.Path(data_dir, SAMPLE_MARK).exists():
-        return
-    logging.warning(
-        "%s: %d %s examples of %s, the official files have %d",
-        *(data_dir, count, split, name, expected),
-    )
+    is_sample = pathlib.Path(data_dir, SAMPLE_MARK).exists()
+    if count != expected and not is_sample:
+        logging.warning(
+            f"{data_dir}: {count} {split} examples of {name}, the official"
+            f" files have {expected}"
+        )
 
 
 class StandardInput:
@@ -96,72 +96,51 @@ class BadRow(Exception):
         self.column = column
 
 
-class BadRows:
-    """Reports bad rows of a file or folder, and stops if there are too many.
-
-    `remedy` says what happens to the others.
-    """
-
-    def __init__(self, source, remedy="skipped"):
-        self._source = source
-        self._remedy = remedy
-        self._first = None
-        self._count = 0
-
-    def add(self, place, reason):
-        """Count a bad row at `place`, such as "data.tsv line 3"."""
-        self._first = self._first or f"{place}: {reason}"
-        self._count += 1
-        if self._count <= _NUM_REPORTED:
-            logging.warning("%s: %s; %s", place, reason, self._remedy)
-
-    def check(self, total):
-        """Raise InputError if there is no row, no good one, or too many bad.
-
-        These are more than `TOLERATED_SHARE` of all rows, and more than one.
-        """
-        if total == 0:
-            raise errors.InputError(
-                f"{self._source} has no rows: use the official file"
-            )
-        tolerated = min(max(1, int(TOLERATED_SHARE * total)), total - 1)
-        if self._count > tolerated:
-            raise errors.InputError(
-                f"{self._first}; {self._count} of {total} rows cannot be read:"
-                " use the official file"
-            )
-        if self._count > _NUM_REPORTED:
-            logging.warning(
-                "%s: %d of %d rows cannot be read; %s",
-                *(self._source, self._count, total, self._remedy),
-            )
-
-
-def collect(path, rows, parse, *, substitute=None):
-    """Turn the rows of a file into a list of examples.
+def collect(source, rows, parse, *, substitute=None):
+    """Turn rows of official files into a list of examples; log bad ones.
 
     Args:
-        path: of the file, for messages.
-        rows: iterable of (line, row or `BadRow`).
+        source: path of the file or folder, for messages.
+        rows: iterable of (place, row or `BadRow`); a place is the number of a
+            line, or a str such as "1.txt question 2".
         parse: function from a row to an example, or to None if the row is not
             wanted; may raise `BadRow`.
         substitute: example that replaces a bad row where every row needs a
             prediction; None skips bad rows.
+
+    Raises:
+        InputError: there is no row, no good one, or more than
+            `TOLERATED_SHARE` of them (and more than one) are bad.
     """
-    bad = BadRows(path, "skipped" if substitute is None else "read as empty")
-    examples, total = [], 0
-    for line, row in rows:
+    remedy = "skipped" if substitute is None else "read as empty"
+    examples, total, bad = [], 0, []
+    for place, row in rows:
         total += 1
         try:
             if isinstance(row, BadRow):
                 raise row
             example = parse(row)
         except BadRow as error:
-            bad.add(f"{path} line {line}", error)
             example = substitute
+            if isinstance(place, int):
+                place = f"{source} line {place}"
+            bad.append(f"{place}: {error}")
+            if len(bad) <= _NUM_REPORTED:
+                logging.warning(f"{bad[-1]}; {remedy}")
         if example is not None:
             examples.append(example)
-    bad.check(total)
+    if total == 0:
+        raise errors.InputError(f"{source} has no rows: use the official file")
+    tolerated = min(max(1, int(TOLERATED_SHARE * total)), total - 1)
+    if len(bad) > tolerated:
+        raise errors.InputError(
+            f"{bad[0]}; {len(bad)} of {total} rows cannot be read: use the"
+            " official file"
+        )
+    if len(bad) > _NUM_REPORTED:
+        logging.warning(
+            f"{source}: {len(bad)} of {total} rows cannot be read; {remedy}"
+        )
     return examples
 
 
@@ -188,24 +167,27 @@ def comma_separated(path, **dialect):
 
 def text_lines(path):
     """Yield (line, [text]) of a file with a text on each line."""
-    with _open(path, newline="\n") as file:
-        for line, text in enumerate(file, 1):
-            if not _is_unicode(text):
-                yield line, BadRow(NOT_UTF8)
-            elif "\t" in text:
-                yield line, BadRow("a tab in a text")
-            elif text.strip():
-                yield line, [text.rstrip("\r\n")]
+    for line, text in _lines(path):
+        if isinstance(text, str):
+            bad = "\t" in text and BadRow("a tab in a text")
+            text = bad or [text.rstrip("\r\n")]
+        yield line, text
 
 
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
+    for line, text in _lines(path):
+        yield line, parse_json(text) if isinstance(text, str) else text
+
+
+def _lines(path):
+    """Yield (line, text or `BadRow`) of a file, without blank lines."""
     with _open(path, newline="\n") as file:
         for line, text in enumerate(file, 1):
             if not _is_unicode(text):
                 yield line, BadRow(NOT_UTF8)
             elif text.strip():
-                yield line, parse_json(text)
+                yield line, text
 
 
 def raw_lines(path, *, is_csv):

@@ -106,8 +106,8 @@ def _read_blocks(path):
     found = rows.collect(path, _blocks(path), parse)
     if num_repeated:
         logging.info(
-            "%s: the pronoun occurs more than once in %d of %d sentences",
-            *(path, num_repeated, len(found)),
+            f"{path}: the pronoun occurs more than once in {num_repeated} of"
+            f" {len(found)} sentences"
         )
     return found
 
@@ -155,18 +155,11 @@ def _read_xml(path):
         ) from None
     if len(schemas) > NUM_WSC:
         logging.info(
-            "%s: WSC273 is the first %d of %d schemas",
-            *(path, NUM_WSC, len(schemas)),
+            f"{path}: WSC273 is the first {NUM_WSC} of {len(schemas)} schemas"
         )
         schemas = schemas[:NUM_WSC]
-    bad, found = rows.BadRows(path), []
-    for i, schema in enumerate(schemas, 1):
-        try:
-            found.append(_parse_schema(schema))
-        except rows.BadRow as error:
-            bad.add(f"{path} schema {i}", error)
-    bad.check(len(schemas))
-    return found
+    places = (f"{path} schema {i + 1}" for i in range(len(schemas)))
+    return rows.collect(path, zip(places, schemas), _parse_schema)
 
 
 def _parse_schema(schema):

@@ -8,8 +8,10 @@ from absl import logging
 def logged(monkeypatch):
     """A list of what is logged as information or warning."""
     lines = []
+
+    def log(text, *values):
+        lines.append(text % values if values else text)
+
     for level in ("info", "warning"):
-        monkeypatch.setattr(
-            logging, level, lambda text, *values: lines.append(text % values)
-        )
+        monkeypatch.setattr(logging, level, log)
     return lines

@@ -191,9 +191,9 @@ CHOICES = custom.Columns(text="text", label="label", choices="choices")
 MANY = [(f"text {i}", "ab"[i % 4 == 0]) for i in range(100)]
 
 
-def files(*, columns=CLASSES, dev_fraction=0.2, seed=1, **paths):
-    return custom.CustomFiles(
-        columns=columns, dev_fraction=dev_fraction, seed=seed, **paths
+def splits(folder=None, *, columns=CLASSES, dev_fraction=0.2, seed=1, **paths):
+    return custom.read_splits(
+        folder, columns=columns, dev_fraction=dev_fraction, seed=seed, **paths
     )
 
 
@@ -203,8 +203,7 @@ def labelled(*pairs):
 
 def test_held_out_rows(write, tmp_path):
     write("train.jsonl", labelled(*MANY))
-    mine = files(train="train.jsonl")
-    train, dev = (mine.read(tmp_path, split) for split in ("train", "dev"))
+    train, dev = splits(tmp_path, train="train.jsonl").examples.values()
     # 75 rows of "a", 25 of "b": a fifth of each, in the order of the file.
     assert collections.Counter(e.label for e in dev) == {"a": 15, "b": 5}
     both = sorted(train + dev, key=lambda e: int(e.text.split()[1]))
@@ -212,19 +211,20 @@ def test_held_out_rows(write, tmp_path):
     numbers = [int(e.text.split()[1]) for e in dev]
     assert numbers == sorted(numbers)
     again, other = (
-        files(train="train.jsonl", seed=seed).read(tmp_path, "dev")
+        splits(tmp_path, train="train.jsonl", seed=seed).examples["dev"]
         for seed in (1, 2)
     )
     assert dev == again != other
     # Scores and choices are held out without strata.
     write("s.jsonl", labelled(*((f"t{i}", i / 10) for i in range(10))))
-    mine = files(train="s.jsonl", columns=SCORES)
-    assert len(mine.read(tmp_path, "dev")) == 2
-    assert mine.score_range(tmp_path) == (0.0, 0.9)
+    mine = splits(tmp_path, train="s.jsonl", columns=SCORES)
+    assert len(mine.read(None, "dev")) == 2
+    assert mine.known.score_range == (0.0, 0.9)
+    with pytest.raises(errors.InputError, match="no test file is given"):
+        mine.read(None, "test")
     rows = [choice("x", "y") | {"text": f"t{i}"} for i in range(5)]
-    mine = files(train=write("c.jsonl", rows), columns=CHOICES)
-    sizes = [len(mine.read(None, split)) for split in ("train", "dev")]
-    assert sizes == [4, 1]
+    mine = splits(train=write("c.jsonl", rows), columns=CHOICES)
+    assert [len(each) for each in mine.examples.values()] == [4, 1]
 
 
 @settings(max_examples=40)
@@ -238,13 +238,13 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
     label = dict(pairs)
     rows = labelled(*((text, label[text]) for text, _ in pairs))
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    mine = files(train=path, dev_fraction=fraction, seed=seed)
+    options = {"train": path, "dev_fraction": fraction, "seed": seed}
     num_texts = collections.Counter(map(str, label.values()))
     if len(num_texts) < 2 or min(num_texts.values()) < 2:
         with pytest.raises(errors.InputError):
-            mine.read(None, "dev")
+            splits(**options)
         return
-    train, dev = mine.read(None, "train"), mine.read(None, "dev")
+    train, dev = splits(**options).examples.values()
     assert len(train) + len(dev) == len(pairs)
     assert not {e.text for e in train} & {e.text for e in dev}
     for split in (train, dev):
@@ -273,7 +273,7 @@ lines",NEGATIVE
 def test_all_bad_rows_are_listed_at_once(write, tmp_path, logged):
     write("messy.csv", MESSY)
     with pytest.raises(errors.InputError) as caught:
-        files(train="messy.csv").read(tmp_path, "train")
+        splits(tmp_path, train="messy.csv")
     assert (
         "6 of 12 rows cannot be used, listed above; the first is line 3: "
         in (str(caught.value))
@@ -294,14 +294,14 @@ def test_all_bad_rows_are_listed_at_once(write, tmp_path, logged):
     ]
     write("many.tsv", "text\tlabel\n" + "\tx\n" * 30)
     with pytest.raises(errors.InputError, match="30 of 30 rows"):
-        files(train="many.tsv").read(tmp_path, "train")
+        splits(tmp_path, train="many.tsv")
     assert logged[-1].splitlines()[-1].strip() == "and 10 more"
 
 
 def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     write("messy.csv", MESSY)
-    mine = files(train="messy.csv", bad_rows="skip")
-    both = mine.read(tmp_path, "train") + mine.read(tmp_path, "dev")
+    mine = splits(tmp_path, train="messy.csv", bad_rows="skip")
+    both = mine.examples["train"] + mine.examples["dev"]
     assert sorted(e.line for e in both) == [2, 6, 9, 10, 12, 13]
     custom.report_skipped(mine.skipped, tmp_path / "new")
     path = tmp_path / "new" / "skipped_rows.tsv"
@@ -327,7 +327,7 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     assert "skipping 1 of 2 rows (10 lines); the first is line 3" in logged[-1]
     write("bad.csv", "text,label\n,x\n")
     with pytest.raises(errors.InputError, match="line 2: 'text' is empty"):
-        files(train="bad.csv", bad_rows="skip").read(tmp_path, "train")
+        splits(tmp_path, train="bad.csv", bad_rows="skip")
 
 
 # Suspicious data.
@@ -336,9 +336,7 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
 def test_each_warning_comes_once(write, tmp_path, logged):
     write("train.jsonl", labelled(*MANY, ("text 3", "b"), ("rare", "c")))
     write("dev.jsonl", labelled(("text 5", "a"), ("v", "b")))
-    mine = files(train="train.jsonl", dev="dev.jsonl")
-    for split in ("dev", "train") * 2:
-        mine.read(tmp_path, split)
+    splits(tmp_path, train="train.jsonl", dev="dev.jsonl")
     repeated, contradictory, imbalance, overlap, few = logged
     assert "repeated texts: 1" in repeated
     assert "line 4 'a', line 101 'b'" in contradictory
@@ -347,8 +345,6 @@ def test_each_warning_comes_once(write, tmp_path, logged):
     assert "dev.jsonl: the dev split has only 2 rows" in few
     logged.clear()
     write("held.jsonl", labelled(*MANY))
-    mine = files(train="held.jsonl")
-    for split in ("dev", "train", "dev"):
-        mine.read(tmp_path, split)
+    splits(tmp_path, train="held.jsonl")
     (few,) = logged
     assert "only 20 rows" in few and "5.0 % of accuracy" in few
