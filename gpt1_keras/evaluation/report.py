@@ -341,13 +341,14 @@ def pretraining_table(runs):
                 "tokens seen": run.result.get("tokens_seen"),
                 "perplexity": last.get("perplexity"),
                 "per word": last.get("word_perplexity"),
+                "bits per byte": last.get("bits_per_byte"),
                 "paper": run.result.get("paper", {}).get("perplexity"),
             }
         )
     note = (
         "Perplexity per token on held-out books. Perplexities on different "
-        "corpora or vocabularies are not comparable; the paper's is on "
-        "BooksCorpus."
+        "corpora are not comparable, those per token on different "
+        "vocabularies neither; the paper's is on BooksCorpus."
     )
     return tables.Table("Pretraining runs", rows, [note])
 
@@ -362,6 +363,7 @@ def perplexity_table(runs):
                 "corpus": tables.path(*corpus),
                 "perplexity": metrics.get("perplexity"),
                 "per word": metrics.get("word_perplexity"),
+                "bits per byte": metrics.get("bits_per_byte"),
                 "tokens": metrics.get("tokens"),
                 "window": found.get("sequence_length"),
                 "unknown": tables.percent(found.get("unknown_share")),

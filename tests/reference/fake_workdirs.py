@@ -128,6 +128,7 @@ def evaluate(folder, task, metrics, picture):
 def perplexity(folder):
     """Write the perplexity of a text."""
     metrics = {"loss": 4.0, "perplexity": 54.6, "word_perplexity": 321.5}
+    metrics["bits_per_byte"] = 1.4567
     record = {
         **{"run": "perplexity", "task": "language_model", "split": "all"},
         **{"metrics": metrics | {"tokens": 12345, "words": 9000}},
