@@ -116,7 +116,9 @@ def load(cls, directory, *, dtype="float32"):
     except Exception as error:
         if errors.is_out_of_memory(error):
             raise
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        # Keras gives an example on further lines, then a list of all.
+        said = " ".join(str(error).partition("List of objects")[0].split())
+        reason = said[:300] or type(error).__name__
         raise errors.InputError(
             f"`preset`: {directory} cannot be read ({reason}); {_REMEDY}"
         ) from None

@@ -121,6 +121,22 @@ def other_weights(preset):
                 weights[name] = value
 
 
+def link(preset):
+    """Weights in another file: that of any reader's machine."""
+    with h5py.File(preset / WEIGHTS, "r+") as weights:
+        names = []
+        weights.visititems(
+            lambda name, x: (
+                names.append((name, x.shape)) if hasattr(x, "shape") else None
+            )
+        )
+        name, shape = names[0]
+        del weights[name]
+        weights.create_dataset(
+            name, shape, "f4", external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
+        )
+
+
 # Of what is damaged -> (damage, what is said where there are no checksums).
 DAMAGES = {
     "vocabulary cut": (change(VOCABULARY, cut), "tokens, the network "),
@@ -128,6 +144,7 @@ DAMAGES = {
     "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
     "merges torn": (put(MERGES, lambda x: x + b"a"), "expected two pieces"),
     "weights of one byte": (put(WEIGHTS, b"x"), "cannot be read"),
+    "weights elsewhere": (link, "0 variables"),
     "no weights": (lambda p: (p / WEIGHTS).unlink(), WEIGHTS),
     "weights flipped": (weigh(1e-9), None),  # Nothing tells it.
     "weights infinite": (weigh(np.inf), "is not finite"),
