@@ -86,27 +86,29 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
             initializer=keras.initializers.RandomNormal(
                 stddev=self.initializer_range
             ),
+            autocast=False,
         )
 
     def _build_dropout(self):
         self.hidden_dropout = self._dropout("hidden_dropout", self.seed)
 
-    def _dropout(self, name, seed):
+    def _dropout(self, name, seed, dtype=None):
+        dtype = dtype or self.dtype_policy
         return dropout_lib.Dropout(
-            self.dropout, seed=seed, name=name, dtype=self.dtype_policy
+            self.dropout, seed=seed, name=name, dtype=dtype
         )
 
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
 
-        Both have the compute dtype, and so have products with them.
+        Both have the dtype of the weights: the gradients of all look-ups of a
+        row are summed in it. In bfloat16, thousands of them add up wrongly.
         """
-        table = ops.cast(self.token_embeddings, self.compute_dtype)
+        table = ops.convert_to_tensor(self.token_embeddings)
         if self.special_embeddings is not None:
-            special = ops.cast(self.special_embeddings, self.compute_dtype)
             # [V, D], [S, D] -> [V + S, D]
-            table = ops.concatenate([table, special], axis=0)
-        return table, ops.cast(self.position_embeddings, self.compute_dtype)
+            table = ops.concatenate([table, self.special_embeddings], axis=0)
+        return table, ops.convert_to_tensor(self.position_embeddings)
 
     def _sum(self, token_ids, table, positions, start_index, position_ids):
         length = ops.shape(token_ids)[1]
@@ -119,11 +121,16 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         return ops.add(tokens, rows)
 
     def call(self, token_ids, start_index=0, position_ids=None, training=False):
-        table, positions = self.tables()
+        table, positions = self.tables(training=training)
         hidden = self._sum(
             token_ids, table, positions, start_index, position_ids
         )
-        return self.hidden_dropout(hidden, training=training), table, positions
+        hidden, table, positions = (
+            ops.cast(x, self.compute_dtype) for x in (hidden, table, positions)
+        )
+        if self.hidden_dropout is not None:
+            hidden = self.hidden_dropout(hidden, training=training)
+        return hidden, table, positions
 
     def compute_output_spec(
         self, token_ids, start_index=0, position_ids=None, training=False
@@ -163,10 +170,11 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
     """
 
     def _build_dropout(self):
-        seed = self.seed
-        self.table_dropout = self._dropout("table_dropout", seed)
+        seed, dtype = self.seed, self.variable_dtype
+        self.hidden_dropout = None
+        self.table_dropout = self._dropout("table_dropout", seed, dtype)
         self.position_dropout = self._dropout(
-            "position_dropout", None if seed is None else seed + 1
+            "position_dropout", None if seed is None else seed + 1, dtype
         )
 
     def tables(self, training=False):
@@ -175,13 +183,6 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
             self.table_dropout(table, training=training),
             self.position_dropout(positions, training=training),
         )
-
-    def call(self, token_ids, start_index=0, position_ids=None, training=False):
-        table, positions = self.tables(training=training)
-        hidden = self._sum(
-            token_ids, table, positions, start_index, position_ids
-        )
-        return hidden, table, positions
 
 
 EMBEDDINGS = {
