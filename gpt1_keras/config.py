@@ -138,7 +138,7 @@ def _check_functions(found):
         functions = [r.function for r in bindings_lib.references(value)]
         if name in found.parameters:
             functions.append(bindings_lib.function_of(name))
-        used |= {function: name for function in functions} | used
+        used = dict.fromkeys(functions, name) | used
     for function in used:
         if function in public_names.PUBLIC:
             continue

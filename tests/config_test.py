@@ -245,6 +245,9 @@ def test_mistakes_name_file_and_line(write):
         message = refusal(path)
         assert message.startswith(f"{path}, line "), text
         assert expected in message, text
+    # The first of several places.
+    path = write(f"{run}nowhere.f.a = 1\nnowhere.f.b = 2\n")
+    assert refusal(path).startswith(f"{path}, line 2: there is no nowhere.f")
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
     assert "bind no RUN" in refusal(write("A = 1\n"))
@@ -268,7 +271,12 @@ def test_gin_files_run_no_other_code(write):
         for workdir in (None, "out/x"):
             assert name in refusal(write(text), workdir=workdir, allowed=())
         # Reading it for a comparison runs nothing either.
-        assert "posix" not in str(bindings.read_text(text).recipe())
+        found = bindings.read_text(text)
+        assert "posix" not in str(found.recipe())
+        for function in ("os.system", "pretrain.system", "files.sync"):
+            assert found.find(function) is None
+    text = "from gpt1_keras import files\nRUN = @files.sync"
+    assert "of gpt1_keras.files is not a public name" in refusal(write(text))
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
@@ -300,6 +308,8 @@ def test_settings_must_be_used_and_values_given(write):
     for name in ("SPARE", "STEPZ"):
         message = refusal(path, f"{name} = 3")
         assert f"nothing uses a macro {name}" in message
+    message = refusal("gin/pretrain.gin", "finetune.FineTuning.patience = 3")
+    assert "@pretrain.pretrain does not use finetune.FineTuning" in message
     for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):
         found = resolve(path, setting)
         assert setting.split()[0] in found.bindings.macros

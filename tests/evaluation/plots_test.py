@@ -1,4 +1,6 @@
+from gpt1_keras.evaluation import figure2
 from gpt1_keras.evaluation import plots
+from gpt1_keras.evaluation import report
 
 
 def test_curves_run_through_means_in_bands(monkeypatch):
@@ -34,3 +36,21 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     names = [text.get_text() for text in legend.get_texts()]
     assert names == ["a", "b", "dev", "train"]
     assert second.get_title() == "other" and not second.collections
+
+
+def test_points_of_the_figures(monkeypatch):
+    monkeypatch.setattr(plots, "draw_curves", lambda points, *_, **__: points)
+    layers = {"task": "rte", "split": "dev", "num_transferred_layers": -1}
+    shares = {"accuracy": 0.5, "lowest": 0.25, "highest": 0.75}
+    points = figure2.draw_left([layers | shares], "x.png")
+    assert points == [plots.Point("RTE", "dev", -1, 50, 25, 75)]
+    row = {"task": "cola", "split": "train_sample", "metric": "matthews"}
+    row |= {"ablation": "lstm", "workdir": "a", "step": 7, "score": 0.5}
+    others = [row | {"workdir": "b"}, row | {"ablation": "full"}]
+    points = report._draw_fine_tuning([*others, row], {"a"}, "x.png")
+    options = {"kind": "sample of train", "x": 7, "y": 50}
+    options["panel"] = "CoLA, Matthews"
+    assert points == [
+        plots.Point("Transformer, auxiliary LM (full)", **options),
+        plots.Point("LSTM, auxiliary LM", **options),
+    ]

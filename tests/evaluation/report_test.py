@@ -92,7 +92,8 @@ def fill(folder):
     )
     zero_shot = {
         **{"run": "zero_shot", "task": "sst2", "split": "dev"},
-        **{"metrics": {"accuracy": 0.6789}, "num_examples": 872, "seed": None},
+        **{"metrics": {"accuracy": 0.6789, "auc": 0.7123}, "random": 0.5},
+        **{"majority": {"accuracy": 0.5111}, "num_examples": 1872},
     }
     fake_workdirs.write_json(folder / "probe" / "result.json", zero_shot)
     view = {
@@ -159,6 +160,17 @@ def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
     for name in (*names, "dev", "novel"):
         assert str(folder / "out" / name) in shown
     assert {"67.9", "54.6", "321.5", "1.457"} <= shown
+    (table,) = [table for table in page.tables if "random" in table[0]]
+    assert table[1][:7] == [
+        "SST-2",
+        "dev",
+        "accuracy",
+        "67.9",
+        "50.0",
+        "51.1",
+        "1,872",
+    ]
+    assert table[2] == ["", "", "AUC", "71.2", *[""] * 6]
 
 
 def test_the_figures_have_their_numbers_as_csv(folder):

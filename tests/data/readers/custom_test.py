@@ -251,6 +251,20 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
         assert {e.label for e in split} == {"true", "false"}
 
 
+def test_dev_and_test_files_are_read_beside_train(write, tmp_path):
+    write("train.jsonl", labelled(*MANY))
+    write("test.tsv", "text\nx\ny\n")
+    found = splits(tmp_path, train="train.jsonl", test="test.tsv")
+    assert [row.label for row in found.read(None, "test")] == [None, None]
+    for rows, message in (
+        (labelled(("v", "a"), ("w", "c")), "label 'c', which no training row"),
+        ([{"text": "v", "label": "a"}, {"text": "w"}], "'label' is empty"),
+    ):
+        write("dev.jsonl", rows)
+        with pytest.raises(errors.InputError, match=f"line 2: {message}"):
+            splits(tmp_path, train="train.jsonl", dev="dev.jsonl")
+
+
 # All findings at once.
 
 MESSY = """\ufeffid,text,label

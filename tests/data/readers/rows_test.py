@@ -3,8 +3,10 @@ import io
 import json
 
 import hypothesis
+import pytest
 from hypothesis import strategies
 
+from gpt1_keras import errors
 from gpt1_keras.data.readers import rows
 
 SETTINGS = hypothesis.settings(max_examples=40)
@@ -81,3 +83,37 @@ def test_every_format_returns_what_was_written(tmp_path_factory, table):
     content = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in dicts)
     path = write(folder, content)
     assert [row for _, row in rows.json_lines(path)] == dicts
+
+
+def test_a_few_bad_rows_are_tolerated(logged):
+    def parse(row):
+        if row == "bad":
+            raise rows.BadRow("it is bad")
+        return None if row == "unwanted" else row
+
+    def collect(*found, **options):
+        return rows.collect("a.tsv", enumerate(found, 1), parse, **options)
+
+    assert collect("x", "bad", "unwanted", "y") == ["x", "y"]
+    assert collect("x", "bad", substitute="") == ["x", ""]
+    assert logged == [
+        f"a.tsv line 2: it is bad; {remedy}"
+        for remedy in ("skipped", "read as empty")
+    ]
+    logged.clear()
+    # One in a hundred.
+    assert len(collect(*["x"] * 594, *["bad"] * 6)) == 594
+    assert len(logged) == 6
+    assert logged[-1] == "a.tsv: 6 of 600 rows cannot be read; skipped"
+    for found, message in (
+        ([], "a.tsv has no rows"),
+        (["bad"], "a.tsv line 1: it is bad; 1 of 1 rows"),
+        (["x", "bad", "bad"], "a.tsv line 2: it is bad; 2 of 3 rows"),
+        (["x"] * 593 + ["bad"] * 7, "; 7 of 600 rows cannot be read"),
+    ):
+        with pytest.raises(errors.InputError) as caught:
+            collect(*found)
+        assert message in str(caught.value)
+    places = [("1.txt question 2", rows.BadRow("no text")), ("b", "x")]
+    assert rows.collect("folder", places, parse) == ["x"]
+    assert logged[-1] == "1.txt question 2: no text; skipped"
