@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from gpt1_keras import main
+from gpt1_keras import results
 from gpt1_keras.data import transforms
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
@@ -97,6 +98,13 @@ def call_main(gin_files, workdir, **settings):
         gin.clear_config()
         keras.config.set_dtype_policy(policy)
     return status, errors.getvalue()
+
+
+def succeed(gin_files, workdir, **settings):
+    """Call main, which must end well; return the result in `workdir`."""
+    status, messages = call_main(gin_files, workdir, **settings)
+    assert status == 0, messages
+    return workdir and results.read(workdir)
 
 
 def contents(workdir):

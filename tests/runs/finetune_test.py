@@ -37,10 +37,9 @@ def experiment(tmp_path_factory):
 def finished(experiment):
     """The workdir of a run that main finished; tests do not change it."""
     workdir = experiment.directory / "finished"
-    status, errors = tiny_fine_tuned.call_main(
+    tiny_fine_tuned.succeed(
         experiment.gin_files, workdir, **experiment.settings
     )
-    assert status == 0, errors
     return workdir
 
 
@@ -467,10 +466,7 @@ def test_predictions_from_standard_input(own, monkeypatch, capfd):
         piped = io.TextIOWrapper(io.BytesIO(content.encode("utf-8")))
         monkeypatch.setattr(sys, "stdin", piped)
         settings = {"PRESET": str(own / "run"), "TEST_FILE": "-"}
-        status, messages = tiny_fine_tuned.call_main(
-            "gin/predict.gin", None, **settings
-        )
-        assert status == 0, messages
+        tiny_fine_tuned.succeed("gin/predict.gin", None, **settings)
         lines = capfd.readouterr().out.splitlines()
         found.append([line.split("\t") for line in lines])
     names = "line prediction prediction_probability probability_of_b "

@@ -99,12 +99,11 @@ def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     assert found["sequence_length"] == POSITIONS
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
-    status, messages = tiny_fine_tuned.call_main(
+    tiny_fine_tuned.succeed(
         *("gin/perplexity.gin", tmp_path / "main"),
         PRESET=str(preset),
         CORPUS=str(texts / "short.txt"),
     )
-    assert status == 0, messages
     metrics = results.read(tmp_path / "main")["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     assert metrics["tokens"] == len(short)

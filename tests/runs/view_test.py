@@ -2,7 +2,6 @@
 
 import pytest
 
-from gpt1_keras import results
 from gpt1_keras.runs import demo
 from tests.reference import tiny_fine_tuned
 
@@ -11,11 +10,9 @@ TEXT = "the old captain walked under <a> tree"
 
 def test_numbers_are_those_of_the_demonstration(tiny, tmp_path):
     preset = tiny.folder / "pretrained"
-    status, messages = tiny_fine_tuned.call_main(
+    found = tiny_fine_tuned.succeed(
         "gin/view.gin", tmp_path, PRESET=str(preset), TEXT=TEXT
     )
-    assert status == 0, messages
-    found = results.read(tmp_path)
     expected = demo.LanguageModelAnswers(preset, seed=0).tokens(TEXT)
     assert found["pieces"] == [piece for piece, _ in expected]
     values = [value for _, value in expected]

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import sklearn.metrics
 
-from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
 from tests.reference import kill_run
@@ -33,14 +32,12 @@ def average_log_probability(model, text):
 
 
 def test_cola_through_main(tiny, tmp_path):
-    status, errors = tiny_fine_tuned.call_main(
+    found = tiny_fine_tuned.succeed(
         "gin/zero_shot/cola.gin",
         tmp_path,
         PRESET=str(tiny.folder / "pretrained"),
         DATA_DIR=str(tiny.data),
     )
-    assert status == 0, errors
-    found = results.read(tmp_path)
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
     model = causal_lm.GPT1CausalLM.from_preset(str(tiny.folder / "pretrained"))
@@ -90,10 +87,9 @@ def test_during_pretraining(tiny, tmp_path, monkeypatch):
             },
         ),
     ):
-        status, errors = tiny_fine_tuned.call_main(
+        tiny_fine_tuned.succeed(
             (*files, *more_files), workdir, **settings | more
         )
-        assert status == 0, errors
     lines = [x for x in kill_run.lines(measured) if x.get("split") == "probes"]
     assert [line["step"] for line in lines] == [2, 4, 6]
     assert all(0 <= line["cola_auc"] <= 1 for line in lines)
