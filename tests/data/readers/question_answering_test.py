@@ -49,6 +49,15 @@ def test_race(tmp_path, logged):
         write_race(tmp_path, f"high/{number}.txt", passage)
     texts = [example.text for example in qa.read_race(tmp_path, "dev")]
     assert texts == ["9", "9", "10", "10", "100", "100"]
+    # What is bad is named, and costs a question or the whole passage.
+    path = write_race(
+        tmp_path, "high/11.txt", PASSAGE | {"answers": ["B", "E"]}
+    )
+    assert len(qa.read_race(tmp_path, "dev")) == 7
+    assert logged.pop().startswith(f"{path} question 2: label 'E' is not one")
+    path.write_text("{}")
+    assert len(qa.read_race(tmp_path, "dev")) == 6
+    assert logged.pop() == f"{path}: article is not text; skipped"
 
 
 @pytest.mark.slow

@@ -113,6 +113,11 @@ def test_xml(tmp_path, logged):
     ]
     assert len(found) == 273
     assert logged == [f"{path}: WSC273 is the first 273 of 285 schemas"]
+    write(
+        path.parent, path.name, collection(schemas[0], SCHEMA.format(".", "C"))
+    )
+    assert len(readers.read_wsc(tmp_path, "test")) == 1
+    assert logged[-1].startswith(f"{path} schema 2: correctAnswer 'C' names")
 
 
 @pytest.mark.needs_data
