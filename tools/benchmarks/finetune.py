@@ -94,7 +94,7 @@ def _steps(
         share_prefix=not is_padded,
     )
     examples = files.read(task, "train")
-    rows = examples_lib.draw_subset(len(examples), num_examples, name="rows")
+    rows = examples_lib.draw_subset(len(examples), num_examples)
     keras.utils.set_random_seed(1)
     network = networks.task_model(name, pipeline, dropout=_DROPOUT, **sizes)
     pretrained = types.SimpleNamespace(
