@@ -51,7 +51,7 @@ NotNegative = typing.Annotated[float, Dial(low=0)]
 Share = typing.Annotated[float, Dial(low=0, high=1)]
 Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
-Probability = typing.Annotated[float, Dial(above=0, high=1)]
+UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
 Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
 # Of a model that only predicts: the kernels of its blocks may be integers.

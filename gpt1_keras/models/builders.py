@@ -34,8 +34,8 @@ def gpt1_backbone(
     attention_dropout: checks.Rate,
     residual_dropout: checks.Rate,
     embedding_dropout_on: _DropoutOn,
-    layer_norm_epsilon: checks.Positive,
-    initializer_range: checks.Positive,
+    layer_norm_epsilon: checks.UpToOne,
+    initializer_range: checks.UpToOne,
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""
@@ -61,7 +61,7 @@ def lstm_backbone(
     embedding_dropout: checks.Rate,
     residual_dropout: checks.Rate,
     embedding_dropout_on: _DropoutOn,
-    initializer_range: checks.Positive,
+    initializer_range: checks.UpToOne,
     num_special_tokens=0,
 ):
     """Return an `LSTMBackbone`; the arguments are described there."""

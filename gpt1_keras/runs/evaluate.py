@@ -65,6 +65,14 @@ def evaluate(
         logits = _print(model, examples, labels)
     else:
         logits = model.logits(examples)
+        if not is_labelled:
+            lacking = sum(each.label is None for each in examples.examples)
+            logging.info(
+                "%s of %s rows have no label: they are predicted, and nothing"
+                " is scored",
+                f"{lacking:,}",
+                f"{len(examples):,}",
+            )
     metrics, majority, of_classes = {}, {}, {}
     if is_labelled and logits is not None:
         metrics, majority = examples.measure(logits), examples.majority()

@@ -87,7 +87,7 @@ class FineTuning:
     # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count]
     classifier_dropout: checks.Rate  # before the head's linear layer
-    initializer_range: checks.NotNegative  # deviation of the head's weights
+    initializer_range: checks.Share  # deviation of the head's weights
     # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS

@@ -48,7 +48,7 @@ def generate(
     sampler: typing.Annotated[str, checks.Dial(choices=tuple(_SAMPLERS))],
     temperature: checks.Positive,
     top_k: checks.Count,
-    top_p: checks.Probability,
+    top_p: checks.UpToOne,
     num_beams: checks.Count,
     stop_at_newline: bool,
     seed: checks.Seed,

@@ -72,7 +72,7 @@ class Agreement:
 
     # Largest difference of a probability, a log-probability per token, or a
     # score as a part of its range, where the token ids are equal.
-    tolerance: checks.NotNegative
+    tolerance: checks.Share
     min_identical_tokens: checks.Share  # smallest share of equal tokens
 
     def check(self, compared):

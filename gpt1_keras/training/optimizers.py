@@ -195,13 +195,13 @@ def adam_with_decay(
     *,
     num_steps,
     schedule,
-    peak_learning_rate: checks.Positive,
+    peak_learning_rate: checks.UpToOne,
     warmup_steps: checks.NotNegative | None,
     warmup_fraction: checks.Share | None,
     beta_1: checks.Rate,
     beta_2: checks.Rate,
-    epsilon: checks.Positive,
-    weight_decay: checks.NotNegative,
+    epsilon: checks.UpToOne,
+    weight_decay: checks.Share,
 ):
     """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
 

@@ -26,6 +26,7 @@ from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import rows as rows_lib
 
 BadRows = typing.Annotated[str, checks.Dial(choices=("stop", "skip"))]
+_LABEL = "label"  # the usual column of labels
 # Field of `Columns` -> its name in a configuration.
 _MACROS = {
     "text": "TEXT_COLUMN",
@@ -307,7 +308,9 @@ def _check_names(table, columns, is_labelled):
     for field, macro in _MACROS.items():
         wanted = getattr(columns, field)
         for name in wanted if isinstance(wanted, tuple) else (wanted,):
-            is_needed = name is not None and (field != "label" or is_labelled)
+            # A test file may lack the usual column, not one that was named.
+            is_optional = field == "label" and name == _LABEL
+            is_needed = name is not None and (is_labelled or not is_optional)
             if is_needed and name not in table.names:
                 lacking[name] = macro
     if not lacking:
@@ -321,6 +324,8 @@ def _check_names(table, columns, is_labelled):
         )
     else:
         advice = f"rename what you have or set {dials}"
+    if "LABEL_COLUMN" in lacking.values() and not is_labelled:
+        advice += " (None: the rows have no labels)"
     if columns.text in lacking and not (columns.text_pair or columns.choices):
         advice += ", and PAIR_COLUMN if there are two texts"
     raise errors.InputError(

@@ -54,7 +54,7 @@ MALFORMED_FILES = [
 
 
 def read_rows(path):
-    columns = custom.Columns(text="a", label="b")
+    columns = custom.Columns(text="a", label=None)
     return custom.read_rows(path, columns, is_labelled=False)
 
 
@@ -154,6 +154,8 @@ def test_rows_of_every_family(read):
     ]
     rows = read("text\na\nb\n", is_labelled=False)
     assert [row.label for row in rows] == [None, None]
+    with pytest.raises(errors.InputError, match="no column 'y'.*rows have no"):
+        read("text\na\nb\n", is_labelled=False, label="y")
     content = [{"text": "a", "label": None}, {"text": "b", "label": "x"}]
     rows = read(content, is_labelled=False)
     assert [row.label for row in rows] == [None, "x"]
