@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -95,6 +96,23 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     special = model.backbone.token_and_position_embedding.special_embeddings
     assert special.shape[0] == 3
     assert 0.01 < np.std(small_models.read(special.value)) < 0.5
+
+
+def test_result_is_that_of_the_best_step(tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    for step, score in ((1, 0.5), (2, 0.75), (3, 0.25)):
+        for split, value in (("dev", score), ("train_sample", score + 0.125)):
+            line = {"step": step, "split": split, "f1": value, "seconds": 1}
+            with open(path, "a") as file:
+                file.write(json.dumps(line) + "\n")
+    dev = types.SimpleNamespace(majority=lambda: {"f1": 0.0})
+    expected = {
+        **{"metrics": {"f1": 0.75}, "train_metrics": {"f1": 0.875}},
+        **{"majority": {"f1": 0.0}, "best_step": 2},
+    }
+    assert finetune._measured(path, dev, num_steps=3) == expected
+    expected["stopped_early"] = 3
+    assert finetune._measured(path, dev, num_steps=4) == expected
 
 
 def write_scitail(folder, splits):

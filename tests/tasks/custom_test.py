@@ -1,4 +1,5 @@
 import json
+import types
 
 import numpy as np
 import pytest
@@ -123,3 +124,33 @@ def test_mistakes_are_found_when_the_task_is_built(
     with pytest.raises(errors.InputError) as caught:
         build(train, **arguments)
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_class_whose_rows_are_all_held_out(build):
+    """As where each of its texts first occurs with another label."""
+    train = [{"text": f"t{i}", "label": "a"} for i in range(4)]
+    train.append({"text": "t0", "label": "b"})
+    weights = {
+        build(
+            train, class_weights="balanced", seed=seed
+        ).label_space.loss.weights
+        for seed in range(6)
+    }
+    assert len(weights) > 1 and min(map(min, weights)) > 0
+
+
+def test_labels_are_read_as_those_of_the_preset(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,text_pair,label\na,b,1\nc,d,0\n")
+    for words, scores, expected in (
+        *((["0", "1"], None, ["1", "0"]), ([], [0, 5], [1.0, 0.0])),
+    ):
+        preset = types.SimpleNamespace(
+            transform="similarity",
+            label_words=words,
+            score_range=scores,
+            is_regression=False,
+        )
+        columns = {"text_pair": None, "choices": None, "label": "label"}
+        task = custom.of_preset(preset, file=path, text="text", **columns)
+        assert [e.label for e in task.read(None, "test")] == expected
