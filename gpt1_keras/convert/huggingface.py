@@ -28,6 +28,7 @@ from gpt1_keras import files
 from gpt1_keras.convert import fast_tokenizer
 from gpt1_keras.convert import networks
 from gpt1_keras.models import backbone
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 SAFETENSORS = "model.safetensors"
@@ -124,13 +125,15 @@ def read_tokenizer(directory):
         return tokenizer, vocabulary
     model = _read_json(whole).get("model")
     try:
-        ids = {number: piece for piece, number in model["vocab"].items()}
-        pieces = [ids[number] for number in range(len(model["vocab"]))]
+        pieces = subwords.by_id(model["vocab"], whole)
         pairs = [
             tuple(pair.split(" ") if isinstance(pair, str) else pair)
             for pair in model["merges"]
         ]
-        is_known = all(len(pair) == 2 for pair in pairs)
+        is_known = all(
+            len(pair) == 2 and all(map(subwords.is_text, pair))
+            for pair in pairs
+        )
         is_known &= model.get("end_of_word_suffix") == "</w>"
     except (KeyError, TypeError, AttributeError):
         is_known = False
@@ -144,18 +147,13 @@ def read_tokenizer(directory):
 
 def _read_json(path):
     try:
-        content = json.loads(path.read_bytes())
+        return files.parse_json(path.read_bytes())
     except OSError:
         raise errors.InputError(
             f"{path} is missing: give the folder of a model"
         ) from None
-    except ValueError:
-        content = None
-    if not isinstance(content, dict):
-        raise errors.InputError(
-            f"{path} is not a JSON object: download it again"
-        )
-    return content
+    except ValueError as error:
+        raise errors.InputError(f"{path}: {error}: download it again") from None
 
 
 def _tensor_name(released):
@@ -231,20 +229,21 @@ def _load(path, name):
 
 def _of_index(path):
     try:
-        shards = json.loads(path.read_bytes())["weight_map"]
+        shards = files.parse_json(path.read_bytes())["weight_map"]
         names = sorted(set(shards.values()))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise errors.InputError(
             f"{path} has no weight_map from tensors to files: download it again"
         ) from None
+    present = {each.name for each in path.parent.iterdir() if each.is_file()}
     tensors = {}
     for name in names:
-        shard = path.parent / name
-        if shard.parent != path.parent or not shard.is_file():
+        if name not in present:
             raise errors.InputError(
-                f"{shard} is missing, but {INDEX} names it: download it too"
+                f"{path.parent} lacks {errors.shortened(repr(name))}, which"
+                f" {INDEX} names: download it too"
             )
-        tensors |= _of_safetensors(shard)
+        tensors |= _of_safetensors(path.parent / name)
     return tensors
 
 

@@ -139,14 +139,24 @@ def read_byte_pairs(path):
             f"{path}: {error}; a byte-pair vocabulary is a JSON object from"
             " piece to id"
         ) from None
+    return by_id(ids, path)
+
+
+def by_id(ids, path):
+    """Return the pieces of a dict from piece to id, which `path` holds."""
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
             f"{path}: ids must be 0 to {len(ids) - 1}, each once"
         )
-    if any(re.search("[\ud800-\udfff]", piece) for piece in ids):
+    if not all(map(is_text, ids)):
         raise errors.InputError(f"{path}: a piece is not valid UTF-8")
     return [pieces[index] for index in range(len(ids))]
+
+
+def is_text(piece):
+    """Return whether a value from JSON is a str that UTF-8 can encode."""
+    return isinstance(piece, str) and not re.search("[\ud800-\udfff]", piece)
 
 
 def read_merges(path):
