@@ -17,7 +17,9 @@ import keras
 import pytest
 
 from gpt1_keras import files
+from gpt1_keras.tasks import benchmarks
 from tests.reference import kill_run
+from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 
@@ -40,6 +42,30 @@ class Seeds(tiny_task.Experiment):
         return super().make_input() | {"NUM_EPOCHS": 1, "SEEDS": (1, 2)}
 
 
+class Grid(tiny_task.Experiment):
+    """Two rows of table 5."""
+
+    gin_files = ("gin/grid.gin",)
+
+    def make_input(self):
+        rows = {"TASKS": ("cola",), "ROWS": ("full", "no_auxiliary_lm")}
+        return super().make_input() | rows | {"NUM_EPOCHS": 1}
+
+
+class Export(tiny_task.Experiment):
+    """Exporting a fine-tuned model."""
+
+    gin_files = ("gin/export.gin",)
+
+    def make_input(self):
+        given = super().make_input()
+        model = self.directory / "fine_tuned"
+        tiny_fine_tuned.write(
+            model, benchmarks.benchmark("cola"), given["PRESET"]
+        )
+        return {"DATA_DIR": given["DATA_DIR"], "PRESET": str(model)}
+
+
 class RawText(kill_run.Experiment):
     """Pretraining on raw text, as TensorFlow only can."""
 
@@ -51,7 +77,7 @@ EXPERIMENTS = {
     "pretrain": kill_run.Experiment,
     "finetune": Seeds,
 }
-LONG = EXPERIMENTS | {"raw text": RawText}
+LONG = EXPERIMENTS | {"raw text": RawText, "grid": Grid, "export": Export}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +141,10 @@ def test_a_killed_run_ends_as_one_left_alone(undisturbed, name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
 def test_long_form(undisturbed, name):
-    if name == "raw text" and keras.config.backend() != "tensorflow":
+    if (
+        name in ("raw text", "export")
+        and keras.config.backend() != "tensorflow"
+    ):
         pytest.skip("for the TensorFlow backend")
     kills = int(os.environ.get("FAULT_KILLS", 30)) // len(LONG)
     counts = kill_and_compare(undisturbed, name, random.Random(0), kills)

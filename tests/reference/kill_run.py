@@ -283,7 +283,8 @@ def lines(workdir):
 def outcome(workdir):
     """Return `{name: content}` of what two equal runs leave alike.
 
-    Not times, commits and pictures; of the checkpoints only the last state.
+    Not times, commits, pictures and the workdir's path; of the checkpoints
+    only the last state, of a SavedModel, which has random names, the sizes.
     """
     workdir = pathlib.Path(workdir)
     others = {"tensorboard", "plots", "checkpoints", "config.gin"}
@@ -296,15 +297,18 @@ def outcome(workdir):
         elif path.is_dir() or not others.isdisjoint(name.parts):
             continue
         elif path.name in ("result.json", files.CHECKSUMS):
-            facts = json.loads(path.read_text())
+            facts = json.loads(path.read_text().replace(str(workdir), ""))
             for timed in ("seconds", "git_commit"):
                 facts.pop(timed, None)
             facts.get("files", {}).pop("metadata.json", None)
             found[str(name)] = facts
         elif path.name == "metrics.jsonl":
             found[str(name)] = lines(path.parent)
+        elif path.suffix == ".pb":
+            found[str(name)] = path.stat().st_size
         elif path.name != "metadata.json":  # It has the date.
-            found[str(name)] = path.read_bytes()
+            content = path.read_bytes()
+            found[str(name)] = content.replace(str(workdir).encode(), b"")
     return found
 
 
