@@ -34,6 +34,9 @@ class Dropout(keras.layers.Dropout):
         if seed is None:
             seed = random.randint(1, 2**31 - 1)
         super().__init__(rate, seed=seed, **kwargs)
+        # torch.compile does not see that a function is cached.
+        if keras.config.backend() == "torch":
+            self._torch_draw = _torch_draw()
 
     def call(self, inputs, training=False):
         if not (training and self.rate):
@@ -49,12 +52,47 @@ class Dropout(keras.layers.Dropout):
     def random_bits(self, shape):
         """Return uniform int16 bits of a shape, for `drop`."""
         size = math.prod(shape)
-        draws = keras.random.randint(
-            ((size + 1) // 2, 1), -(2**31), 2**31 - 1, seed=self.seed_generator
-        )
+        draws = self._draw((size + 1) // 2)
         # [ceil(N / 2), 1] int32 -> [ceil(N / 2), 2] int16 -> [N]
         bits = ops.reshape(ops.view(draws, dtype="int16"), (-1,))[:size]
         return ops.reshape(bits, shape)
+
+    def _draw(self, size):
+        """Return uniform int32 `[size, 1]`, none of them 2^31 - 1."""
+        if keras.config.backend() == "torch":
+            return self._torch_draw(self.seed_generator.state.value, size)
+        return keras.random.randint(
+            (size, 1), -(2**31), 2**31 - 1, seed=self.seed_generator
+        )
+
+
+@functools.cache
+def _torch_draw():
+    """Return what Keras draws on torch, as one operation of a graph.
+
+    torch.compile cannot follow `keras.random.randint` and would break the
+    network into pieces at every dropout. This takes the state of a
+    `SeedGenerator` `[2]`, counts it on, and returns the same int32
+    `[size, 1]`.
+    """
+    import torch
+
+    @torch.library.custom_op("gpt1_keras::draw", mutates_args={"state"})
+    def draw(state: torch.Tensor, size: int) -> torch.Tensor:
+        generator = torch.Generator(device=state.device)
+        generator.manual_seed(int(state.sum()) % 2**32)
+        state[1] += 1
+        options = {"dtype": torch.int32, "device": state.device}
+        end = 2**31
+        return torch.randint(
+            -end, end - 1, (size, 1), generator=generator, **options
+        )
+
+    @draw.register_fake
+    def _(state, size):
+        return state.new_empty((size, 1), dtype=torch.int32)
+
+    return draw
 
 
 def drop(x, bits, rate):

@@ -3,9 +3,12 @@
 TensorFlow executes operations one after the other, and each reads and writes
 whole tensors: on a CPU that costs more than the matrix products between them.
 XLA compiles a chain into one loop. Matrix products and random numbers stay
-outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway.
+outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway,
+and torch the whole network where `strategy.Devices.jit_compile` says so.
 """
 
+import contextlib
+import contextvars
 import math
 
 import keras
@@ -15,6 +18,19 @@ import keras
 SMALLEST = 2**16
 # What a size counts that is not known before the graph runs.
 _USUAL = 16
+
+
+_torch_compiles = contextvars.ContextVar("torch_compiles", default=False)
+
+
+@contextlib.contextmanager
+def torch_compiles(wanted):
+    """Let torch compile what `compiled` returned, or not (the default)."""
+    token = _torch_compiles.set(wanted)
+    try:
+        yield
+    finally:
+        _torch_compiles.reset(token)
 
 
 def fused(function):
@@ -64,6 +80,13 @@ def compiled(function):
     Args:
         function: of tensors, returning tensors.
     """
+    if keras.config.backend() == "torch":
+        import torch
+
+        on_torch = torch.compile(function)
+        return lambda *arguments: (
+            on_torch if _torch_compiles.get() else function
+        )(*arguments)
     if keras.config.backend() != "tensorflow":
         return function
     import tensorflow as tf

@@ -142,7 +142,7 @@ def _loss_and_error(logits, target, weight):
     is_target = ops.equal(ops.expand_dims(target, 1), rows)
     weight = ops.expand_dims(weight, 1)
     # exp(x - top) / total is the softmax
-    top = ops.max(x, axis=1, keepdims=True)
+    top = ops.amax(x, axis=1, keepdims=True)
     exponential = ops.exp(x - top)
     total = ops.sum(exponential, axis=1, keepdims=True)
     loss = ops.sum(weight * (top + ops.log(total)))

@@ -88,8 +88,12 @@ class Learner(_step.TrainStep, keras.Model):
 
     def training_losses(self, batch):
         """Return the losses of one (micro-)batch, with dropout."""
-        outputs = self.network(self.network_inputs(batch), training=True)
+        outputs = self.network_outputs(self.network_inputs(batch))
         return self.loss_function(outputs, batch)
+
+    def network_outputs(self, inputs):
+        """Return what the network computes in training."""
+        return self.network(inputs, training=True)
 
     def call(self, batch, training=False):
         """Return the scores of a batch, which `predict` collects.

@@ -159,7 +159,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         decay = self.matrix_decay if len(variable.shape) > 1 else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)
-        values = update(*map(ops.convert_to_tensor, changed), gradient, rate)
+        values = update(*map(ops.stop_gradient, changed), gradient, rate)
         for variable, value in zip(changed, values):
             self.assign(variable, value)
 

@@ -1,14 +1,32 @@
 """`train_step` on torch: `backward` accumulates over micro-batches."""
 
+import warnings
+
 import torch
 
+from gpt1_keras.layers import fused
 from gpt1_keras.training import step
 
 
 class TrainStep:
     """Mixin of `Learner` on the torch backend."""
 
+    def compile(self, jit_compile=False, **kwargs):
+        # torch.compile takes the network and some loops, each as one graph.
+        # Keras would give it the whole step, whose Python it traces for
+        # minutes and leaves in pieces.
+        super().compile(jit_compile=False, **kwargs)
+        self.is_compiled = bool(jit_compile)
+        if self.is_compiled:
+            # All layers share what a cached function of theirs returns.
+            warnings.filterwarnings("ignore", "Dynamo detected a call to a")
+            self.network_outputs = torch.compile(self.network_outputs)
+
     def train_step(self, data):
+        with fused.torch_compiles(self.is_compiled):
+            return self._train_step(data)
+
+    def _train_step(self, data):
         count = self.count_micro_batches(data["token_ids"])
         batches = step.split(data, count)
         variables = self.trainable_variables

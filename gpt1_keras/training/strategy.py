@@ -15,6 +15,9 @@ gradient is clipped (`training.step`), so a step is the same on any number.
 
 import contextlib
 import importlib
+import os
+import shutil
+import sys
 
 import keras
 
@@ -93,7 +96,7 @@ class Devices:
     # the environment names.
     tpu: str = ""
     # Whether XLA compiles whole steps, which replicas of the TensorFlow
-    # backend cannot use.
+    # backend cannot use; on torch, whether torch.compile takes the network.
     jit_compile: bool = False
 
     def open(self):
@@ -120,7 +123,7 @@ class Devices:
                     f"{choice and f' or `strategy_name` {choice}'}"
                 )
             if self.jit_compile:
-                _refuse_slow_xla()
+                _check_compiler()
             return ONE_DEVICE
         if self not in _opened:
             module = importlib.import_module(
@@ -130,12 +133,23 @@ class Devices:
         return _opened[self]
 
 
-def _refuse_slow_xla():
-    """Raise InputError on a CPU with TensorFlow.
+def _check_compiler():
+    """Raise InputError where `jit_compile` has no use or no compiler.
 
-    Whole steps take ten times as long there: XLA draws random numbers slowly.
-    Chains of operations are compiled anyway (`layers.fused`).
+    With TensorFlow on a CPU, whole steps take ten times as long: XLA draws
+    random numbers slowly. Chains of operations are compiled anyway
+    (`layers.fused`). torch.compile calls a C++ compiler on a CPU.
     """
+    if keras.config.backend() == "torch":
+        usual = "clang++" if sys.platform == "darwin" else "g++"
+        name = os.environ.get("CXX", usual)
+        if shutil.which(name) is None:
+            raise errors.InputError(
+                f"`jit_compile` is True, but torch compiles with {name}, "
+                "which is not installed: install it, name another compiler "
+                "in the environment variable CXX, or add --set "
+                '"strategy.Devices.jit_compile = False"'
+            )
     if keras.config.backend() != "tensorflow":
         return
     import tensorflow as tf

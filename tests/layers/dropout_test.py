@@ -53,3 +53,17 @@ def test_leaves_the_global_generator_of_torch_alone():
     assert torch.equal(before, torch.get_rng_state())
     torch.manual_seed(3)
     assert np.any(first != masks(layer, 1)[0])
+
+
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")
+@pytest.mark.parametrize("seed", [1, 5, 2**31 - 1])
+def test_draws_on_torch_are_those_of_keras(seed):
+    layer = dropout.Dropout(0.5, seed=seed)
+    theirs = keras.random.SeedGenerator(seed)
+    for size in (1, 3, 7):
+        expected = keras.random.randint(
+            (size, 1), -(2**31), 2**31 - 1, seed=theirs
+        )
+        drawn = layer._draw(size)
+        assert drawn.dtype == expected.dtype
+        np.testing.assert_array_equal(drawn, expected)

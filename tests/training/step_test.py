@@ -1,10 +1,12 @@
 import functools
+import shutil
 
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import step
 from tests.reference import tiny_learner
 
@@ -233,3 +235,26 @@ def test_gradients_of_the_step_before_are_forgotten_and_logs_hold_no_graph():
     first, second = (learner.train_step(batch) for _ in range(2))
     assert float(first["gradient_norm"]) == float(second["gradient_norm"]) > 0
     assert not any(value.requires_grad for value in first.values())
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="torch only")
+@pytest.mark.skipif(not shutil.which("g++"), reason="needs a C++ compiler")
+@pytest.mark.parametrize("dropout", [0.0, 0.25])
+def test_compiled_network_trains_as_the_plain_one(dropout):
+    batches = [tensors(tiny_learner.Batches()(index)) for index in range(3)]
+
+    def trained(jit_compile):
+        shared = tiny_learner.language_model(dropout=dropout)
+        learner = learner_lib.Learner(
+            shared.network, loss=shared.loss_function, clip_norm=1.0
+        )
+        learner.compile(
+            optimizer=tiny_learner.adam(0.01), jit_compile=jit_compile
+        )
+        losses = [float(learner.train_step(b)["loss"]) for b in batches]
+        return losses, tiny_learner.weights_of(learner)
+
+    (plain, weights), (found, compiled) = trained(False), trained(True)
+    np.testing.assert_allclose(found, plain, rtol=1e-5)
+    for path, value in weights.items():
+        np.testing.assert_allclose(compiled[path], value, atol=1e-4)

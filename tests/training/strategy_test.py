@@ -1,3 +1,6 @@
+import sys
+
+import keras
 import pytest
 
 from gpt1_keras import errors
@@ -45,3 +48,13 @@ def test_seeds_of_replicas_are_far_apart():
         reduced = sorted(offset % modulus for offset in offsets)
         gaps = [b - a for a, b in zip(reduced, reduced[1:])]
         assert min(gaps) > 1000
+
+
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")
+def test_compiling_on_torch_needs_a_compiler(monkeypatch):
+    asked = devices("none", jit_compile=True)
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(errors.InputError, match="no-such-compiler, which is"):
+        asked.open()
+    monkeypatch.setenv("CXX", sys.executable)  # a program that there is
+    assert asked.open() is strategy.ONE_DEVICE

@@ -39,7 +39,9 @@ def measure(*, sizes, rounds, batch_size=4):
         keras.config.set_dtype_policy(dtype)
         keras.utils.set_random_seed(1)
         model = networks.causal_lm(**sizes, dropout=_DROPOUT)
-        contenders[name], losses[name] = ours(model.backbone, ids)
+        contenders[name], losses[name] = ours(
+            model.backbone, ids, jit_compile=keras.config.backend() == "torch"
+        )
     for name in ("transformers", "compiled"):
         with tempfile.TemporaryDirectory() as directory:
             peer = networks.transformers_lm(model, pathlib.Path(directory))
@@ -62,7 +64,9 @@ def measure(*, sizes, rounds, batch_size=4):
     }
 
 
-def ours(backbone, ids, *, num_steps=_STEPS, micro_batch_size=None):
+def ours(
+    backbone, ids, *, num_steps=_STEPS, micro_batch_size=None, jit_compile=False
+):
     """Return functions without arguments: some steps, and the loss.
 
     Args:
@@ -70,6 +74,7 @@ def ours(backbone, ids, *, num_steps=_STEPS, micro_batch_size=None):
         ids: int array `[B, T]`, or `[B, C, T]` with candidates.
         num_steps: int.
         micro_batch_size: int, sequences per forward pass; None: all.
+        jit_compile: bool. See `strategy.Devices`.
     """
     from gpt1_keras.data import loaders
     from gpt1_keras.models import task_model
@@ -85,7 +90,10 @@ def ours(backbone, ids, *, num_steps=_STEPS, micro_batch_size=None):
         clip_norm=1.0,
         micro_batch_size=micro_batch_size,
     )
-    trained.compile(optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM))
+    trained.compile(
+        optimizer=optimizers.AdamWithDecay(learning_rate=1e-4, **_ADAM),
+        jit_compile=jit_compile,
+    )
     # [B, T] -> [B, 1, T]
     ids = ids[:, None] if ids.ndim == 2 else ids
     batch = {
