@@ -2,7 +2,7 @@
 
 `read` collects the statements of files and settings into `Bindings`, without
 running or importing anything. The identity of a run (`Bindings.sha256`,
-`differences`) and the text of `config.gin` come from them.
+`differences`) and the text of `config.gin` derive from them.
 """
 
 import dataclasses
@@ -71,8 +71,8 @@ class Bindings:
             that are not in `public_names`.
         places: {macro or parameter: where it was bound}, such as
             "gin/pretrain.gin, line 3".
-        allowed: names of modules whose functions may be referred to although
-            they are not in `public_names`.
+        allowed: names of modules outside `public_names` whose functions gin
+            files may use.
     """
 
     macros: dict
@@ -88,7 +88,7 @@ class Bindings:
         return run if isinstance(run, Reference) else None
 
     def module_of(self, function):
-        """Return (module, attribute) of a function by the files' imports."""
+        """Return (module, attribute) of a function, from the imports."""
         path = function.split(".")
         for i in range(len(path) - 1, 0, -1):
             module = self.imports.get(".".join(path[:i]))
@@ -97,7 +97,7 @@ class Bindings:
         return None, None
 
     def find(self, function):
-        """Return the function or class of a name, or None if there is none.
+        """Return the named function or class, or None if there is none.
 
         Raises:
             ImportError: a module that it needs is missing.
@@ -108,11 +108,11 @@ class Bindings:
         return getattr(importlib.import_module(module), attribute, None)
 
     def allows(self, module):
-        """Return whether functions of a module may be referred to."""
+        """Return whether gin files may use functions of a module."""
         return is_below(module, self.allowed)
 
     def signature(self, function):
-        """Return {parameter: `inspect.Parameter`}; raises as `find`."""
+        """Return {parameter: `inspect.Parameter`}; raises like `find`."""
         found = self.find(function)
         return {} if found is None else public_names.parameters(found)
 
@@ -161,7 +161,7 @@ class Bindings:
             return ""
         first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
         parts = [first.partition("#")[2]]
-        for line in rest:  # A comment goes on below itself.
+        for line in rest:  # The comment may continue below.
             if not re.match(r" {12,}#", line):
                 break
             parts.append(line.partition("#")[2])
@@ -185,14 +185,14 @@ class Bindings:
         return names
 
     def used_macros(self, *more):
-        """Return the names of the macros that parameters or `more` use."""
+        """Return the macros in `more` and those that they or parameters use."""
         values = [*self.parameters.values(), *map(self.macros.get, more)]
         return set(more).union(*map(self.macros_in, values))
 
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        `is_followed(parameter)` says whether references in its value count.
+        References in a parameter's value count if `is_followed(parameter)`.
         """
         found, waiting = set(), [] if self.run is None else [self.run]
         while waiting:
@@ -226,11 +226,11 @@ class Bindings:
         return dataclasses.replace(small, macros=macros)
 
     def recipe(self):
-        """Return {parameter: text of its value} of the recipe.
+        """Return the recipe as {parameter: text of its value}.
 
-        Leaves out parameters that their annotation excludes from the recipe,
-        all that only those refer to, and values equal to the default. Macros
-        are replaced by their values.
+        Omits parameters that their annotation excludes, functions that only
+        those refer to, and values equal to the default. Macros are replaced by
+        their values.
         """
 
         def parameter(name):
@@ -261,12 +261,12 @@ class Bindings:
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
-        """Return the hex hash of all that affects data, model or recipe."""
+        """Return the hash of the recipe as hex digits."""
         lines = [f"{name} = {text}" for name, text in self.recipe().items()]
         return hashlib.sha256("\n".join(lines).encode("utf-8")).hexdigest()
 
     def text(self, with_imports=True):
-        """Return these bindings in gin syntax; `read_text` reads them."""
+        """Return these bindings in gin syntax, for `read_text`."""
         lines = self._import_lines() if with_imports else []
         lines += ["# Macros:", _RULE]
         lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
@@ -298,7 +298,7 @@ class Bindings:
 
 
 def is_below(module, names):
-    """Return whether a module is one of `names` or inside of it."""
+    """Return whether a module is one of `names` or inside one of them."""
     return any(f"{module}.".startswith(f"{name}.") for name in names)
 
 
@@ -321,7 +321,7 @@ def _leaves(value):
 
 
 def _canonical(value):
-    """Return a text that is equal for values of equal meaning."""
+    """Return a text that is the same for equivalent values."""
     if isinstance(value, dict):
         items = sorted(
             (_canonical(key), _canonical(item)) for key, item in value.items()
@@ -335,9 +335,9 @@ def _canonical(value):
 
 
 def differences(old, new):
-    """Return [(name, old value, new value)] of the differences in the hash.
+    """Return [(name, old value, new value)] where the recipes differ.
 
-    A macro is named where it explains the difference, else the parameter.
+    Names a macro if it explains the difference, else the parameter.
     """
     found = {}
     sides = (old, new)
@@ -365,7 +365,7 @@ def differences(old, new):
 def locate(name):
     """Return the path of file or folder `name`, or None if there is none.
 
-    A relative name is looked for in the repository (or the installed package)
+    A relative name is looked up in the repository (or the installed package)
     and then in the current directory.
     """
     name = files.user_path("--gin", name)
@@ -385,7 +385,7 @@ def read_text(text, allowed=()):
 def read(names, settings, allowed=()):
     """Return the `Bindings` of gin files and settings "NAME = VALUE".
 
-    Later ones override earlier ones. `allowed` is that of `Bindings`.
+    Later ones override earlier ones. `allowed`: see `Bindings`.
     """
     reader = _Reader(allowed)
     for name in names:
@@ -410,7 +410,7 @@ class _Reader:
         self._open = {}
 
     def bindings(self):
-        """Return all that was read as `Bindings`, under current names."""
+        """Return everything read as `Bindings`, under current names."""
         macros = {k: v for k, v in self._bound.items() if "." not in k}
         parameters = {k: v for k, v in self._bound.items() if "." in k}
         functions = set(map(function_of, parameters))

@@ -1,10 +1,10 @@
-"""Allowed values of parameters, declared once, at their annotations.
+"""Allowed values of parameters, declared in their annotations.
 
 A parameter of a run, or a field of a `value_object`, is annotated with one of
 the types below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks
-what gin files bind against it before anything starts, and a value object
-checks its own fields, whoever makes it. `NotRecipe` and `Location` say what
-the parameter means for the identity of a run.
+the values in gin files before anything starts; a value object checks its own
+fields whenever it is created. `NotRecipe` and `Location` say whether the
+parameter is part of a run's identity.
 """
 
 import dataclasses
@@ -21,16 +21,16 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    low: float | None = None  # a range with both ends
+    low: float | None = None  # inclusive bounds
     high: float | None = None
-    above: float | None = None  # a range without its ends
+    above: float | None = None  # exclusive bounds
     below: float | None = None
     choices: tuple = ()
-    min_length: int = 0  # values of a tuple, or characters
-    # False for what changes neither data nor model nor what is measured: a
-    # run with another value is the same run.
+    min_length: int = 0  # of a tuple or a text
+    # False if it changes neither data nor model nor measurements: with another
+    # value, the run stays the same run.
     recipe: bool = True
-    is_location: bool = False  # only its being given belongs to the recipe
+    is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
 
 
@@ -54,13 +54,13 @@ Rate = typing.Annotated[float, Dial(low=0, below=1)]
 UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
 Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
-# Of a model that only predicts: the kernels of its blocks may be integers.
+# For prediction only: the kernels of the blocks may be integers.
 PredictionDtype = typing.Annotated[
     str, Dial(choices=("float32", "mixed_bfloat16", "int8"))
 ]
 Split = typing.Annotated[str, Dial(choices=("train", "dev", "test"))]
 
-# No sensible number is larger, and everything that computes takes this one.
+# No sensible number is larger, and a float holds every integer up to it.
 _LARGEST = 2**53
 
 
@@ -83,7 +83,7 @@ def value_object(cls):
 def check(name, value, annotation):
     """Refuse a value that `annotation` does not allow, and say what to give.
 
-    A value for another type than those that gin can write is not checked.
+    Values of types that gin cannot express are not checked.
     """
     if not _fits(value, annotation):
         raise errors.InputError(
@@ -98,12 +98,12 @@ def is_recipe(annotation):
 
 
 def is_location(annotation):
-    """Return whether only its being given belongs to the recipe."""
+    """Return whether the recipe holds only that a value is given."""
     return any(mark.is_location for mark in _split(annotation)[1])
 
 
 def is_path(annotation):
-    """Return whether a text for this annotation is a path."""
+    """Return whether a text of this annotation is a path."""
     kind, marks = _split(annotation)
     return any(mark.is_path for mark in marks) or (
         _is_union(kind) and any(map(is_path, typing.get_args(kind)))
@@ -111,10 +111,10 @@ def is_path(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]` of a dict; `kind` is what the names are of.
+    """Return `known[name]`; `kind` says in messages what it is.
 
     Raises:
-        InputError: there is none; says which name is nearest.
+        InputError: there is none; suggests the nearest name.
     """
     if isinstance(name, str) and name in known:
         return known[name]
@@ -127,7 +127,7 @@ def find_name(name, known, kind):
 
 
 def did_you_mean(name, known):
-    """Return "; did you mean NAME?", or "" if no name is near."""
+    """Return "; did you mean NAME?", or "" if none is similar."""
     near = nearest(name, known)
     return f"; did you mean {near}?" if near else ""
 
@@ -135,7 +135,7 @@ def did_you_mean(name, known):
 def nearest(name, known):
     """Return the name in `known` that is nearest to `name`, or None.
 
-    Case, hyphens and underscores do not count: "SST-2" is near "sst2".
+    Case, hyphens and underscores are ignored, as in "SST-2" for "sst2".
     """
 
     def plain(text):
@@ -149,7 +149,7 @@ def nearest(name, known):
 def check_names(names, *, dial, example, may_be_empty=False):
     """Refuse anything but a tuple or list of different names.
 
-    `dial` and `example`, names that may be given, are for the message.
+    The message shows `dial`, the setting, and `example`, allowed names.
     """
     if isinstance(names, str):
         raise errors.InputError(
@@ -188,7 +188,7 @@ def _is_number(value):
 
 
 def _is_text(value):
-    """Return whether a text can be a name and stand in a file."""
+    """Return whether a value is a text that files can hold."""
     return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
 
 

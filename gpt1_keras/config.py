@@ -1,7 +1,7 @@
 """Resolve gin files and `--set` into one checked configuration.
 
 `resolve` reads all files and settings into `bindings.Bindings`, checks them,
-and hands what the run uses to gin. Every mistake raises one `InputError` that
+and passes what the run uses to gin. Every mistake raises one `InputError` that
 names file and line, before anything starts.
 
 Gin files may refer only to the names in `public_names`, so a `config.gin`
@@ -26,26 +26,26 @@ _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 
 @dataclasses.dataclass(frozen=True)
 class Configuration:
-    """The `Bindings` in force, after all files and settings, and their hash."""
+    """The `Bindings` after all files and settings, and their hash."""
 
     bindings: bindings_lib.Bindings
     sha256: str
 
     @property
     def text(self):
-        """Return all bindings in gin syntax, which `resolve` reads again."""
+        """All bindings in gin syntax, which `resolve` can read again."""
         return self.bindings.text()
 
     def function(self):
-        """Return the run, with everything gin binds to it."""
+        """Return the run's function with gin's bindings applied."""
         return gin.query_parameter("%RUN").scoped_configurable_fn
 
     def name_dials(self, message):
         """Return a message with parameters named as users set them.
 
-        Code names a parameter as `name` or `Class.name`, in backticks, and
-        does not know macros. The macro bound to the parameter replaces that
-        name; without one, the full name for --set does.
+        Code writes a parameter as `name` or `Class.name`, in backticks. The
+        macro bound to it replaces that name, or, if there is none, the full
+        name for --set.
         """
         return re.sub(
             r"`([\w.]+)`", lambda found: self._dial(found[1]), message
@@ -75,7 +75,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     Args:
         names: list of str, gin files. Later files override earlier ones.
         settings: list of str, each "NAME = VALUE". They override the files.
-        workdir: str or None. Becomes the macro WORKDIR where given.
+        workdir: str or None. Becomes the macro WORKDIR if given.
         allowed: names of modules that the files may refer to besides the
             public names.
     """
@@ -132,7 +132,7 @@ def _check_run(found):
 
 
 def _check_functions(found):
-    """Refuse a name that is not public and not allowed, or of nothing."""
+    """Refuse a name that does not exist or is not allowed."""
     used = {}
     for name, value in (found.macros | found.parameters).items():
         functions = [r.function for r in bindings_lib.references(value)]
@@ -161,7 +161,7 @@ def _check_functions(found):
 
 
 def _bind_former_dials(found):
-    """Bind the parameters of former macros that a command still sets."""
+    """Bind parameters to former macros that a command still sets."""
     used, reached = found.used_macros(), found.reached()
     for dial, parameters in public_names.FORMER_DIALS.items():
         if dial in found.macros and dial not in used:
@@ -241,7 +241,7 @@ def _check_parameters(used):
 
 
 def _expand(used, name, path):
-    """Replace a path that begins with `~` by the expanded one."""
+    """Expand a path that begins with `~`."""
     into, value = used.parameters, used.parameters[name]
     if not used.value(value).startswith("~"):
         return

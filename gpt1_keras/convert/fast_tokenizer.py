@@ -1,10 +1,10 @@
-"""The tokenizer of this program as one of the `tokenizers` library.
+"""This package's tokenizer as one of the `tokenizers` library.
 
 transformers loads it from `tokenizer.json`. Its own OpenAI GPT tokenizer splits
-contractions, quotes and line breaks differently. The library knows neither
-ftfy nor spaCy: here spaces are inserted where spaCy's rules split, by
-expressions that match between two characters. Texts with broken characters or
-HTML entities, and rare special cases of spaCy, still differ.
+contractions, quotes and line breaks differently. The library has neither ftfy
+nor spaCy: expressions that match between two characters insert spaces where
+spaCy would split. Texts with broken characters or HTML entities, and rare
+special cases of spaCy, still differ.
 """
 
 import collections
@@ -21,7 +21,7 @@ START, DELIMITER, EXTRACT, PADDING = (
     "<pad>",
 )
 _UNKNOWN = "<unk>"
-# spaCy's special cases that are expressed: words, times and abbreviations.
+# spaCy's special cases covered here: words, times and abbreviations.
 _CASE = re.compile(r"[A-Za-z0-9'.]+")
 _END = r"(?=[\s.':]|$)"  # of a special case
 _LAST = r"(?=\s|$)"  # of a piece of text
@@ -67,7 +67,7 @@ def build(tokenizer, special_tokens=(), pad_token=None):
             normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
             gap(_marks()),
             gap(_inside()),
-            # One affix after the other, then what they enclosed.
+            # One affix after another, then the special case inside.
             *[gap(affixes)] * 3,
             gap(_special_cases()),
             gap(affixes),
@@ -105,8 +105,8 @@ def add_template(found, is_pair):
 def contents(found, max_length, **special):
     """Return `{name: content}` of the files that AutoTokenizer reads.
 
-    `max_length` is the network's positions; `special` are names of special
-    tokens, as `pad_token`.
+    `max_length` is the network's; `special` names the special tokens, such as
+    `pad_token`.
     """
     special = {"unk_token": _UNKNOWN} | special
     settings = special | {
@@ -124,7 +124,7 @@ def contents(found, max_length, **special):
 
 
 def count_differences(found, tokenizer, texts):
-    """Return how many of the texts have other ids in the two."""
+    """Return the number of texts with different ids in the two."""
     return sum(
         found.encode(text, add_special_tokens=False).ids
         != list(tokenizer.encode(text))
@@ -163,7 +163,7 @@ def _inside():
 
 
 def _affixes():
-    """Match before what spaCy separates at the end of a piece."""
+    """Match before the affixes that spaCy splits off a piece's end."""
     from spacy.lang import char_classes
 
     whole = [case for case, parts in _cases().items() if len(parts) == 1]
@@ -199,7 +199,7 @@ def _special_cases():
 
 
 def _cases():
-    """Return spaCy's special cases that are expressed, each with its words."""
+    """Return the special cases covered here, each with its words."""
     return {
         case: [str(next(iter(part.values()))) for part in parts]
         for case, parts in words.english().rules.items()

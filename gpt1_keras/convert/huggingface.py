@@ -4,10 +4,10 @@ A folder holds `config.json`, the weights and the vocabulary: `vocab.json` and
 `merges.txt`, or `tokenizer.json` with both.
 Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
 
-Folders that are written also hold `tokenizer.json` (`convert.fast_tokenizer`):
-transformers' own OpenAI GPT tokenizer gives contractions, "..." and line
-breaks other ids. transformers drops out activations of the embedding; here
-dropout is on the tables.
+Written folders also hold `tokenizer.json` (`convert.fast_tokenizer`), because
+transformers' own OpenAI GPT tokenizer gives contractions, "..." and line breaks
+different ids. transformers applies embedding dropout to activations, this
+package to the tables.
 """
 
 import functools
@@ -62,8 +62,8 @@ _OTHER_HEADS = ("multiple_choice_head.", "score.")
 def read(directory):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    What is missing, damaged, does not fit together, or cannot be represented
-    by `GPT1Backbone` is an InputError.
+    Files that are missing, damaged or inconsistent, or that `GPT1Backbone`
+    cannot represent, raise an InputError.
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
@@ -93,7 +93,7 @@ def read_config(path):
         raise errors.InputError(
             f"{path}: model_type is {kind!r}, expected 'openai-gpt'"
         )
-    # Both names mean the tanh approximation there.
+    # In transformers both mean the tanh approximation.
     if activation not in ("gelu", "gelu_new"):
         raise errors.InputError(
             f"{path}: afn is {activation!r}, expected 'gelu' as in GPT-1"
@@ -166,7 +166,7 @@ def _tensor_name(released):
 
 
 def _network_tensors(tensors, directory):
-    """Return the tensors of the network: no prefix, no masks, no heads."""
+    """Return the network's tensors, without prefix, masks and heads."""
     found = {}
     for name, load in tensors.items():
         name = name.removeprefix(_PREFIX)
@@ -175,7 +175,7 @@ def _network_tensors(tensors, directory):
         elif not _BUFFER.fullmatch(name):
             found[name] = load
     output = found.pop(_OUTPUT, None)
-    # Of the tied tensors, some versions store only this one.
+    # Some versions store only this one of the tied tensors.
     if output and not np.array_equal(
         found.setdefault(_TOKENS, output)(), output()
     ):
@@ -190,8 +190,8 @@ def find_tensors(directory):
     """Return `{name: function that returns the float32 array}`.
 
     Reads `model.safetensors`, else the files that
-    `model.safetensors.index.json` names, else `pytorch_model.bin`, of which
-    torch loads tensors only and runs no code.
+    `model.safetensors.index.json` names, else `pytorch_model.bin`, from which
+    torch loads only tensors, no code.
     """
     if (directory / SAFETENSORS).is_file():
         return _of_safetensors(directory / SAFETENSORS)
@@ -278,7 +278,7 @@ def _line(error):
 
 
 def write(model, directory):
-    """Write a folder that transformers loads; it appears once complete.
+    """Write a folder for transformers; it appears only when complete.
 
     A language model becomes an `OpenAIGPTLMHeadModel` without special-token
     rows, which the softmax never covers; a classifier of texts or pairs an
@@ -360,8 +360,8 @@ def _array(variable):
 def _classifier_arrays(model):
     """Return the weights of a classifier under transformers' names.
 
-    Its `score` has no bias: what added to the last norm gives the same logits
-    is the shortest `d` `[D]` with `kernel^T d = bias`.
+    transformers' `score` layer has no bias. The last norm's is shifted instead,
+    by the shortest `d` `[D]` with `kernel^T d = bias`: the same logits.
     """
     network, dense = model.backbone, model.head.dense
     arrays = _arrays(network)
@@ -390,7 +390,7 @@ def _classifier_arrays(model):
 
 def language_model_contents(network, tokenizer):
     """Return `{name: content}` of all files but the weights."""
-    # Programs that score texts ask for a first token; the paper has none.
+    # Programs that score texts need a first token; the paper has none.
     special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
     return _contents(
         _config(network, "OpenAIGPTLMHeadModel")

@@ -1,4 +1,4 @@
-"""GPT-1 networks for weights from elsewhere, and their released names."""
+"""GPT-1 networks for converted weights, and the released names."""
 
 import operator
 
@@ -74,7 +74,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
         tokenizer: `text.tokenizer.Tokenizer`.
         values: function `{name: variable}` -> iterable of (name, array), with
             the names of `variables`.
-        directory: path that the weights come from, for messages.
+        directory: path of the weights, for messages.
         **sizes: arguments of `build`.
     """
     network = build(**sizes)
@@ -97,7 +97,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
 
 
 def check_vocabulary(tokenizer, vocabulary_size, path):
-    """Refuse a vocabulary of another size than the token table's."""
+    """Refuse a vocabulary whose size is not the token table's."""
     if tokenizer.vocabulary_size != vocabulary_size:
         raise errors.InputError(
             f"{path} has {tokenizer.vocabulary_size} tokens, the token table "

@@ -25,8 +25,7 @@ _HEAD_DIM = 64
 def read(directory, *, num_heads=None):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    The shards are read one at a time: memory holds little more than the
-    network.
+    It reads one shard at a time: memory holds little more than the network.
 
     No file states `num_heads`; None gives heads of width 64, as in the
     released network.
@@ -138,7 +137,7 @@ def _shard_paths(directory):
 
 def _open(path):
     try:
-        # Unlike np.load, which opens .npz files and pickles too.
+        # np.load would also open .npz files and pickles.
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError):
         raise errors.InputError(

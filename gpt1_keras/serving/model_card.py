@@ -61,11 +61,11 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
     Args:
         metrics: dict of numbers, of the served model.
         compared: as `tf_served.ServedTask.compare` returns it.
-        identity: as `verify.measure_identity` returns it; {} without.
+        identity: from `verify.measure_identity`; {} if not measured.
         training: as `training_facts` returns it.
         labels: list of str; empty without classes.
         request: dict, an example of the inputs.
-        **facts: the other names in the card.
+        **facts: the other fields of the card.
     """
     rows = [f"| {name} | {value} |" for name, value in training.items()]
     table = "\n".join(["| | |", "|---|---|", *rows])
@@ -82,7 +82,7 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
 
 
 def training_facts(preset):
-    """Return what is known of the run that wrote a preset, {name: str}.
+    """Return facts about the run that wrote a preset as {name: str}.
 
     Empty if the folder above `preset` holds no `result.json`.
     """

@@ -4,9 +4,9 @@
 
 Both files have one JSON object per line: inputs of the default signature, and
 its outputs. Modules that a server lacks cannot be imported: Keras, this
-package, tokenizers. A WordPiece model contains one operation of
-tensorflow-text, which TensorFlow Serving links; it is loaded from its library
-alone, because the package imports Keras.
+package, tokenizers. TensorFlow Serving includes the one operation of
+tensorflow-text that WordPiece needs. Here its library is loaded alone, because
+the package imports Keras.
 """
 
 import importlib.util
@@ -50,7 +50,7 @@ def main(saved_model, requests, answers):
 
 
 def _library():
-    """Return the path of the operation's library; import nothing."""
+    """Return the path of the operation's library without importing it."""
     package = importlib.util.find_spec("tensorflow_text")
     if package is None:
         raise SystemExit(

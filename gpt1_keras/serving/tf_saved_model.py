@@ -191,7 +191,7 @@ class LanguageModelServer(tf.Module):
         return self._network({"token_ids": token_ids, "padding_mask": mask})
 
     def ids(self, text):
-        """Return padded ids `[B, T]` with the opening, lengths, `is_cut`."""
+        """Return ids `[B, T]` after the opening id, lengths and `is_cut`."""
         limit = self._max_sequence_length
         ids = self._tokenizer(text, limit=limit + 1)
         is_cut = ids.row_lengths() > limit
@@ -202,7 +202,7 @@ class LanguageModelServer(tf.Module):
 
 
 def _concrete(function, dtype, **ranks):
-    """Return the concrete function of inputs of a dtype, {name: rank}."""
+    """Return the concrete function for inputs {name: rank} of a dtype."""
     specs = {
         name: tf.TensorSpec([None] * rank, dtype, name=name)
         for name, rank in ranks.items()
@@ -214,7 +214,7 @@ class FrozenNetwork(tf.Module):
     """A Keras network with its weights, run without dropout by TensorFlow.
 
     The weights are stored in `dtype`, "float32" or "float16"; the network
-    computes in its own.
+    computes in its own dtype.
     """
 
     def __init__(self, network, dtype="float32"):
@@ -253,10 +253,10 @@ def _stored(variable, dtype):
 
 
 def check_ids(token_ids, network):
-    """Return `token_ids` `[..., T]` that raise where there is no embedding.
+    """Return `token_ids` `[..., T]`; raise if one has no embedding.
 
-    Some devices embed such ids as zeros, and negative ones count from the
-    end: the answer would be wrong without notice.
+    Some devices embed such ids as zeros, and negative ones count from the end:
+    the answer would be silently wrong.
     """
     backbone = network.backbone
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
@@ -275,7 +275,7 @@ def check_ids(token_ids, network):
 
 
 def check_positions(extract_position, token_ids):
-    """Return `extract_position` that raises outside of `token_ids`."""
+    """Return `extract_position`; raise if outside of `token_ids`."""
     shape = tf.shape(token_ids)
     return _checked(
         extract_position,
@@ -296,7 +296,7 @@ def check_positions(extract_position, token_ids):
 
 
 def _checked(tensor, *assertions):
-    # Outside a graph they have already raised, and are None.
+    # In eager mode they have already raised, and are None.
     with tf.control_dependencies([each for each in assertions if each]):
         return tf.identity(tensor)
 
@@ -323,8 +323,8 @@ def write(server, directory, *, labels, requests):
         server: tf.Module with `signatures()`.
         directory: pathlib.Path.
         labels: list of str by class, for `assets/labels.txt`; may be empty.
-        requests: dicts from an input's name to strings, answered while the
-            model loads, before its first user asks.
+        requests: dicts from an input's name to strings, answered as warm-up
+            while the model loads.
     """
     with tempfile.TemporaryDirectory() as folder:
         if labels:

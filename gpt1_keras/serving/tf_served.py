@@ -1,9 +1,8 @@
 """Served models, and the Keras models that they must agree with.
 
-A served model has a `server` (`tf_saved_model`), the requests it is checked
-with, and a comparison of the server's answers with those of the Keras model;
-for the model card the task's `name`, the `labels` of its classes,
-`sequence_length` and `num_parameters`.
+A served model has a `server` (`tf_saved_model`), the requests to check it with,
+and `compare`, which compares the server's answers with the Keras model's. Its
+`name`, `labels`, `sequence_length` and `num_parameters` are for the model card.
 """
 
 import numpy as np
@@ -14,7 +13,7 @@ from gpt1_keras.serving import tf_saved_model
 
 
 def round_weights(network, dtype):
-    """Round the float32 weights of a network to those that are stored."""
+    """Round the float32 weights of a network to the stored `dtype`."""
     for variable in network.weights:
         value = np.asarray(variable)
         if value.dtype == "float32":
@@ -57,13 +56,13 @@ class ServedTask:
         ]
 
     def compare(self, answers):
-        """Return the metrics of `answers` to `requests()`, and how they agree.
+        """Return the metrics of the answers, and their agreement with Keras.
 
         Returns:
             dict of the task's metrics, {} without labels; and dict of
-            `metrics.agreement_of_ids`, `compared_rows` (the number of rows
-            whose ids are those of the Keras model), and of these rows
-            `largest_difference` and `same_predictions`, a share.
+            `metrics.agreement_of_ids`, `compared_rows` (the number of rows with
+            the ids of the Keras model) and, over these rows,
+            `largest_difference` and the share `same_predictions`.
         """
         examples = self._examples.examples
         encoded = self._examples.encoded
@@ -86,7 +85,7 @@ class ServedTask:
         return metrics, compared
 
     def _compare_outputs(self, answers, is_same):
-        """Return predictions, largest difference, share of same ones."""
+        """Return predictions, largest difference, share of equal ones."""
         difference = 0.0
         probabilities = self._space.probabilities(self._logits)
         if probabilities is not None:
@@ -103,7 +102,7 @@ class ServedTask:
             return predictions, difference, same
         predictions = _joined(answers, "score")
         expected = self._space.predict(self._logits)
-        # Scores of any range are compared as parts of it.
+        # Scores are compared relative to their range.
         low, high = self._space.score_range
         width = max(1.0, high - low)
         of_scores = metrics_lib.agreement_of_numbers(
@@ -139,7 +138,7 @@ class ServedLanguageModel:
     Args:
         network: `GPT1CausalLM`. Its weights are rounded to `dtype`.
         texts: list of str to check the server on.
-        graph_tokenizer, dtype: as of `ServedTask`.
+        graph_tokenizer, dtype: see `ServedTask`.
     """
 
     name = "language model"
@@ -163,9 +162,9 @@ class ServedLanguageModel:
         ]
 
     def compare(self, answers):
-        """Return `loss` per token and `perplexity`, and how far they agree.
+        """Return `loss` per token and `perplexity`, and their agreement.
 
-        As of `ServedTask`, but with `same_num_tokens`, a share, and
+        As in `ServedTask`, but with the share `same_num_tokens`, and
         `largest_difference` of the log-probability per token.
         """
         expected_ids = [

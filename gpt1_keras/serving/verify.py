@@ -1,4 +1,4 @@
-"""Checks of a SavedModel: answers, agreement, and its tokenizer.
+"""Checks of a SavedModel: its answers, agreement and tokenizer.
 
 A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
 and is published only if its answers agree with those of the Keras model.
@@ -20,19 +20,19 @@ from gpt1_keras.data import books
 from gpt1_keras.evaluation import metrics
 
 _REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
-_MAX_CHARACTERS = 1000  # of another process's message
+_MAX_CHARACTERS = 1000  # of a quoted error message
 _BATCH_SIZE = 256  # paragraphs
 
 
 def answers(saved_model, requests):
-    """Return a SavedModel's answers to requests, from a bare process.
+    """Return a SavedModel's answers from a process without Keras.
 
-    Requests are dicts from an input's name to (lists of) str, answers dicts
-    from an output's name to nested lists.
+    Requests are dicts from input names to (lists of) str, answers are dicts
+    from output names to nested lists.
 
     Raises:
-        RuntimeError: the process failed; quotes the last line that it wrote,
-            in ASCII.
+        RuntimeError: the process failed; quotes the last line of its stderr, in
+            ASCII.
     """
     with tempfile.TemporaryDirectory() as folder:
         asked = pathlib.Path(folder, "requests")
@@ -51,7 +51,7 @@ def answers(saved_model, requests):
         )
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line.strip()]
-            # It may quote what a user sent: harmless on any terminal.
+            # It may quote user input: ASCII is safe on any terminal.
             last = ascii(lines[-1].strip())[1:-1] if lines else "no message"
             raise RuntimeError(
                 f"{saved_model} does not answer in a process of its own:"
@@ -67,18 +67,18 @@ def answers(saved_model, requests):
 class Agreement:
     """How closely a served model must agree with the Keras model.
 
-    Wherever the token ids are equal, so must be the predictions.
+    Where the token ids are equal, the predictions must be, too.
     """
 
     # Largest difference of a probability, a log-probability per token, or a
-    # score as a part of its range, where the token ids are equal.
+    # score relative to its range, where the token ids are equal.
     tolerance: checks.Share
-    min_identical_tokens: checks.Share  # smallest share of equal tokens
+    min_identical_tokens: checks.Share  # lowest share of equal tokens
 
     def check(self, compared):
         """Refuse a model that answers differently.
 
-        `compared` is what `tf_served.ServedTask.compare` returns.
+        `compared` is from `tf_served.ServedTask.compare`.
         """
         identical = compared["identical_tokens"]
         difference = compared["largest_difference"]

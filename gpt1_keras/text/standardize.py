@@ -1,4 +1,4 @@
-"""Raw text to the text that is split into words.
+"""Standardise raw text before it is split into words.
 
 As in openai/finetune-transformer-lm (text_utils.py), ftfy first repairs the
 encoding; then dashes, ellipses and the spacing around punctuation are made
@@ -26,12 +26,12 @@ REPLACED = (
     ("\u00b4", "'"),  # acute accent
 )
 
-# ftfy works line by line. In lines of only the characters below, it changes
+# ftfy works line by line. In lines with only the characters below, it changes
 # nothing but curly quotes and line ends; all other lines go through ftfy.
 _ASCII = r"\t\n\f\r -%'-~"  # printable but for "&", which may start an entity
 _QUOTES = "\u2018\u2019\u201c\u201d"
 _DASHES = "\u2013\u2014\u2015\u2026"
-# Letters of Western European words, next to ASCII on both sides. Four of them
+# Letters of Western European words, next to ASCII on both sides. Three of them
 # start the most common broken UTF-8 and are left to ftfy.
 _LETTERS = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
 _LEFT_TO_FTFY = "\u00c2\u00c3\u00d0"
@@ -46,7 +46,7 @@ STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):
-    """Return exactly `ftfy.fix_text(text)`, fast where nothing is broken."""
+    """Return exactly `ftfy.fix_text(text)`, fast if nothing is broken."""
     clean = _is_clean(text)
     if not (clean and text.isascii()):
         text = _repair_lines(text, clean)

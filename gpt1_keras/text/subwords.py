@@ -1,9 +1,9 @@
 """Sub-word encoders of single words, and the files of their vocabularies.
 
 Byte pairs, as OpenAI released them: a JSON object from piece to id, and a text
-file of merges (a header line, then one pair a line). WordPiece, as in BERT: a
-text file with one piece a line. Hugging Face `tokenizers` does the encoding;
-a word or piece outside the vocabulary has id 0.
+file of merges (a header, then one pair per line). WordPiece, as in BERT: a text
+file with one piece per line. Hugging Face `tokenizers` encodes; a word or piece
+outside the vocabulary has id 0.
 """
 
 import json
@@ -79,8 +79,8 @@ class WordPiece:
 
     Pieces inside a word start with `##`. A word that the vocabulary cannot
     spell, or of more than 100 characters, is `[UNK]`. The line break is the
-    entry `[NEWLINE]`, because the file has one entry a line; words are lower
-    case, so none can collide with it.
+    entry `[NEWLINE]`, because the file has one entry per line; words are lower
+    case, so none equals it.
 
     Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 
@@ -143,7 +143,7 @@ def read_byte_pairs(path):
 
 
 def by_id(ids, path):
-    """Return the pieces of a dict from piece to id, which `path` holds."""
+    """Return the pieces of {piece: id} by id; errors name `path`."""
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(

@@ -1,10 +1,10 @@
 """The tokenizer as a TensorFlow graph: strings in, token ids out.
 
 The graph has only core operations (WordPiece adds one of tensorflow-text), so
-any TensorFlow runs it. A piece is what stands between spaces in standardised
-text. Pieces listed in a table get exactly the ids of the Python pipeline; the
-rest go through the rules of `tf_words` and the merges. The differences that
-remain are listed in tools/serve.md.
+any TensorFlow runs it. A piece is a stretch of standardised text without
+spaces. Pieces in a table get exactly the ids of the Python pipeline; the rest
+go through the rules of `tf_words` and the merges. The differences that remain
+are listed in tools/serve.md.
 """
 
 import collections
@@ -22,11 +22,11 @@ from gpt1_keras.text import subwords
 from gpt1_keras.text import tf_words
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
-_NO_PAIR = -1  # the key of a symbol without a next one
+_NO_PAIR = -1  # the key of a word's last symbol
 _NEVER = np.iinfo("int32").max  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
-_MARK = "\x04"  # around what is looked up; ftfy removes it from any text
+_MARK = "\x04"  # encloses a match to look up; ftfy removes it from texts
 # The beginning of a text up to the first line with "<".
 _BEFORE_HTML = r"(?s)^((?:[^<]*\n)?)[^<\n]*<.*$"
 _NAME = "&[0-9A-Za-z]{1,24};"
@@ -104,7 +104,7 @@ class Standardize(tf.Module):
         return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
 
     def _unescaped(self, texts):
-        """Replace entities, also those that appear by that: `&amp;lt;`."""
+        """Replace entities, including nested ones: `&amp;lt;`."""
 
         def step(texts, _):
             new = _translated(texts, _NAME, self._names)
@@ -116,9 +116,9 @@ class Standardize(tf.Module):
 
 
 def _mended_characters():
-    """Return an expression of characters that ftfy may mend, and how.
+    """Return an expression for text that ftfy may mend, and the repairs.
 
-    They are UTF-8 read as Latin-1 or Windows-1252: letters (two bytes),
+    It is UTF-8 decoded as Latin-1 or Windows-1252: letters (two bytes),
     punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
     """
     mended, others = {}, set()
@@ -138,9 +138,9 @@ def _mended_characters():
 
 
 def _translated(texts, pattern, table, plain=lambda found: found):
-    """Replace what `pattern` matches by its value in a table.
+    """Replace each match of `pattern` by its value in a table.
 
-    What the table lacks stays. `plain` gives the key of what was found.
+    Matches that the table lacks stay. `plain` maps matches to keys.
     """
 
     def replaced():
@@ -159,7 +159,7 @@ def _translated(texts, pattern, table, plain=lambda found: found):
 
 
 def _plain(numbers):
-    """Return numbered entities in lower case without leading zeros."""
+    """Return numeric entities in lower case without leading zeros."""
     return tf.strings.regex_replace(
         tf.strings.lower(numbers), "^&#(x?)0*([0-9a-f]+;)$", r"&#\1\2"
     )
@@ -254,8 +254,8 @@ class BytePair(tf.Module):
     def _merge_all(self, symbols, rows, num_words):
         """Merge until no word has a learned pair.
 
-        Takes and returns symbols and the word of each, int32 `[S]`; returned
-        words are in another order.
+        Takes and returns symbols and the word of each, int32 `[S]`, but not in
+        the same order of words.
         """
         nothing = tf.zeros([0], tf.int32)
         none_yet = tf.fill([num_words], _NEVER)
@@ -309,7 +309,7 @@ class BytePair(tf.Module):
         )
 
     def _ranks_of_pairs(self, symbols, rows):
-        """Return the rank of each symbol with the next of its word: `[S]`."""
+        """Return the rank of each symbol's pair with the next one: `[S]`."""
         left = tf.cast(symbols, tf.int64)
         key = self._key(left[:-1], left[1:])
         key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
@@ -362,8 +362,8 @@ class GraphTokenizer(tf.Module):
     Its table lists `pieces` (`frequent_pieces`) in addition to the words of
     the vocabulary.
 
-    Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`. What lies
-    beyond `limit` ids of a text is not processed.
+    Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`. Text beyond the
+    first `limit` ids is ignored.
     """
 
     def __init__(self, tokenizer, pieces=()):
@@ -414,7 +414,7 @@ class GraphTokenizer(tf.Module):
         return ids if limit is None else ids[:, :limit]
 
     def _ids_of_pieces(self, pieces):
-        """Return the ids of different pieces: `[U]` to ragged `[U, (ids)]`."""
+        """Return the ids of distinct pieces: `[U]` to ragged `[U, (ids)]`."""
         rows = self._rows.lookup(pieces)
         is_known = rows >= 0
         table = tf.RaggedTensor.from_row_splits(

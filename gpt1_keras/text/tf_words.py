@@ -1,7 +1,7 @@
 """spaCy's rules for splitting a piece of text, as a TensorFlow graph.
 
 The regular expressions are spaCy's own. TensorFlow's engine (RE2) has no
-look-around: the context of an expression is matched with it and put back.
+look-around, so the context of a match is matched too and put back.
 """
 
 import re
@@ -14,12 +14,12 @@ from gpt1_keras.text import words as words_lib
 LONGEST = 256  # characters; longer pieces are split into parts
 _BREAK = "\x02"  # between two words of a piece
 _TIE = "\x03"  # between two words of a rejoined special case
-_MAX_REJOINED = 5  # words that are rejoined to a special case
+_MAX_REJOINED = 5  # words of a special case to rejoin
 _ROUNDS = 64  # maximum number of affixes on each side
 
 
 class WordRules(tf.Module):
-    """Splits pieces, as `words.split_pieces`.
+    """Splits pieces like `words.split_pieces`.
 
     As in spaCy, affixes are removed one by one until a special case or no
     affix is left; then the middle is split.
@@ -88,7 +88,7 @@ class WordRules(tf.Module):
             for each in (parts.values, parts.value_rowids())
         )
         for count, cases in zip(self._counts, self._rejoin, strict=True):
-            # [S]: the special case that `count` words from each one on form
+            # [S]: special case of each word and the `count - 1` after it
             following = [_shift_left(flat, i, "") for i in range(count)]
             special = cases.lookup(tf.strings.join(following, _BREAK))
             same_row = _shift_left(rows, count - 1, -1) == rows
@@ -111,7 +111,7 @@ class WordRules(tf.Module):
         return tf.tensor_scatter_nd_update(words, place, joined)
 
     def _take(self, i, before, rest, after, place, *done):
-        """Remove one affix, or one on each side, from each piece in work.
+        """Remove one affix, or one on each side, of each unfinished piece.
 
         `before`, `rest`, `after` `[m]` are the words so far and `place` `[m]`
         the index of the piece. Finished pieces are appended to the same four
@@ -143,7 +143,7 @@ class WordRules(tf.Module):
     def _affixes(self, rest):
         """Return prefix, suffix (or ""), and whether the piece is finished.
 
-        A special case has no affixes; an affix that leaves one is the last.
+        Special cases keep their affixes; a piece that becomes one is finished.
         """
         is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
@@ -175,7 +175,7 @@ class WordRules(tf.Module):
         special = self._special.lookup(rest)
         split = rest
         for pattern, is_between in self._infixes:
-            # Twice, for matches that share a character with the previous one.
+            # Twice, because a match can share a character with the previous.
             for _ in range(2 if is_between else 1):
                 new = (
                     rf"\1{_BREAK}\2{_BREAK}\3"
@@ -198,8 +198,8 @@ def table(texts, default=""):
 def _rejoined_cases(tokenizer, special):
     """Return the special cases that spaCy rejoins from their words.
 
-    {number of words, the largest first: {the words before, separated by
-    `_BREAK`: the words after, separated by `_TIE`}}.
+    The result is {number of words, largest first: {words before, joined by
+    `_BREAK`: words after, joined by `_TIE`}}.
     """
     from spacy.tokenizer import Tokenizer
 

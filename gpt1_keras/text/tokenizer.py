@@ -18,14 +18,14 @@ _flat = itertools.chain.from_iterable
 class ChunkDictionary:
     """Maps a text to the values of its words, with a cache of text chunks.
 
-    A chunk is what stands between white space in the raw text. Most chunks
-    have the same words wherever they occur; lines with one that depends on
-    its neighbours are split as a whole.
+    A chunk is a stretch of raw text without white space. Most chunks have the
+    same words wherever they occur; if the words of one depend on its
+    neighbours, the whole line is split at once.
 
     Args:
-        value_of_word: callable from a word (str) to a tuple, not empty.
-        limit: int. Maximum number of cached chunks; the cache is emptied
-            before it would exceed this. 0 disables it.
+        value_of_word: callable from a word (str) to a non-empty tuple.
+        limit: int. Maximum number of cached chunks; a cache that would exceed
+            it is emptied. 0: no cache.
     """
 
     def __init__(self, value_of_word, limit):
@@ -114,7 +114,7 @@ class ChunkDictionary:
         }
 
     def _remember(self, cache, found, dependent):
-        """Add to a cache what is short and the same on every line."""
+        """Cache texts that are short and the same on every line."""
         kept = [
             (text, values)
             for text, values in found.items()
@@ -188,9 +188,9 @@ class Tokenizer:
 
     @classmethod
     def from_files(cls, vocabulary, merges=None):
-        """Read a `.json` vocabulary of the released format and its merges.
+        """Read a vocabulary: `.json` with merges, or WordPiece `.txt`.
 
-        Or a WordPiece `.txt` file with one piece a line.
+        The former has the released format, the latter one piece per line.
         """
         if merges is not None:
             pieces = subwords.read_byte_pairs(vocabulary)
@@ -225,11 +225,10 @@ class Tokenizer:
 
     @property
     def opening_id(self):
-        """The id that precedes a text where nothing else does.
+        """The id to put before a text that has no context.
 
-        The language model has no start token. A line break is what it has seen
-        before the first word of a paragraph; a vocabulary without one has a
-        full stop.
+        The language model has no start token. In its training, a line break
+        precedes each paragraph; a vocabulary without one uses a full stop.
         """
         if self.newline_id is not None:
             return self.newline_id
@@ -246,7 +245,7 @@ class Tokenizer:
         """Return readable text, with normal spacing around punctuation.
 
         Special tokens are dropped. The text is lower case with straight
-        quotes, because the ids hold no more.
+        quotes, as encoded.
 
         Raises:
             ValueError: an id is negative.

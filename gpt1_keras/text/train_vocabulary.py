@@ -1,6 +1,6 @@
-"""Learning a vocabulary from text, with Hugging Face `tokenizers`.
+"""Train a vocabulary on texts with Hugging Face `tokenizers`.
 
-Our own pipeline splits the text into words; the library only counts pairs.
+This package splits the text into words; the library only learns the pieces.
 """
 
 import collections
@@ -35,15 +35,15 @@ class WordCounter:
 
 
 def train_bpe(texts, *, vocabulary_size, show_progress=False):
-    """Return a `Tokenizer` with byte pairs; equal texts give an equal one.
+    """Return a byte-pair `Tokenizer`; equal texts give equal ones.
 
-    Its entries stand as in the released vocabulary: `<unk>`, each character,
-    each character at the end of a word, one piece per merge, the line break.
+    Entries are in the released order: `<unk>`, each character, each character
+    at the end of a word, one piece per merge, the line break.
 
     Args:
         texts: iterable of str, or a Counter of words (`WordCounter`).
-        vocabulary_size: int, entries including `<unk>` and the line break. A
-            corpus with too few pairs gives fewer.
+        vocabulary_size: int, entries including `<unk>` and the line break;
+            fewer if the corpus has too few pairs.
         show_progress: bool.
 
     Raises:
@@ -119,9 +119,9 @@ def _check_size(vocabulary_size, least):
 
 
 def _learn(model, build_trainer, counts, first, size, **options):
-    """Train, and return the model as in Hugging Face's JSON.
+    """Train and return the model in Hugging Face's JSON form.
 
-    `first` are the entries before the learned ones, `size` is that of all.
+    `first` are the entries before the learned ones, `size` counts all.
     """
     learner = tokenizers.Tokenizer(model)
     learner.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()

@@ -11,8 +11,8 @@ import threading
 
 NEWLINE = "\n"
 _lock = threading.Lock()
-# A word with at most one mark on each side: the bulk of any text, split here
-# because spaCy takes 20 times as long.
+# A word with at most one mark on each side, like most words: split here because
+# spaCy takes 20 times as long.
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
@@ -31,7 +31,7 @@ def _special_cases():
 def _split_tokens(text):
     """Return spaCy's tokens of `text` as a list of str.
 
-    spaCy's vocabulary forgets them again, so memory stays bounded.
+    They are removed from spaCy's vocabulary, which bounds its memory.
     """
     tokenizer = english()
     with _lock, tokenizer.vocab.memory_zone():
@@ -47,7 +47,7 @@ def split_words(text):
 
 
 def split_pieces(pieces):
-    """Split different pieces of standardised text, without white space.
+    """Split distinct pieces of standardised text without white space.
 
     Returns:
         (dict from piece to its list of lower-case words, set of the pieces
@@ -153,8 +153,8 @@ def join_words(tokens):
         ["he", "said", ",", '"', "i", "ca", "n't", "!", '"', "\\n", "so"]
         'he said, "i can\\'t!"\\nso'
 
-    Quotes open and close in turn within a line; an apostrophe without a
-    partner attaches to the word before it. Dashes have no spaces around them.
+    Within a line, quotes open and close alternately; an unpaired apostrophe
+    attaches to the word before it. Dashes have no spaces around them.
     """
     lines = [[]]
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Callbacks of a run: what happens after a step, or after a scored batch."""
+"""Callbacks that run after each training step or predicted batch."""
 
 import math
 import time
@@ -11,14 +11,14 @@ from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras import results
 
-# Above this estimate, a run is told how to become shorter.
+# Above this estimate, the log says how to shorten the run.
 _LONG_SECONDS = 3600.0
 
 
 class NonFiniteLoss(errors.RunError):
     """The loss or the gradient is NaN or infinite.
 
-    It appeared at `step`; the weights that caused it are those before.
+    It appeared at `step`, with the weights of the step before.
     """
 
     def __init__(self, name, value, step):
@@ -30,7 +30,7 @@ class NonFiniteLoss(errors.RunError):
 
 
 class _PerStep(keras.callbacks.Callback):
-    """Counts steps from `first_step`, which were made before."""
+    """Counts steps on top of the `first_step` steps already made."""
 
     def __init__(self, first_step):
         super().__init__()
@@ -55,15 +55,15 @@ class StopOnNonFiniteLoss(_PerStep):
 
 
 class LogMetrics(_PerStep):
-    """Records losses, perplexity, learning rate and speed; moves the bar.
+    """Logs losses, perplexity, learning rate, speed; advances the bar.
 
-    The perplexity is that of the language-model loss: `lm_loss` beside a
-    task's loss, else `loss`.
+    Perplexity is computed from the language-model loss: `lm_loss` if there is a
+    task loss, else `loss`.
 
     Args:
         history: `results.History`; gets a line every `every` steps.
-        flops_per_token: number of operations, 0 if unknown.
-        peak: GFLOP/s that the device reaches at best, None if unknown.
+        flops_per_token: number, 0 if unknown.
+        peak: peak GFLOP/s of the device, None if unknown.
         advance: function `(amount, note)` of `console.bar`.
     """
 
@@ -129,13 +129,13 @@ class LogMetrics(_PerStep):
 
 
 class EstimateDuration(_PerStep):
-    """Logs early in a run how long the rest of it will take.
+    """Logs early in a run how long the rest will take.
 
-    After ten steps, or sooner if they take half a minute. The first does not
-    count, since graphs are built in it.
+    Logs after ten steps, or sooner if they take half a minute. The first step
+    is not timed, because it builds the graphs.
 
     Args:
-        num_steps: int. Steps in all.
+        num_steps: int. Total number of steps.
         advice: str, how to make a long run shorter; None logs nothing.
     """
 
@@ -168,7 +168,7 @@ class EstimateDuration(_PerStep):
 
 
 class Periodically(_PerStep):
-    """Calls `function(step)` at intervals or after certain steps.
+    """Calls `function(step)` at intervals or after given steps.
 
     Args:
         every: int, the interval in steps, 0 for never; or a set of steps.
@@ -185,7 +185,7 @@ class Periodically(_PerStep):
         else:
             is_due = self.step in self.every
         if is_due:
-            # On JAX, reading the model brings its variables up to date.
+            # On JAX, accessing the model updates its variables.
             _ = self.model
             self.function(self.step)
 
@@ -195,7 +195,7 @@ class SaveCheckpoints(_PerStep):
 
     Args:
         every: int. Steps between two checkpoints, 0 for the last one only.
-        minutes: number. Time between two checkpoints, 0 for any.
+        minutes: number. Minutes between them, 0 for no limit.
         stop: `fit.StopRequest`.
     """
 
@@ -221,12 +221,12 @@ class SaveCheckpoints(_PerStep):
 
 
 class PredictionProgress(keras.callbacks.Callback):
-    """Moves a progress bar with every batch of `predict`.
+    """Advances a progress bar with every batch of `predict`.
 
     Args:
         advance: function of `console.bar`.
-        stop: `fit.StopRequest` that ends the prediction at once, or None
-            where the training around it obeys the request.
+        stop: `fit.StopRequest` that ends the prediction at once, or None if the
+            surrounding training handles it.
     """
 
     def __init__(self, advance, stop=None):

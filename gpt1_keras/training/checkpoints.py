@@ -3,10 +3,10 @@
 A checkpoint is a folder such as `checkpoints/00000100` with every variable in
 `state.safetensors` and with `checkpoint.json`: the step, the order of the
 variables and the hash of the state. Beside them, `preset/` is a copy of the
-preset that the run had saved by then, so that preset and metrics agree when
-the run resumes there. The folder appears by one rename, so one without a
-leading dot is complete. Random states (the counters of all SeedGenerators) are
-among the variables; Keras's own formats drop them.
+run's preset at that step, so that preset and metrics agree when the run resumes
+there. A single rename creates the folder, so one without a leading dot is
+complete. The variables include random states (the counters of all
+SeedGenerators), which Keras's own formats drop.
 """
 
 import contextlib
@@ -39,7 +39,7 @@ class Checkpoints:
     Args:
         workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
             the first save creates.
-        keep: int. How many of the newest to keep.
+        keep: int. Number of newest checkpoints to keep.
         is_written: bool. False where another process writes them.
     """
 
@@ -71,7 +71,7 @@ class Checkpoints:
         state = temporary / _STATE
         try:
             safetensors.numpy.save_file(arrays, state)
-        except safetensors.SafetensorError as error:  # As on a full disk.
+        except safetensors.SafetensorError as error:  # Such as a full disk.
             raise OSError(errno.EIO, str(error), str(state)) from None
         files.sync(state)
         index = {
@@ -88,12 +88,12 @@ class Checkpoints:
     def restore(self, model):
         """Load the newest intact checkpoint into a compiled model.
 
-        A damaged one is skipped with a warning; all newer than the loaded one
-        are removed. Returns its step, or 0 if there is no checkpoint.
+        Skips damaged ones with a warning and removes all that are newer than
+        the loaded one. Returns its step, or 0 if there is no checkpoint.
 
         Raises:
-            InputError: none of the checkpoints can be read, or it belongs to
-                another model.
+            InputError: no checkpoint can be read, or it belongs to another
+                model.
         """
         steps = self.steps()
         for step in reversed(steps):
@@ -136,7 +136,7 @@ class Checkpoints:
         return {key: arrays[key] for key in index["variables"]}
 
     def _copy_preset(self, target):
-        """Copy the preset, or link the previous copy of the same one."""
+        """Copy the preset, or hard-link an identical previous copy."""
         seal = _seal(self.preset)
         if seal is None:
             return
@@ -149,16 +149,16 @@ class Checkpoints:
                 files.sync(path)
 
     def _restore_preset(self, step):
-        """Make `preset/` what it was when the checkpoint of `step` was saved.
+        """Restore `preset/` as of the checkpoint of `step`.
 
         Raises:
-            ValueError: preset and copy are damaged.
+            ValueError: both preset and copy are damaged.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written:
             return
         if not copy.exists():
-            # Without a copy, it is of a later step, or older than checksums.
+            # Without a copy, it is of a later step, or predates checksums.
             with contextlib.suppress(ValueError):  # damaged
                 if (files.check_seal(self.preset) or {}).get("step", 0) > step:
                     shutil.rmtree(self.preset)
@@ -191,7 +191,7 @@ def _seal(preset):
 def _link(source, target):
     try:
         os.link(source, target)
-    except OSError:  # Not every file system has links.
+    except OSError:  # Not all file systems have links.
         shutil.copy(source, target)
 
 

@@ -16,15 +16,15 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
 
     The same loop computes its gradient with respect to `hidden` and `table`:
-    three matrix products per chunk, none of them twice.
+    three matrix products per chunk, each computed once.
 
     Args:
         hidden: float tensor `[N, D]`.
-        table: float tensor `[R, D]`, whose dtype the products have.
+        table: float tensor `[R, D]`. Products have its dtype.
         targets: int tensor `[N]`, below `R`.
         weights: float32 tensor `[N]`.
-        chunk_size: int. Tokens per chunk `K`, fewer where that makes chunks
-            of equal size, and not many more than there are tokens.
+        chunk_size: int. Maximum number of tokens per chunk `K`; fewer if that
+            makes the chunks equal.
 
     Returns:
         float32 scalar.
@@ -52,8 +52,8 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
 def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     """Return `log softmax(hidden_i table^T)[targets_i]`, for evaluation.
 
-    Arguments as in `cross_entropy`; of a weight only matters whether it is
-    zero.
+    Takes the arguments of `cross_entropy`; only whether a weight is zero
+    matters.
 
     Returns:
         float32 tensors `[N]`: the log-probability, and 1 where the target is
@@ -152,9 +152,9 @@ def _loss_and_error(logits, target, weight):
 
 
 def _even(num_tokens, chunk_size):
-    """Return the size of as few chunks, all alike, in steps of 16 tokens."""
+    """Return the size of equal chunks, rounded up to 16 tokens."""
     larger, smaller = max, min
-    if not isinstance(num_tokens, int):  # the graph of any length
+    if not isinstance(num_tokens, int):  # a graph for any length
         larger, smaller = ops.maximum, ops.minimum
     num_chunks = larger(1, -(-num_tokens // chunk_size))
     size = larger(1, -(-num_tokens // num_chunks // 16)) * 16
@@ -185,7 +185,7 @@ def _weighted_first(weights, chunk_size):
     is_weighted = ops.cast(weights != 0, "int32")
     order = ops.cast(ops.argsort(1 - is_weighted), "int32")
     padding = -num_tokens % chunk_size
-    # ops.pad would make an operation per call, which torch.compile retraces
+    # ops.pad creates an object per call, so torch.compile would retrace
     padding = ops.zeros((padding,), dtype="int32")
     order = ops.concatenate([order, padding])
     return order, ops.sum(is_weighted), num_tokens
@@ -206,7 +206,7 @@ def _chunk(hidden, rows, valid):
 
 
 def _places(order, num_tokens):
-    """Return the place in `order` of each of the `N` tokens."""
+    """Return the position in `order` of each of the `N` tokens."""
     return ops.argsort(order[:num_tokens])
 
 

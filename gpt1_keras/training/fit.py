@@ -24,16 +24,16 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Intervals; 0 means only after the last step (log_steps excepted).
+    """Step intervals; 0 means only after the last step (log_steps excepted).
 
     Attributes:
-        log_steps: int. Between two lines of `metrics.jsonl`.
-        checkpoint_steps: int. Between two checkpoints.
-        checkpoint_minutes: float. One more is saved after the first step that
-            ends so long after the last one.
+        log_steps: int. Steps between two lines of `metrics.jsonl`.
+        checkpoint_steps: int. Steps between two checkpoints.
+        checkpoint_minutes: float. Also save one after a step if the last one is
+            this old; 0: never.
         num_checkpoints: int. Number of checkpoints kept.
-        evaluation_steps: int. Between two evaluations on held-out books.
-        sample_steps: int. Between two sampled paragraphs.
+        evaluation_steps: int. Steps between evaluations on held-out books.
+        sample_steps: int. Steps between two sampled paragraphs.
     """
 
     log_steps: checks.Count
@@ -55,7 +55,7 @@ class StopRequest:
 
 
 class SharedStopRequest(StopRequest):
-    """Request of any of several workers, which all obey it at the same step.
+    """Stop request to any worker; all workers obey it at the same step.
 
     Args:
         own: `StopRequest` of this process.
@@ -71,7 +71,7 @@ class SharedStopRequest(StopRequest):
         return bool(self._own)
 
     def settle(self, num_requests):
-        """Record how many replicas belong to processes asked to stop."""
+        """Set this request if any replica's process was asked to stop."""
         if num_requests:
             own = self._own.signal_name
             self.signal_name = own or "a signal to another worker"
@@ -81,14 +81,14 @@ class SharedStopRequest(StopRequest):
 def catch_signals():
     """Yield a `StopRequest` that a signal sets inside the block.
 
-    SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but SIGHUP
-    stays ignored where nohup has it ignored. A second signal is handled as
-    outside the block. In a thread other than the main one, Python allows no
-    handlers, and nothing sets it.
+    SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
+    nohup SIGHUP stays ignored. A second signal has the same effect as outside
+    the block. Python allows handlers only in the main thread; in other threads
+    nothing sets the request.
 
-    Python calls a handler after the operation in progress, which may be a
-    whole step. A thread of its own acknowledges the first signal at once, and
-    obeys Ctrl-C pressed twice during that operation.
+    Python calls a handler only after the operation in progress, often a whole
+    step. A separate thread acknowledges the first signal at once and exits if
+    Ctrl-C is pressed again during that operation.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -139,7 +139,7 @@ def catch_signals():
 
 
 def set_dtype(dtype):
-    """Make `dtype` the policy of all layers built from now on."""
+    """Make `dtype` the policy of all layers built afterwards."""
     checks.check("dtype", dtype, checks.Dtype)
     keras.config.set_dtype_policy(dtype)
 
@@ -164,9 +164,9 @@ def fit(
         learner: compiled `training.learner.Learner`.
         batches: function of the step (`data.batches`).
         workdir: path.
-        num_steps: int. Steps in all.
-        tokens_per_step: int, for the speed that is logged.
-        flops_per_token: number, for the same (`GPT1Backbone`).
+        num_steps: int. Total number of steps.
+        tokens_per_step: int, to log the speed.
+        flops_per_token: number, likewise (`GPT1Backbone`).
         intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`), `every` as in
             `callbacks.Periodically`.
@@ -221,8 +221,8 @@ def fit(
             console.bar("steps", num_steps, done=first_step) as advance,
         ):
             stop = save.stop = strategy.stop_request(asked, learner)
-            # In this order a checkpoint implies that everything of its step
-            # is recorded, so a killed run repeats and omits nothing.
+            # The checkpoint comes last: everything else of its step has been
+            # recorded, so a killed run repeats and omits nothing.
             called = [
                 callbacks.StopOnNonFiniteLoss(first_step),
                 callbacks.LogMetrics(
@@ -270,7 +270,7 @@ def fit(
 
 
 def _peak(strategy):
-    """Return the GFLOP/s of one device at its best; None: not measured."""
+    """Return the peak GFLOP/s of one device; None: not measured."""
     if strategy.num_replicas > 1:
         return None
     return peak_lib.read(keras.config.dtype_policy().compute_dtype)

@@ -16,7 +16,7 @@ class Learner(_step.TrainStep, keras.Model):
     """Model whose `fit` trains a network and whose `predict` scores sequences.
 
     Batches are dicts of `[B, ...]` arrays (`token_ids`, `token_weights`,
-    ...). The logs of a step are its own values, not means over the epoch.
+    ...). Logs are values of a single step, not means over the epoch.
 
     Args:
         network: functional model from a dict of inputs to a dict of outputs
@@ -27,18 +27,18 @@ class Learner(_step.TrainStep, keras.Model):
         scorer: object whose `score(outputs, batch)` is what `predict` returns
             for the language model (`LanguageModelLoss`), or None for the
             head's logits alone.
-        clip_norm: float. Largest global norm of the gradient; needed for
+        clip_norm: float. Largest global norm of the gradient; required for
             training.
         micro_batch_size: int or None. Examples per forward pass; None for the
             whole batch.
-        full_length: int or None. Length of the examples that are meant; of
-            shorter ones there are more (`step.count_micro_batches`).
+        full_length: int or None. Sequence length for which `micro_batch_size`
+            holds; of shorter ones more fit (`step.count_micro_batches`).
 
     Attributes:
         stop_request: `fit.SharedStopRequest` where several processes must
             stop together, else None.
-        table_states: random states of the embedding tables' dropout, whose
-            masks all micro-batches of a step share, as in the released code.
+        table_states: random states of the embedding tables' dropout. All
+            micro-batches of a step share its masks, as in the released code.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Learner(_step.TrainStep, keras.Model):
         return self.loss_function(outputs, batch)
 
     def network_outputs(self, inputs):
-        """Return what the network computes in training."""
+        """Return the network's outputs in training mode."""
         return self.network(inputs, training=True)
 
     def call(self, batch, training=False):

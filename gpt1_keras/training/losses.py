@@ -15,7 +15,7 @@ from gpt1_keras.training import chunked_softmax
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
-    A mean over the tokens of a sequence, then over sequences
+    Averaged over the tokens of each sequence, then over sequences
     (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
     tokens of the batch.
 
@@ -71,10 +71,10 @@ class LanguageModelLoss:
 
 
 class PackedLanguageModelLoss(LanguageModelLoss):
-    """L1 of candidates that share a row; its arguments are the same.
+    """L1 of candidates packed into one row; takes the same arguments.
 
     `outputs` are those of `models.shared_prefix` and `batch` is one of
-    `data.packing.PackedExamples`, whose weights hold both means.
+    `data.packing.PackedExamples`, whose weights already include both means.
     """
 
     def __call__(self, outputs, batch):
@@ -109,7 +109,7 @@ class TaskLoss:
 
     @property
     def names(self):
-        """The keys of what a call returns."""
+        """The keys of the dict that a call returns."""
         names = ("loss", "task_loss")
         return (*names, "lm_loss") if self.lm_weight else names
 
@@ -136,7 +136,7 @@ def cross_entropy(labels, logits):
         float32 tensor `[B]`.
 
     Examples:
-        Two equal logits cost `log 2`; a sure answer costs nothing if right:
+        Two equal logits cost `log 2`, a confident correct answer nothing:
 
         >>> logits = np.array([[0.0, 0.0], [9.0, -9.0]], "float32")
         >>> np.round(cross_entropy(np.array([0, 0]), logits), 3)
@@ -150,11 +150,10 @@ def cross_entropy(labels, logits):
 class WeightedCrossEntropy:
     """Cross-entropy times the weight of the label's class.
 
-    For label y and class weights w: `-w[y] log softmax(logits)[y]`. The loss
-    of a batch is the mean over its `B` examples, as with the `class_weight` of
-    Keras, not divided by the sum of their weights as in torch: so it does not
-    depend on micro-batches and replicas, and classes weigh the same in every
-    batch.
+    For label y and class weights w: `-w[y] log softmax(logits)[y]`. The loss of
+    a batch is the mean over its `B` examples, as with Keras's `class_weight`;
+    torch divides by the sum of weights instead. It thus does not depend on
+    micro-batches and replicas, and a class has the same weight in every batch.
 
     Args:
         weights: `Y` floats above 0.
@@ -202,7 +201,7 @@ def _shifted(hidden, batch):
 
 
 def _tokens(hidden, targets, weights, table):
-    """Return the arguments of `chunked_softmax`, all positions in one axis."""
+    """Return the arguments of `chunked_softmax`, positions on one axis."""
     # [B * C, T - 1, ...] -> [N, ...]
     return (
         ops.reshape(hidden, (-1, hidden.shape[-1])),

@@ -20,8 +20,8 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     Args:
         peak_learning_rate: float.
         num_steps: int. Steps of the whole training.
-        warmup_steps: float. Steps of the warm-up, not necessarily whole (0.2 %
-            of 138 steps).
+        warmup_steps: float. Steps of the warm-up; may be fractional (0.2 % of
+            138 steps).
     """
 
     def __init__(self, *, peak_learning_rate, num_steps, warmup_steps):
@@ -30,7 +30,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.warmup_steps = warmup_steps
 
     def _shape(self, x, rising, warming):
-        """Return the rate as a fraction of its peak at `x` of training."""
+        """Return the fraction of the peak rate at fraction `x` of training."""
         raise NotImplementedError
 
     def __call__(self, step):
@@ -85,8 +85,8 @@ class WarmupCosine(_WarmupSchedule):
 class WarmupHold(_WarmupSchedule):
     """`x / w if x <= w else min(1, 10 (1 - x))`: falls in the last tenth.
 
-    Not in the paper. Until the fall, the rate does not depend on the number
-    of steps: a run can be made longer while it lasts.
+    Not in the paper. Until the last tenth, the rate does not depend on the
+    number of steps, so the run can still be extended.
     """
 
     def _shape(self, x, rising, warming):
@@ -105,8 +105,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
 
     The decay is multiplied by the schedule *and* the bias correction, uses
     the weight before the step, and applies to matrices only: biases and gains
-    have rank 1. Keras's AdamW differs in all three. `training.step` has
-    clipped the gradient by its global norm before.
+    have rank 1. Keras's AdamW differs in all three. `training.step` clips the
+    gradient by its global norm beforehand.
 
     Args:
         learning_rate: float or schedule.
@@ -142,8 +142,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
-        # Keras would sum over the replicas of TensorFlow here, but the
-        # gradients are already those of the whole batch (`training.step`).
+        # Keras would sum over TensorFlow's replicas here, but these gradients
+        # are already those of the whole batch (`training.step`).
         return grads_and_vars
 
     def update_step(self, gradient, variable, learning_rate):
@@ -185,7 +185,7 @@ def _update(beta_1, beta_2, epsilon, decay):
 
 
 def _one_minus_power(beta, step):
-    """Return `1 - beta ** step`, exact in float32 also for beta near 1."""
+    """Return `1 - beta ** step`, exact in float32 even for beta near 1."""
     if not beta:
         return 1.0
     return -ops.expm1(step * math.log(beta))
@@ -203,15 +203,15 @@ def adam_with_decay(
     epsilon: checks.UpToOne,
     weight_decay: checks.Share,
 ):
-    """Return an `AdamWithDecay` on a schedule; gin binds all but the steps.
+    """Return an `AdamWithDecay`; gin binds all arguments but `num_steps`.
 
     Args:
         num_steps: int. Steps of the whole training.
         schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
         peak_learning_rate: float.
         warmup_steps: float or None. Steps of the warm-up.
-        warmup_fraction: float or None. Warm-up as a fraction of all steps,
-            where `warmup_steps` is None.
+        warmup_fraction: float or None. Warm-up as a fraction of all steps, if
+            `warmup_steps` is None.
         beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
     """
     if warmup_steps is None:

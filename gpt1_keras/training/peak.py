@@ -1,7 +1,7 @@
 """The fastest matrix product of this machine, measured once and cached.
 
-Runs show their speed as a share of it. `tools/benchmark.py --section peak`
-measures it, best while the machine does nothing else.
+Runs log their speed as a share of it. `tools/benchmark.py --section peak`
+measures it; the machine should be idle.
 """
 
 import json
@@ -14,17 +14,17 @@ from keras import ops
 from gpt1_keras import files
 
 _SIZE = 4096
-_PRODUCTS = 4  # queued in one timing: a GPU works while Python goes on
+_PRODUCTS = 4  # queued per timing, so that a GPU never idles
 
 
 def measure(dtype, *, rounds):
-    """Return the GFLOP/s of square products in `dtype`; remember them.
+    """Measure, cache and return the GFLOP/s of products in `dtype`.
 
-    The fastest of `rounds` timings counts, on the device of the backend.
+    Uses the fastest of `rounds` timings on the backend's device.
     """
     x = keras.random.normal((_SIZE, _SIZE), dtype=dtype, seed=0)
     seconds = []
-    for _ in range(rounds + 1):  # the first one with compilation
+    for _ in range(rounds + 1):  # the first one compiles
         started = time.perf_counter()
         products = [ops.matmul(x, x) for _ in range(_PRODUCTS)]
         for product in products:
@@ -38,7 +38,7 @@ def measure(dtype, *, rounds):
 
 
 def read(dtype):
-    """Return the GFLOP/s measured before for `dtype` here, or None."""
+    """Return the cached GFLOP/s of this machine for `dtype`, or None."""
     speed = _read().get(_key(dtype))
     return speed if isinstance(speed, float) and speed > 0 else None
 

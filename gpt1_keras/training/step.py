@@ -13,16 +13,16 @@ from gpt1_keras.layers import fused
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     """Return the number of micro-batches in a batch.
 
-    Short sequences share a forward pass with more others: as few micro-batches
-    as hold no more tokens than `micro_batch_size` sequences of full length.
+    Short sequences are processed in fewer micro-batches, none with more tokens
+    than `micro_batch_size` sequences of full length.
 
     Args:
         token_ids: tensor `[B, ..., T]`, or anything of its shape.
         micro_batch_size: int, or None for the whole batch at once.
-        full_length: int, or None to count sequences of any length alike.
+        full_length: int, or None to ignore the sequence length.
 
     Returns:
-        int, or an int32 scalar where `T` is not known in a graph.
+        int, or an int32 scalar if a graph does not know `T`.
 
     Raises:
         ValueError: `B` is not a multiple of `micro_batch_size`.
@@ -37,7 +37,7 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     most = size // micro_batch_size
     if most == 1 or full_length is None:
         return most
-    # Fewer micro-batches must be of equal size, too.
+    # All micro-batches must have equal size.
     counts = [count for count in range(1, most + 1) if most % count == 0]
     if length is not None:
         times = max(1, full_length // length)
@@ -48,7 +48,7 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
 
 
 def split(batch, num_micro_batches):
-    """`[B, ...] -> [B / M, M, ...]` for every tensor of the batch."""
+    """Reshape each tensor of a batch: `[B, ...] -> [B / M, M, ...]`."""
     return {
         key: ops.reshape(
             value,
@@ -62,8 +62,8 @@ def split(batch, num_micro_batches):
 def finish(sums, gradients, num_micro_batches, clip_norm):
     """Turn sums over micro-batches into the logs and gradients of a step.
 
-    One factor averages the gradients and scales them together, so that their
-    global norm is at most `clip_norm`.
+    A single factor averages the gradients and clips their global norm to
+    `clip_norm`.
 
     Args:
         sums: dict of float32 scalars, losses summed over micro-batches.

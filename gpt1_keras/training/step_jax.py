@@ -79,7 +79,7 @@ class TrainStep:
         )
 
     def _replica_sums(self, trainable, non_trainable, data):
-        """Run `_accumulate` on the share of one replica; sum over all."""
+        """Run `_accumulate` on one replica's share; sum over replicas."""
         offset = strategy_lib.seed_offset(
             jax.lax.axis_index(_AXIS).astype("uint32")
         )

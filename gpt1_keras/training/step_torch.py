@@ -12,13 +12,13 @@ class TrainStep:
     """Mixin of `Learner` on the torch backend."""
 
     def compile(self, jit_compile=False, **kwargs):
-        # torch.compile takes the network and some loops, each as one graph.
-        # Keras would give it the whole step, whose Python it traces for
-        # minutes and leaves in pieces.
+        # torch.compile gets the network and some loops, each as one graph.
+        # Keras would pass it the whole step, which takes minutes to trace and
+        # has many graph breaks.
         super().compile(jit_compile=False, **kwargs)
         self.is_compiled = bool(jit_compile)
         if self.is_compiled:
-            # All layers share what a cached function of theirs returns.
+            # Without functools.cache, the trace gives the same results.
             warnings.filterwarnings("ignore", "Dynamo detected a call to a")
             self.network_outputs = torch.compile(self.network_outputs)
 

@@ -1,4 +1,4 @@
-"""Devices that a run computes on, one or several replicas.
+"""Devices of a run: one replica or several.
 
 | strategy_name   | backend    | devices                                     |
 |-----------------|------------|---------------------------------------------|
@@ -10,7 +10,7 @@
 
 Each device is a replica: it holds all weights and processes an equal share of
 every batch. Losses and gradients are summed over the replicas before the
-gradient is clipped (`training.step`), so a step is the same on any number.
+gradient is clipped (`training.step`), so their number does not change a step.
 """
 
 import contextlib
@@ -37,22 +37,22 @@ class Strategy:
 
     num_replicas = 1  # devices that share a batch
     num_workers = 1  # processes that they belong to
-    is_chief = True  # whether this process is the one that writes
+    is_chief = True  # whether this process writes
 
     def scope(self):
-        """Return a context in which everything with variables is built."""
+        """Return the context in which to build everything with variables."""
         return contextlib.nullcontext()
 
     def single_device(self):
-        """Return a context in which a batch is not shared, for one text."""
+        """Return a context in which a batch is not split, for one text."""
         return contextlib.nullcontext()
 
     def workdir(self, workdir):
-        """Return where this process writes; the chief's is the real one."""
+        """Return where this process writes; the chief's is `workdir`."""
         return workdir
 
     def stop_request(self, own, learner):
-        """Return the `fit.StopRequest` that callbacks obey, not only `own`."""
+        """Return the workers' `fit.StopRequest`; `own` is this process's."""
         return own
 
     def share_state(self, step, learner):
@@ -60,7 +60,7 @@ class Strategy:
         return step
 
     def check_batch(self, batch_size, microbatch_size):
-        """Refuse a batch that replicas or micro-batches cannot share."""
+        """Refuse a batch that replicas or micro-batches do not divide."""
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
@@ -73,7 +73,7 @@ class Strategy:
             )
 
     def check_share(self, name, size):
-        """Refuse a size (of parameter `name`) that replicas cannot share."""
+        """Refuse a size (parameter `name`) that replicas do not divide."""
         if size % self.num_replicas:
             raise errors.InputError(
                 f"`{name}` {size} is not a multiple of the "
@@ -82,7 +82,7 @@ class Strategy:
 
 
 ONE_DEVICE = Strategy()
-# A process can hold only one strategy of several devices.
+# A process can open only one strategy for several devices.
 _opened = {}
 
 
@@ -91,19 +91,19 @@ class Devices:
     """Devices requested by the configuration."""
 
     strategy_name: str = "none"  # see the module
-    num_replicas: checks.Count | None = None  # None: all devices there are
+    num_replicas: checks.Count | None = None  # None: all devices
     # Name of the TPU, "local" for one in this machine, "" for the one that
     # the environment names.
     tpu: str = ""
-    # Whether XLA compiles whole steps, which replicas of the TensorFlow
-    # backend cannot use; on torch, whether torch.compile takes the network.
+    # Whether XLA compiles whole steps (not with several TensorFlow replicas);
+    # on torch, whether torch.compile compiles the network.
     jit_compile: bool = False
 
     def open(self):
         """Return the `Strategy`, the same one on every call in a process.
 
-        Call it before anything is computed: some devices can only be
-        configured then.
+        Call it before any computation: some devices can only be configured
+        then.
         """
         backend = keras.config.backend()
         others = STRATEGIES[backend]
@@ -134,11 +134,11 @@ class Devices:
 
 
 def _check_compiler():
-    """Raise InputError where `jit_compile` has no use or no compiler.
+    """Raise InputError if `jit_compile` is useless or lacks a compiler.
 
-    With TensorFlow on a CPU, whole steps take ten times as long: XLA draws
-    random numbers slowly. Chains of operations are compiled anyway
-    (`layers.fused`). torch.compile calls a C++ compiler on a CPU.
+    On a CPU, XLA draws random numbers so slowly that TensorFlow's steps take
+    ten times as long. Chains of operations are compiled anyway
+    (`layers.fused`). On a CPU, torch.compile needs a C++ compiler.
     """
     if keras.config.backend() == "torch":
         usual = "clang++" if sys.platform == "darwin" else "g++"
@@ -165,7 +165,7 @@ def _check_compiler():
 def seed_offset(replica):
     """Return what a replica (int or tensor) adds to every random seed.
 
-    Replica 0 adds nothing: it draws what a single device draws.
+    Replica 0 adds 0, so it draws the numbers of a single device.
     """
     # Odd, and far from any small difference between two seeds.
     return replica * 0x1E3779B1

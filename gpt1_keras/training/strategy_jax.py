@@ -35,7 +35,7 @@ class DataParallel(strategy_lib.Strategy):
         self.num_replicas = len(devices)
 
     def scope(self):
-        # Stays set: Keras looks for it while the model runs, too.
+        # It stays set: Keras also reads it while the model runs.
         keras.distribution.set_distribution(self.distribution)
         return contextlib.nullcontext()
 

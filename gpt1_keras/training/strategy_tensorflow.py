@@ -1,7 +1,7 @@
 """Strategies of the TensorFlow backend, on `tf.distribute`.
 
-First the devices, then `fit` and `predict` of a `Learner` on several
-replicas, in place of Keras's own, which fail with several workers.
+Also `fit` and `predict` of a `Learner` on several replicas: Keras's own fail
+with several workers.
 """
 
 import atexit
@@ -19,10 +19,10 @@ from gpt1_keras import errors
 from gpt1_keras.training import fit as fit_lib
 from gpt1_keras.training import strategy as strategy_lib
 
-# Files of a workdir that tell a run what is done.
+# Files of a workdir that record what is done.
 _RECORDS = ("metrics.jsonl", "result.json")
 _PREFETCH = 4  # batches kept ready
-# What a collective raises when another worker has ended.
+# Raised by a collective when another worker has ended.
 _LOST_WORKER = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
@@ -37,7 +37,7 @@ class TensorFlowStrategy(strategy_lib.Strategy):
     """Replicas of one process under a `tf.distribute.Strategy`."""
 
     def __init__(self, strategy):
-        # Otherwise every all-reduce that is traced is logged.
+        # Do not log every all-reduce when it is traced.
         tf.get_logger().setLevel("WARNING")
         self.strategy = strategy
         self.num_replicas = strategy.num_replicas_in_sync
@@ -47,10 +47,10 @@ class TensorFlowStrategy(strategy_lib.Strategy):
 
 
 class MultiWorker(TensorFlowStrategy):
-    """Replicas of several processes, of which only the chief writes.
+    """Replicas of several processes; only the chief writes to the workdir.
 
-    The others write to temporary folders of their own, so that every process
-    takes the same steps and decides alike from what is recorded.
+    The others use temporary folders with copies of its records, so that all
+    processes make the same decisions and the same steps.
     """
 
     def __init__(self, strategy):
@@ -96,7 +96,7 @@ class MultiWorker(TensorFlowStrategy):
             context = tf.distribute.get_replica_context()
             is_first = context.replica_id_in_sync_group == 0
             keep = tf.logical_and(self.is_chief, is_first)
-            # One by one: they differ in dtype.
+            # One at a time: dtypes differ.
             return [
                 context.all_reduce(
                     tf.distribute.ReduceOp.SUM,
@@ -195,8 +195,8 @@ def _refuse_xla(devices):
 def fit(learner, dataset, callbacks=()):
     """Make a step for every batch, like `keras.Model.fit` for one epoch.
 
-    The `Learner` was built in the strategy's scope; `dataset` is of batches
-    `[B, ...]` and of known length.
+    Build `learner` in the strategy's scope; `dataset` has batches `[B, ...]`
+    and a known length.
     """
     called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     stop = learner.stop_request
@@ -250,7 +250,7 @@ def _batches(learner, dataset):
                 }
             )
 
-        # Without an end, the workers need not agree on it at every step.
+        # Endless: workers need not agree on an end at every step.
         shared = dataset.flat_map(shares)
         return shared.prefetch(_PREFETCH * per_worker).repeat()
 
@@ -260,7 +260,7 @@ def _batches(learner, dataset):
 
 
 def _rows(value, num_replicas):
-    """`[B, ...] -> [R, B / R, ...]`."""
+    """Reshape `[B, ...] -> [R, B / R, ...]`."""
     static, dynamic = value.shape.as_list(), tf.shape(value)
     shape = [num_replicas, static[0] // num_replicas]
     shape += [n or dynamic[i] for i, n in enumerate(static)][1:]
@@ -329,7 +329,7 @@ def _scores(learner, batch):
 
 @contextlib.contextmanager
 def _all_workers(learner):
-    """Stop the run where a collective fails because a worker has ended."""
+    """Stop the run if a collective fails because a worker has ended."""
     try:
         yield
     except _LOST_WORKER as error:
