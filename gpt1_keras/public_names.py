@@ -103,6 +103,7 @@ BUCKET_LENGTHS: finetune.FineTuning.bucket_lengths
     presets.Scoring.bucket_lengths zero_shot.Scoring.bucket_lengths
 BUILD_BACKBONE: pretrain.pretrain.build_backbone
 CHECKPOINT_STEPS: fit.Intervals.checkpoint_steps
+CLASS_WEIGHTS: custom.custom.class_weights
 CLASSIFIER_DROPOUT: finetune.FineTuning.classifier_dropout
 CLIP_NORM: pretrain.Training.clip_norm finetune.FineTuning.clip_norm
 DEV_FRACTION: custom.custom.dev_fraction
@@ -115,13 +116,16 @@ EVALUATION_BATCH_SIZE: held_out.Evaluation.batch_size
 EVALUATION_STEPS: fit.Intervals.evaluation_steps
 EVALUATION_STRIDE: held_out.Evaluation.stride
 EVALUATION_TOKENS: held_out.Evaluation.tokens
+FAMILY: custom.custom.family
 FINAL_EVALUATION_TOKENS: held_out.Evaluation.final_tokens
 FIRST_PROBE_STEP: zero_shot.ZeroShotTasks.first_step
 HELD_OUT_FRACTION: sources.Corpus.held_out_fraction
 HIGHEST_SCORE: custom.custom.high
 JIT_COMPILE: strategy.Devices.jit_compile
 LOG_STEPS: fit.Intervals.log_steps
+LORA_RANK: presets.Pretrained.lora_rank
 LOWEST_SCORE: custom.custom.low
+METRIC: custom.custom.metric
 MIN_IDENTICAL_TOKENS: export.Agreement.min_identical_tokens
 NUM_CHECKPOINTS: fit.Intervals.num_checkpoints
 NUM_PROBE_EXAMPLES: zero_shot.Scoring.num_examples
@@ -131,12 +135,14 @@ NUM_TABLE_PIECES: export.Options.num_table_pieces
 NUM_UNITS: builders.lstm_backbone.num_units
 NUM_VIEWED: evaluate.evaluate.num_viewed
 NUM_WARM_UP: export.export.num_warm_up
+PATIENCE: finetune.FineTuning.patience
 POOL_BATCHES: finetune.FineTuning.pool_batches
 POOL_BOOKS: sources.RawText.pool_books
 PROBE: zero_shot.task.name
 PROBE_CONSTANTS: report.report.constants
 PROBES: zero_shot.tasks.names
 REGRESSION: benchmarks.benchmark.regression
+SAMPLE_EXAMPLES: sources.BenchmarkFiles.sample_examples
 SAMPLE_PROMPT: pretrain.Sampling.prompt
 SAMPLE_SEED: sources.Corpus.sample_seed sources.BenchmarkFiles.sample_seed
 SAMPLE_STEPS: fit.Intervals.sample_steps

@@ -12,7 +12,7 @@ import weakref
 import keras
 import numpy as np
 from sklearn import base
-from sklearn import exceptions
+from sklearn.utils import validation
 
 from gpt1_keras import errors
 from gpt1_keras import files as files_lib
@@ -202,8 +202,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             main.run(files, lines, str(directory), verbose=self.verbose)
 
     def _loaded(self):
-        if not hasattr(self, "directory_"):
-            raise exceptions.NotFittedError("call fit first")
+        validation.check_is_fitted(self, "directory_")
         if getattr(self, "_model", None) is None:
             with _contained(verbose=True):
                 self._model = presets.FineTuned(
@@ -219,12 +218,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def __getstate__(self):
         """Return what pickle stores: of a fitted model the preset's files."""
-        state = {
-            name: value
-            for name, value in super().__getstate__().items()
-            if name not in ("_model", "directory_")
-        }
-        if hasattr(self, "directory_"):
+        state = dict(super().__getstate__())
+        state.pop("_model", None)
+        if state.pop("directory_", None) is not None:
             preset = presets.find(self.directory_)
             state["_files"] = {
                 str(path.relative_to(preset)): path.read_bytes()
@@ -234,24 +230,23 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return state
 
     def __setstate__(self, state):
-        found = state.pop("_files", None)
+        found = state.pop("_files", {})
         super().__setstate__(state)
-        if found is None:
-            return
-        directory = self._new_folder()
-        self.directory_ = str(directory)
+        if found:
+            self.directory_ = str(self._new_folder())
         for name, content in found.items():
-            path = directory / "preset" / name
+            path = pathlib.Path(self.directory_, "preset", name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
 
 def _columns(X):
     """Return texts `[N]` or pairs `[N, 2]` as columns of an `Example`."""
-    if isinstance(X, str | bytes):
-        raise errors.InputError("X is one text: give a list of texts")
-    rows = X.to_numpy() if hasattr(X, "to_numpy") else X
-    rows = [row.tolist() if hasattr(row, "tolist") else row for row in rows]
+    rows = np.asarray(X, dtype=object).tolist()
+    if not isinstance(rows, list):
+        raise errors.InputError(
+            f"X is {type(X).__name__}: give a list of texts"
+        )
     if all(isinstance(row, str) for row in rows):
         return {"text": rows}
     for number, row in enumerate(rows):
@@ -265,7 +260,7 @@ def _columns(X):
 
 def _names(y, size):
     """Return labels `[N]` as names of classes."""
-    labels = y.tolist() if hasattr(y, "tolist") else list(y)
+    labels = np.asarray(y, dtype=object).ravel().tolist()
     if len(labels) != size:
         raise errors.InputError(f"{size} texts, but {len(labels)} labels in y")
     kinds = {type(_plain(label)) for label in labels}

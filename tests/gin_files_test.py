@@ -94,9 +94,7 @@ def test_commands_in_the_headers_parse_and_use_every_macro():
 def test_a_run_has_few_dials():
     for name in GIN_FILES:
         dials = resolve(command_of(name)).bindings.macros.keys()
-        # Your own rows have column names besides.
-        most = 32 if "own_rows" in name or "custom" in name else 25
-        assert len(dials - {"RUN", "WORKDIR"}) <= most, name
+        assert len(dials - {"RUN", "WORKDIR"}) <= 25, name
 
 
 def test_overlays_include_nothing():

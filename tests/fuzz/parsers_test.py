@@ -84,16 +84,11 @@ def mutations(draw, content):
 
 def read_custom(folder, name, **columns):
     found = {"text": "text", "label": "label"} | columns
+    columns = custom.Columns(**found)
     for is_labelled in (True, False):
-        custom.read_rows(
-            folder / name, custom.Columns(**found), is_labelled=is_labelled
-        )
-    custom.read_splits(
-        train=folder / name,
-        columns=custom.Columns(**found),
-        dev_fraction=0.5,
-        seed=0,
-    )
+        table = custom.read_table(folder / name)
+        custom.read_rows(table, columns, is_labelled=is_labelled)
+    custom.read_splits(table, columns=columns, dev_fraction=0.5, seed=0)
 
 
 def open_shards(folder):
@@ -195,7 +190,7 @@ STORY = ",".join(
 PARSERS = {
     "own tsv": ("my.tsv", b"text\tlabel\na\tx\nb\ty\nc\tx\nd\ty\n", lambda f: read_custom(f, "my.tsv")),
     "own csv": ("my.csv", b'text,text_pair,label\n"a ""b""",c,1\nd,e,2.5\n', lambda f: read_custom(f, "my.csv", text_pair="text_pair", is_score=True)),
-    "own jsonl": ("my.jsonl", b"".join(b'{"text": "a%d", "choices": ["b", "c"], "label": 1}\n' % i for i in range(3)), lambda f: read_custom(f, "my.jsonl", choices="choices")),
+    "own jsonl": ("my.jsonl", b"".join(b'{"text": "a%d", "choices": ["b", "c"], "label": 1}\n' % i for i in range(3)), lambda f: read_custom(f, "my.jsonl", choices=("choices",))),
     "own labels": ("my.jsonl", b"".join(b'{"text": "a%d", "label": %s}\n' % (i, (b"1.5", b"true")[i % 2]) for i in range(4)), lambda f: read_custom(f, "my.jsonl")),
     "glue": ("RTE/dev.tsv", RTE, lambda f: glue.read_rte(f, "dev")),
     "stsb": ("STS-B/dev.tsv", b"sentence1\tsentence2\tscore\nA\tB\t2.5\n", lambda f: glue.read_stsb(f, "dev")),

@@ -16,9 +16,8 @@ def build(tmp_path):
     """Write a train file of JSON rows and build its task."""
 
     def build(rows, **arguments):
-        (tmp_path / "train.jsonl").write_text(
-            "".join(json.dumps(row) + "\n" for row in rows)
-        )
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "train.jsonl").write_text(lines)
         arguments = {"dev_fraction": 0.25, "seed": 1} | arguments
         return custom.custom(
             train="train.jsonl", data_dir=tmp_path, **arguments
@@ -49,19 +48,16 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
         ("multiple_choice", CHOICES, transforms.multiple_choice, heads.ChoiceHead, task_lib.Choice, "accuracy"),
     ],
 )  # fmt: skip
-def test_families(
-    build, family, train, transform, head, space, metric, tmp_path
-):
-    task = build(train, family=family)
-    assert task.name == "custom"
-    assert task.transform is transform
-    assert task.build_head is head
-    assert isinstance(task.label_space, space)
-    examples = task.read(tmp_path, "train") + task.read(tmp_path, "dev")
-    assert sorted(e.text for e in examples) == ["t0", "t1", "t2", "t3"]
-    truth = np.array([task.label_space.value(e) for e in examples])
-    name, value = next(iter(task.measure(examples, truth).items()))
-    assert (name, value) == (metric, pytest.approx(1))
+def test_families(build, family, train, transform, head, space, metric):
+    for task in (build(train), build(train, family=family)):
+        assert (task.name, task.transform) == ("custom", transform)
+        assert task.build_head is head
+        assert isinstance(task.label_space, space)
+        found = task.read(None, "train") + task.read(None, "dev")
+        assert sorted(e.text for e in found) == ["t0", "t1", "t2", "t3"]
+        truth = np.array([task.label_space.value(e) for e in found])
+        name, value = next(iter(task.measure(found, truth).items()))
+        assert (name, value) == (metric, pytest.approx(1))
 
 
 def test_label_spaces(build, tmp_path):
@@ -98,24 +94,21 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
     assert task.label_space.loss.weights == (2.0, 0.5)
     assert task.main_metric == "accuracy" and build(SINGLE).main_metric is None
     assert build(SCORES, metric="spearman").main_metric == "spearman"
-    for train, arguments, message in (
-        (SINGLE, {"class_weights": (1.0,)}, "has 1 weights, but there are 2"),
-        (SCORES, {"class_weights": "balanced"}, "similarity has no classes"),
-        (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
-    ):
-        with pytest.raises(errors.InputError, match=message):
-            build(train, **arguments)
 
 
 @pytest.mark.parametrize(
     "train, arguments, message",
     [
         (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
-        (SINGLE, {"label": "gold"}, "no column 'gold'"),
-        (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no PAIR_COLUMN"),
-        (SCORES, {"low": 1}, "line 1: score 0.0, outside 1 to 5.0"),
-        (SINGLE, {"low": 1}, "which classification has not"),
-        (rows("a", "a", "b"), {}, "line 3: one text of class 'b'"),
+        (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no `text_pair`"),
+        (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
+        (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
+        (SINGLE, {"low": 1}, "classification takes none"),
+        (SCORES, {"class_weights": "balanced"}, "similarity takes none"),
+        (SINGLE, {"class_weights": (1.0,)}, "has 1 weights, but there are 2"),
+        (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
+        (rows("a", "a", "b"), {}, "line 3: 'label' is 'b', which only one text has"),
+        (rows("a", "a", "a"), {}, "has only the label 'a'"),
         ],
 )  # fmt: skip
 def test_mistakes_are_found_when_the_task_is_built(
@@ -123,20 +116,17 @@ def test_mistakes_are_found_when_the_task_is_built(
 ):
     with pytest.raises(errors.InputError) as caught:
         build(train, **arguments)
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_class_whose_rows_are_all_held_out(build):
     """As where each of its texts first occurs with another label."""
-    train = [{"text": f"t{i}", "label": "a"} for i in range(4)]
-    train.append({"text": "t0", "label": "b"})
-    weights = {
-        build(
-            train, class_weights="balanced", seed=seed
-        ).label_space.loss.weights
-        for seed in range(6)
-    }
-    assert len(weights) > 1 and min(map(min, weights)) > 0
+    train = [*rows("a", "a", "a", "a"), {"text": "t0", "label": "b"}]
+    weights = [
+        build(train, class_weights="balanced", seed=i).label_space.loss.weights
+        for i in range(6)
+    ]
+    assert len(set(weights)) > 1 and min(map(min, weights)) > 0
 
 
 def test_labels_are_read_as_those_of_the_preset(tmp_path):

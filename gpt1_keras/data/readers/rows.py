@@ -1,9 +1,9 @@
 """Rows of text files with tabs, commas or JSON lines, and rows as examples.
 
-`tab_separated`, `comma_separated`, `json_lines` and `text_lines` yield
-`(line, row)` with the line number counted from 1. A row that cannot be parsed
-is yielded as a `BadRow`. Files are UTF-8, with or without a byte order mark;
-blank lines are skipped.
+`tab_separated`, `comma_separated` and `json_lines` yield `(line, row)` with
+the line number counted from 1. A row that cannot be parsed is yielded as a
+`BadRow`. Files are UTF-8, with or without a byte order mark; blank lines are
+skipped.
 """
 
 import csv
@@ -89,11 +89,7 @@ class StandardInput:
 
 
 class BadRow(Exception):
-    """A row that cannot be read: why, and the column at fault ("": all)."""
-
-    def __init__(self, reason, column=""):
-        super().__init__(reason)
-        self.column = column
+    """A row that cannot be read, and why."""
 
 
 def collect(source, rows, parse, *, substitute=None):
@@ -165,29 +161,14 @@ def comma_separated(path, **dialect):
         yield from _parse(file, **dialect)
 
 
-def text_lines(path):
-    """Yield (line, [text]) of a file with a text on each line."""
-    for line, text in _lines(path):
-        if isinstance(text, str):
-            bad = "\t" in text and BadRow("a tab in a text")
-            text = bad or [text.rstrip("\r\n")]
-        yield line, text
-
-
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
-    for line, text in _lines(path):
-        yield line, parse_json(text) if isinstance(text, str) else text
-
-
-def _lines(path):
-    """Yield (line, text or `BadRow`) of a file, without blank lines."""
     with _open(path, newline="\n") as file:
         for line, text in enumerate(file, 1):
             if not _is_unicode(text):
                 yield line, BadRow(NOT_UTF8)
             elif text.strip():
-                yield line, text
+                yield line, parse_json(text)
 
 
 def raw_lines(path, *, is_csv):
@@ -271,8 +252,6 @@ def label_of(value, class_names):
 
 
 def _open(path, newline):
-    if not isinstance(path, StandardInput):
-        path = pathlib.Path(path)
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
         return path.open(

@@ -1,12 +1,12 @@
 import csv
 import io
-import json
 
 import hypothesis
 import pytest
 from hypothesis import strategies
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.data.readers import rows
 
 SETTINGS = hypothesis.settings(max_examples=40)
@@ -78,11 +78,9 @@ def test_every_format_returns_what_was_written(tmp_path_factory, table):
     csv.writer(buffer).writerows(table)
     path = write(folder, buffer.getvalue())
     assert list(rows.comma_separated(path)) == numbered
-    dicts = [dict(enumerate(row)) for row in table]
-    dicts = [{str(i): text for i, text in row.items()} for row in dicts]
-    content = "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in dicts)
+    content = "".join(files.json_line({"row": row}) for row in table)
     path = write(folder, content)
-    assert [row for _, row in rows.json_lines(path)] == dicts
+    assert [row["row"] for _, row in rows.json_lines(path)] == table
 
 
 def test_a_few_bad_rows_are_tolerated(logged):
