@@ -28,6 +28,7 @@ def test_commands_print_what_the_pages_show(tmp_path):
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT),
         "TF_CPP_MIN_LOG_LEVEL": "3",
+        "GPT1_KERAS_CACHE": str(tmp_path / "cache"),
     }
     programs = {"bash": ["bash", "-ec"], "python": [sys.executable, "-c"]}
     navigation = (ROOT / "tools/mkdocs.yml").read_text("utf-8")

@@ -32,11 +32,17 @@ class TrainingBatches(_Batches):
     """Endless training batches: call with a step, from 0.
 
     `split` is the shards.Split to train on, `num_windows` the windows of an
-    epoch.
+    epoch. In a share of the windows, `repeated_share`, drawn at random, the
+    first T / 4 to T / 2 tokens are repeated to the end: what a network learns
+    there is to look back.
     """
 
-    def __init__(self, split, *, batch_size, sequence_length, seed):
+    def __init__(
+        self, split, *, batch_size, sequence_length, seed, repeated_share=0.0
+    ):
         super().__init__(split, batch_size, sequence_length)
+        self._seed = seed
+        self._repeated_share = repeated_share
         self._windows = windows.TrainingWindows(
             split.lengths, sequence_length=sequence_length, seed=seed
         )
@@ -46,11 +52,27 @@ class TrainingBatches(_Batches):
         """Return the batch of `step`."""
         book, start = self._windows.batch(int(step), self.batch_size)
         ids = self._split.gather(book, start, self.sequence_length)  # [B, T]
+        if self._repeated_share:
+            ids = self._repeat(ids, int(step))
         weights = np.ones(ids.shape, np.float32)
         weights[:, 0] = 0.0  # nothing precedes the first token
         last = np.full(len(ids), self.sequence_length - 1, np.int32)
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return as_batch(ids[:, None], weights[:, None], last[:, None])
+
+    def _repeat(self, ids, step):
+        """Return `[B, T]`, some rows of which repeat their first tokens."""
+        rows, length = ids.shape
+        numbers = step * rows + np.arange(rows)
+        drawn = windows.hash_of(self._seed, 2, numbers) / 2.0**64
+        lengths = windows.hash_of(self._seed, 3, numbers) % np.uint64(
+            max(1, length // 4)
+        )
+        periods = length // 4 + 1 + lengths.astype(np.int64)
+        periods[drawn >= self._repeated_share] = length
+        # [T] modulo [B, 1] -> [B, T]
+        columns = np.arange(length) % periods[:, None]
+        return np.take_along_axis(ids, columns, axis=1)
 
 
 class HeldOutBatches(_Batches):

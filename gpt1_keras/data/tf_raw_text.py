@@ -238,7 +238,13 @@ class RawCorpus:
         tokens = np.round(sizes * self._index["tokens_per_byte"])
         return types.SimpleNamespace(lengths=tokens.astype(np.int64))
 
-    def training_batches(self, **options):
+    def training_batches(self, *, repeated_share=0.0, **options):
+        if repeated_share:
+            raise InputError(
+                f"`repeated_share` is {repeated_share}, but books that are "
+                "tokenised during training are not repeated: leave out "
+                "gin/data/raw_text.gin, or set `repeated_share` = 0"
+            )
         return RawTextBatches(
             self._pieces,
             self.split("train").lengths,

@@ -6,6 +6,7 @@ import threading
 
 import keras
 import keras_hub
+import numpy as np
 from keras_hub.src.utils import preset_utils
 
 from gpt1_keras.layers import decoder_block
@@ -39,6 +40,11 @@ class GPT1Backbone(keras_hub.models.Backbone):
         layer_norm_epsilon: float. Added to the variance in every norm.
         initializer_range: float. Standard deviation of every matrix.
         num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
+        residual_scale: float. Factor on the initial kernels of both parts of
+            a block whose outputs are added to its input. The paper's network
+            has 1; small networks learn sooner with less (docs/log.md).
+        position_initializer: `"normal"` as in the paper, or `"sinusoids"` of
+            the same standard deviation.
         dtype: dtype or policy of computation and weights.
 
     Call arguments:
@@ -77,6 +83,8 @@ class GPT1Backbone(keras_hub.models.Backbone):
         layer_norm_epsilon,
         initializer_range,
         num_special_tokens=0,
+        residual_scale=1.0,
+        position_initializer="normal",
         dtype=None,
         **kwargs,
     ):
@@ -97,6 +105,20 @@ class GPT1Backbone(keras_hub.models.Backbone):
             for i in range(num_layers)
         )
         self._assemble(blocks, arguments)
+
+        # === Initial weights that differ from the paper's ===
+        if residual_scale != 1:
+            for block in self.decoder_blocks:
+                for part in (block.attention, block.feed_forward):
+                    kernel = part.output_dense.kernel
+                    kernel.assign(kernel * residual_scale)
+        if position_initializer == "sinusoids":
+            table = self.token_and_position_embedding.position_embeddings
+            table.assign(
+                math.sqrt(2)
+                * initializer_range
+                * sinusoids(max_sequence_length, hidden_dim)
+            )
 
     def _assemble(self, blocks, arguments):
         """Build the functional model of an embedding layer and blocks.
@@ -232,6 +254,19 @@ class GPT1Backbone(keras_hub.models.Backbone):
         return super().get_config() | {
             name: getattr(self, name) for name in self._config_names()
         }
+
+
+def sinusoids(num_positions, width):
+    """Return sines and cosines of the positions, float32 `[P, D]`.
+
+    Columns 2i and 2i + 1 are the sine and the cosine of p / 10,000^(2i / D),
+    as in Vaswani et al. 2017, section 3.5.
+    """
+    rates = 10_000.0 ** (-np.arange(0, width, 2) / width)
+    # [P, 1] x [D / 2] -> [P, D / 2] -> [P, D / 2, 2] -> [P, D]
+    angles = np.arange(num_positions)[:, None] * rates
+    both = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+    return both.reshape(num_positions, -1)[:, :width].astype("float32")
 
 
 class FromAnyBackbonePreset:

@@ -21,6 +21,8 @@ _DropoutOn = typing.Annotated[
     str, checks.Dial(choices=("tables", "activations"))
 ]
 
+_Positions = typing.Annotated[str, checks.Dial(choices=("normal", "sinusoids"))]
+
 
 def gpt1_backbone(
     *,
@@ -36,6 +38,8 @@ def gpt1_backbone(
     embedding_dropout_on: _DropoutOn,
     layer_norm_epsilon: checks.UpToOne,
     initializer_range: checks.UpToOne,
+    residual_scale: checks.UpToOne = 1.0,
+    position_initializer: _Positions = "normal",
     num_special_tokens=0,
 ):
     """Return a `GPT1Backbone`; the arguments are described there."""

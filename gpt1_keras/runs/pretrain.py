@@ -41,6 +41,8 @@ class Training:
     softmax_chunk: checks.NotRecipe[checks.Count]
     seed: checks.Seed  # of weights, dropout and the order of the data
     dtype: checks.Dtype
+    # Share of the sequences whose first part is repeated to their end.
+    repeated_share: checks.Share = 0.0
 
     def begin(self, strategy):
         """Check the batch sizes; set dtype policy and random seed."""
@@ -140,6 +142,7 @@ def pretrain(
         batch_size=training.batch_size,
         sequence_length=training.sequence_length,
         seed=training.seed,
+        repeated_share=training.repeated_share,
     )
     tokens_per_step = training.batch_size * training.sequence_length
     num_steps = training.count_steps(batches.num_windows)

@@ -5,12 +5,13 @@ from gpt1_keras.data import batches
 from tests.reference import counting_books
 
 
-def training(lengths, *, length=8, size=4):
+def training(lengths, *, length=8, size=4, **options):
     return batches.TrainingBatches(
         counting_books.CountingBooks(lengths),
         batch_size=size,
         sequence_length=length,
         seed=0,
+        **options,
     )
 
 
@@ -46,6 +47,26 @@ def test_training_batches():
     assert batch["extract_position"].tolist() == [[7]] * 4
     np.testing.assert_equal(make(3), batch)
     assert make(4)["token_ids"].tolist() != batch["token_ids"].tolist()
+
+
+def test_a_share_of_the_windows_repeats_its_first_tokens():
+    plain, make = (
+        training([900, 1000], length=64, size=50, repeated_share=share)
+        for share in (0.0, 0.2)
+    )
+    periods = []
+    for step in range(20):
+        rows = make(step)["token_ids"][:, 0]
+        for row, before in zip(rows, plain(step)["token_ids"][:, 0]):
+            # Of 0 1 2 0 1 2 0, the first step back follows one period.
+            back = np.flatnonzero(np.diff(row) < 0)
+            period = int(back[0]) + 1 if len(back) else 64
+            assert row.tolist() == before[np.arange(64) % period].tolist()
+            periods.append(period)
+    repeated = [period for period in periods if period < 64]
+    assert set(repeated) == set(range(17, 33))
+    # 1,000 draws: four standard deviations are 0.05.
+    assert abs(len(repeated) / len(periods) - 0.2) < 0.05
 
 
 def test_held_out_batches_table():

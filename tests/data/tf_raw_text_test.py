@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from gpt1_keras import errors
 from gpt1_keras.data import books
 from gpt1_keras.data import prepare
 from gpt1_keras.data import windows
@@ -201,3 +202,9 @@ def test_split_and_tokenizer_are_those_of_prepared_books(
     options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
     (batch,) = read(again.training_batches(**options), 0, 1)
     assert 0 < batch["token_ids"].max() < tokenizer.vocabulary_size
+
+
+def test_raw_text_cannot_be_repeated():
+    corpus = object.__new__(tf_raw_text.RawCorpus)
+    with pytest.raises(errors.InputError, match="`repeated_share` is 0.1"):
+        corpus.training_batches(repeated_share=0.1)

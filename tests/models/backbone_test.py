@@ -114,6 +114,31 @@ def test_mixed_bfloat16(monkeypatch, network):
     assert 1e-4 < error < 0.3
 
 
+def test_initial_weights_that_differ_from_the_papers():
+    keras.utils.set_random_seed(3)
+    plain = backbone.GPT1Backbone(**small_models.SIZES)
+    keras.utils.set_random_seed(3)
+    changes = {"residual_scale": 0.25, "position_initializer": "sinusoids"}
+    model = backbone.GPT1Backbone(**small_models.SIZES | changes)
+    assert changes.items() <= model.get_config().items()
+    for before, weight in zip(plain.weights, model.weights):
+        before, after = map(keras.ops.convert_to_numpy, (before, weight))
+        if weight.path.endswith("position_embeddings"):
+            positions = after
+        elif weight.path.endswith("output_dense/kernel"):
+            np.testing.assert_allclose(after, 0.25 * before, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(after, before)
+    # Two positions differ as much as any others at the same distance.
+    products = positions @ positions.T
+    for distance in range(4):
+        found = np.diagonal(products, distance)
+        np.testing.assert_allclose(found, found[0], rtol=1e-5)
+    square = small_models.SIZES["initializer_range"] ** 2
+    np.testing.assert_allclose(products[0, 0] / 8, square, rtol=1e-5)
+    assert products[0, 0] > products[0, 1] > products[0, 3]
+
+
 def test_operations_are_six_per_entry_of_each_product():
     model = small_models.network()
     # Layers of width 8 with 20 inner units: QKV and output, feed-forward.
