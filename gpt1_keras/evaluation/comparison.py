@@ -31,7 +31,6 @@ class Run:
         result: dict of `result.json`; empty for an unfinished run.
         bindings: `bindings.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
-        config: path of that file, or None.
         lines: list of dicts, the lines of `metrics.jsonl`.
         seed_runs: {seed: the `Run` in its `seed_N/`}; empty for a single one.
     """
@@ -39,7 +38,6 @@ class Run:
     path: pathlib.Path
     result: dict
     bindings: bindings_lib.Bindings | None = None
-    config: pathlib.Path | None = None
     lines: list = dataclasses.field(default_factory=list)
     seed_runs: dict = dataclasses.field(default_factory=dict)
 
@@ -176,12 +174,10 @@ def read(path):
         for name, value in (results_lib.read(path) or {}).items()
         if value is not None
     }
-    bindings, config = _read_config(path, result.get("config_sha256"))
     run = Run(
         path,
         result,
-        bindings,
-        config,
+        _read_config(path, result.get("config_sha256")),
         results_lib.read_metrics(path / results_lib.METRICS),
         {
             seed: read(path / f"seed_{seed}")
@@ -227,12 +223,9 @@ def find(folders):
 
 
 def _read_config(path, sha256):
-    """Return bindings and path of the nearest `config.gin` of a hash."""
-    real = path.resolve()
-    shown = [path, *path.parents]
-    for i, folder in enumerate((real, *real.parents)[:_LEVELS]):
-        if i < len(shown) and shown[i].resolve() == folder:
-            folder = shown[i]
+    """Return the bindings of the nearest `config.gin` of a hash."""
+    path = path.resolve()
+    for folder in (path, *path.parents)[:_LEVELS]:
         config = folder / "config.gin"
         if not config.is_file():
             continue
@@ -240,12 +233,12 @@ def _read_config(path, sha256):
             text = config.read_text(encoding="utf-8")
             noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
             if sha256 is None or (noted and noted[1] == sha256):
-                return bindings_lib.read_text(text), config
+                return bindings_lib.read_text(text)
         except (ValueError, OSError):
             raise errors.InputError(
                 f"{config}: damaged, not valid gin; remove it or its folder"
             ) from None
-    return None, None
+    return None
 
 
 # Settings in which seeds of one setting or rows of an ablation differ.
@@ -290,18 +283,19 @@ class Result:
         """Name of the paper's metric, which comes first."""
         return self.metrics[0]
 
-    def values(self, metric, on_test=False):
+    def values(self, metric, split="dev"):
         """Return the values of a metric, one for each seed that has it.
 
-        `on_test`: those on the labelled test, which few runs have.
+        `split` is "dev"; "train", or the labelled "test", which few runs have.
         """
-        found = self.seeds
-        if on_test:
+        values = []
+        for seed, run in self.run_of_seed.items():
             found = {
-                seed: run.of_seed(seed).result.get("test", {}).get("metrics")
-                for seed, run in self.run_of_seed.items()
-            }
-        values = [(metrics or {}).get(metric) for metrics in found.values()]
+                "dev": run.seeds[seed],
+                "train": run.of_seed(seed).result.get("train_metrics", {}),
+                "test": run.of_seed(seed).result.get("test", {}).get("metrics"),
+            }[split]
+            values.append((found or {}).get(metric))
         return [value for value in values if value is not None]
 
     def median(self, metric):
@@ -325,24 +319,22 @@ def join_seeds(runs):
 
 
 def differences(one, other):
-    """Return the names of settings in which two `Run`s differ.
+    """Return {setting: value of `other`} where two `Run`s differ.
 
     Leaves out settings that an ablation varies and, between different kinds
     of network, the preset. Empty if either run has no `config.gin`.
     """
     if one.bindings is None or other.bindings is None:
-        return []
+        return {}
     expected = _COMPARED
     if one.backbone != other.backbone:
         expected = expected | {"PRESET"}
-    found = setting_names(one.bindings, other.bindings)
-    return [name for name in found if name not in expected]
-
-
-def setting_names(one, other):
-    """Return where two `Bindings` differ but for the task and the grid."""
-    found = bindings_lib.differences(_of_one_task(one), _of_one_task(other))
-    return [name for name, _, _ in found]
+    sides = map(_of_one_task, (one.bindings, other.bindings))
+    return {
+        name: value
+        for name, _, value in bindings_lib.differences(*sides)
+        if name not in expected
+    }
 
 
 def preferred(results):

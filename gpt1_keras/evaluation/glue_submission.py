@@ -7,7 +7,6 @@ A submission is a zip of eleven TSV files, each with the header
 import dataclasses
 import io
 import math
-import os
 import pathlib
 import zipfile
 import zlib
@@ -113,8 +112,15 @@ def check(path, *, num_rows=None):
     except _BROKEN as error:
         return [f"{path.name} is not a readable zip: {error}"]
     expected = {file.name: file for file in _expected(num_rows).values()}
-    problems = _check_names(names, expected)
+    problems = [f"{n} is missing" for n in expected if n not in names]
+    problems += [
+        f"{name} does not belong to a submission"
+        for name in names
+        if name not in expected
+    ]
     for name, file in expected.items():
+        if names.count(name) > 1:
+            problems.append(f"{name} appears {names.count(name)} times")
         try:
             content = contents.get(name, b"").decode("utf-8")
         except UnicodeDecodeError:
@@ -150,20 +156,6 @@ def _zip(contents):
             info.external_attr = 0o644 << 16
             archive.writestr(info, content)
     return buffer.getvalue()
-
-
-def _check_names(names, expected):
-    problems = []
-    for name in expected:
-        count = names.count(name)
-        if count == 0:
-            elsewhere = [n for n in names if os.path.basename(n) == name]
-            hint = f", only {elsewhere[0]}" if elsewhere else ""
-            problems.append(f"{name} is missing{hint}")
-        elif count > 1:
-            problems.append(f"{name} appears {count} times")
-    others = [name for name in names if name not in expected]
-    return problems + [f"{n} does not belong to a submission" for n in others]
 
 
 def _check_file(content, expected):

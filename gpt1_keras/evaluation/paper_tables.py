@@ -3,7 +3,6 @@
 Shares are in percent; unknown values are empty cells.
 """
 
-import dataclasses
 import statistics
 
 from gpt1_keras.evaluation import comparison
@@ -24,29 +23,16 @@ _OFFICIAL_GLUE = {
     "rte": ("accuracy",),
     "wnli": ("accuracy",),
 }
-# Title -> (task, metric, name in the paper), in the paper's order.
+# Title -> tasks; gin/paper.gin has their metrics.
 _TABLES = {
     "Table 2: natural language inference": (
-        ("mnli", "accuracy_matched", "MNLI-m"),
-        ("mnli", "accuracy_mismatched", "MNLI-mm"),
-        ("snli", "accuracy", "SNLI"),
-        ("scitail", "accuracy", "SciTail"),
-        ("qnli", "accuracy", "QNLI"),
-        ("rte", "accuracy", "RTE"),
+        *("mnli", "snli", "scitail", "qnli", "rte"),
     ),
     "Table 3: question answering and commonsense reasoning": (
-        ("story_cloze", "accuracy", "Story Cloze"),
-        ("race", "accuracy_middle", "RACE-m"),
-        ("race", "accuracy_high", "RACE-h"),
-        ("race", "accuracy", "RACE"),
+        *("story_cloze", "race"),
     ),
     "Table 4: semantic similarity and classification": (
-        ("cola", "matthews", "CoLA"),
-        ("sst2", "accuracy", "SST-2"),
-        ("mrpc", "f1", "MRPC"),
-        ("stsb", "pearson", "STS-B"),
-        ("qqp", "f1", "QQP"),
-        ("glue", "average", "GLUE"),
+        *("cola", "sst2", "mrpc", "stsb", "qqp"),
     ),
 }
 # Rows of table 5.
@@ -62,6 +48,11 @@ _NOTE = (
     "examples. Weights are chosen on dev, then scored once on test where its "
     "labels are public; the paper's numbers are on test (of GLUE, by its "
     "server)."
+)
+_SEVERAL = (
+    "Of several settings of a task, official data come before samples, all "
+    "training examples before some, many seeds before few, then the newest; "
+    "the others are under All results."
 )
 _GLUE_NOTE = (
     "GLUE: the official average of nine tasks, WNLI included; tasks with two "
@@ -112,26 +103,10 @@ def benchmarks(results, paper):
     """
     rows = []
     for result in results:
-        task = result.run.task
-        for metric in result.metrics:
-            theirs = paper.get(task, {}).get(metric)
-            rows.append(_line(tables.task_name(task), metric, result, theirs))
-            rows[-1]["metric"] = tables.metric_name(metric)
-    first = {task: next(iter(each.values())) for task, each in paper.items()}
-    theirs = {
-        "glue_average": ("mean of eight (table 5)", glue_average(first)),
-        "glue_official_average": ("official average", first.get("glue")),
-    }
-    for name, ours in glue_averages(results).items():
-        if ours is not None:
-            label, number = theirs[name]
-            row = {"benchmark": "GLUE", "metric": label}
-            row["ours, dev"] = tables.percent(ours)
-            rows.append(row | {"paper, test": tables.percent(number)})
-    title = tables.sample_title(
-        "Fine-tuning beside the paper", [r.run.is_sample for r in results]
-    )
-    return tables.Table(title, rows, [_NOTE])
+        rows += _rows(result.run.task, result, paper)
+    rows += [row for row in _glue_rows(results, paper) if row["ours, dev"]]
+    title = "Fine-tuning beside the paper"
+    return _table(title, rows, results, [_NOTE])
 
 
 def of_the_paper(results, paper):
@@ -141,79 +116,70 @@ def of_the_paper(results, paper):
         if result.run.row == "full":
             full.setdefault(result.run.task, []).append(result)
     chosen = {task: comparison.preferred(found) for task, found in full.items()}
-    glue = glue_averages(chosen.values())["glue_official_average"]
     found = []
-    for title, lines in _TABLES.items():
-        rows = []
-        for task, metric, name in lines:
-            theirs = paper.get(task, {}).get(metric)
-            rows.append(_line(name, metric, chosen.get(task), theirs))
-            if task == "glue":
-                rows[-1]["ours, dev"] = tables.percent(glue)
-        tasks = {task: chosen.get(task) for task, _, _ in lines}
-        notes = [_NOTE] + [_GLUE_NOTE] * ("glue" in tasks)
-        notes += [
-            f"{tables.task_name(task)}: {len(candidates) - 1} more setting(s) "
-            "under All results."
-            for task, candidates in full.items()
-            if task in tasks and len(candidates) > 1
-        ]
-        title = tables.sample_title(
-            title, [each.run.is_sample for each in tasks.values() if each]
-        )
-        found.append(tables.Table(title, rows, notes))
+    for title, tasks in _TABLES.items():
+        rows, notes = [], [_NOTE]
+        for task in tasks:
+            rows += _rows(task, chosen.get(task), paper)
+        if "cola" in tasks:
+            rows.append(_glue_rows(chosen.values(), paper)[-1])
+            notes.append(_GLUE_NOTE)
+        if any(len(full.get(task, ())) > 1 for task in tasks):
+            notes.append(_SEVERAL)
+        there = [chosen[task] for task in tasks if task in chosen]
+        found.append(_table(title, rows, there, notes))
     return found
 
 
-def _line(name, metric, result, theirs):
+def _table(title, rows, results, notes):
+    are_samples = [result.run.is_sample for result in results]
+    return tables.Table(tables.sample_title(title, are_samples), rows, notes)
+
+
+def _rows(task, result, paper):
+    """Return a row for each metric of a task, the paper's first."""
+    theirs = paper.get(task, {})
     found = result.run.result if result else {}
-    return {
-        "benchmark": name,
-        "metric": tables.metric_name(metric.partition("_")[0]),
-        "ours, dev": tables.over_seeds(result, metric),
-        "ours, test": tables.over_seeds(result, metric, on_test=True),
-        "paper, test": tables.percent(theirs),
-        "majority": tables.percent(found.get("majority", {}).get(metric)),
-        "data": tables.data(result.run) if result else "",
-        "train": found.get("num_train_examples"),
-        "dev": found.get("num_examples"),
-        "test": found.get("test", {}).get("num_examples"),
-        "workdir": result and result.run.path,
-    }
-
-
-@dataclasses.dataclass(frozen=True)
-class Ablations:
-    """The results of table 5.
-
-    Attributes:
-        cells: {(row, task): `comparison.Result`}.
-        others: {(row, task): how many other settings there are}.
-    """
-
-    cells: dict
-    others: dict
-
-    def tasks(self):
-        """Return the paper's tasks, then further ones with results."""
-        more = {
-            task
-            for row, task in self.cells
-            if row != "full" and task not in GLUE
+    return [
+        {
+            "benchmark": tables.task_name(task),
+            "metric": tables.metric_name(metric),
+            "ours, dev": tables.over_seeds(result, metric),
+            "ours, test": tables.over_seeds(result, metric, split="test"),
+            "paper, test": tables.percent(theirs.get(metric)),
+            "majority": tables.percent(found.get("majority", {}).get(metric)),
+            "data": tables.data(result.run) if result else "",
+            "train": found.get("num_train_examples"),
+            "dev": found.get("num_examples"),
+            "test": found.get("test", {}).get("num_examples"),
+            "workdir": result and result.run.path,
         }
-        return (*GLUE, *sorted(more))
+        for metric in dict.fromkeys(
+            [*theirs, *(result.metrics if result else ())]
+        )
+    ]
 
-    def means(self, row):
-        """Return {task: mean of the paper's metric} of a row."""
-        return {
-            task: result.mean(result.metric)
-            for (name, task), result in self.cells.items()
-            if name == row
+
+def _glue_rows(results, paper):
+    """Return the rows of table 5's average and of GLUE's official one."""
+    first = {task: next(iter(each.values())) for task, each in paper.items()}
+    ours = glue_averages(results)
+    return [
+        {
+            "benchmark": "GLUE",
+            "metric": metric,
+            "ours, dev": tables.percent(ours[name]),
+            "paper, test": tables.percent(theirs),
         }
+        for name, metric, theirs in (
+            ("glue_average", "mean of eight (table 5)", glue_average(first)),
+            ("glue_official_average", "official average", first.get("glue")),
+        )
+    ]
 
 
 def choose_ablations(results):
-    """Return the `Ablations` of table 5 among results of fine-tuning.
+    """Return {(row, task): `comparison.Result`} of table 5.
 
     Of several settings in the row of the full model the preferred one
     stands for a task; in the other rows the one that differs least from it.
@@ -227,58 +193,49 @@ def choose_ablations(results):
     for row, task in sorted(by_cell, key=lambda cell: rows.index(cell[0])):
         full = chosen.get(("full", task))
         chosen[row, task] = comparison.closest(by_cell[row, task], full)
-    others = {cell: len(found) - 1 for cell, found in by_cell.items()}
-    return Ablations(chosen, others)
+    return chosen
 
 
 def ablation_table(ablations, paper):
     """Return table 5, ours above the paper's in each row.
 
-    `paper` is {row: {task: share}}, with "average" among the tasks.
+    Its columns are the paper's tasks, then others with an ablation.
+
+    Args:
+        ablations: as of `choose_ablations`.
+        paper: {row: {task: share}}, with "average" among the tasks.
     """
-    tasks = ablations.tasks()
-    rows = []
+    others = {task for row, task in ablations if row != "full"} - set(GLUE)
+    tasks, rows = (*GLUE, *sorted(others)), []
     for row, label in ROWS.items():
-        average = tables.percent(glue_average(ablations.means(row)))
-        ours = {"model": label, "": "ours", "average": average}
+        results = {task: ablations.get((row, task)) for task in tasks}
+        means = {
+            task: result.mean(result.metric)
+            for task, result in results.items()
+            if result
+        }
+        ours = {"model": label, "": "ours"}
+        ours["average"] = tables.percent(glue_average(means))
         theirs = {"model": "", "": "paper"}
-        for task in ("average", *tasks):
-            share = paper.get(row, {}).get(task)
-            theirs[tables.task_name(task)] = tables.percent(share)
-        for task in tasks:
-            found = ablations.cells.get((row, task))
-            metric = found and found.metric
-            cell = tables.over_seeds(found, metric, statistics.fmean)
-            ours[tables.task_name(task)] = cell
+        theirs["average"] = tables.percent(paper.get(row, {}).get("average"))
+        for task, result in results.items():
+            name, metric = tables.task_name(task), result and result.metric
+            ours[name] = tables.over_seeds(result, metric, statistics.fmean)
+            theirs[name] = tables.percent(paper.get(row, {}).get(task))
         rows += [ours, theirs]
-    shown = {
-        (row, task): result
-        for (row, task), result in ablations.cells.items()
-        if task in tasks
-    }
-    title = tables.sample_title(
-        "Table 5: ablations", [each.run.is_sample for each in shown.values()]
-    )
     notes = [
         "Percent: the paper's metric on dev, mean over seeds, with the range "
         "below. The paper's numbers are from GLUE's test server. The average "
-        "is given if all eight tasks have results.",
-        *tables.sample_notes(
-            tables.task_name(task)
-            for (_, task), result in shown.items()
-            if result.run.is_sample
-        ),
+        "is given if all eight tasks have results. Of several settings in a "
+        "row, the one that differs least from the full model counts."
     ]
-    for (row, task), result in ablations.cells.items():
-        name = f"{tables.task_name(task)}, {ROWS[row]}"
-        full = ablations.cells.get(("full", task), result)
+    for (row, task), result in ablations.items():
+        full = ablations.get(("full", task), result)
         differing = comparison.differences(full.run, result.run)
         if differing:
             notes.append(
-                f"{name}: also differs from the full model in "
-                f"{', '.join(differing)}."
+                f"{tables.task_name(task)}, {ROWS[row]}: also differs from the "
+                f"full model in {', '.join(differing)}."
             )
-        others = ablations.others[row, task]
-        if others and (row, task) in shown:
-            notes.append(f"{name}: {others} more under All results.")
-    return tables.Table(title, rows, notes)
+    shown = [found for (_, task), found in ablations.items() if task in tasks]
+    return _table("Table 5: ablations", rows, shown, notes)

@@ -1,18 +1,27 @@
-"""Plots: curves of runs, and predicted against true classes and scores.
+"""Pictures of runs: learning curves, and figure 2 of the paper.
 
-All are legible on a phone and in grey. Letters: `N` examples, `Y` classes.
+All are legible on a phone and in grey. Where a picture shows a choice of runs,
+a CSV beside it has the numbers of all.
 """
 
+import base64
+import csv
+import dataclasses
+import io
 import math
 import pathlib
 import statistics
-import textwrap
 import typing
 
-import numpy as np
 from matplotlib import figure as figure_lib
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
+
+from gpt1_keras import errors
+from gpt1_keras import files
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import paper_tables
+from gpt1_keras.evaluation import tables
 
 # Dark to light, with a marker each: either one tells the curves apart.
 _COLOURS = ("black", "#a50f15", "#3182bd", "#e6a100", "#41ab5d", "#807dba")
@@ -28,63 +37,71 @@ _LINES = {
     "sample of train": {"linestyle": "--"},
     "training batches": {"linewidth": 0.8, "alpha": 0.35, "marker": ""},
 }
-BACKBONES = {
+_BACKBONES = {
     "transformer": "Transformer",
     "lstm": "LSTM",
     None: "unknown network",
 }
+# Splits of the evaluations while fine-tuning -> kind of curve.
+_SPLITS = {"dev": "dev", "train_sample": "sample of train"}
 _COLUMNS = 2  # more are too small on a phone
-_LONGEST_NAME = 24  # characters on an axis
-_MOST_WRITTEN = 20  # classes whose cells have room for numbers
-_MOST_NAMED = 120  # classes whose names have room on an axis
-_DARK = 0.6  # share of the row above which numbers are white
-_CHARACTERS = 11  # per inch of an axis
+_FEWEST = 3  # numbers of layers that make a curve
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """A PNG with the CSV of its numbers, and sentences below it.
+
+    `alternative` says what it shows to those who cannot see it; several
+    pictures that are `is_small` stand side by side.
+    """
+
+    title: str
+    path: pathlib.Path
+    alternative: str
+    data: pathlib.Path | None = None
+    notes: list = dataclasses.field(default_factory=list)
+    is_small: bool = False
+
+    def uri(self):
+        """Return the picture as a data URI."""
+        content = base64.b64encode(pathlib.Path(self.path).read_bytes())
+        return f"data:image/png;base64,{content.decode('ascii')}"
 
 
 class Point(typing.NamedTuple):
     """A point of a curve, alone or one of several (seeds) of the same `x`.
 
     `name` gives the curve a colour and marker, `kind` a line (`_LINES`). It
-    runs through the mean of `y`, in a band from `lowest` to `highest`.
+    runs through the mean of `y`, in a band from the lowest to the highest.
     """
 
     name: str
     kind: str
     x: float
     y: float
-    lowest: float | None = None  # None: `y`
-    highest: float | None = None
     panel: str = ""  # title of its axes
 
 
-def draw_curves(points, path, *, y_label, format_axes):
-    """Draw `Point`s as a PNG with a panel for each title; return `path`.
+def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
+    """Draw `Point`s as a PNG with a panel for each title.
 
     `format_axes` is a function of each panel's `Axes`, called after drawing.
     """
-    panels, styles, kinds = {}, {}, set()
+    curves_of, styles, kinds = {}, {}, set()
     for point in points:
-        curves = panels.setdefault(point.panel, {})
+        curves = curves_of.setdefault(point.panel, {})
         curve = curves.setdefault((point.name, point.kind), {})
-        curve.setdefault(point.x, []).append(point)
+        curve.setdefault(point.x, []).append(point.y)
         kinds.add(point.kind)
         style = {
             "color": _COLOURS[len(styles) % len(_COLOURS)],
             "marker": _MARKERS[len(styles) % len(_MARKERS)],
         }
         styles.setdefault(point.name, _CURVE | style)
-    columns = min(len(panels), _COLUMNS)
-    num_rows = math.ceil(len(panels) / columns)
-    width, height = (6.4, 4.0) if len(panels) == 1 else (2.9, 2.1)
-    figure = figure_lib.Figure(
-        figsize=(width * columns, height * num_rows),
-        dpi=150,
-        layout="constrained",
-    )
-    grid = figure.subplots(num_rows, columns, squeeze=False).flat
-    for axes in grid[len(panels) :]:
-        axes.remove()
-    for i, (axes, (title, curves)) in enumerate(zip(grid, panels.items())):
+    width, height = (6.4, 4.0) if len(curves_of) == 1 else (2.9, 2.1)
+    figure, grid = panels(len(curves_of), _COLUMNS, width, height)
+    for axes, (title, curves) in zip(grid, curves_of.items()):
         for (name, kind), curve in curves.items():
             _draw_curve(axes, curve, styles[name] | _LINES[kind])
         axes.set_title(title, fontsize=9)
@@ -93,10 +110,8 @@ def draw_curves(points, path, *, y_label, format_axes):
         axes.set_axisbelow(True)
         format_axes(axes)
         axes.tick_params(labelsize=8)
-        if i % columns == 0:
-            axes.set_ylabel(y_label, fontsize=8)
-        is_last = i + columns >= len(panels)
-        axes.set_xlabel(axes.get_xlabel() if is_last else "", fontsize=8)
+    figure.supxlabel(x_label, fontsize=8)
+    figure.supylabel(y_label, fontsize=8)
     shown = styles | {
         kind: {"color": "0.3"} | line
         for kind, line in _LINES.items()
@@ -113,24 +128,39 @@ def draw_curves(points, path, *, y_label, format_axes):
         frameon=False,
         fontsize=9,
     )
-    return save(figure, path, bbox_inches="tight")
+    save(figure, path, bbox_inches="tight")
 
 
 def _draw_curve(axes, curve, style):
     steps = sorted(curve)
-    means = [statistics.fmean(p.y for p in curve[x]) for x in steps]
-    axes.plot(steps, means, **style)
-    low, high = (
-        [choose(p.y if p[i] is None else p[i] for p in curve[x]) for x in steps]
-        for i, choose in ((4, min), (5, max))
-    )
+    axes.plot(steps, [statistics.fmean(curve[x]) for x in steps], **style)
+    low, high = ([choose(curve[x]) for x in steps] for choose in (min, max))
     if low != high:
         axes.fill_between(
             steps, low, high, color=style["color"], alpha=0.15, linewidth=0
         )
 
 
-def format_log_steps(axes):
+def panels(count, most_columns, width, height):
+    """Return a figure and its `count` axes of a width and height in inches."""
+    columns = min(count, most_columns)
+    rows = math.ceil(count / columns)
+    figure = figure_lib.Figure(
+        figsize=(width * columns, height * rows), dpi=150, layout="constrained"
+    )
+    grid = figure.subplots(rows, columns, squeeze=False).flat
+    for axes in grid[count:]:
+        axes.remove()
+    return figure, grid[:count]
+
+
+def save(figure, path, **options):
+    """Write a figure as PNG."""
+    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, **options)
+
+
+def _log_steps(axes):
     """Make the x axis count steps, as 500, 1k, 2k, 5k."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
@@ -140,7 +170,7 @@ def format_log_steps(axes):
     _count_steps(axes)
 
 
-def format_linear_steps(axes):
+def _linear_steps(axes):
     """The same from 0, where epochs are compared."""
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
@@ -148,16 +178,26 @@ def format_linear_steps(axes):
 
 
 def _count_steps(axes):
-    axes.set_xlabel("steps")
     axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-def plot_perplexities(runs, path):
+def _log_perplexities(axes):
+    _log_steps(axes)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
+    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+
+
+# --- The pictures; each is None without anything to draw. ---------------------
+
+
+def perplexities(runs, path):
     """Draw perplexity against steps for pretraining runs, on log axes.
 
     Held-out books with markers, training batches pale. `runs` are
-    `comparison.Run`s. Return `path`, or None where no run has a perplexity.
+    `comparison.Run`s.
     """
     points = [
         Point(str(run.path), kind, line["step"], line["perplexity"])
@@ -165,132 +205,250 @@ def plot_perplexities(runs, path):
         for line in run.lines
         for kind, split in (
             ("training batches", None),
-            (BACKBONES[run.backbone], "held_out"),
+            (_BACKBONES[run.backbone], "held_out"),
         )
         if line.get("split") == split
         # Infinite ones are of a network that has learned nothing yet.
         and math.isfinite(line.get("perplexity") or math.inf)
     ]
-    return (points or None) and draw_curves(
-        points,
+    if not points:
+        return None
+    label = "perplexity per token"
+    draw_curves(points, path, y_label=label, format_axes=_log_perplexities)
+    return Picture(
+        "Learning curves of pretraining",
         path,
-        y_label="perplexity per token",
-        format_axes=_format_perplexities,
+        "Perplexity against steps, on held-out books and training batches.",
     )
 
 
-def _format_perplexities(axes):
-    format_log_steps(axes)
-    axes.set_yscale("log")
-    axes.yaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,g}"))
-    axes.yaxis.set_minor_formatter(ticker.NullFormatter())
+def fine_tuning(results, ablations, directory):
+    """Draw the learning curves of fine-tuning in table 5.
 
-
-def save(figure, path, **options):
-    """Write a figure as PNG; return `path`."""
-    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, **options)
-    return path
-
-
-def plot_confusion(truth, predictions, class_names, image_path, *, title):
-    """Draw the confusion matrix of int arrays `[N]`; return `image_path`.
-
-    A row is a true class, a column a predicted one. Cells hold the count and
-    its share of the row, and dark ones are large shares.
+    Args:
+        results: list of `comparison.Result`; the CSV has their scores (the
+            paper's metric, a share) after each evaluation.
+        ablations: those to draw, as of `paper_tables.choose_ablations`.
     """
-    from sklearn import metrics  # a report does without
-
-    num_classes = len(class_names)
-    matrix = metrics.confusion_matrix(
-        truth, predictions, labels=range(num_classes)
-    )
-    totals = matrix.sum(axis=1, keepdims=True)
-    shares = matrix / np.maximum(totals, 1)
-    is_written = num_classes <= _MOST_WRITTEN
-    cell = 0.85 if is_written else 0.2  # inches
-    side = min(max(3.0, cell * num_classes), 24.0)
-    figure = figure_lib.Figure(
-        figsize=(side + 1.6, side + 1.4), dpi=120, layout="constrained"
-    )
-    axes = figure.subplots()
-    image = axes.imshow(shares, cmap="Greys", vmin=0, vmax=1)
-    axes.set_title(textwrap.fill(title, 40), parse_math=False, fontsize=11)
-    axes.set_xlabel("predicted")
-    axes.set_ylabel("true")
-    _name_classes(axes, class_names, side / num_classes)
-    if is_written:
-        _write_cells(axes, matrix, shares)
-    else:
-        figure.colorbar(
-            image, ax=axes, shrink=0.5, label="share of the true class"
-        )
-    return save(figure, image_path)
-
-
-def plot_scores(truth, predictions, image_path, *, title):
-    """Draw predicted against true scores `[N]`; return `image_path`."""
-    truth, predictions = np.asarray(truth), np.asarray(predictions)
-    both = np.concatenate([truth, predictions])
-    low, high = (both.min(), both.max()) if len(both) else (0.0, 1.0)
-    margin = 0.05 * (high - low) or 0.5
-    limits = (low - margin, high + margin)
-    figure = figure_lib.Figure(figsize=(5, 5), dpi=120, layout="constrained")
-    axes = figure.subplots()
-    axes.plot(limits, limits, color="0.6", linewidth=1, linestyle="--")
-    # Many points look darker than few.
-    alpha = float(np.clip(200 / max(len(truth), 1), 0.1, 0.8))
-    axes.scatter(
-        truth, predictions, s=12, color="black", alpha=alpha, linewidths=0
-    )
-    axes.set(xlim=limits, ylim=limits, aspect="equal")
-    axes.set_title(textwrap.fill(title, 50), parse_math=False, fontsize=11)
-    axes.set_xlabel("true score")
-    axes.set_ylabel("predicted score")
-    axes.grid(True, linewidth=0.4, alpha=0.5)
-    return save(figure, image_path)
-
-
-def _name_classes(axes, class_names, cell):
-    """Label rows and columns of `cell` inches and draw lines between."""
-    step = math.ceil(len(class_names) / _MOST_NAMED)
-    places = range(0, len(class_names), step)
-    names = [_shorten(class_names[i]) for i in places]
-    size = 10 if len(class_names) <= _MOST_WRITTEN else 7
-    style = {"fontsize": size, "parse_math": False}
-    axes.set_yticks(places, names, **style)
-    slanted = {}
-    if max(map(len, names)) > _CHARACTERS * cell * step:
-        slanted = {
-            "rotation": 45,
-            "horizontalalignment": "right",
-            "rotation_mode": "anchor",
+    rows = [
+        {
+            "task": result.run.task,
+            "ablation": result.run.row,
+            "workdir": str(run.path),
+            "seed": seed,
+            "split": line["split"],
+            "metric": result.metric,
+            "step": line["step"],
+            "score": line[result.metric],
         }
-    axes.set_xticks(places, names, **style, **slanted)
-    borders = np.arange(len(class_names) - 1) + 0.5
-    axes.set_xticks(borders, minor=True)
-    axes.set_yticks(borders, minor=True)
-    axes.grid(True, which="minor", color="0.7", linewidth=0.6)
-    axes.tick_params(which="minor", length=0)
-
-
-def _shorten(name):
-    """Leave out the middle, since long names often differ at the end."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    half = (_LONGEST_NAME - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"
-
-
-def _write_cells(axes, matrix, shares):
-    for (row, column), share in np.ndenumerate(shares):
-        axes.text(
-            column,
-            row,
-            f"{matrix[row, column]:,}\n{100 * share:.0f} %",
-            color="white" if share > _DARK else "black",
-            fontsize=9,
-            horizontalalignment="center",
-            verticalalignment="center",
+        for result in results
+        for seed, run in result.run_of_seed.items()
+        for line in run.of_seed(seed).lines
+        if line.get("split") in _SPLITS and line.get(result.metric) is not None
+    ]
+    runs = [run for result in ablations.values() for run in result.runs]
+    shown = {str(run.path) for run in runs}
+    points = [
+        Point(
+            label,
+            _SPLITS[row["split"]],
+            row["step"],
+            100 * row["score"],
+            panel=f"{tables.task_name(row['task'])},"
+            f" {tables.metric_name(row['metric'])}",
         )
+        for ablation, label in paper_tables.ROWS.items()
+        for row in rows
+        if row["ablation"] == ablation and row["workdir"] in shown
+    ]
+    return _figure(
+        directory / "fine_tuning_curves.csv",
+        "Learning curves of fine-tuning",
+        "The paper's metric of each task against steps; dev solid, a sample "
+        "of the training examples dashed.",
+        rows=rows,
+        points=points,
+        runs=runs,
+        note="One result for each task and row of table 5: mean over seeds, "
+        "in a band from the lowest to the highest.",
+        y_label="percent",
+        format_axes=_linear_steps,
+    )
+
+
+def transferred_layers(results, directory):
+    """Draw figure 2, left: accuracy against transferred layers.
+
+    Of several settings with the same number of layers the one that differs
+    least from the full model counts; of networks of several sizes the one
+    with the longest curve. Tasks with fewer than three numbers of layers are
+    left out: all or nothing is an ablation, not a curve.
+
+    Args:
+        results: list of `comparison.Result` of fine-tuning.
+    """
+    rows, points, runs = [], [], []
+    for task, curve in _layer_curves(results).items():
+        full = comparison.preferred(curve[max(curve)])
+        for layers in sorted(curve):
+            result = comparison.closest(curve[layers], full)
+            runs += result.runs
+            for split in ("dev", "train"):
+                values = result.values("accuracy", split)
+                if not values:
+                    continue
+                row = {
+                    "task": task,
+                    "split": split,
+                    "num_transferred_layers": layers,
+                    "accuracy": statistics.fmean(values),
+                    "lowest": min(values),
+                    "highest": max(values),
+                    "num_seeds": len(values),
+                    "workdir": str(result.run.path),
+                }
+                rows.append(row)
+                points += [
+                    Point(tables.task_name(task), split, layers, 100 * value)
+                    for value in values
+                ]
+    ticks = sorted({point.x for point in points})
+    return _figure(
+        directory / "figure2_left.csv",
+        "Figure 2, left: transferred layers",
+        "Accuracy against the number of transferred layers; dev solid, "
+        "train dashed.",
+        rows=rows,
+        points=points,
+        runs=runs,
+        note="Mean over seeds, in a band from the lowest to the highest.",
+        y_label="accuracy, percent",
+        x_label="layers transferred (0: embeddings alone)",
+        format_axes=lambda axes: axes.set_xticks(
+            ticks, ["none" if k == -1 else str(k) for k in ticks]
+        ),
+    )
+
+
+def _layer_curves(results):
+    """Return {task: {transferred layers: results}} of networks of one size.
+
+    Of Transformers that are full but for the transferred layers.
+    """
+    curves = {}
+    for result in results:
+        run, layers = result.run, result.run.num_transferred_layers
+        layers = run.num_layers if layers is None else layers
+        is_full = run.backbone == "transformer" and run.lm_loss_weight
+        if is_full and layers is not None and result.values("accuracy"):
+            sizes = curves.setdefault(run.task, {})
+            curve = sizes.setdefault(run.num_layers, {})
+            curve.setdefault(layers, []).append(result)
+    longest = {
+        task: max(sizes.values(), key=len) for task, sizes in curves.items()
+    }
+    return {k: curve for k, curve in longest.items() if len(curve) >= _FEWEST}
+
+
+def zero_shot(runs, constants, directory):
+    """Draw figure 2, right: zero-shot scores against steps of pretraining.
+
+    The longest run of each kind of network is drawn.
+
+    Args:
+        runs: list of `comparison.Run` of pretraining.
+        constants: {zero-shot task: {"metric", "random", "state_of_the_art",
+            "source"}}, scores as shares.
+    """
+    _check(constants)
+    rows = [
+        {
+            "workdir": str(run.path),
+            "backbone": run.backbone,
+            "task": task,
+            "metric": each["metric"],
+            "step": line["step"],
+            "score": score,
+            "random": each["random"],
+            "state_of_the_art": each["state_of_the_art"],
+            # As in the caption.
+            "relative": (score - each["random"])
+            / (each["state_of_the_art"] - each["random"]),
+        }
+        for run in runs
+        for task, each in constants.items()
+        for line in run.lines
+        for score in [line.get(f"{task}_{each['metric']}")]
+        if line.get("split") == "probes" and score is not None
+    ]
+    by_length = sorted(reversed(rows), key=lambda row: row["step"])
+    shown = {row["backbone"]: row["workdir"] for row in by_length}.values()
+    points = [
+        Point(
+            tables.task_name(row["task"]),
+            _BACKBONES[row["backbone"]],
+            row["step"],
+            row["relative"],
+        )
+        for row in rows
+        if row["workdir"] in shown
+    ]
+    chosen = "; ".join(
+        f"{tables.task_name(task)} {tables.percent(each['random'])}"
+        f" to {tables.percent(each['state_of_the_art'])} ({each['source']})"
+        for task, each in constants.items()
+    )
+
+    def format_axes(axes):
+        axes.axhline(0, color="0.5", linewidth=0.8)
+        _log_steps(axes)
+
+    return _figure(
+        directory / "figure2_right.csv",
+        "Figure 2, right: zero-shot performance while pretraining",
+        "Relative performance of zero-shot tasks against steps; "
+        "Transformer solid, LSTM dashed.",
+        rows=rows,
+        points=points,
+        runs=[run for run in runs if str(run.path) in shown],
+        note="(score - random) / (state of the art - random); the paper does "
+        f"not give its constants. Here: {chosen}.",
+        y_label="relative task performance",
+        format_axes=format_axes,
+    )
+
+
+def _check(constants):
+    for task, each in constants.items():
+        match each:
+            case {
+                "metric": str(),
+                "source": str(),
+                "random": int() | float() as low,
+                "state_of_the_art": int() | float() as high,
+            } if low != high:
+                continue
+        raise errors.InputError(
+            f"`constants`: {task} is {errors.shortened(repr(each))}: give"
+            " metric, source, random and another number as state_of_the_art,"
+            " as in gin/report.gin"
+        )
+
+
+def _figure(data, title, alternative, *, rows, points, runs, note, **options):
+    """Write rows to the CSV `data` and draw points of the `runs` among them."""
+    if not points:
+        return None
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_atomic(data, text.getvalue())
+    path = data.parent / f"plots/{data.stem}.png"
+    draw_curves(points, path, **options)
+    title = tables.sample_title(title, [run.is_sample for run in runs])
+    notes, shown = [note], {str(run.path) for run in runs}
+    others = sorted({row["workdir"] for row in rows} - shown)
+    if others:
+        notes.append(f"Only in the CSV: {', '.join(others)}.")
+    return Picture(title, path, alternative, data, notes)

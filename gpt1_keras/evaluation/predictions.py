@@ -1,8 +1,8 @@
-"""A table of predictions, one row for each example.
+"""Predictions of labelled examples: `predictions.tsv`, and plots of them.
 
-A TSV file without quoting; tabs, line breaks, control characters and
-backslashes are escaped (`files.escape_line`). Columns, without those that
-would be empty in all rows:
+The table is a TSV file without quoting, with a row for each example; tabs, line
+breaks, control characters and backslashes are escaped (`files.escape_line`).
+Columns, without those that would be empty in all rows:
 
 - `line`: where the row begins in the user's own file, as messages count; of a
   benchmark `row`, the position of the example in its split, from 0;
@@ -20,13 +20,22 @@ Letters: `N` examples, `Y` classes, choices or logits of a score.
 """
 
 import json
+import math
 import pathlib
+import textwrap
 
 import numpy as np
 
 from gpt1_keras import files
+from gpt1_keras.evaluation import metrics
+from gpt1_keras.evaluation import plots
 
 _OF = "probability_of_"
+_LONGEST_NAME = 24  # characters on an axis
+_MOST_WRITTEN = 20  # classes whose cells have room for numbers
+_MOST_NAMED = 120  # classes whose names have room on an axis
+_DARK = 0.6  # share of the row above which numbers are white
+_CHARACTERS = 11  # per inch of an axis
 
 
 def table(
@@ -152,3 +161,73 @@ def _judge(label, prediction, shares, names):
 
 def _number(value):
     return f"{float(value):.6g}"
+
+
+def plot_confusion(truth, predictions, class_names, path, *, title):
+    """Draw the confusion matrix of int arrays `[N]`.
+
+    A row is a true class, a column a predicted one. Cells hold the count and
+    its share of the row, and dark ones are large shares.
+    """
+    found = metrics.confusion(truth, predictions, class_names)
+    counts, num_classes = np.array(found["confusion"]), len(class_names)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    is_written = num_classes <= _MOST_WRITTEN
+    side = np.clip((0.85 if is_written else 0.2) * num_classes, 3, 24)  # inches
+    figure, (axes,) = plots.panels(1, 1, side + 1.6, side + 1.4)
+    mesh = axes.pcolormesh(
+        shares, cmap="Greys", vmin=0, vmax=1, edgecolors="0.7", linewidth=0.6
+    )
+    axes.invert_yaxis()
+    axes.set(aspect="equal", xlabel="predicted", ylabel="true")
+    axes.set_title(textwrap.fill(title, 40), parse_math=False, fontsize=11)
+    step = math.ceil(num_classes / _MOST_NAMED)
+    names = [_shorten(name) for name in class_names[::step]]
+    places = np.arange(0, num_classes, step) + 0.5
+    style = {"fontsize": 10 if is_written else 7, "parse_math": False}
+    axes.set_yticks(places, names, **style)
+    if max(map(len, names)) > _CHARACTERS * side / len(names):
+        style |= {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(places, names, **style)
+    if is_written:
+        for (row, column), share in np.ndenumerate(shares):
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                f"{counts[row, column]:,}\n{100 * share:.0f} %",
+                color="white" if share > _DARK else "black",
+                fontsize=9,
+                ha="center",
+                va="center",
+            )
+    else:
+        label = "share of the true class"
+        figure.colorbar(mesh, ax=axes, shrink=0.5, label=label)
+    plots.save(figure, path)
+
+
+def _shorten(name):
+    """Leave out the middle, since long names often differ at the end."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    half = (_LONGEST_NAME - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def plot_scores(truth, predictions, path, *, title):
+    """Draw predicted against true scores `[N]`."""
+    both = np.concatenate([truth, predictions])
+    margin = 0.05 * np.ptp(both) or 0.5
+    limits = (both.min() - margin, both.max() + margin)
+    figure, (axes,) = plots.panels(1, 1, 5, 5)
+    axes.plot(limits, limits, color="0.6", linewidth=1, linestyle="--")
+    # Many points look darker than few.
+    alpha = float(np.clip(200 / len(truth), 0.1, 0.8))
+    axes.scatter(
+        truth, predictions, s=12, color="black", alpha=alpha, linewidths=0
+    )
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
+    axes.set(xlabel="true score", ylabel="predicted score")
+    axes.set_title(textwrap.fill(title, 50), parse_math=False, fontsize=11)
+    axes.grid(True, linewidth=0.4, alpha=0.5)
+    plots.save(figure, path)

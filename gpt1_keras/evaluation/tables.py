@@ -170,15 +170,10 @@ def metric_name(metric):
     return f"{_SHARES[name]}, {group}" if group else _SHARES[name]
 
 
-def is_share(metric):
-    """Whether a metric is a share or correlation, shown in percent."""
-    known = (*_SHARES, *_MORE_SHARES)
-    return metric in known or metric.partition("_")[0] in _SHARES
-
-
 def metric_value(metric, value):
     """Return a metric as text: shares in percent, others as they are."""
-    return percent(value) if is_share(metric) else number(value)
+    known = {metric, metric.partition("_")[0]} & {*_SHARES, *_MORE_SHARES}
+    return percent(value) if known else number(value)
 
 
 # Texts of values; None is "".
@@ -206,13 +201,13 @@ def path(found, note=""):
     return Cell(str(found), note, is_code=True)
 
 
-def over_seeds(result, metric, middle=statistics.median, on_test=False):
+def over_seeds(result, metric, middle=statistics.median, split="dev"):
     """Return the cell of a metric, with range and number of seeds below.
 
     `result` is a `comparison.Result` or None; `middle` is the median, as in
     `result.json`, or the mean, as in table 5.
     """
-    values = result.values(metric, on_test) if result else []
+    values = result.values(metric, split) if result else []
     if not values:
         return ""
     note = f"{span(metric, values)}; {len(values)} seeds"
@@ -231,9 +226,3 @@ def sample_title(title, are_samples):
     if True not in found:
         return title
     return f"{title} ({'' if found == {True} else 'partly '}sample data)"
-
-
-def sample_notes(names):
-    """Return a list with the note on generated data, [] without any."""
-    names = sorted(set(names))
-    return [f"Generated sample data: {', '.join(names)}."] if names else []

@@ -9,7 +9,6 @@ import pathlib
 
 import jinja2
 import numpy as np
-from matplotlib import figure as figure_lib
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import plots
@@ -136,39 +135,45 @@ def attended(pieces, shares):
 
 
 def write(path, texts, *, title, legend):
-    """Write a page of `Text`s that opens without a network; return `path`.
-
-    `legend` says what the colour means.
-    """
-    page = render(
-        "token_page.html.jinja", texts=texts, title=title, legend=legend
-    )
-    files.write_atomic(path, page)
+    """Write a page of `Text`s; `legend` says what the colour means."""
+    files.write_atomic(path, page(title, legend, {"": texts}))
     return path
 
 
+def page(title, introduction, sections):
+    """Return a page of HTML that opens without a network.
+
+    `sections` are {title: its `Text`s, `tables.Table`s and `plots.Picture`s}.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("page.html.jinja").render(
+        title=title,
+        introduction=introduction,
+        sections=sections,
+        kind=lambda part: type(part).__name__,
+    )
+
+
 def draw_attention(shares, pieces, path, *, title):
-    """Draw the attention `[H, T, T]` of heads, side by side; return `path`.
+    """Draw the attention `[H, T, T]` of heads, side by side.
 
     Each row, an attending token, adds up to one; `pieces` are `T` str.
     """
     is_one = len(shares) == 1
     columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))
-    rows = math.ceil(len(shares) / columns)
     has_names = len(pieces) <= (_MOST_NAMED if is_one else _MOST_NAMED_SMALL)
     unnamed = 6.0 if is_one else 1.2
-    side = 1.4 + (0.17 * len(pieces) if has_names else unnamed)  # inches
-    figure = figure_lib.Figure(
-        figsize=(side * columns + 0.6, (side + 0.1) * rows + 0.4),
-        dpi=120,
-        layout="constrained",
-    )
-    grid = figure.subplots(rows, columns, squeeze=False).flat
+    side = 1.7 + (0.17 * len(pieces) if has_names else unnamed)  # inches
+    figure, grid = plots.panels(len(shares), columns, side, side)
     figure.suptitle(title, parse_math=False, fontsize=11)
     names = [piece.strip() for piece in pieces]
     style = {"fontsize": 8, "parse_math": False}
-    for axes in grid[len(shares) :]:
-        axes.remove()
     for head, (axes, share) in enumerate(zip(grid, shares)):
         image = axes.imshow(
             share, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
@@ -180,19 +185,5 @@ def draw_attention(shares, pieces, path, *, title):
             axes.set_xticks(range(len(names)), names, rotation=90, **style)
             axes.set_yticks(range(len(names)), names, **style)
     label = "attention of a row to each column"
-    figure.colorbar(
-        image, ax=list(grid[: len(shares)]), shrink=0.5, label=label
-    )
-    return plots.save(figure, path)
-
-
-def render(name, **values):
-    """Return the text of an HTML template beside this file; escapes values."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template(name).render(**values)
+    figure.colorbar(image, ax=list(grid), shrink=0.5, label=label)
+    plots.save(figure, path)

@@ -12,7 +12,6 @@ from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
-from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.runs import presets
@@ -183,10 +182,12 @@ def _plot(workdir, name, space, labels, logits, metrics):
     folder = workdir / "plots"
     if space.score_range:
         path = folder / "scores.png"
-        plots.plot_scores(labels, predictions, path, title=title)
+        predictions_lib.plot_scores(labels, predictions, path, title=title)
         return
     names = space.class_names or [
         str(i) for i in range(int(np.max([labels, predictions])) + 1)
     ]
     path = folder / "confusion.png"
-    plots.plot_confusion(labels, predictions, names, path, title=title)
+    predictions_lib.plot_confusion(
+        labels, predictions, names, path, title=title
+    )

@@ -191,10 +191,8 @@ def pretrain(
     preset = workdir / "preset"
     presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
     presets.read_back(type(causal_lm), preset, step=num_steps)
-    plots.plot_perplexities(
-        [comparison.read(workdir)],
-        workdir / "plots" / "learning_curve.png",
-    )
+    curve = workdir / "plots" / "learning_curve.png"
+    plots.perplexities([comparison.read(workdir)], curve)
     return results.write(
         workdir,
         run="pretrain",

@@ -1,6 +1,7 @@
-from gpt1_keras.evaluation import figure2
+from gpt1_keras.evaluation import comparison
+from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
-from gpt1_keras.evaluation import report
+from tests.reference import fake_workdirs
 
 
 def test_curves_run_through_means_in_bands(monkeypatch):
@@ -8,22 +9,18 @@ def test_curves_run_through_means_in_bands(monkeypatch):
 
     def save(figure, path, **options):
         figures.append(figure)
-        return path
 
     monkeypatch.setattr(plots, "save", save)
     points = [
         *(plots.Point("a", "dev", x, y) for x, y in ((2, 7), (1, 2), (1, 4))),
-        plots.Point("b", "train", 1, 1, lowest=0, highest=5),
+        *(plots.Point("b", "train", 1, y) for y in (0, 1, 5)),
         plots.Point("b", "train", 1, 3, panel="other"),
     ]
-    path = plots.draw_curves(
-        points, "x.png", y_label="y", format_axes=plots.format_linear_steps
-    )
-    assert path == "x.png"
+    plots.draw_curves(points, "x.png", y_label="y", format_axes=lambda _: None)
     ((first, second), (legend,)) = figures[0].axes, figures[0].legends
     a, b = first.lines
     assert a.get_xydata().tolist() == [[1, 3], [2, 7]]
-    assert b.get_xydata().tolist() == [[1, 1]]
+    assert b.get_xydata().tolist() == [[1, 2]]
     bands = [band.get_paths()[0].vertices[:, 1] for band in first.collections]
     assert [(min(y), max(y)) for y in bands] == [(2, 7), (0, 5)]
     assert {(1, 2), (1, 4)} <= {
@@ -38,19 +35,40 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     assert second.get_title() == "other" and not second.collections
 
 
-def test_points_of_the_figures(monkeypatch):
-    monkeypatch.setattr(plots, "draw_curves", lambda points, *_, **__: points)
-    layers = {"task": "rte", "split": "dev", "num_transferred_layers": -1}
-    shares = {"accuracy": 0.5, "lowest": 0.25, "highest": 0.75}
-    points = figure2.draw_left([layers | shares], "x.png")
-    assert points == [plots.Point("RTE", "dev", -1, 50, 25, 75)]
-    row = {"task": "cola", "split": "train_sample", "metric": "matthews"}
-    row |= {"ablation": "lstm", "workdir": "a", "step": 7, "score": 0.5}
-    others = [row | {"workdir": "b"}, row | {"ablation": "full"}]
-    points = report._draw_fine_tuning([*others, row], {"a"}, "x.png")
-    options = {"kind": "sample of train", "x": 7, "y": 50}
-    options["panel"] = "CoLA, Matthews"
-    assert points == [
-        plots.Point("Transformer, auxiliary LM (full)", **options),
-        plots.Point("LSTM, auxiliary LM", **options),
+def test_points_of_the_figures(monkeypatch, tmp_path):
+    drawn = []
+
+    def draw(points, *_, **__):
+        drawn.append(points)
+
+    monkeypatch.setattr(plots, "draw_curves", draw)
+    scores = [{"accuracy": 0.25}, {"accuracy": 0.75}]
+    for layers in (-1, 0, None):
+        folder = tmp_path / f"transferred {layers}"
+        options = {"NUM_TRANSFERRED_LAYERS": layers}
+        fake_workdirs.finetune(folder, "rte", scores, **options)
+    lines = fake_workdirs.evaluations("matthews", (0.5, 0.75), step=7)
+    for name, metrics, options in (
+        ("lstm", {"matthews": 0.5}, {"lstm": True}),
+        ("full", {"matthews": 0.5}, {}),
+        # Its workdir stands in the CSV only: fewer seeds are not preferred.
+        ("other", {"matthews": 0.5}, {"NUM_TRAIN_EXAMPLES": 9}),
+    ):
+        fake_workdirs.finetune(tmp_path / name, "cola", metrics, **options)
+        fake_workdirs.write_lines(tmp_path / name, lines)
+    runs, _ = comparison.find([tmp_path])
+    results = comparison.join_seeds(runs)
+    plots.transferred_layers(results, tmp_path)
+    chosen = paper_tables.choose_ablations(results)
+    picture = plots.fine_tuning(results, chosen, tmp_path)
+    assert drawn[0] == [
+        plots.Point("RTE", "dev", layers, score)
+        for layers in (-1, 0, 12)
+        for score in (25, 75)
     ]
+    assert drawn[1] == [
+        plots.Point(name, kind, 7, score, panel="CoLA, Matthews")
+        for name in ("Transformer, auxiliary LM (full)", "LSTM, auxiliary LM")
+        for kind, score in (("dev", 50), ("sample of train", 75))
+    ]
+    assert picture.notes[1] == f"Only in the CSV: {tmp_path / 'other'}."

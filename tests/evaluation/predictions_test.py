@@ -1,10 +1,14 @@
+import ast
+import json
+import re
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpt1_keras.data.examples import Example as Text
+from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import predictions
-from tests.reference import predictions_table
 
 
 def test_classes_by_hand(tmp_path):
@@ -27,28 +31,18 @@ def test_classes_by_hand(tmp_path):
         "1\tno\tno\t0\t0.5\t0.5\t0.5\t0.5\tc:\\\\dir\\nx\t\n"
         "0\tyes\tyes\t0\t0.75\t0.75\t0.25\t0.75\tfine\ta\\tb\n"
     )
-    assert predictions_table.read(path)[0] == {
-        **{"row": 2, "label": "yes", "prediction": "no", "error": 1.0},
-        **{"prediction_probability": 0.9, "label_probability": 0.1},
-        "probabilities": {"no": 0.9, "yes": 0.1},
-        **{"text": "bad", "text_pair": "", "choices": ()},
-    }
-
-
-def write(folder, texts, labels, predicted, probabilities=None, names=()):
-    """Write a table and read it again."""
-    path = folder / "p.tsv"
-    texts = [Text(text) if isinstance(text, str) else text for text in texts]
-    rows, order = predictions.table(
-        *(texts, labels, np.array(predicted), probabilities), names=names
-    )
-    predictions.write(path, [rows[i] for i in order])
-    return predictions_table.read(path)
 
 
 TEXT = st.text(st.characters(codec="utf-8")) | st.sampled_from(
     ["\\t", "\\\\n", "\t\n\r\\", "\u2028\x85\x0b\x1c", "\\u2028", ""]
 )
+
+
+def unescape(field):
+    """Escapes are Python's."""
+    return re.sub(
+        r"\\(u....|.)", lambda found: ast.literal_eval(f"'{found[0]}'"), field
+    )
 
 
 @given(
@@ -60,16 +54,18 @@ TEXT = st.text(st.characters(codec="utf-8")) | st.sampled_from(
 )
 def test_texts_come_back(tmp_path_factory, texts):
     given_texts = [(a, b, tuple(c)) for a, b, c in texts]
-    count = len(texts)
-    rows = write(
-        *(tmp_path_factory.getbasetemp(), [Text(*t) for t in given_texts]),
-        *([0] * count, [0] * count, np.full((count, 2), 0.5)),
-    )
-    found = [(r["text"], r["text_pair"], r["choices"]) for r in rows]
-    assert found == given_texts
+    zeros, path = [0] * len(texts), tmp_path_factory.getbasetemp() / "p.tsv"
+    rows, _ = predictions.table([Text(*t) for t in given_texts], zeros, zeros)
+    predictions.write(path, rows)
     # One line each, for any program that reads lines.
-    text = (tmp_path_factory.getbasetemp() / "p.tsv").read_text("utf-8")
-    assert len(text.splitlines()) == count + 1
+    header, *lines = path.read_text("utf-8").splitlines()
+    found = []
+    for line in lines:
+        fields = map(unescape, line.split("\t"))
+        row = dict(zip(header.split("\t"), fields, strict=True))
+        choices = tuple(json.loads(row["choices"]))
+        found.append((row.get("text", ""), row.get("text_pair", ""), choices))
+    assert found == given_texts
 
 
 def test_own_rows_keep_their_columns(tmp_path):
@@ -90,3 +86,20 @@ def test_own_rows_keep_their_columns(tmp_path):
         "2\tyes\t0.75\t0.25\t0.75\t7\t fine \t?\t\n",
         "5\tno\t0.5\t0.5\t0.5\t8\tbad\t\t[1]\n",
     ]
+
+
+def test_confusion_shows_counts_and_shares_of_the_true_class(monkeypatch):
+    figures = []
+    monkeypatch.setattr(plots, "save", lambda figure, _: figures.append(figure))
+    names = ["no $", "a name of more than twenty-four letters"]
+    truth, predicted = [0, 0, 0, 0, 1], [0, 0, 0, 1, 1]
+    predictions.plot_confusion(truth, predicted, names, "x.png", title="$")
+    (axes,) = figures[0].axes
+    cells = {text.get_position(): text.get_text() for text in axes.texts}
+    assert cells == {
+        **{(0.5, 0.5): "3\n75 %", (1.5, 0.5): "1\n25 %"},
+        **{(0.5, 1.5): "0\n0 %", (1.5, 1.5): "1\n100 %"},
+    }
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert shown == ["no $", "a name of m…our letters"]
+    assert axes.yaxis_inverted()

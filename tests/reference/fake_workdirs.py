@@ -56,45 +56,27 @@ def finetune(
 
     Macros are those of `config.gin` besides the paper's.
     """
+    is_one = isinstance(metrics, dict)
+    found = [metrics] if is_one else metrics
+    seeds = (seed,) if is_one else tuple(range(1, len(metrics) + 1))
     macros = {
-        "TASK": task,
-        "DATA_DIR": "data",
-        "LM_LOSS_WEIGHT": 0.5,
-        "NUM_TRANSFERRED_LAYERS": None,
-        "SEED": seed,
-        "SEEDS": None,
+        **{"TASK": task, "DATA_DIR": "data", "LM_LOSS_WEIGHT": 0.5},
+        **{"NUM_TRANSFERRED_LAYERS": None, "SEED": seed},
+        "SEEDS": None if is_one else seeds,
     } | macros
     record = {
-        "run": "finetune",
-        "task": task,
-        "split": "dev",
-        "paper": {},
-        "num_examples": 1043,
-        "num_train_examples": 8551,
-        "seconds": 60.0,
+        **{"run": "finetune", "task": task, "split": "dev", "paper": {}},
+        **{"num_examples": 1043, "num_train_examples": 8551, "seconds": 60.0},
+        "config_sha256": write_config(folder, "finetune.finetune", **macros),
     }
-    if isinstance(metrics, dict):
-        record["config_sha256"] = write_config(
-            folder, "finetune.finetune", **macros
-        )
-        write_preset(folder, lstm=lstm, num_layers=num_layers)
-        record |= {"seed": macros["SEED"], "metrics": metrics}
-    else:
-        seeds = tuple(range(1, len(metrics) + 1))
-        macros["SEEDS"] = seeds
-        record["config_sha256"] = write_config(
-            folder, "finetune.finetune", **macros
-        )
-        for number, each in zip(seeds, metrics):
-            own = folder / f"seed_{number}"
-            write_preset(own, lstm=lstm, num_layers=num_layers)
-            values = {"seed": number, "metrics": each}
-            write_json(own / "result.json", record | values)
-        record |= {
-            "seed": list(seeds),
-            "metrics": metrics[0],
-            "seeds": {str(n): each for n, each in zip(seeds, metrics)},
-        }
+    for number, each in zip(seeds, found):
+        own = folder if is_one else folder / f"seed_{number}"
+        write_preset(own, lstm=lstm, num_layers=num_layers)
+        values = {"seed": number, "metrics": each}
+        write_json(own / "result.json", record | values)
+    record |= {"seed": seed if is_one else list(seeds), "metrics": found[0]}
+    if not is_one:
+        record["seeds"] = dict(zip(map(str, seeds), found))
     majority = {name: 0.5 for name in record["metrics"]}
     write_json(folder / "result.json", record | {"majority": majority})
     return folder

@@ -1,3 +1,5 @@
+import csv
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -6,7 +8,6 @@ from scipy import stats
 
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
-from tests.reference import predictions_table
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 from tests.runs import conftest
@@ -17,6 +18,19 @@ PNG = b"\x89PNG"
 def run(tiny, workdir, name, **changes):
     """Evaluate a model on dev; return the result."""
     return tiny_runs.evaluate(workdir, tiny.folder / name, tiny.data, **changes)
+
+
+def read(path, names):
+    """Return the rows of a table, and of each {name: probability}."""
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = list(
+            csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        )
+    shares = [
+        {name: float(row[f"probability_of_{name}"]) for name in names}
+        for row in rows
+    ]
+    return zip(rows, shares)
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +78,18 @@ def test_predictions_have_probabilities_worst_first(tiny, cola):
         tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples),
         axis=-1,
     )
-    rows = predictions_table.read(cola / "predictions.tsv")
-    assert sorted(row["row"] for row in rows) == list(range(len(examples)))
-    for row in rows:
-        example, share = examples[row["row"]], expected[row["row"]]
+    indices, of_labels = [], []
+    for row, shares in read(cola / "predictions.tsv", "01"):
+        i = int(row["row"])
+        example, share = examples[i], expected[i]
         assert (row["text"], row["label"]) == (example.text, example.label)
         assert row["prediction"] == str(share.argmax())
-        assert row["probabilities"] == pytest.approx(
+        assert shares == pytest.approx(
             dict(zip("01", share.tolist(), strict=True)), abs=1e-4
         )
-    of_labels = [row["label_probability"] for row in rows]
+        indices.append(i)
+        of_labels.append(float(row["label_probability"]))
+    assert sorted(indices) == list(range(len(examples)))
     assert of_labels == sorted(of_labels)
 
 
@@ -94,13 +110,13 @@ def test_scores(tiny, tmp_path):
     }
     assert (tmp_path / "plots" / "scores.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "confusion.png").exists()
-    rows = predictions_table.read(tmp_path / "predictions.tsv")
-    for row in rows:
-        assert row["probabilities"] == pytest.approx(
-            dict(zip("012345", shares[row["row"]].tolist())), abs=1e-4
+    differences = []
+    for row, found in read(tmp_path / "predictions.tsv", "012345"):
+        i = int(row["row"])
+        assert found == pytest.approx(
+            dict(zip("012345", shares[i].tolist())), abs=1e-4
         )
-        assert float(row["label"]) == scores[row["row"]]
-        prediction = pytest.approx(expected[row["row"]], abs=1e-3)
-        assert float(row["prediction"]) == prediction
-    differences = [row["error"] for row in rows]
+        assert float(row["label"]) == scores[i]
+        assert float(row["prediction"]) == pytest.approx(expected[i], abs=1e-3)
+        differences.append(float(row["error"]))
     assert differences == sorted(differences, reverse=True)

@@ -1,1 +1,0 @@
-"""Figures are examined through what matplotlib was told to draw."""
