@@ -175,8 +175,9 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
     is_written = num_classes <= _MOST_WRITTEN
     side = np.clip((0.85 if is_written else 0.2) * num_classes, 3, 24)  # inches
     figure, (axes,) = plots.panels(1, 1, side + 1.6, side + 1.4)
+    borders = "0.7" if num_classes <= _MOST_NAMED else "none"
     mesh = axes.pcolormesh(
-        shares, cmap="Greys", vmin=0, vmax=1, edgecolors="0.7", linewidth=0.6
+        shares, cmap="Greys", vmin=0, vmax=1, edgecolors=borders, linewidth=0.6
     )
     axes.invert_yaxis()
     axes.set(aspect="equal", xlabel="predicted", ylabel="true")
