@@ -215,6 +215,26 @@ def replace_folder(temporary, directory):
     shutil.rmtree(old, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def new_folder(directory):
+    """Replace `directory` by a new folder, which appears only when complete.
+
+    Yields a `pathlib.Path` to write to, `.NAME.tmp` beside it. What an earlier
+    process left there is removed, as the folder is if an exception is raised.
+    """
+    directory = pathlib.Path(directory)
+    temporary = directory.with_name(f".{directory.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        make_readable(temporary)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    replace_folder(temporary, directory)
+
+
 def make_folder(path):
     """Create the folder `path` if needed and return it as pathlib.Path."""
     path = pathlib.Path(path)

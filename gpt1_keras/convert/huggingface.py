@@ -14,7 +14,6 @@ import functools
 import json
 import pathlib
 import re
-import shutil
 
 import ml_dtypes  # noqa: F401, registers bfloat16 with numpy
 import numpy as np
@@ -67,8 +66,7 @@ def read(directory):
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
-    tokenizer, path = read_tokenizer(directory)
-    networks.check_vocabulary(tokenizer, sizes["vocabulary_size"], path)
+    tokenizer = read_tokenizer(directory)
     tensors = _network_tensors(find_tensors(directory), directory)
 
     def values(variables):
@@ -86,8 +84,15 @@ def read(directory):
 
 
 def read_config(path):
-    """Return the arguments of `networks.build` from a `config.json`."""
-    config = _read_json(path)
+    """Return the sizes and rates of `GPT1Backbone` from a `config.json`."""
+    try:
+        config = files.parse_json(path.read_bytes())
+    except OSError:
+        raise errors.InputError(
+            f"{path} is missing: give the folder of a model"
+        ) from None
+    except ValueError as error:
+        raise errors.InputError(f"{path}: {error}: download it again") from None
     kind, activation = config.get("model_type"), config.get("afn", "gelu")
     if kind not in (None, "openai-gpt"):
         raise errors.InputError(
@@ -110,50 +115,31 @@ def read_config(path):
             raise errors.InputError(
                 f"{path}: {name} is {rate!r}, expected a number from 0 to 1"
             )
-    networks.check_heads(
-        sizes["num_heads"], sizes["hidden_dim"], f"n_head in {path} is wrong"
-    )
     return sizes
 
 
 def read_tokenizer(directory):
-    """Return a `Tokenizer` and the path of its vocabulary."""
+    """Return the `Tokenizer` of a folder."""
     vocabulary, merges = directory / "vocab.json", directory / "merges.txt"
     whole = directory / "tokenizer.json"
     if vocabulary.is_file() or not whole.is_file():
-        tokenizer = tokenizer_lib.Tokenizer.from_files(vocabulary, merges)
-        return tokenizer, vocabulary
-    model = _read_json(whole).get("model")
+        return tokenizer_lib.Tokenizer.from_files(vocabulary, merges)
     try:
+        model = files.parse_json(whole.read_bytes())["model"]
         pieces = subwords.by_id(model["vocab"], whole)
         pairs = [
             tuple(pair.split(" ") if isinstance(pair, str) else pair)
             for pair in model["merges"]
         ]
-        is_known = all(
-            len(pair) == 2 and all(map(subwords.is_text, pair))
-            for pair in pairs
-        )
-        is_known &= model.get("end_of_word_suffix") == "</w>"
-    except (KeyError, TypeError, AttributeError):
-        is_known = False
-    if not is_known:
+        is_pair = [len(p) == 2 and all(map(subwords.is_text, p)) for p in pairs]
+        if not all(is_pair) or model["end_of_word_suffix"] != "</w>":
+            raise ValueError
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise errors.InputError(
             f"{whole} has no byte-pair vocabulary with ids from 0 and </w>: "
             "add vocab.json and merges.txt"
-        )
-    return tokenizer_lib.Tokenizer(pieces, pairs), whole
-
-
-def _read_json(path):
-    try:
-        return files.parse_json(path.read_bytes())
-    except OSError:
-        raise errors.InputError(
-            f"{path} is missing: give the folder of a model"
         ) from None
-    except ValueError as error:
-        raise errors.InputError(f"{path}: {error}: download it again") from None
+    return tokenizer_lib.Tokenizer(pieces, pairs)
 
 
 def _tensor_name(released):
@@ -193,12 +179,14 @@ def find_tensors(directory):
     `model.safetensors.index.json` names, else `pytorch_model.bin`, from which
     torch loads only tensors, no code.
     """
-    if (directory / SAFETENSORS).is_file():
-        return _of_safetensors(directory / SAFETENSORS)
-    if (directory / INDEX).is_file():
-        return _of_index(directory / INDEX)
-    if (directory / PICKLE).is_file():
-        return _of_pickle(directory / PICKLE)
+    readers = {
+        SAFETENSORS: _of_safetensors,
+        INDEX: _of_index,
+        PICKLE: _of_pickle,
+    }
+    for name, read_file in readers.items():
+        if (directory / name).is_file():
+            return read_file(directory / name)
     raise errors.InputError(
         f"{directory} has no {SAFETENSORS}, {INDEX} or {PICKLE}: give the "
         "folder of a model"
@@ -211,7 +199,7 @@ def _of_safetensors(path):
             names = list(file.keys())
     except (safetensors.SafetensorError, OSError) as error:
         raise errors.InputError(
-            f"{path} cannot be read ({_line(error)}): download it again"
+            f"{path} cannot be read ({error}): download it again"
         ) from None
     return {name: functools.partial(_load, path, name) for name in names}
 
@@ -259,7 +247,7 @@ def _of_pickle(path):
     except Exception as error:  # torch raises whatever its parts raise
         raise errors.InputError(
             f"{path} is damaged or holds more than tensors "
-            f"({_line(error)[:80]}): download {SAFETENSORS}"
+            f"({str(error)[:80]}): download {SAFETENSORS}"
         ) from None
     if not isinstance(tensors, dict) or not all(
         isinstance(value, torch.Tensor) for value in tensors.values()
@@ -271,10 +259,6 @@ def _of_pickle(path):
         name: lambda value=value: value.detach().float().numpy()
         for name, value in tensors.items()
     }
-
-
-def _line(error):
-    return str(error).strip().split("\n")[0]
 
 
 def write(model, directory):
@@ -301,20 +285,12 @@ def write(model, directory):
         arrays = _arrays(model.backbone)
         contents = language_model_contents(model.backbone, tokenizer)
     directory = pathlib.Path(directory)
-    temporary = directory.with_name(f".{directory.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    try:
+    if directory.exists():
+        directory.rmdir()  # Only an empty one.
+    with files.new_folder(directory) as temporary:
         _save(arrays, temporary / SAFETENSORS)
         for name, content in contents.items():
             files.write_atomic(temporary / name, content)
-        files.make_readable(temporary)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    if directory.exists():
-        directory.rmdir()
-    temporary.rename(directory)
 
 
 def _check_writable(network, tokenizer):
@@ -405,9 +381,8 @@ def classifier_contents(model):
     """Return `{name: content}` of all files but the weights."""
     ours = model.preprocessor
     is_pair = ours.transform == "entailment"
-    if not ours.label_words or ours.transform not in (
-        *("classification", "entailment"),
-    ):
+    kinds = ("classification", "entailment")
+    if not ours.label_words or ours.transform not in kinds:
         raise errors.InputError(
             f"the preset was fine-tuned on {ours.task}, which is no"
             " classification of texts or pairs: transformers has no such head"

@@ -43,13 +43,32 @@ def variables(network):
     return found
 
 
-def build(*, hidden_dim, **sizes):
-    """Return a float32 `GPT1Backbone` without special-token rows.
+def causal_lm(tokenizer, values, directory, *, num_heads, hidden_dim, **sizes):
+    """Return a float32 `GPT1CausalLM` with the given weights.
 
-    Args: those of `GPT1Backbone`. Dropout rates, epsilon and initializer
+    It has no special-token rows. Dropout rates, epsilon and initializer
     default to the released values; feed-forward networks are `4 hidden_dim`
     wide.
+
+    Args:
+        tokenizer: `text.tokenizer.Tokenizer`.
+        values: function `{name: variable}` -> iterable of (name, array), with
+            the names of `variables`.
+        directory: path of the weights, for messages.
+        num_heads, hidden_dim, **sizes: arguments of `GPT1Backbone`.
     """
+    if tokenizer.vocabulary_size != sizes["vocabulary_size"]:
+        raise errors.InputError(
+            f"{directory}: the vocabulary has {tokenizer.vocabulary_size} "
+            f"tokens, the token table {sizes['vocabulary_size']} rows: give "
+            "files that belong together"
+        )
+    if num_heads < 1 or hidden_dim % num_heads:
+        raise errors.InputError(
+            f"{directory}: width {hidden_dim} cannot be divided into "
+            f"{num_heads} attention heads: correct n_head in config.json, or "
+            "give --num_heads for released weights"
+        )
     released = {
         "embedding_dropout": 0.1,
         "attention_dropout": 0.1,
@@ -57,7 +76,8 @@ def build(*, hidden_dim, **sizes):
         "layer_norm_epsilon": 1e-5,
         "initializer_range": 0.02,
     }
-    return backbone.GPT1Backbone(
+    network = backbone.GPT1Backbone(
+        num_heads=num_heads,
         hidden_dim=hidden_dim,
         intermediate_dim=4 * hidden_dim,
         embedding_dropout_on="tables",
@@ -65,19 +85,6 @@ def build(*, hidden_dim, **sizes):
         dtype="float32",
         **released | sizes,
     )
-
-
-def causal_lm(tokenizer, values, directory, **sizes):
-    """Return a `GPT1CausalLM` with the given weights.
-
-    Args:
-        tokenizer: `text.tokenizer.Tokenizer`.
-        values: function `{name: variable}` -> iterable of (name, array), with
-            the names of `variables`.
-        directory: path of the weights, for messages.
-        **sizes: arguments of `build`.
-    """
-    network = build(**sizes)
     own = variables(network)
     for name, value in values(own):
         shape = tuple(own[name].shape)
@@ -94,21 +101,3 @@ def causal_lm(tokenizer, values, directory, **sizes):
             )
         own[name].assign(value)
     return builders.gpt1_causal_lm(network, tokenizer)
-
-
-def check_vocabulary(tokenizer, vocabulary_size, path):
-    """Refuse a vocabulary whose size is not the token table's."""
-    if tokenizer.vocabulary_size != vocabulary_size:
-        raise errors.InputError(
-            f"{path} has {tokenizer.vocabulary_size} tokens, the token table "
-            f"{vocabulary_size} rows: give files that belong together"
-        )
-
-
-def check_heads(num_heads, hidden_dim, remedy):
-    """Refuse heads that do not divide the width evenly."""
-    if num_heads < 1 or hidden_dim % num_heads:
-        raise errors.InputError(
-            f"width {hidden_dim} cannot be divided into {num_heads} attention "
-            f"heads: {remedy}"
-        )

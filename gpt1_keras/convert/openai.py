@@ -6,13 +6,13 @@ pieces of any size. Positions and tokens come first, then twelve arrays for
 each block. Beside them are `encoder_bpe_40000.json` and `vocab_40000.bpe`.
 """
 
-import json
 import math
 import pathlib
 
 import numpy as np
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.convert import networks
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
@@ -32,107 +32,50 @@ def read(directory, *, num_heads=None):
     """
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
-    sizes = _sizes(shapes, num_heads)
-    tokenizer = tokenizer_lib.Tokenizer.from_files(
-        _present(directory / VOCABULARY), _present(directory / MERGES)
-    )
-    networks.check_vocabulary(
-        tokenizer, sizes["vocabulary_size"], directory / VOCABULARY
-    )
-    shards = _shard_paths(directory)
+    width = shapes[0][1]
+    # Counted, so that one that is missing in between is named.
+    num_shards = len(list(directory.glob("params_[0-9]*.npy")))
+    shards = [directory / f"params_{i}.npy" for i in range(num_shards)]
     found = sum(len(_open(path)) for path in shards)
     expected = sum(map(math.prod, shapes))
     if found != expected:
         raise errors.InputError(
-            f"{directory}: {len(shards)} shards hold {found} numbers, {SHAPES} "
+            f"{directory}: {num_shards} shards hold {found} numbers, {SHAPES} "
             f"lists {expected}: a shard is missing or from another model"
         )
     return networks.causal_lm(
-        tokenizer,
+        tokenizer_lib.Tokenizer.from_files(
+            directory / VOCABULARY, directory / MERGES
+        ),
         lambda variables: _values(variables, shapes, shards),
         directory,
-        **sizes,
+        max_sequence_length=shapes[0][0],
+        vocabulary_size=shapes[1][0],
+        hidden_dim=width,
+        num_layers=len(shapes[2:]) // len(networks.BLOCK_WEIGHTS),
+        num_heads=width // _HEAD_DIM if num_heads is None else num_heads,
     )
 
 
-def _present(path):
-    if not path.is_file():
-        raise errors.InputError(
-            f"{path} is missing: give the folder of the released model"
-        )
-    return path
-
-
 def _read_shapes(path):
-    content = _present(path).read_bytes()
     try:
-        shapes = json.loads(content)
-        (positions, width), (vocabulary_size, _), *blocks = shapes
-        sizes = (positions, width, vocabulary_size)
-        if not all(type(size) is int and size > 0 for size in sizes):
+        shapes = files.parse_json(path.read_bytes(), list)
+        (_, width), (_, other_width), *blocks = shapes
+        if width != other_width or not all(
+            type(size) is int and size > 0 for shape in shapes for size in shape
+        ):
             raise ValueError
-    except (ValueError, TypeError, RecursionError):
+    except (OSError, ValueError, TypeError):
         raise errors.InputError(
-            f"{path} is not a list of shapes such as [512, 768]: download it "
-            "again"
+            f"{path} is missing or not a list of shapes such as [512, 768]: "
+            "give the folder of the released model"
         ) from None
-    block = block_shapes(width)
-    if not blocks or len(blocks) % len(block):
+    if not blocks or len(blocks) % len(networks.BLOCK_WEIGHTS):
         raise errors.InputError(
             f"{path} has {len(shapes)} shapes, expected 2 and 12 for each "
             "block: download it again"
         )
-    expected = [[positions, width], [vocabulary_size, width]]
-    expected += block * (len(blocks) // len(block))
-    for number, (shape, wanted) in enumerate(zip(shapes, expected)):
-        if shape != wanted:
-            raise errors.InputError(
-                f"{path}: shape {number} is {shape}, expected {wanted}: this "
-                "is not the released layout"
-            )
-    return expected
-
-
-def _sizes(shapes, num_heads):
-    """Return the arguments of `networks.build` that follow from the shapes."""
-    width = shapes[0][1]
-    heads = width // _HEAD_DIM if num_heads is None else num_heads
-    networks.check_heads(heads, width, "give --num_heads")
-    return {
-        "max_sequence_length": shapes[0][0],
-        "vocabulary_size": shapes[1][0],
-        "hidden_dim": width,
-        "num_layers": len(shapes[2:]) // len(networks.BLOCK_WEIGHTS),
-        "num_heads": heads,
-    }
-
-
-def block_shapes(width):
-    """Return the stored shapes of the twelve arrays of a block.
-
-    Dense layers are stored as convolutions over one position.
-    """
-    norm = [[width], [width]]
-    return [
-        *([1, width, 3 * width], [3 * width]),
-        *([1, width, width], [width]),
-        *norm,
-        *([1, width, 4 * width], [4 * width]),
-        *([1, 4 * width, width], [width]),
-        *norm,
-    ]
-
-
-def _shard_paths(directory):
-    found = {}
-    for path in directory.glob("params_*.npy"):
-        number = path.stem.removeprefix("params_")
-        if number.isascii() and number.isdigit():
-            found[int(number)] = path
-    for number in range(max(found, default=0) + 1):
-        if number not in found:
-            _present(directory / f"params_{number}.npy")
-    return [found[number] for number in sorted(found)]
+    return shapes
 
 
 def _open(path):
@@ -141,7 +84,8 @@ def _open(path):
         array = np.lib.format.open_memmap(path, mode="r")
     except (ValueError, EOFError, OSError):
         raise errors.InputError(
-            f"{path} is truncated or not an .npy file: download it again"
+            f"{path} is missing, truncated or not an .npy file: download it "
+            "again"
         ) from None
     if array.dtype != np.float32 or array.ndim != 1:
         raise errors.InputError(
@@ -165,5 +109,6 @@ def _values(variables, shapes, shards):
             value[filled : filled + len(part)] = part
             filled += len(part)
             piece = piece[len(part) :]
-        # [1, A, B] -> [A, B]
-        yield name, value.reshape(shape[-2:])
+        # Dense layers are stored as convolutions: [1, A, B] -> [A, B]
+        is_convolution = len(shape) == 3 and shape[0] == 1
+        yield name, value.reshape(shape[1:] if is_convolution else shape)

@@ -57,13 +57,6 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
             f"`port` {port} cannot be used ({error.strerror or error}): give"
             " another, or 0 for any"
         ) from None
-    app = page(preset, seed)
-    address = launch(app, port)
-    logging.info("open %s in a browser; Ctrl-C stops it", address)
-    app.block_thread()
-
-
-def page(preset, seed=0):
     if importlib.util.find_spec("gradio") is None:
         raise errors.InputError(
             "the page needs gradio, which is not installed:"
@@ -71,6 +64,7 @@ def page(preset, seed=0):
         )
     _stay_on_this_machine()
     import gradio
+    from starlette import middleware
 
     find = presets.find if preset is None else presets.find_best
     directory = find(preset)
@@ -79,28 +73,6 @@ def page(preset, seed=0):
             _task_page(gradio, directory)
         else:
             _language_model_page(gradio, directory, seed)
-    return app
-
-
-def _stay_on_this_machine():
-    """Set the environment variables that keep gradio on this machine.
-
-    It must not send usage reports, and must not use a proxy for the request
-    that it makes to its own page before it returns the address.
-    """
-    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-    given = [os.environ.get(name, "") for name in ("no_proxy", "NO_PROXY")]
-    hosts = [host.strip() for host in ",".join(given).split(",")]
-    if "*" not in hosts:
-        hosts = filter(None, dict.fromkeys([*hosts, _HOST, "localhost"]))
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
-
-
-def launch(app, port):
-    """Serve in a thread and return the address."""
-    import gradio
-    from starlette import middleware
-
     _, address, _ = app.launch(
         server_name=_HOST,
         server_port=port or None,
@@ -110,7 +82,20 @@ def launch(app, port):
         app_kwargs={"middleware": [middleware.Middleware(Guard)]},
         theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
     )
-    return address
+    logging.info("open %s in a browser; Ctrl-C stops it", address)
+    app.block_thread()
+
+
+def _stay_on_this_machine():
+    """Set the environment variables that keep gradio on this machine.
+
+    It must not send usage reports, and must not use a proxy for the request
+    that it makes to its own page before it returns the address.
+    """
+    os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+    given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
+    hosts = ",".join(filter(None, [*given, _HOST, "localhost"]))
+    os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
 
 
 class Guard:
@@ -171,7 +156,11 @@ class TaskAnswers:
         self._label_space = task_lib.label_space_of(ours)
         self.task = ours.task
         self.is_score = ours.score_range is not None
-        self.class_names = self._names()
+        self.class_names = list(self._label_space.class_names)
+        benchmark = benchmarks.BENCHMARKS.get(self.task)
+        if benchmark is not None and benchmark.class_meanings:
+            meanings = zip(self.class_names, benchmark.class_meanings)
+            self.class_names = [f"{name} ({means})" for name, means in meanings]
         self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
@@ -189,14 +178,6 @@ class TaskAnswers:
         ]
         (probabilities,) = self._label_space.probabilities(logits).tolist()
         return dict(zip(names, probabilities, strict=True))
-
-    def _names(self):
-        names = self._label_space.class_names
-        benchmark = benchmarks.BENCHMARKS.get(self.task)
-        if benchmark is None or not benchmark.class_meanings:
-            return list(names)
-        pairs = zip(names, benchmark.class_meanings, strict=True)
-        return [f"{name} ({meaning})" for name, meaning in pairs]
 
 
 def _task_page(gradio, preset):

@@ -96,7 +96,7 @@ def export(
 
     Raises:
         InputError: the SavedModel's answers differ from the Keras model's.
-        RuntimeError: it does not answer at all.
+        RunError: it does not answer at all.
     """
     _check_tensorflow()
     directory = presets.find_best(preset)
@@ -132,7 +132,7 @@ def export(
     try:
         metrics, compared = served.compare(verify.answers(temporary, requests))
         agreement.check(compared)
-    except (errors.InputError, RuntimeError):
+    except (errors.InputError, errors.RunError):
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     card = model_card.text(

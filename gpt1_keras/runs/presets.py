@@ -134,11 +134,8 @@ def check(directory):
     config = _read_json(directory / "config.json")["config"]
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")
-    tokens = check_tokenizer(
-        text_tokenizer.Tokenizer.from_directory(
-            directory / "assets" / "tokenizer"
-        )
-    )
+    assets = directory / "assets" / "tokenizer"
+    tokens = check_tokenizer(text_tokenizer.Tokenizer.from_directory(assets))
     if tokens != size:
         raise ValueError(
             f"the tokenizer has {tokens} tokens, the network {size}"
@@ -153,9 +150,8 @@ def check(directory):
         if not (directory / name).exists():
             continue
         found = _read_json(directory / name)["config"]
-        if _sizes(found.get("backbone", {}).get("config", config)) != _sizes(
-            config
-        ):
+        network = found.get("backbone", {}).get("config", config)
+        if _sizes(network) != _sizes(config):
             raise ValueError(f"{name} and config.json differ in the network")
         found = found.get("preprocessor", {}).get("config", found)
         length = found.get("sequence_length", 2)
@@ -207,9 +203,8 @@ def _check_model(model):
             if not np.isfinite(ops.convert_to_numpy(weight)).all():
                 raise ValueError(f"{weight.path} is not finite")
     ours = getattr(model, "preprocessor", None)
-    if not isinstance(ours, preprocessors.GPT1TaskPreprocessor):
-        return
-    if model.head is not None:
+    is_task = isinstance(ours, preprocessors.GPT1TaskPreprocessor)
+    if is_task and model.head is not None:
         # Loaded late: pretraining needs no tasks.
         from gpt1_keras.tasks import task as task_lib
 
@@ -293,30 +288,21 @@ def save(model, directory, **facts):
     `metrics`, go to `checksums.json`. If it cannot be written, as on a full
     disk, an OSError is raised and `directory` is unchanged.
     """
-    directory = pathlib.Path(directory)
-    temporary = directory.with_name(f".{directory.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    # On a full disk h5py may crash.
-    needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
-    if shutil.disk_usage(directory.parent).free < needed:
-        raise OSError(
-            errno.ENOSPC, os.strerror(errno.ENOSPC), str(directory.parent)
-        )
-    try:
-        model.save_to_preset(str(temporary))
+    with files.new_folder(directory) as temporary:
+        # On a full disk h5py may crash.
+        needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS
+        if shutil.disk_usage(temporary).free < needed:
+            reason = os.strerror(errno.ENOSPC)
+            raise OSError(errno.ENOSPC, reason, str(directory))
+        try:
+            model.save_to_preset(str(temporary))
+        except RuntimeError as error:  # of h5py, where it cannot write
+            reason = str(error).split("\n")[0]
+            raise OSError(errno.EIO, reason, str(temporary)) from None
         for path in temporary.glob("*.json"):
             config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
             path.write_text(json.dumps(config, indent=4), encoding="utf-8")
-        files.make_readable(temporary)
         files.seal(temporary, **facts)
-    except BaseException as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, RuntimeError):  # of h5py, where it cannot write
-            reason = str(error).split("\n")[0]
-            raise OSError(errno.EIO, reason, str(temporary)) from None
-        raise
-    files.replace_folder(temporary, directory)
 
 
 def _as_float32(config):
@@ -439,13 +425,10 @@ class Pretrained:
                 " all weights"
             )
         backbone.enable_lora(self.lora_rank)
+        trained = sum(math.prod(w.shape) for w in backbone.trainable_weights)
         logging.info(
-            "LoRA of rank %d trains %s of the backbone's %s weights",
-            self.lora_rank,
-            *(
-                f"{sum(math.prod(weight.shape) for weight in weights):,}"
-                for weights in (backbone.trainable_weights, backbone.weights)
-            ),
+            f"LoRA of rank {self.lora_rank} trains {trained:,} of the"
+            f" backbone's {backbone.count_params():,} weights"
         )
 
 

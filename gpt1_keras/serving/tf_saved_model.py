@@ -3,15 +3,13 @@
 Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 """
 
-import contextlib
+import logging
 import pathlib
 import shutil
 import tempfile
 
 import keras
 import tensorflow as tf
-from absl import logging
-from tensorflow_serving.apis import predict_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
 from gpt1_keras import files
@@ -24,7 +22,6 @@ EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
 # Tokens of a text whose logits are in memory at once when it is scored.
 _SOFTMAX_CHUNK = 512
-_NAME = "gpt1_keras"  # TensorFlow Serving replaces it
 
 
 class TaskServer(tf.Module):
@@ -304,15 +301,6 @@ def _checked(tensor, *assertions):
 # Versions, assets and warm-up, in TensorFlow Serving's layout.
 
 
-def next_version(folder):
-    """Return the next version in `folder`: the largest number is served."""
-    folder = pathlib.Path(folder)
-    found = [
-        int(path.name) for path in folder.glob("*") if path.name.isdecimal()
-    ]
-    return folder / str(max(found, default=0) + 1)
-
-
 def write(server, directory, *, labels, requests):
     """Write `server` with labels and warm-up requests to `directory`.
 
@@ -332,7 +320,8 @@ def write(server, directory, *, labels, requests):
             lines = [files.escape_line(label) + "\n" for label in labels]
             path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
-        with _quiet():
+        logging.disable(logging.WARNING)  # TensorFlow warns about names.
+        try:
             signatures = server.signatures()
             default = signatures["serving_default"]
             specs = tf.nest.flatten(default.structured_input_signature)
@@ -341,49 +330,29 @@ def write(server, directory, *, labels, requests):
                 input_signature=[{s.name: s for s in specs if s is not None}],
             )
             tf.saved_model.save(server, str(directory), signatures=signatures)
+        finally:
+            logging.disable(logging.NOTSET)
     extra = directory / EXTRA
     extra.mkdir()
     with tf.io.TFRecordWriter(str(extra / WARM_UP)) as writer:
         for request in requests:
-            log = prediction_log_pb2.PredictionLog(
-                predict_log=prediction_log_pb2.PredictLog(
-                    request=predict_request(request)
-                )
-            )
+            log = prediction_log_pb2.PredictionLog()
+            warm_up = log.predict_log.request
+            warm_up.model_spec.name = "gpt1_keras"  # The server replaces it.
+            warm_up.model_spec.signature_name = "serving_default"
+            for name, value in request.items():
+                warm_up.inputs[name].CopyFrom(tf.make_tensor_proto(value))
             writer.write(log.SerializeToString())
 
 
-@contextlib.contextmanager
-def _quiet():
-    """Suppress TensorFlow's warnings about names while it saves."""
-    loggers = [logging.get_absl_logger(), tf.get_logger()]
-    levels = [logger.level for logger in loggers]
-    try:
-        for logger in loggers:
-            logger.setLevel("ERROR")
-        yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
-
-
-def predict_request(inputs, *, name=_NAME, signature="serving_default"):
-    """Return a request as a protocol buffer, for gRPC and warm-up.
-
-    `inputs` maps an input's name to nested lists of str or numbers.
-    """
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name = name
-    request.model_spec.signature_name = signature
-    for key, value in inputs.items():
-        request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
-    return request
-
-
 def publish(directory, folder):
-    """Move a SavedModel to the next version in `folder`; return its path."""
-    target = next_version(folder)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Move a SavedModel to the next version in `folder`; return its path.
+
+    The largest number is served.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    versions = [int(p.name) for p in folder.iterdir() if p.name.isdecimal()]
+    target = folder / str(max(versions, default=0) + 1)
     files.make_readable(directory)
     shutil.move(directory, target)
     return target

@@ -20,7 +20,6 @@ from gpt1_keras.data import books
 from gpt1_keras.evaluation import metrics
 
 _REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
-_MAX_CHARACTERS = 1000  # of a quoted error message
 _BATCH_SIZE = 256  # paragraphs
 
 
@@ -31,8 +30,7 @@ def answers(saved_model, requests):
     from output names to nested lists.
 
     Raises:
-        RuntimeError: the process failed; quotes the last line of its stderr, in
-            ASCII.
+        RunError: the process failed; quotes the last line of its stderr.
     """
     with tempfile.TemporaryDirectory() as folder:
         asked = pathlib.Path(folder, "requests")
@@ -50,12 +48,9 @@ def answers(saved_model, requests):
             check=False,
         )
         if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            # It may quote user input: ASCII is safe on any terminal.
-            last = ascii(lines[-1].strip())[1:-1] if lines else "no message"
-            raise RuntimeError(
-                f"{saved_model} does not answer in a process of its own:"
-                f" {last[:_MAX_CHARACTERS]}"
+            last = done.stderr.strip().split("\n")[-1]
+            raise errors.RunError(
+                f"{saved_model} does not answer in a process of its own: {last}"
             )
         return [
             json.loads(line)
@@ -123,8 +118,7 @@ def measure_identity(tokenizer, graph, path):
     import tensorflow as tf
 
     encode = tf.function(
-        lambda texts: graph(texts),
-        input_signature=[tf.TensorSpec([None], tf.string)],
+        graph.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
     )
     paragraphs = _paragraphs(path)
     expected, found = [], []

@@ -14,20 +14,13 @@ SIZES = released_shards.SMALL | {"num_heads": 2, "max_sequence_length": 12}
 ENDS = [1, 95, 95, 96, 700, 1003, 1204, 1500, 1777, 2019, 2222]
 
 
-@pytest.fixture
-def folder(tmp_path):
-    released_shards.write_small(tmp_path / "model", ENDS)
-    return tmp_path / "model"
-
-
 def predict(model, ids):
     return small_models.read(model(small_models.inputs(ids)))
 
 
 def test_weights_vocabulary_and_configuration(tmp_path):
-    folder = tmp_path / "model"
-    arrays = released_shards.write_small(folder, ENDS)
-    model = openai.read(folder, num_heads=2)
+    arrays = released_shards.write_small(tmp_path, ENDS)
+    model = openai.read(tmp_path, num_heads=2)
     found = small_models.released_arrays(model.backbone)
     assert found.keys() == arrays.keys()
     for name, value in arrays.items():
@@ -86,78 +79,55 @@ def remove(name):
     return lambda folder: (folder / name).unlink()
 
 
-def rewrite_shapes(change):
+def rewrite(name, change):
+    """Replace the bytes of a file."""
+
     def spoil(folder):
-        path = folder / "params_shapes.json"
-        path.write_text(json.dumps(change(json.loads(path.read_text()))))
+        path = folder / name
+        path.write_bytes(change(path.read_bytes()))
 
     return spoil
 
 
-def rewrite_shard(change, number=4):
-    def spoil(folder):
-        path = folder / f"params_{number}.npy"
-        np.save(path, change(np.load(path)), allow_pickle=True)
-
-    return spoil
+def rewrite_json(name, change):
+    return rewrite(name, lambda x: json.dumps(change(json.loads(x))).encode())
 
 
-def truncate(number_of_bytes):
-    def spoil(folder):
-        path = folder / "params_4.npy"
-        path.write_bytes(path.read_bytes()[:number_of_bytes])
-
-    return spoil
-
-
-def write_npz(folder):
-    """An .npz file under the name of a shard."""
-    path = folder / "params_4.npy"
-    array = np.load(path)
-    with open(path, "wb") as file:
-        np.savez(file, array)
-
-
-def put(value):
-    def change(array):
-        array[array.size // 2] = value
-        return array
-
-    return change
-
-
-def other_vocabulary(folder):
-    path = folder / openai.VOCABULARY
-    path.write_text(json.dumps({**json.loads(path.read_text()), "new": 60}))
-
-
-SHAPES = "params_shapes.json"
-NOT_NPY = r"params_4\.npy is truncated or not an \.npy"
+SHAPES, SHARD = "params_shapes.json", "params_4.npy"
+NAN = np.float32("nan").tobytes()
+NOT_NPY = r"params_4\.npy is missing, truncated or not an \.npy"
 MISTAKES = {
     "no shapes": (remove(SHAPES), f"{SHAPES} is missing"),
-    "no vocabulary": (remove(openai.VOCABULARY), "bpe_40000.json is missing"),
+    "no vocabulary": (remove(openai.VOCABULARY), "bpe_40000.json: No such"),
     "no shard 3": (remove("params_3.npy"), r"params_3\.npy is missing"),
     "no last shard": (
         remove("params_11.npy"),
         "11 shards hold 2222 numbers, params_shapes.json lists 2320",
     ),
-    "array missing": (rewrite_shapes(lambda s: s[:-1]), "has 25 shapes"),
+    "array missing": (rewrite_json(SHAPES, lambda s: s[:-1]), "has 25 shapes"),
     "transposed": (
-        rewrite_shapes(lambda s: [*s[:2], [1, 24, 8], *s[3:]]),
-        r"shape 2 is \[1, 24, 8\], expected \[1, 8, 24\]",
+        rewrite_json(SHAPES, lambda s: [*s[:2], [1, 24, 8], *s[3:]]),
+        r"c_attn/w has shape \[24, 8\], expected \[8, 24\]",
     ),
-    "truncated": (truncate(-3), NOT_NPY),
-    "npz": (write_npz, NOT_NPY),
-    "NaN": (rewrite_shard(put(np.nan), 6), "h0/[a-z_/]+ contains NaN or inf"),
-    "vocabulary": (other_vocabulary, "has 61 tokens, the token table 60 rows"),
+    "truncated": (rewrite(SHARD, lambda x: x[:-3]), NOT_NPY),
+    "npz": (rewrite(SHARD, lambda x: b"PK\3\4" + x), NOT_NPY),
+    "NaN": (
+        rewrite("params_6.npy", lambda x: x[:-4] + NAN),
+        "h0/[a-z_/]+ contains NaN or inf",
+    ),
+    "vocabulary": (
+        rewrite_json(openai.VOCABULARY, lambda x: x | {"new": 60}),
+        "has 61 tokens, the token table 60 rows",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_mistakes_are_told_in_one_line(folder, name):
+def test_mistakes_are_told_in_one_line(tmp_path, name):
     spoil, expected = MISTAKES[name]
-    spoil(folder)
+    released_shards.write_small(tmp_path, ENDS)
+    spoil(tmp_path)
     with pytest.raises(errors.InputError, match=expected) as raised:
-        openai.read(folder, num_heads=2)
+        openai.read(tmp_path, num_heads=2)
     assert "\n" not in str(raised.value)
-    assert str(folder) in str(raised.value)
+    assert str(tmp_path) in str(raised.value)

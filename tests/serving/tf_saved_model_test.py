@@ -28,54 +28,30 @@ def directory(tmp_path_factory):
     return directory
 
 
-@pytest.fixture(scope="module")
-def model(directory):
-    return tf.saved_model.load(directory)
-
-
 def expected():
     server = tiny_served.server("rte")
     return server.answer(**REQUESTS[0])["probabilities"].numpy()
 
 
-def test_warm_up_requests_are_answered(directory, model):
+def test_warm_up_requests_are_answered(directory):
     path = directory / "assets.extra" / "tf_serving_warmup_requests"
     (record,) = tf.data.TFRecordDataset([str(path)])
     log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
     request = log.predict_log.request
-    assert request.model_spec.signature_name == "serving_default"
-    np.testing.assert_allclose(
-        answer(model, request)["probabilities"], expected(), atol=1e-6
+    model = tf.saved_model.load(directory)
+    found = model.signatures[request.model_spec.signature_name](
+        **{
+            name: tf.constant(tf.make_ndarray(value))
+            for name, value in request.inputs.items()
+        }
     )
-
-
-def inputs_of(request):
-    """Return the inputs of a `PredictRequest` as tensors."""
-    return {
-        name: tf.constant(tf.make_ndarray(value))
-        for name, value in request.inputs.items()
-    }
-
-
-def answer(model, request):
-    signature = model.signatures[request.model_spec.signature_name]
-    found = signature(**inputs_of(request))
-    return {name: value.numpy() for name, value in found.items()}
+    np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
 
 
 def test_as_a_layer_of_keras_3(directory):
     layer = keras.layers.TFSMLayer(str(directory), call_endpoint="serve")
     found = layer({k: tf.constant(v) for k, v in REQUESTS[0].items()})
     np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
-
-
-def run_python(*arguments):
-    """Return what a process of its own prints."""
-    done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
 
 
 def test_keras_2_users_load_it(directory):
@@ -88,6 +64,9 @@ def test_keras_2_users_load_it(directory):
         " text_pair=tf.constant(['our gate']))\n"
         "print(found['probabilities'].numpy().tolist())\n"
     )
-    printed = run_python("-c", code, directory)
-    found = json.loads(printed.splitlines()[-1])
+    done = subprocess.run(
+        [sys.executable, "-c", code, directory], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout.splitlines()[-1])
     np.testing.assert_allclose(found, expected(), atol=1e-6)
