@@ -204,26 +204,16 @@ def check_seal(directory):
     return facts
 
 
-def replace_folder(temporary, directory):
-    """Rename the folder `temporary` to `directory`, replacing any there."""
-    old = directory.with_name(f".{directory.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if directory.exists():
-        directory.rename(old)
-    temporary.rename(directory)
-    sync(directory.parent)
-    shutil.rmtree(old, ignore_errors=True)
-
-
 @contextlib.contextmanager
 def new_folder(directory):
     """Replace `directory` by a new folder, which appears only when complete.
 
-    Yields a `pathlib.Path` to write to, `.NAME.tmp` beside it. What an earlier
-    process left there is removed, as the folder is if an exception is raised.
+    Yields a `pathlib.Path` to write to, `.NAME.tmp` beside it. After an
+    exception it is removed, as is what a killed process has left there.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
+    old = directory.with_name(f".{directory.name}.old")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
@@ -232,7 +222,12 @@ def new_folder(directory):
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    replace_folder(temporary, directory)
+    shutil.rmtree(old, ignore_errors=True)
+    if directory.exists():
+        directory.rename(old)
+    temporary.rename(directory)
+    sync(directory.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def make_folder(path):

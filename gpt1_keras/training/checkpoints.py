@@ -170,10 +170,8 @@ class Checkpoints:
             is_same = False
         if not is_same:
             files.check_seal(copy)
-            temporary = self.preset.with_name(f".{_PRESET}.tmp")
-            shutil.rmtree(temporary, ignore_errors=True)
-            shutil.copytree(copy, temporary)
-            files.replace_folder(temporary, self.preset)
+            with files.new_folder(self.preset) as temporary:
+                shutil.copytree(copy, temporary, dirs_exist_ok=True)
 
     def _remove_old(self):
         for step in self.steps()[: -self.keep]:
