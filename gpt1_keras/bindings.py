@@ -24,7 +24,7 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent
 # A wheel carries the gin files inside the package, a checkout beside it.
 ROOT = _PACKAGE if (_PACKAGE / "gin").is_dir() else _PACKAGE.parent
 # Arguments that main passes to a run; they are not part of the recipe.
-_FROM_MAIN = ("workdir", "config_sha256")
+FROM_MAIN = ("workdir", "config_sha256")
 _RULE = "# " + "=" * 78
 
 
@@ -69,7 +69,7 @@ class Bindings:
         parameters: {"scope/function.parameter": value}.
         imports: {name in the text: the module it stands for}, for functions
             that are not in `public_names`.
-        places: {macro or parameter: where it was bound}, such as
+        places: {macro, parameter or import: where it stands}, such as
             "gin/pretrain.gin, line 3".
         allowed: names of modules outside `public_names` whose functions gin
             files may use.
@@ -87,14 +87,10 @@ class Bindings:
         run = self.macros.get("RUN")
         return run if isinstance(run, Reference) else None
 
-    def module_of(self, function):
-        """Return (module, attribute) of a function, from the imports."""
-        path = function.split(".")
-        for i in range(len(path) - 1, 0, -1):
-            module = self.imports.get(".".join(path[:i]))
-            if module is not None:
-                return module, ".".join(path[i:])
-        return None, None
+    @property
+    def bound(self):
+        """All parameters and macros with their values."""
+        return self.parameters | self.macros
 
     def find(self, function):
         """Return the named function or class, or None if there is none.
@@ -102,14 +98,15 @@ class Bindings:
         Raises:
             ImportError: a module that it needs is missing.
         """
-        module, attribute = self.module_of(function)
+        name, _, attribute = function.rpartition(".")
+        module = self.imports.get(name)
         if function in public_names.PUBLIC or not self.allows(module):
             return public_names.find(function)
         return getattr(importlib.import_module(module), attribute, None)
 
     def allows(self, module):
         """Return whether gin files may use functions of a module."""
-        return is_below(module, self.allowed)
+        return any(f"{module}.".startswith(f"{a}.") for a in self.allowed)
 
     def signature(self, function):
         """Return {parameter: `inspect.Parameter`}; raises like `find`."""
@@ -189,6 +186,16 @@ class Bindings:
         values = [*self.parameters.values(), *map(self.macros.get, more)]
         return set(more).union(*map(self.macros_in, values))
 
+    def functions(self):
+        """Return {function: the macro or parameter that first names it}."""
+        found = {}
+        for name, value in (self.macros | self.parameters).items():
+            if name in self.parameters:
+                found.setdefault(function_of(name), name)
+            for reference in references(value):
+                found.setdefault(reference.function, name)
+        return found
+
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
@@ -242,7 +249,7 @@ class Bindings:
 
         def is_recipe(name):
             found = parameter(name)
-            return name.rpartition(".")[2] not in _FROM_MAIN and (
+            return name.rpartition(".")[2] not in FROM_MAIN and (
                 found is None or checks.is_recipe(found.annotation)
             )
 
@@ -279,27 +286,16 @@ class Bindings:
         return "\n".join(lines) + "\n"
 
     def _import_lines(self):
-        functions = set(map(function_of, self.parameters)) | {
-            reference.function
-            for value in [*self.macros.values(), *self.parameters.values()]
-            for reference in references(value)
-        }
+        functions = self.functions().keys() - public_names.PUBLIC.keys()
+        used = {name.rpartition(".")[0] for name in functions}
         lines = [
             f"import {module}" + ("" if name == module else f" as {name}")
             for name, module in sorted(self.imports.items())
-            if any(
-                function.startswith(f"{name}.")
-                for function in functions - public_names.PUBLIC.keys()
-            )
+            if name in used
         ]
         if not lines:
             return []
         return ["from __gin__ import dynamic_registration", *lines, ""]
-
-
-def is_below(module, names):
-    """Return whether a module is one of `names` or inside one of them."""
-    return any(f"{module}.".startswith(f"{name}.") for name in names)
 
 
 def function_of(name):
@@ -345,10 +341,7 @@ def differences(old, new):
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) == after.get(name):
             continue
-        values = [
-            (side.macros if name == "RUN" else side.parameters).get(name)
-            for side in sides
-        ]
+        values = [side.bound.get(name) for side in sides]
         macros = [s.macros_in(v) for s, v in zip(sides, values, strict=True)]
         explained = {}
         if None in values or macros[0] == macros[1]:
@@ -377,9 +370,9 @@ def locate(name):
 
 def read_text(text, allowed=()):
     """Return the `Bindings` of gin `text` such as a `config.gin`."""
-    reader = _Reader(allowed, is_strict=False)
-    reader.read_text(text, "config.gin")
-    return reader.bindings()
+    found = Bindings({}, {}, allowed=tuple(allowed))
+    _add_text(found, text, "config.gin")
+    return _with_added(found)
 
 
 def read(names, settings, allowed=()):
@@ -387,115 +380,90 @@ def read(names, settings, allowed=()):
 
     Later ones override earlier ones. `allowed`: see `Bindings`.
     """
-    reader = _Reader(allowed)
+    found = Bindings({}, {}, allowed=tuple(allowed))
     for name in names:
-        reader.read_file(name, "--gin ")
+        _add_file(found, name, "--gin ")
     for setting in settings:
         label = f'--set "{errors.shortened(setting)}"'
         if not re.match(r"\s*[\w./]+\s*=", setting):
             raise errors.InputError(f'{label}: write --set "NAME = VALUE"')
-        reader.read_text(setting, label, is_setting=True)
-    return reader.bindings()
+        _add_text(found, setting, label)
+    return _with_added(found)
 
 
-class _Reader:
-    """Collects the statements of files and settings in order."""
+def _with_added(found):
+    """Bind the objects that took over parameters of an older file."""
+    functions = set(map(function_of, found.parameters))
+    for name, function in public_names.ADDED.items():
+        if function_of(name) in functions:
+            found.parameters.setdefault(name, Reference(function, True))
+    return found
 
-    def __init__(self, allowed, is_strict=True):
-        self._is_strict = is_strict
-        self._bound = {}
-        self._imports = {}
-        self._places = {}
-        self._allowed = tuple(allowed)
-        self._open = {}
 
-    def bindings(self):
-        """Return everything read as `Bindings`, under current names."""
-        macros = {k: v for k, v in self._bound.items() if "." not in k}
-        parameters = {k: v for k, v in self._bound.items() if "." in k}
-        functions = set(map(function_of, parameters))
-        for name, function in public_names.ADDED.items():
-            if function_of(name) in functions:
-                parameters.setdefault(name, Reference(function, True))
-        return Bindings(
-            macros, parameters, self._imports, self._places, self._allowed
+def _add_file(found, name, by, above=()):
+    """Add a file to `found`; `above` are the files that include it."""
+    path = locate(name)
+    if path is None or not path.is_file():
+        known = [
+            path.relative_to(ROOT).as_posix()
+            for path in (ROOT / "gin").rglob("*.gin")
+        ]
+        raise errors.InputError(
+            f"{by}{name}: no such file in {ROOT} or the current directory"
+            f"{checks.did_you_mean(name, known)}"
         )
+    path = path.resolve()
+    if path in above:
+        raise errors.InputError(f"{by}{name}: the file includes itself")
+    _add_text(found, files.read_text(name, path), name, (*above, path))
 
-    def read_file(self, name, by):
-        path = locate(name)
-        if path is None or not path.is_file():
-            known = [
-                path.relative_to(ROOT).as_posix()
-                for path in (ROOT / "gin").rglob("*.gin")
-            ]
-            raise errors.InputError(
-                f"{by}{name}: no such file in {ROOT} or the current directory"
-                f"{checks.did_you_mean(name, known)}"
-            )
-        resolved = path.resolve()
-        if resolved in self._open:
-            cycle = " -> ".join((*self._open.values(), name))
-            raise errors.InputError(f"{name}: includes itself: {cycle}")
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise errors.InputError(
-                f"{name}: cannot be read as text: {error}"
-            ) from None
-        self._open[resolved] = name
-        self.read_text(text, name)
-        del self._open[resolved]
 
-    def read_text(self, text, label, is_setting=False):
-        """Read gin text; `label` names it in messages."""
-        place = label
-        try:
-            for statement in config_parser.ConfigParser(text, _Symbols()):
-                if not is_setting:
-                    place = f"{label}, line {statement.location.line_num}"
-                self._take(statement, place)
-        except SyntaxError as error:
-            raise _syntax_error(label, error.msg, error.lineno) from None
-        except tokenize.TokenError as error:
-            reason, (line, _) = error.args
-            raise _syntax_error(label, reason, line) from None
-        except (RecursionError, MemoryError):
-            raise errors.InputError(
-                f"{label}: a value is nested too deeply"
-            ) from None
+def _add_text(found, text, label, above=()):
+    """Add the bindings of gin text; `label` names it in messages."""
 
-    def _take(self, statement, place):
-        if isinstance(statement, config_parser.IncludeStatement):
-            self.read_file(statement.filename, f"{place}: include ")
-        elif isinstance(statement, config_parser.ImportStatement):
-            self._take_import(statement, place)
-        elif isinstance(statement, config_parser.BindingStatement):
-            scope, selector, parameter, value, _ = statement
-            for one in _leaves(value):
-                if isinstance(one, float) and not math.isfinite(one):
-                    raise errors.InputError(
-                        f"{place}: a number is too large for a float"
-                    )
-            name = f"{scope}/{selector}" if scope else selector
-            if parameter:
-                name = public_names.current(f"{name}.{parameter}")
-            self._bound[name] = value
-            self._places[name] = place
+    def place(line):
+        return label if label.startswith("--set") else f"{label}, line {line}"
 
-    def _take_import(self, statement, place):
-        module = statement.module
-        if module.startswith("__gin__"):
-            return
-        known = ("gpt1_keras", *self._allowed)
-        if self._is_strict and not is_below(module, known):
-            raise errors.InputError(
-                f"{place}: import of {module}: gin files may only use "
-                f"gpt1_keras; if you trust it, add --allow_module {module}"
-            )
-        name = statement.alias or module.rpartition(".")[2]
-        if not statement.is_from and not statement.alias:
-            name = module
-        self._imports[name] = module
+    try:
+        for statement in config_parser.ConfigParser(text, _Symbols()):
+            where = place(statement.location.line_num)
+            if isinstance(statement, config_parser.IncludeStatement):
+                name, by = statement.filename, f"{where}: include "
+                _add_file(found, name, by, above)
+            elif isinstance(statement, config_parser.ImportStatement):
+                _add_import(found, statement, where)
+            elif isinstance(statement, config_parser.BindingStatement):
+                _add_binding(found, statement, where)
+    except SyntaxError as error:
+        raise _syntax_error(place(error.lineno), error.msg) from None
+    except tokenize.TokenError as error:
+        reason, (line, _) = error.args
+        raise _syntax_error(place(line), reason) from None
+    except (RecursionError, MemoryError):
+        raise errors.InputError(
+            f"{label}: a value is nested too deeply"
+        ) from None
+
+
+def _add_import(found, statement, place):
+    name = module = statement.module
+    if statement.alias or statement.is_from:
+        name = statement.bound_name()
+    if not module.startswith("__gin__"):
+        found.imports[name] = module
+        found.places[name] = place
+
+
+def _add_binding(found, statement, place):
+    scope, name, parameter, value, _ = statement
+    if any(isinstance(v, float) and math.isinf(v) for v in _leaves(value)):
+        raise errors.InputError(f"{place}: a number is too large for a float")
+    if scope:
+        name = f"{scope}/{name}"
+    if parameter:
+        name = public_names.current(f"{name}.{parameter}")
+    (found.parameters if "." in name else found.macros)[name] = value
+    found.places[name] = place
 
 
 class _Symbols(config_parser.ParserDelegate):
@@ -509,12 +477,11 @@ class _Symbols(config_parser.ParserDelegate):
         return Macro(macro_name)
 
 
-def _syntax_error(label, reason, line):
+def _syntax_error(place, reason):
     reason = " ".join(str(reason).split()).rstrip(".")
     # Python's message starts with the repr of an object: drop it.
     reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
-    where = label if label.startswith("--set") else f"{label}, line {line}"
     return errors.InputError(
-        f"{where}: {reason} (values are Python literals; text needs quotes,"
+        f"{place}: {reason} (values are Python literals; text needs quotes,"
         " arithmetic is not supported)"
     )

@@ -21,12 +21,13 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    low: float | None = None  # inclusive bounds
+    # Inclusive and exclusive bounds: of a number, or of the length of a tuple
+    # or text.
+    low: float | None = None
     high: float | None = None
-    above: float | None = None  # exclusive bounds
+    above: float | None = None
     below: float | None = None
     choices: tuple = ()
-    min_length: int = 0  # of a tuple or a text
     # False if it changes neither data nor model nor measurements: with another
     # value, the run stays the same run.
     recipe: bool = True
@@ -44,8 +45,8 @@ Length = typing.Annotated[int, Dial(low=2)]
 Port = typing.Annotated[int, Dial(low=0, high=65535)]
 Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
 NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
-Counts = typing.Annotated[tuple[Count, ...], Dial(min_length=1)]
-Column = typing.Annotated[str, Dial(min_length=1)]
+Counts = typing.Annotated[tuple[Count, ...], Dial(low=1)]
+Column = typing.Annotated[str, Dial(low=1)]
 Positive = typing.Annotated[float, Dial(above=0)]
 NotNegative = typing.Annotated[float, Dial(low=0)]
 Share = typing.Annotated[float, Dial(low=0, high=1)]
@@ -118,22 +119,16 @@ def find_name(name, known, kind):
     """
     if isinstance(name, str) and name in known:
         return known[name]
-    near = nearest(str(name), known)
-    advice = f"did you mean {near!r}?" if near else None
+    advice = (
+        did_you_mean(str(name), known) or f": take one of {', '.join(known)}"
+    )
     raise errors.InputError(
-        f"there is no {kind} {errors.shortened(repr(name))}: "
-        f"{advice or 'take one of ' + ', '.join(known)}"
+        f"there is no {kind} {errors.shortened(repr(name))}{advice}"
     )
 
 
 def did_you_mean(name, known):
-    """Return "; did you mean NAME?", or "" if none is similar."""
-    near = nearest(name, known)
-    return f"; did you mean {near}?" if near else ""
-
-
-def nearest(name, known):
-    """Return the name in `known` that is nearest to `name`, or None.
+    """Return "; did you mean NAME?" of a similar name, or "" without one.
 
     Case, hyphens and underscores are ignored, as in "SST-2" for "sst2".
     """
@@ -143,7 +138,7 @@ def nearest(name, known):
 
     spellings = {plain(one): one for one in known}
     near = difflib.get_close_matches(plain(name), spellings, n=1, cutoff=0.5)
-    return spellings[near[0]] if near else None
+    return f"; did you mean {spellings[near[0]]}?" if near else ""
 
 
 def check_names(names, *, dial, example, may_be_empty=False):
@@ -151,10 +146,6 @@ def check_names(names, *, dial, example, may_be_empty=False):
 
     The message shows `dial`, the setting, and `example`, allowed names.
     """
-    if isinstance(names, str):
-        raise errors.InputError(
-            f"{dial} is {names!r}: give a tuple: ({names!r},)"
-        )
     if (
         not isinstance(names, list | tuple)
         or not all(isinstance(name, str) for name in names)
@@ -179,32 +170,15 @@ def _is_union(kind):
     return typing.get_origin(kind) in (typing.Union, types.UnionType)
 
 
-def _is_number(value):
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and abs(value) <= _LARGEST
-    )
-
-
-def _is_text(value):
-    """Return whether a value is a text that files can hold."""
-    return isinstance(value, str) and not re.search("[\0\ud800-\udfff]", value)
-
-
-# Type -> (whether a value fits, what to give).
+# Type -> what to give.
 _KINDS = {
-    type(None): (lambda value: value is None, "None"),
-    bool: (lambda value: isinstance(value, bool), "True or False"),
-    int: (
-        lambda value: isinstance(value, int) and _is_number(value),
-        "a whole number",
-    ),
-    float: (_is_number, "a number"),
-    str: (_is_text, "a text in quotes"),
-    os.PathLike: (lambda value: isinstance(value, os.PathLike), ""),
-    tuple: (lambda value: isinstance(value, tuple | list), "a tuple"),
-    dict: (lambda value: isinstance(value, dict), "a dict"),
+    type(None): "None",
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text in quotes",
+    os.PathLike: "",
+    dict: "a dict",
 }
 
 
@@ -217,27 +191,28 @@ def _fits(value, annotation):
         fits = isinstance(value, tuple | list) and all(
             _fits(one, inner) for one in value
         )
-    elif kind in _KINDS:
-        fits = _KINDS[kind][0](value)
+    elif kind in (int, float):
+        is_number = isinstance(value, int | kind) and type(value) is not bool
+        fits = is_number and abs(value) <= _LARGEST
+    elif kind is str:  # Files cannot hold these characters.
+        fits = isinstance(value, str) and not re.search(
+            "[\0\ud800-\udfff]", value
+        )
     else:
-        return True
+        fits = kind not in _KINDS or isinstance(value, kind)
     return fits and all(_is_within(value, mark) for mark in marks)
 
 
 def _is_within(value, mark):
-    if value is None:
-        return True
-    if isinstance(value, tuple | list):
-        return len(value) >= mark.min_length
-    if isinstance(value, str) and len(value) < mark.min_length:
-        return False
+    if mark.is_path:
+        return bool(os.fspath(value).strip())
+    size = len(value) if isinstance(value, str | tuple | list) else value
     return (
-        (mark.low is None or value >= mark.low)
-        and (mark.high is None or value <= mark.high)
-        and (mark.above is None or value > mark.above)
-        and (mark.below is None or value < mark.below)
+        (mark.low is None or size >= mark.low)
+        and (mark.high is None or size <= mark.high)
+        and (mark.above is None or size > mark.above)
+        and (mark.below is None or size < mark.below)
         and (not mark.choices or value in mark.choices)
-        and (not mark.is_path or bool(os.fspath(value).strip()))
     )
 
 
@@ -245,7 +220,7 @@ def _describe(annotation):
     kind, marks = _split(annotation)
     if any(mark.is_path for mark in marks):
         return "a path in quotes"
-    if kind is str and any(mark.min_length for mark in marks):
+    if kind is str and any(mark.low for mark in marks):
         return "a name in quotes"
     choices = [repr(one) for mark in marks for one in mark.choices]
     if choices:
@@ -257,8 +232,7 @@ def _describe(annotation):
         inner = _split(typing.get_args(kind)[0])[0]
         example = "(64, 128)" if inner in (int, float) else "('a', 'b')"
         return f"a tuple such as {example}"
-    limits = " and".join(filter(None, map(_limits, marks)))
-    return _KINDS.get(kind, (None, "another value"))[1] + limits
+    return _KINDS.get(kind, "another value") + "".join(map(_limits, marks))
 
 
 def _limits(mark):

@@ -9,7 +9,6 @@ from somebody else runs no other code. Other modules must be allowed by name.
 """
 
 import dataclasses
-import inspect
 import re
 
 import gin
@@ -93,28 +92,9 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_settings(settings, used)
     _check_macros(used)
     _check_parameters(used)
+    _check_arguments(used)
     _hand_to_gin(used)
     return Configuration(used, used.sha256())
-
-
-def check_arguments(configuration, given):
-    """Refuse a run if a required argument is neither bound nor `given`."""
-    run = configuration.bindings.run
-    bound = {
-        name.rpartition(".")[2]
-        for name in configuration.bindings.parameters_of(run.function)
-    }
-    parameters = inspect.signature(configuration.function()).parameters
-    for name, parameter in parameters.items():
-        is_required = (
-            parameter.default is parameter.empty
-            and parameter.kind is not parameter.VAR_KEYWORD
-        )
-        if is_required and name not in bound and name not in given:
-            raise errors.InputError(
-                f"RUN = {run!r} needs {name}, which is not bound: add"
-                f' --set "{run.name}.{name} = VALUE"'
-            )
 
 
 def _check_run(found):
@@ -133,31 +113,33 @@ def _check_run(found):
 
 def _check_functions(found):
     """Refuse a name that does not exist or is not allowed."""
-    used = {}
-    for name, value in (found.macros | found.parameters).items():
-        functions = [r.function for r in bindings_lib.references(value)]
-        if name in found.parameters:
-            functions.append(bindings_lib.function_of(name))
-        used = dict.fromkeys(functions, name) | used
-    for function in used:
+    for name, module in found.imports.items():
+        is_ours = f"{module}.".startswith("gpt1_keras.")
+        if not is_ours and not found.allows(module):
+            raise found.error(name, _not_public(module, module))
+    for function, name in found.functions().items():
         if function in public_names.PUBLIC:
             continue
-        module, _ = found.module_of(function)
+        module = found.imports.get(function.rpartition(".")[0])
         if module is not None and not found.allows(module):
-            raise found.error(
-                used[function],
-                f"{function} of {module} is not a public name of gpt1_keras;"
-                f" if you trust it, add --allow_module {module}",
-            )
+            problem = _not_public(f"{function} of {module}", module)
+            raise found.error(name, problem)
         try:
             exists = callable(found.find(function))
         except ImportError as error:
             message = errors.missing_module(error) or str(error)
-            raise found.error(used[function], message) from None
+            raise found.error(name, message) from None
         if not exists:
             near = checks.did_you_mean(function, public_names.PUBLIC)
             problem = f"there is no {function} to bind{near}"
-            raise found.error(used[function], problem)
+            raise found.error(name, problem)
+
+
+def _not_public(name, module):
+    return (
+        f"{name} is not a public name of gpt1_keras; if you trust it, add"
+        f" --allow_module {module}"
+    )
 
 
 def _bind_former_dials(found):
@@ -182,26 +164,21 @@ def _check_settings(settings, used):
             overlay = public_names.OVERLAYS[name]
             problem = f"nothing uses a macro {name} without --gin {overlay}"
         else:
-            near = checks.did_you_mean(name, macros)
-            near = near or f"; there are {', '.join(sorted(macros))}"
-            problem = f"nothing uses a macro {name}{near}"
+            advice = checks.did_you_mean(name, macros)
+            advice = advice or f"; there are {', '.join(sorted(macros))}"
+            problem = f"nothing uses a macro {name}{advice}"
         raise errors.InputError(f'--set "{setting}": {problem}')
 
 
 def _check_macros(used):
-    for name in sorted(used.used_macros() - used.macros.keys()):
-        user = next(
-            user
-            for user, value in (used.parameters | used.macros).items()
-            if name in used.macros_in(value)
-        )
-        problem = f"macro {name} is not defined: {_how_to_give(name)}"
-        raise used.error(user, problem)
-    for name, value in sorted((used.macros | used.parameters).items()):
+    for user, value in used.bound.items():
         if value == bindings_lib.REQUIRED:
             raise used.error(
-                name, f"{name} must be given: {_how_to_give(name)}"
+                user, f"{user} must be given: {_how_to_give(user)}"
             )
+        for name in sorted(used.macros_in(value) - used.macros.keys()):
+            problem = f"macro {name} is not defined: {_how_to_give(name)}"
+            raise used.error(user, problem)
 
 
 def _how_to_give(name):
@@ -210,17 +187,29 @@ def _how_to_give(name):
     return f'add --set "{name} = VALUE"'
 
 
+def _check_arguments(used):
+    """Refuse a run if nothing binds an argument that it requires."""
+    bound = {
+        name.rpartition(".")[2]
+        for name in used.parameters_of(used.run.function)
+    }.union(bindings_lib.FROM_MAIN)
+    for name, parameter in used.signature(used.run.function).items():
+        is_required = (
+            parameter.default is parameter.empty
+            and parameter.kind is not parameter.VAR_KEYWORD
+        )
+        if is_required and name not in bound:
+            raise errors.InputError(
+                f"RUN = {used.run!r} needs {name}, which is not bound:"
+                f" {_how_to_give(f'{used.run.name}.{name}')}"
+            )
+
+
 def _check_parameters(used):
     """Refuse unknown parameters and values of the wrong type."""
     for name, bound in list(used.parameters.items()):
         function, _, parameter = name.rpartition("/")[2].rpartition(".")
-        try:
-            signature = used.signature(function)
-        except ImportError as error:
-            message = errors.missing_module(error)
-            if message is None:
-                raise
-            raise used.error(name, message) from None
+        signature = used.signature(function)
         if parameter not in signature:
             if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
                 continue
@@ -254,8 +243,7 @@ def _expand(used, name, path):
 def _hand_to_gin(used):
     """Let gin inject all values when the run is called."""
     gin.clear_config()
-    functions = set(map(bindings_lib.function_of, used.parameters))
-    for function in sorted(functions | used.reached()):
+    for function in sorted(used.functions()):
         module, _, name = function.rpartition(".")
         gin.register(name, module=module or None)(used.find(function))
     gin.parse_config(used.text(with_imports=False))

@@ -31,50 +31,40 @@ def bar(description, total, *, done=0, lines=False):
     the loss, is shown next to the bar.
     """
     terminal = console.Console(stderr=True)
-    if lines or total <= 1 or not terminal.is_terminal:
-        yield _PlainLines(description, total, done).advance
-        return
-    columns = (
+    is_bar = terminal.is_terminal and total > 1 and not lines
+    display = rich_progress.Progress(
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(bar_width=20),
         rich_progress.TaskProgressColumn(),
         rich_progress.TextColumn("{task.fields[note]}"),
         rich_progress.TimeElapsedColumn(),
         rich_progress.TimeRemainingColumn(),
+        console=terminal,
+        speed_estimate_period=600,
     )
-    with rich_progress.Progress(*columns, console=terminal) as display:
-        task = display.add_task(
-            description, total=max(total, 1), completed=done, note=""
-        )
+    task_id = display.add_task(
+        description, total=max(total, 1), completed=done, note=""
+    )
+    (task,) = display.tasks
+    printed = time.monotonic()
 
-        def advance(amount, note=""):
-            display.update(task, advance=amount, note=note)
-
-        yield advance
-
-
-class _PlainLines:
-    def __init__(self, description, total, done):
-        self._description = description
-        self._total = max(total, 1)
-        self._done = self._before = done
-        self._started = self._printed = time.monotonic()
-
-    def advance(self, amount, note=""):
-        self._done += amount
-        now = time.monotonic()
-        is_soon = now - self._printed < _SECONDS_BETWEEN_LINES
-        if is_soon or self._done == self._before:
+    def advance(amount, note=""):
+        nonlocal printed
+        display.update(task_id, advance=amount, note=note)
+        is_soon = time.monotonic() - printed < _SECONDS_BETWEEN_LINES
+        if is_bar or is_soon or task.time_remaining is None:
             return
-        self._printed = now
-        speed = (self._done - self._before) / (now - self._started)
-        left = (self._total - self._done) / speed
+        printed = time.monotonic()
+        left = duration(task.time_remaining)
         print(
-            f"{self._description}: {100 * self._done / self._total:.0f} %"
-            f"{', ' + note if note else ''}, about {duration(left)} left",
+            f"{description}: {task.percentage:.0f} %"
+            f"{', ' + note if note else ''}, about {left} left",
             file=sys.stderr,
             flush=True,
         )
+
+    with display if is_bar else contextlib.nullcontext():
+        yield advance
 
 
 def duration(seconds):

@@ -84,23 +84,18 @@ def escape_line(text):
     They are escaped as in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled,
     so that programs agree on the lines, whatever they treat as a line break.
     """
-    return _SPECIAL.sub(
-        lambda found: _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}"), text
-    )
+    return _SPECIAL.sub(_escaped, text)
 
 
 def json_line(value):
     """Return `value` as a line of readable JSON, with its line break."""
     text = json.dumps(value, ensure_ascii=False)
     # JSON allows some characters that other programs take for line breaks.
-    return (
-        re.sub(
-            "[\x7f-\x9f\u2028\u2029]",
-            lambda found: f"\\u{ord(found[0]):04x}",
-            text,
-        )
-        + "\n"
-    )
+    return re.sub("[\x7f-\x9f\u2028\u2029]", _escaped, text) + "\n"
+
+
+def _escaped(found):
+    return _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
 
 def sync(path):

@@ -16,7 +16,6 @@ Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
 where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
 """
 
-import inspect
 import logging as std_logging
 import os
 import shlex
@@ -143,7 +142,7 @@ def _settings(flags):
     ).without_unused()
     lines = []
     for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
-        value = (found.macros | found.parameters).get(name)
+        value = found.bound.get(name)
         if not bindings.references(value) and not isinstance(
             value, bindings.Macro
         ):
@@ -181,14 +180,11 @@ def run(
 
 
 def _start(configuration, command, verbose):
-    from gpt1_keras import config
     from gpt1_keras import console
     from gpt1_keras import workdir as workdirs
 
     function = configuration.function()
-    parameters = inspect.signature(function).parameters
-    values = _values_from_main(configuration, parameters)
-    config.check_arguments(configuration, values)
+    values = _values_from_main(configuration)
     console.without_retracing_notes()
     if verbose:
         _set_up_logging()
@@ -237,17 +233,18 @@ def _set_up_logging():
     logging.set_verbosity(logging.INFO)
 
 
-def _values_from_main(configuration, parameters):
+def _values_from_main(configuration):
     """Return the arguments that main itself passes to the run."""
     from gpt1_keras import files
     from gpt1_keras import workdir as workdirs
 
-    values = {}
-    directory = configuration.bindings.macros.get("WORKDIR")
+    bindings, values = configuration.bindings, {}
+    parameters = bindings.signature(bindings.run.function)
+    directory = bindings.macros.get("WORKDIR")
     if "workdir" in parameters:
         if isinstance(directory, str) and directory:
             values["workdir"] = files.user_path("--workdir", directory)
-        elif parameters["workdir"].default is inspect.Parameter.empty:
+        elif parameters["workdir"].default is parameters["workdir"].empty:
             raise errors.InputError(
                 "this run writes files: say where with --workdir DIR"
             )

@@ -68,22 +68,13 @@ RENAMED = {
     "training_batches.raw": "finetune.raw_batches",
     "zero_shot.zero_shot.probing": "zero_shot.zero_shot.tasks",
     "export.export.tolerance": "export.Agreement.tolerance",
-    **{
-        f"{name}.jit_compile": "strategy.Devices.jit_compile"
-        for name in (
-            *("pretrain.pretrain", "pretrain.Training"),
-            *("finetune.FineTuning", "recipe.FineTuning"),
-        )
-    },
-    **{
-        f"pretrain.pretrain.{name}": f"pretrain.Training.{name}"
-        for name in (
-            *("batch_size", "clip_norm", "dtype", "microbatch_size"),
-            *("num_epochs", "num_steps", "seed", "sequence_length"),
-            "softmax_chunk",
-        )
-    },
 }
+for _function in """pretrain.pretrain pretrain.Training finetune.FineTuning
+        recipe.FineTuning""".split():
+    RENAMED[f"{_function}.jit_compile"] = "strategy.Devices.jit_compile"
+for _name in """batch_size clip_norm dtype microbatch_size num_epochs num_steps
+        seed sequence_length softmax_chunk""".split():
+    RENAMED[f"pretrain.pretrain.{_name}"] = f"pretrain.Training.{_name}"
 
 # Parameter -> the object whose parameters it takes over in an older file. It
 # is bound where a file binds the function but not this parameter.

@@ -3,7 +3,6 @@
 `config.gin` in it holds the configuration it belongs to.
 """
 
-import contextlib
 import json
 import pathlib
 import re
@@ -55,19 +54,13 @@ def sha256(directory, configuration):
     return noted[1] if is_same else configuration.sha256
 
 
-@contextlib.contextmanager
 def held(directory):
-    """Keep other processes out of a workdir, which is created if missing.
+    """Lock a workdir against other processes; created if missing.
 
-    The lock is on the folder itself and leaves no file there.
+    Returns a context manager. The lock is on the folder itself and leaves no
+    file there.
     """
-    with contextlib.ExitStack() as stack:
-        try:
-            pathlib.Path(directory).mkdir(parents=True, exist_ok=True)
-            stack.enter_context(files.exclusive(directory))
-        except OSError as error:
-            raise _unusable(directory, error) from None
-        yield
+    return files.exclusive(files.make_folder(directory))
 
 
 def claim(directory, configuration, command):
@@ -87,14 +80,11 @@ def claim(directory, configuration, command):
         f"# {' '.join(command.split())}\n"
         f"# config_sha256: {configuration.sha256}\n\n{bound}"
     )
-    try:
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            files.write_atomic(path, text)
-            return True
-        found = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise _unusable(directory, error) from None
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomic(path, text)
+        return True
+    found = files.read_text("--workdir", path)
     if _check(path, found, configuration.bindings):
         files.write_atomic(path, text)
     return False
@@ -106,13 +96,6 @@ def release(directory):
     written = [path for path in directory.rglob("*") if path.is_file()]
     if written == [directory / CONFIG]:
         (directory / CONFIG).unlink()
-
-
-def _unusable(directory, error):
-    return errors.InputError(
-        f"{directory}: cannot be used as workdir: {error};"
-        " give another --workdir"
-    )
 
 
 def _check(path, text, new):
@@ -128,6 +111,7 @@ def _check(path, text, new):
     differing = bindings.differences(old, new)
     if not differing:
         return False
+    names = [name for name, *_ in differing]
     grown = all(
         name.rpartition(".")[2].lower() in EXTENDABLE
         and isinstance(before, int | float)
@@ -136,7 +120,7 @@ def _check(path, text, new):
         for name, before, after in differing
     )
     steps = new.macros.get("NUM_STEPS")
-    if grown and steps and [name for name, *_ in differing] == ["NUM_EPOCHS"]:
+    if grown and steps and names == ["NUM_EPOCHS"]:
         raise errors.InputError(
             f"{path.parent}: NUM_EPOCHS has no effect beside NUM_STEPS = "
             f"{steps}: raise NUM_STEPS"
@@ -144,20 +128,16 @@ def _check(path, text, new):
     if grown and new.macros.get("EXTEND") is True:
         return True
     listed = ", ".join(
-        f"{name} {_shown(before)} -> {_shown(after)}"
+        f"{name} {'unset' if before is None else repr(before)} -> "
+        f"{'unset' if after is None else repr(after)}"
         for name, before, after in differing
     )
     remedy = "give another --workdir"
-    if [name for name, _, _ in differing] == ["DTYPE"]:
-        # An overlay of gin/device/ set it.
-        kept = f"DTYPE = {differing[0][1]!r}"
-        remedy = f'continue it with --set "{kept}" or {remedy}'
     if grown:
         remedy = f'continue it with --set "EXTEND = True" or {remedy}'
+    elif names == ["DTYPE"]:  # An overlay of gin/device/ set it.
+        kept = f"DTYPE = {differing[0][1]!r}"
+        remedy = f'continue it with --set "{kept}" or {remedy}'
     raise errors.InputError(
         f"{path.parent} belongs to another configuration: {listed}; {remedy}"
     )
-
-
-def _shown(value):
-    return "unset" if value is None else repr(value)

@@ -51,12 +51,6 @@ train/pretrain.pretrain.names = {'a': (1, True), 'b': None}
 """
 
 
-@pytest.fixture(autouse=True)
-def clean_gin():
-    yield
-    gin.clear_config()
-
-
 @pytest.fixture
 def write(tmp_path):
     def write_text(text, name="run.gin"):
@@ -217,7 +211,7 @@ def test_repository_is_first_and_the_current_directory_second(repository):
     assert "includes itself" in refusal("gin/run.gin")
     assert "did you mean gin/run.gin?" in refusal("gin/rnu.gin")
     pathlib.Path("binary.gin").write_bytes(b"\xff\xfe\x00")
-    assert "cannot be read as text" in refusal("binary.gin")
+    assert "cannot be read" in refusal("binary.gin")
 
 
 def test_mistakes_name_file_and_line(write):
@@ -246,8 +240,8 @@ def test_mistakes_name_file_and_line(write):
         assert message.startswith(f"{path}, line "), text
         assert expected in message, text
     # The first of several places.
-    path = write(f"{run}nowhere.f.a = 1\nnowhere.f.b = 2\n")
-    assert refusal(path).startswith(f"{path}, line 2: there is no nowhere.f")
+    path = write(f"{header}{run}nowhere.f.a = 1\nnowhere.f.b = 2\n")
+    assert refusal(path).startswith(f"{path}, line 3: there is no nowhere.f")
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
     assert "bind no RUN" in refusal(write("A = 1\n"))
@@ -263,7 +257,7 @@ def test_gin_files_run_no_other_code(write):
         ("import os\nRUN = @os.system\nos.system.command = 'true'", "os"),
         ("import os as pretrain\nRUN = @pretrain.system", "os"),
         ("from gpt1_keras import main\nRUN = @main.os.system", "main"),
-        ("from gpt1_keras import files\nRUN = @files.write_atomic", "files"),
+        ("from gpt1_keras import files\nRUN = @files.sync", "of gpt1_keras.f"),
         ("import gpt1_keras.files\nRUN = @gpt1_keras.files.sync", "files"),
         ("import subprocess\ninclude 'gin/pretrain.gin'", "subprocess"),
         ("include 'gin/pretrain.gin'\nSEED = @os.getpid()", "os.getpid"),
@@ -275,8 +269,6 @@ def test_gin_files_run_no_other_code(write):
         assert "posix" not in str(found.recipe())
         for function in ("os.system", "pretrain.system", "files.sync"):
             assert found.find(function) is None
-    text = "from gpt1_keras import files\nRUN = @files.sync"
-    assert "of gpt1_keras.files is not a public name" in refusal(write(text))
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
@@ -330,13 +322,5 @@ def test_settings_must_be_used_and_values_given(write):
         assert f"{name} must be given" in message
     assert resolve(write(RECORD + "STEPS = %gin.REQUIRED\n"), "STEPS = 3")
     # A required argument of the run that nothing binds.
-    found = resolve(
-        write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
-    )
-    given = ("workdir", "config_sha256")
-    with pytest.raises(errors.InputError, match="needs steps"):
-        config.check_arguments(found, given)
-    found = resolve(write(RECORD))
-    config.check_arguments(found, given)
-    with pytest.raises(errors.InputError, match="needs config_sha256"):
-        config.check_arguments(found, ("workdir",))
+    path = write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
+    assert "record.steps = VALUE" in refusal(path)

@@ -26,8 +26,6 @@ def configuration(**macros):
         for name in macros
         if name != "EXTEND"
     ]
-    if "STRATEGY" in macros:
-        lines.append("strategy.Devices.strategy_name = %STRATEGY")
     return of_text("\n".join(lines) + "\n")
 
 

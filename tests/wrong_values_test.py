@@ -3,7 +3,6 @@
 Nothing is trained: this is what is checked before a run starts.
 """
 
-import gin
 import pytest
 
 from gpt1_keras import bindings as bindings_lib
@@ -51,12 +50,6 @@ REFUSED = {
     "sources.Corpus.split_seed": ("'x'",),
     "strategy.Devices.num_replicas": ("0",),
 }
-
-
-@pytest.fixture(autouse=True)
-def clean_gin():
-    yield
-    gin.clear_config()
 
 
 @pytest.fixture(scope="module")

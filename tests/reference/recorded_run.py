@@ -4,9 +4,12 @@ import errno
 import json
 import os
 import signal
+import sys
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+
+FRAMEWORKS = {"keras", "tensorflow", "torch", "jax"}
 
 
 def record(
@@ -24,6 +27,7 @@ def record(
         "steps": steps,
         "built": build() if build else None,
         "log_steps": log_steps,
+        "frameworks": sorted(FRAMEWORKS & sys.modules.keys()),
     }
     (workdir / "arguments.json").write_text(json.dumps(arguments))
     return workdir / "arguments.json"

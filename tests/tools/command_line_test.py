@@ -27,7 +27,7 @@ MISTAKES = {
         "--input model --preset p": "give --num_heads",
     },
     "download_data": {
-        "--data d colla": "no data 'colla': did you mean",
+        "--data d colla": "no data 'colla'; did you mean",
         "--data d story_cloze": "be downloaded: request",
         "--data file/d cola": "file/d: cannot create",
     },
@@ -43,7 +43,7 @@ MISTAKES = {
         f"{LEARN} 150 --output . books": "already holds a ",
     },
     "word_baselines": {
-        "--data . stbs": "did you mean 'stsb'?",
+        "--data . stbs": "did you mean stsb?",
         "--data nowhere cola": "train.tsv does not exist",
     },
 }
