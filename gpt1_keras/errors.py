@@ -70,7 +70,13 @@ def shortened(text):
 
 
 def describe_os_error(error):
-    """Return one line on an OSError: the path and what is wrong with it."""
-    reason = error.strerror or str(error) or type(error).__name__
+    """Return one line on an OSError: the path and what is wrong with it.
+
+    None if a library raised it, not the system.
+    """
+    while error.errno is None and isinstance(error.__context__, OSError):
+        error = error.__context__  # Gin's proxy has no errno.
+    if error.errno is None:
+        return None
     path = f"{error.filename}: " if error.filename is not None else ""
-    return one_line(f"{path}{reason}")
+    return one_line(f"{path}{error.strerror}")

@@ -38,21 +38,16 @@ def main(arguments=None):
                 f"KERAS_BACKEND={backend}: must be tensorflow, jax or torch"
             )
         flags = _parse_flags(arguments)
-        if flags["help"].value:
+        if flags["help"]:
             print(__doc__ + _runs())
             return 0
-        if flags["list"].value:
-            print(
-                "\n".join(_settings(flags)) if flags["gin"].value else _runs()
-            )
+        if flags["list"]:
+            print(_settings(flags) if flags["gin"] else _runs())
             return 0
         if backend == "jax":
             _keep_compiled()
         run(
-            *(
-                flags[n].value
-                for n in ("gin", "set", "workdir", "allow_module")
-            ),
+            *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
             command=shlex.join(["python", "-m", "gpt1_keras.main", *arguments]),
         )
         return 0
@@ -68,13 +63,11 @@ def main(arguments=None):
             raise
         return _complain(f"error: {errors.one_line(line)}", 2)
     except OSError as error:
-        while error.errno is None and isinstance(error.__context__, OSError):
-            error = error.__context__  # Gin's proxy has no errno.
-        if error.errno is None:
-            raise  # Raised by a library, not by the system.
-        described = errors.describe_os_error(error)
+        line = errors.describe_os_error(error)
+        if line is None:
+            raise
         advice = "correct this and repeat the same command"
-        return _complain(f"error: {described}; {advice}", 2)
+        return _complain(f"error: {line}; {advice}", 2)
     except KeyboardInterrupt:
         return _complain("error: interrupted", 1)
     except Exception as error:
@@ -93,7 +86,7 @@ def _complain(message, status):
 
 
 def _parse_flags(arguments):
-    """Return absl's parsed flags; any mistake in them is an InputError."""
+    """Return {flag: value}; any mistake in them is an InputError."""
     from absl import flags
 
     values = flags.FlagValues()
@@ -113,7 +106,7 @@ def _parse_flags(arguments):
             f"unexpected argument {rest[0]!r}: gin files need --gin, bindings"
             ' need --set "NAME = VALUE"'
         )
-    return values
+    return values.flag_values_dict()
 
 
 def _runs():
@@ -137,9 +130,8 @@ def _settings(flags):
     """Return a line for each setting of a run: value, unit and source."""
     from gpt1_keras import bindings
 
-    found = bindings.read(
-        *(flags[name].value for name in ("gin", "set", "allow_module"))
-    ).without_unused()
+    found = bindings.read(flags["gin"], flags["set"], flags["allow_module"])
+    found = found.without_unused()
     lines = []
     for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
         value = found.bound.get(name)
@@ -148,7 +140,7 @@ def _settings(flags):
         ):
             shown = f"{name} = {errors.shortened(repr(value))}"
             lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
-    return lines
+    return "\n".join(lines)
 
 
 def run(
