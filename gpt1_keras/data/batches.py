@@ -32,9 +32,8 @@ class TrainingBatches(_Batches):
     """Endless training batches: call with a step, from 0.
 
     `split` is the shards.Split to train on, `num_windows` the windows of an
-    epoch. In a share of the windows, `repeated_share`, drawn at random, the
-    first T / 4 to T / 2 tokens are repeated to the end: what a network learns
-    there is to look back.
+    epoch. In a random share of the windows, `repeated_share`, the first T / 4
+    to T / 2 tokens are repeated to the end, which rewards looking back.
     """
 
     def __init__(

@@ -141,9 +141,12 @@ def _check_compiler():
     (`layers.fused`). On a CPU, torch.compile needs a C++ compiler.
     """
     if keras.config.backend() == "torch":
+        import torch
+
         usual = "clang++" if sys.platform == "darwin" else "g++"
-        name = os.environ.get("CXX", usual)
-        if shutil.which(name) is None:
+        # Such as "ccache g++".
+        name, *_ = (os.environ.get("CXX") or usual).split()
+        if not torch.cuda.is_available() and shutil.which(name) is None:
             raise errors.InputError(
                 f"`jit_compile` is True, but torch compiles with {name}, "
                 "which is not installed: install it, name another compiler "
