@@ -1,6 +1,6 @@
 """Batches of a prepared corpus as numpy arrays, a pure function of the step.
 
-A batch is a dict (B examples of C candidates of T tokens; of a corpus C = 1):
+A batch is a dict (B examples, C candidates each, of T tokens; here C = 1):
 
     token_ids         int32   [B, C, T]
     token_weights     float32 [B, C, T]   weight of predicting each token
@@ -13,7 +13,7 @@ from gpt1_keras.data import windows
 
 
 class _Batches:
-    """What training and held-out batches share.
+    """Base class of training and held-out batches.
 
     Attributes:
         batch_size: int, B.
@@ -31,9 +31,10 @@ class _Batches:
 class TrainingBatches(_Batches):
     """Endless training batches: call with a step, from 0.
 
-    `split` is the shards.Split to train on, `num_windows` the windows of an
-    epoch. In a random share of the windows, `repeated_share`, the first T / 4
-    to T / 2 tokens are repeated to the end, which rewards looking back.
+    `split` is the `shards.Split` to train on, `num_windows` the number of
+    windows of an epoch. In a random share of the windows, `repeated_share`, the
+    first T / 4 to T / 2 tokens are repeated to the end, which rewards attention
+    to earlier tokens.
     """
 
     def __init__(
@@ -49,20 +50,20 @@ class TrainingBatches(_Batches):
 
     def __call__(self, step):
         """Return the batch of `step`."""
-        book, start = self._windows.batch(int(step), self.batch_size)
+        numbers = int(step) * self.batch_size + np.arange(self.batch_size)
+        book, start = self._windows.at(numbers)
         ids = self._split.gather(book, start, self.sequence_length)  # [B, T]
         if self._repeated_share:
-            ids = self._repeat(ids, int(step))
+            ids = self._repeat(ids, numbers)
         weights = np.ones(ids.shape, np.float32)
         weights[:, 0] = 0.0  # nothing precedes the first token
         last = np.full(len(ids), self.sequence_length - 1, np.int32)
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return as_batch(ids[:, None], weights[:, None], last[:, None])
 
-    def _repeat(self, ids, step):
+    def _repeat(self, ids, numbers):
         """Return `[B, T]`, some rows of which repeat their first tokens."""
-        rows, length = ids.shape
-        numbers = step * rows + np.arange(rows)
+        length = ids.shape[1]
         drawn = windows.hash_of(self._seed, 2, numbers) / 2.0**64
         lengths = windows.hash_of(self._seed, 3, numbers) % np.uint64(
             max(1, length // 4)
@@ -75,11 +76,11 @@ class TrainingBatches(_Batches):
 
 
 class HeldOutBatches(_Batches):
-    """Held-out batches: `len` of them; call with 0 .. len-1.
+    """Held-out batches: call with 0 .. len - 1.
 
-    Each token but the first of a book has weight 1 in exactly one window,
-    `num_scored` in all. The last batch is padded with rows of weight 0. Other
-    arguments are those of `windows.held_out_windows`.
+    Each token but the first of a book has weight 1 in exactly one window;
+    `num_scored` is their number. The last batch is padded with rows of weight
+    0. `stride` and `limit` are those of `windows.held_out_windows`.
     """
 
     def __init__(
@@ -99,8 +100,6 @@ class HeldOutBatches(_Batches):
 
     def __call__(self, step):
         """Return the batch of `step`."""
-        if not 0 <= step < len(self):
-            raise IndexError(f"step {step} of {len(self)} batches")
         shape = (self.batch_size, self.sequence_length)
         ids = np.zeros(shape, np.int32)
         weights = np.zeros(shape, np.float32)
@@ -129,6 +128,6 @@ def as_batch(token_ids, token_weights, extract_position):
 
 
 def spec_of(batch_size, num_candidates, length):
-    """Return name -> (shape, dtype) of a batch; None in a shape: it varies."""
+    """Return name -> (shape, dtype) of a batch; None: a length that varies."""
     shape = (batch_size, num_candidates, length)
     return as_batch((shape, "int32"), (shape, "float32"), (shape[:2], "int32"))

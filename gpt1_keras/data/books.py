@@ -17,12 +17,12 @@ from gpt1_keras.errors import InputError
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 20
-# Where a file may be cut, in order of preference.
+# Where pieces may end, in order of preference.
 _BORDERS = (rb"\n[ \t]*\r?\n", rb"\n", rb"[ \t]")
 
 
 class BrokenBook(Exception):
-    """A file is not a book; the message gives the reason in a few words."""
+    """A file that is not a book; the message is the reason in a few words."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Book:
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """Bytes `start` to `end` of a file, cut at the border of a paragraph."""
+    """Bytes `start` to `end` of a file, usually whole paragraphs."""
 
     path: str
     start: int
@@ -113,9 +113,9 @@ def check(path):
 
 
 def check_all(files):
-    """Return a list of Book, and of {"name", "reason"} of skipped files.
+    """Return a list of Book, and a list {"name", "reason"} of skipped files.
 
-    `files` is {name: path}; at least one of them must be a book.
+    `files` is {name: path}. At least one of them must be a book.
     """
     found, skipped = [], []
     total = sum(os.path.getsize(path) for path in files.values())
@@ -145,8 +145,8 @@ def read_book(path):
 def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 
-    A border is a blank line, else the end of a line, else a space, within a
-    megabyte after the size of a piece is reached.
+    A piece ends at the first blank line in the megabyte after `piece_bytes`;
+    without one, at the first line end or else space.
     """
     size = pathlib.Path(path).stat().st_size
     starts = [0]

@@ -1,11 +1,11 @@
-"""Pieces of books to token ids or word counts: in several processes, or Beam.
+"""Pieces of books to token ids or word counts, in processes or with Beam.
 
 With Apache Beam, many machines encode. Each piece becomes a file in a folder
 that all machines share. The process that prepares the corpus reads the files
 in order and removes them, so the shards are those of a single machine. A piece
 that Beam assigns to two workers, or that a killed pipeline has already
-encoded, is the same file. Books, tokenizer and folder must be on a file system
-that all machines share, and this package must be installed on each.
+encoded, is the same file. Books and folder must be on a file system that all
+machines share, and this package must be installed on each.
 """
 
 import collections
@@ -30,7 +30,7 @@ from gpt1_keras.text import train_vocabulary
 PIECES = ".pieces"  # the folder of Beam's files
 _GROUP_CHARACTERS = 1 << 20
 _BYTES_WORTH_PROCESSES = 8 << 20
-_function = None  # of a worker process
+_function = None  # set in each worker process
 
 
 def tasks_of(found, piece_bytes=books.PIECE_BYTES):
@@ -43,10 +43,11 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
 
 
 def encode_piece(tokenizer, dtype, book, piece):
-    """Return ids `[n]` of one piece of a book, and its white-space words.
+    """Return the ids `[n]` of a piece of a book, and its number of words.
 
-    Pieces after the first start with the line break of the vocabulary, if it
-    has one, so that the pieces of a book join to the ids of the whole.
+    Words are separated by white space. Pieces after the first start with the
+    line break of the vocabulary, if it has one, so that the ids of all pieces
+    are those of the whole book.
 
     Raises:
         InputError: the file has changed since it was checked.
@@ -77,9 +78,10 @@ def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
 def count_words(found, *, num_processes=None):
     tasks = tasks_of(found)
     counts = collections.Counter()
-    counter = PieceCounter()
+    # Each process gets a copy of the counter, with a cache of its own.
+    count = functools.partial(_count_piece, train_vocabulary.WordCounter())
     with console.bar("counting words", total_bytes(tasks)) as advance:
-        results = _in_processes(counter, tasks, num_processes)
+        results = _in_processes(count, tasks, num_processes)
         for (_, piece), counted in zip(tasks, results, strict=True):
             counts.update(counted)
             advance(piece.end - piece.start)
@@ -90,19 +92,9 @@ def total_bytes(tasks):
     return sum(piece.end - piece.start for _, piece in tasks)
 
 
-class PieceCounter:
-    """Counts the words of pieces; each process has a cache of its own."""
-
-    def __init__(self):
-        self._counter = train_vocabulary.WordCounter()
-
-    def __call__(self, book, piece):
-        del book
-        paragraphs = books.read_piece(piece)
-        return self._counter.count(groups(paragraphs, _GROUP_CHARACTERS))
-
-    def __reduce__(self):
-        return PieceCounter, ()
+def _count_piece(counter, book, piece):
+    del book
+    return counter.count(groups(books.read_piece(piece), _GROUP_CHARACTERS))
 
 
 def groups(paragraphs, num_characters):
@@ -121,8 +113,8 @@ def groups(paragraphs, num_characters):
 def _in_processes(function, tasks, num_processes):
     """Yield `function(*task)` of all tasks, in order.
 
-    At most two tasks per process are in work, so memory does not grow with
-    the corpus.
+    At most two tasks per process are pending, so memory does not grow with the
+    corpus.
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
@@ -157,7 +149,7 @@ def _start_worker(function):
 
 
 def _end_with_parent():
-    # A killed parent cannot stop its workers.
+    # A parent that was killed cannot stop its workers.
     connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 
@@ -167,10 +159,10 @@ def _work(task):
 
 
 class BeamEncoding:
-    """Replaces `encode_pieces`.
+    """`encode_pieces` with Apache Beam.
 
     Args:
-        folder: pathlib.Path, created if needed and removed in the end.
+        folder: pathlib.Path, created if needed and removed at the end.
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
         options: list of str, such as "--direct_num_workers=4".
     """
@@ -208,9 +200,9 @@ class BeamEncoding:
             content = path.read_bytes()
             words = int(np.frombuffer(content[:8], "<i8")[0])
             yield np.frombuffer(content[8:], _on_disk(dtype)), words
-            # The caller asks for the next piece when this one is on the disk.
+            # When the caller asks for the next piece, it has written this one.
             path.unlink()
-        # Including what a killed pipeline left.
+        # With the files that a killed pipeline left.
         shutil.rmtree(self._folder)
 
     def _run(self, named_tasks, tokenizer, dtype):
@@ -236,7 +228,7 @@ def write_piece(named_task, tokenizer, dtype):
     path, task = named_task
     ids, words = encode_piece(tokenizer, dtype, *task)
     count = np.array([words], "<i8").tobytes()
-    # Processes of two machines may have the same number.
+    # Processes of two machines may have the same id.
     own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
     os.replace(own, path)

@@ -1,23 +1,27 @@
 """Batches of encoded examples; each is a pure function of the step.
 
-A batch is what `EncodedExamples.batch` returns, for training with `labels`
+A batch is what `EncodedExamples.batch` returns; training adds `labels`
 `[B, ...]`. Sequences of similar length share a batch to reduce padding, and
 `T` is one of a few bucket lengths so that few shapes are compiled.
 """
+
+import functools
 
 import numpy as np
 
 from gpt1_keras import errors
 from gpt1_keras.data import windows
 
-# Lengths that batches are padded to where nothing else is asked for. Rows of
-# several candidates can be longer than a network's positions.
-BUCKET_LENGTHS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
-BUCKET_LENGTHS += (640, 768, 1024)
+# The default lengths of padded batches. Rows of several candidates can be
+# longer than a network has positions.
+BUCKET_LENGTHS = (
+    *(16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512),
+    *(640, 768, 1024),
+)
 
 
 class TrainingOrder:
-    """The examples, int array `[B]`, of a training step: call with the step.
+    """The examples of each training step: call with the step for int `[B]`.
 
     Every epoch has a new random order; its incomplete last batch is dropped.
     Within pools of `pool_batches` batches, examples are sorted by `lengths`,
@@ -38,17 +42,12 @@ class TrainingOrder:
         self._batch_size = batch_size
         self._seed = seed
         self._pool = pool_batches * batch_size
-        self._epoch = (None, None)
+        self._epoch = functools.lru_cache(maxsize=2)(self._draw)
         self.steps_per_epoch = len(lengths) // batch_size
 
     def __call__(self, step):
         epoch, place = divmod(int(step), self.steps_per_epoch)
-        # One assignment, because tf.data calls this from several threads.
-        known, batches = self._epoch
-        if known != epoch:
-            batches = self._draw(epoch)
-            self._epoch = (epoch, batches)
-        return batches[place]
+        return self._epoch(epoch)[place]
 
     def _draw(self, epoch):
         """Return the examples of each batch of an epoch, `[steps, B]`."""
@@ -65,14 +64,14 @@ class TrainingOrder:
 
 
 class TrainingExamples:
-    """Training batches: call with the step (int from 0, unbounded).
+    """Endless training batches: call with a step, from 0.
 
     Args:
         encoded: `EncodedExamples`.
         labels: array `[N, ...]`.
         bucket_lengths: ints, the possible values of `T`; a batch of longer
             sequences is as long as its longest.
-        **order: of `TrainingOrder`.
+        **order: the arguments of `TrainingOrder`.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: int.
@@ -110,12 +109,12 @@ class TrainingExamples:
 
 
 class ScoredExamples:
-    """Every example once, for `predict`: `len` batches, call with 0 .. len-1.
+    """Every example once, for `predict`: call with 0 .. len - 1.
 
     The longest come first, so that a lack of memory shows at once. The last
     batch is padded with its first example; `restore` drops these rows and
-    puts results in the order of the examples. `encoded` are `EncodedExamples`,
-    or any object with their `lengths`, `batch` and `spec`.
+    puts results in the order of the examples. `encoded` is `EncodedExamples`
+    or any object with its `lengths`, `batch` and `spec`.
     """
 
     def __init__(self, encoded, *, batch_size, bucket_lengths):

@@ -23,12 +23,12 @@ class Example:
         choices: tuple of str, the answers to choose from; () elsewhere.
         label: a class name of the task, the index of the right choice or a
             score; None if unknown.
-        group: part of the benchmark that is also reported on its own, such
+        group: subset of the benchmark that is also reported separately, such
             as "middle" or "mismatched"; "" without groups.
         line: int, the line of the user's own file on which the row begins;
-            None for a benchmark. As `given`, no part of the identity.
-        given: dict from column to text, the row as it stands in that file,
-            without its label.
+            None for a benchmark. Ignored in comparisons.
+        given: dict from column to text, that row without its label. Ignored in
+            comparisons.
     """
 
     text: str
@@ -47,7 +47,7 @@ class Example:
 def sha256(examples, *, with_given=False):
     """Return a digest of a list of `Example`, in their order.
 
-    `with_given`: lines and other columns of the user's own rows count too.
+    With `with_given`, it includes `line` and `given` of the user's own rows.
     """
     digest = hashlib.sha256()
     for example in examples:
@@ -60,10 +60,9 @@ def sha256(examples, *, with_given=False):
 def draw_subset(size, count, *, seed=0):
     """Return the indices of a random subset, int array, ascending.
 
-    Files are ordered: RACE has its middle schools before its high schools,
-    CoLA source after source.
-
-    `count` of `size` rows, or all where it is None or more.
+    The subset has `count` of `size` rows, or all if `count` is None or larger.
+    It is random because files are ordered: RACE has its middle schools before
+    its high schools, CoLA one source after another.
     """
     if count is None:
         return np.arange(size)

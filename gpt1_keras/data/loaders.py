@@ -1,8 +1,7 @@
 """Batches for `fit` and `predict`: tf.data, or Keras's own PyDataset.
 
-Both yield the same batches in the order of the steps and read ahead of the
-model. Only the TensorFlow backend uses tf.data; JAX and torch need no
-TensorFlow.
+Both yield the same batches in the order of the steps. Only the TensorFlow
+backend uses tf.data; JAX and torch need no TensorFlow.
 """
 
 import keras
@@ -63,8 +62,7 @@ def dataset(batches, *, first_step=0, num_steps):
 class BatchSequence(keras.utils.PyDataset):
     """Batches of consecutive steps without TensorFlow; arguments as in `load`.
 
-    `fit` shuffles a PyDataset that has an end: pass `shuffle=False`, or an
-    endless one with `steps_per_epoch`.
+    `fit` shuffles a PyDataset that is not endless: pass `shuffle=False`.
     """
 
     def __init__(self, batches, *, first_step=0, num_steps, **kwargs):
@@ -77,12 +75,5 @@ class BatchSequence(keras.utils.PyDataset):
     def num_batches(self):
         return self._num_steps
 
-    def __len__(self):
-        if self._num_steps is None:
-            raise TypeError("this sequence of batches has no end")
-        return self._num_steps
-
     def __getitem__(self, index):
-        if self._num_steps is not None and not 0 <= index < self._num_steps:
-            raise IndexError(f"batch {index} of {self._num_steps}")
         return self._batches(self._first_step + index)

@@ -29,7 +29,7 @@ class Continuation(typing.NamedTuple):
 
     Attributes:
         ids: list of ids.
-        num_context: int. This many of the first ids are read, not scored.
+        num_context: int. The first so many ids are read but not scored.
     """
 
     ids: list
@@ -57,7 +57,7 @@ class Scores(typing.NamedTuple):
     Attributes:
         log_probability: float64, the sum over the scored tokens.
         num_tokens: int, the number of scored tokens.
-        is_likeliest: bool, whether every scored token was the likeliest one.
+        is_likeliest: bool, whether each scored token was the likeliest one.
     """
 
     log_probability: typing.Any
@@ -80,7 +80,7 @@ class PackedCandidates:
 
     def __init__(self, candidates, *, share_prefix=True):
         self._candidates = candidates
-        # Of each row: which of the candidates, and which continuations.
+        # Each row: the index of its candidates and of its continuations.
         self._rows = []
         for i, each in enumerate(candidates):
             numbers = range(len(each.continuations))
@@ -136,12 +136,12 @@ class PackedCandidates:
 
 
 class PackedExamples(examples.EncodedExamples):
-    """`EncodedExamples` whose candidates share a row; arguments are the same.
+    """`EncodedExamples` whose candidates share a row, with the same arguments.
 
-    What the candidates of an example have in common is their prefix. The
-    weight of a token is the sum of its weights in all candidates that it
-    belongs to, `1 / (C n)` where `n` tokens of a candidate are predicted: the
-    weights of an example add up to 1, as in `losses.LanguageModelLoss`.
+    The longest common prefix of the candidates is stored once. A token has
+    weight `1 / (C n)` in a candidate of which `n` tokens are predicted, and a
+    token of the prefix the sum over all candidates. So the weights of an
+    example add up to 1, as in `losses.LanguageModelLoss`.
 
     Attributes:
         lengths: int array `[N]`, tokens of each row.
@@ -177,9 +177,9 @@ class PackedExamples(examples.EncodedExamples):
 
 
 def _split(candidates):
-    """Return what lists of ids begin with in common, and how each goes on.
+    """Return the common prefix of lists of ids, and the rest of each.
 
-    At least one id is left of each, its extract token.
+    Each rest has at least one id, the extract token.
     """
     start = len(os.path.commonprefix(candidates))
     start = min(start, min(map(len, candidates)) - 1)
@@ -205,7 +205,7 @@ def _place(arrays, row, prefix, branches):
     """Write a prefix and its branches, lists of ids, into a row.
 
     Returns:
-        list of the position behind each branch.
+        list of the position after each branch.
     """
     token_ids, position_ids, branch, predictor, _ = (
         arrays[name][row] for name in NAMES

@@ -2,7 +2,7 @@
 
 Hard-wrapped lines are joined; title pages, contents lists, illustrations,
 licences and footnote marks are dropped. A block is the list of lines between
-two blank lines. A text that already has one paragraph a line is kept whole.
+two blank lines. A text with one paragraph per line is kept whole.
 """
 
 import re
@@ -90,8 +90,8 @@ def _blocks(lines):
 def measure_width(lines):
     """Return the column at which `lines` were hard-wrapped, or None.
 
-    A hard-wrapped text breaks lines where the next word would not fit, hence
-    in mid-sentence; a text with one paragraph a line does neither. The first
+    A hard-wrapped text breaks lines where the next word would not fit, often in
+    mid-sentence. A text with one paragraph per line does neither. The first
     20,000 lines are measured.
     """
     lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
@@ -200,8 +200,8 @@ def without_front_matter(blocks):
     """Yield the blocks of a book without title page and lists.
 
     Everything before the first paragraph of prose is dropped, and every
-    contents list after it. If the first 400 blocks hold no prose, all of them
-    are text (verse, a play).
+    contents list after it. If the first 400 blocks have no prose (verse, a
+    play), all are kept.
     """
     blocks = iter(blocks)
     head = []

@@ -1,14 +1,12 @@
 """`.txt` books to token shards with a tokenizer and held-out books.
 
-`open_corpus` takes a prepared folder, or prepares books on first use.
+`open_corpus` opens a prepared folder, or prepares books on first use.
 """
 
 import collections
 import dataclasses
 import json
-import os
 import pathlib
-import shutil
 
 from absl import logging
 
@@ -34,24 +32,24 @@ _IDENTITY = "identity.json"
 class Recipe:
     """What turns books into a corpus: the vocabulary and the split."""
 
-    # None: one of this type and size is trained on the training books.
+    # None: one of the type and size below is trained on the training books.
     tokenizer: object = None
     tokenizer_type: str | None = None
     vocabulary_size: int | None = None
     held_out_fraction: float = 0  # share of the books, below 1
     split_seed: int = 0
-    # Names, instead of a fraction and a seed.
+    # Names of the held-out books, in place of a fraction and a seed.
     held_out_books: tuple | None = None
 
     def __post_init__(self):
-        self.held_out([])  # complains of a wrong fraction before any work
+        self.held_out([])  # refuses a wrong fraction before any work
         if self.tokenizer is None:
             kinds = train_vocabulary.TRAINERS
             checks.find_name(self.tokenizer_type, kinds, "`tokenizer_type`")
 
     @property
     def named(self):
-        """The named held-out books as a list in a list; [] without names."""
+        """The end of an identity: the list of named books, if any."""
         named = self.held_out_books
         return [] if named is None else [sorted(named)]
 
@@ -94,7 +92,7 @@ def prepare(
         directory: path of the folder to fill.
         recipe: Recipe.
         shard_tokens: int, ids of a full shard.
-        piece_bytes: int, text that a process takes at once.
+        piece_bytes: int, size of the text that a process encodes at once.
         encode_pieces: `encode.encode_pieces`, or a `BeamEncoding`.
         wait: bool. Wait for another process that prepares this folder.
 
@@ -226,7 +224,7 @@ def _split(directory, index, recipe):
         for start in range(0, listed[name]["tokens"], _READ_TOKENS):
             yield everything.read(number[name], start, start + _READ_TOKENS)
 
-    # Books that were named stay held out, whatever they share.
+    # Named books stay held out, whatever their overlap.
     is_named = recipe.held_out_books is not None
     kept, moved = split.overlaps(
         recipe.held_out(list(listed)),
@@ -260,24 +258,18 @@ def _totals(listed, skipped):
 
 
 def save_tokenizer(tokenizer, directory, *, training_sha256=None):
-    """Write `directory`/tokenizer, whole or not at all, unless it is there."""
+    """Write the folder `tokenizer/` unless it has this tokenizer."""
     folder = directory / shards.TOKENIZER
     if _identity(folder).get("sha256") == tokenizer.sha256:
         return
-    temporary = directory / f".{shards.TOKENIZER}.tmp"
-    for old in (temporary, folder):
-        if old.exists():
-            shutil.rmtree(old)
-    temporary.mkdir()
-    tokenizer.save(temporary)
     identity = {"sha256": tokenizer.sha256, "training_sha256": training_sha256}
-    files_lib.write_atomic(temporary / _IDENTITY, json.dumps(identity) + "\n")
-    os.replace(temporary, folder)
-    files_lib.sync(directory)
+    with files_lib.new_folder(folder) as new:
+        tokenizer.save(new)
+        files_lib.write_atomic(new / _IDENTITY, json.dumps(identity) + "\n")
 
 
 def load_tokenizer(directory, *, sha256):
-    """Return the tokenizer of a prepared folder; refuse any but `sha256`."""
+    """Return the tokenizer of a prepared folder, which must be `sha256`."""
     folder = pathlib.Path(directory) / shards.TOKENIZER
     tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
     if tokenizer.sha256 != sha256:
@@ -289,10 +281,10 @@ def load_tokenizer(directory, *, sha256):
 
 
 def train_tokenizer(found, directory, recipe):
-    """Return a tokenizer of the training books, saved in `directory`.
+    """Train a tokenizer on the training books and save it in `directory`.
 
-    `found` are `books.Book`s, held-out ones among them. A run that was stopped
-    afterwards finds the tokenizer there.
+    `found` are all books as `books.Book`, of which the held-out ones are left
+    out. A resumed run finds the tokenizer in `directory`.
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
@@ -324,9 +316,10 @@ def _identity(folder):
 def open_corpus(corpus, recipe, *, cache_dir=None):
     """Return the (Shards, Tokenizer) of a path.
 
-    It is a prepared folder, or a folder of `.txt` or one `.txt`, which are
-    prepared on first use into a cache that serves all later runs with the same
-    files and recipe: `cache_dir`, $GPT1_KERAS_CACHE or ~/.cache/gpt1_keras.
+    The path is a prepared folder, a folder of `.txt` files, or one `.txt` file.
+    Books are prepared on first use into a cache, where all later runs with the
+    same files and recipe find them: in `cache_dir`, $GPT1_KERAS_CACHE or
+    ~/.cache/gpt1_keras.
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):
@@ -371,7 +364,8 @@ def find_corpus(corpus):
 def cache_folder(kind, files, recipe, cache_dir=None):
     """Create and return the cache folder of {name: path} and a recipe.
 
-    Its name begins with `kind`; names, sizes and times of the files count.
+    Its name is `kind` and a hash of the recipe and of the files' names, sizes
+    and times.
     """
     listing = []
     for name, path in files.items():

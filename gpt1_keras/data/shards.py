@@ -11,6 +11,7 @@ the corpus gives its shard; long books continue in the next shard.
 """
 
 import contextlib
+import functools
 import itertools
 import json
 import os
@@ -60,13 +61,13 @@ class Shards:
     def open(cls, directory, *, tokenizer_sha256=None):
         """Open a prepared folder and verify it.
 
-        Shards of less than 512 MiB in total are hashed on every opening;
-        larger ones if the size or time of a shard has changed since the last
-        verification.
+        Shards of less than 512 MiB in total are hashed on every opening,
+        larger ones only if the size or time of a shard has changed since the
+        last verification.
 
         Raises:
             InputError: the index is missing or damaged, a shard is missing or
-                changed, or the tokenizer is another than `tokenizer_sha256`.
+                changed, or the tokenizer's hash is not `tokenizer_sha256`.
         """
         directory = pathlib.Path(directory)
         index = _read_index(directory)
@@ -106,8 +107,8 @@ class Split:
         names: list of N str.
         lengths: int64 `[N]`, tokens of each book.
         words: int64 `[N]`, whitespace-separated words of its clean text.
-        bytes: int64 `[N]`, size of its file; 0 in older shards, which do not
-            say it.
+        bytes: int64 `[N]`, size of its file; 0 in shards of earlier versions,
+            which do not record it.
     """
 
     def __init__(self, directory, index, books):
@@ -115,15 +116,14 @@ class Split:
         self.lengths = np.array([b["tokens"] for b in books], np.int64)
         self.words = np.array([b["words"] for b in books], np.int64)
         self.bytes = np.array([b.get("bytes", 0) for b in books], np.int64)
-        self._shard_tokens = index["shard_tokens"]
-        self._dtype = np.dtype(index["dtype"]).newbyteorder("<")
-        self._paths = [directory / shard["file"] for shard in index["shards"]]
-        self._maps = {}
         offsets = [_place(book, index) for book in books]
         self._offsets = np.array(offsets, np.int64)
-
-    def __getstate__(self):
-        return {**self.__dict__, "_maps": {}}
+        self._shard_tokens = index["shard_tokens"]
+        dtype = np.dtype(index["dtype"]).newbyteorder("<")
+        paths = [directory / shard["file"] for shard in index["shards"]]
+        self._shard = functools.cache(
+            lambda number: np.asarray(np.memmap(paths[number], dtype, mode="r"))
+        )
 
     def gather(self, book, start, length):
         """Read windows of `length` tokens as int32 `[B, length]`.
@@ -158,12 +158,6 @@ class Split:
             shard = self._shard(number)
             ids[done : done + count] = shard[inside : inside + count]
             done += count
-
-    def _shard(self, number):
-        if number not in self._maps:
-            shard = np.memmap(self._paths[number], self._dtype, mode="r")
-            self._maps[number] = np.asarray(shard)
-        return self._maps[number]
 
 
 def _place(book, index):
@@ -281,9 +275,9 @@ class ShardWriter:
 
     A context manager. The journal has a line for each piece whose ids are on
     the disk; whatever the shards hold beyond it is removed on opening.
-    `request` is the identity of what is written; the journal of a different
-    one is discarded with its shards. `records` are the pieces written so far,
-    in order, and `tokens` their ids.
+    `request` is the identity of what is written: the journal and shards of
+    another request are discarded. `records` are the pieces written so far, in
+    order, and `tokens` is the number of their ids.
     """
 
     def __init__(self, directory, *, dtype, shard_tokens, request):
@@ -307,7 +301,7 @@ class ShardWriter:
         self._journal.close()
 
     def append(self, ids, **record):
-        """Append the ids `[n]` of a piece; `record` goes to the journal."""
+        """Append the ids `[n]` of a piece, and its `record` to the journal."""
         ids = np.ascontiguousarray(ids, self._dtype)
         done = 0
         while done < len(ids):

@@ -1,11 +1,11 @@
-"""The held-out books of a corpus: which ones, and whether they are new."""
+"""The held-out books of a corpus, and their overlap with training books."""
 
 import hashlib
 import os
-import pathlib
 
 import numpy as np
 
+from gpt1_keras import files
 from gpt1_keras.errors import InputError
 
 _SHINGLE_TOKENS = 12  # about ten words; novels share hardly any such sequence
@@ -15,9 +15,9 @@ _FACTOR = 0x9E3779B97F4A7C15
 
 
 def choose(names, *, fraction, seed):
-    """Return names of held-out books, in the (random) order of choice.
+    """Return the names of random held-out books, in the order of the draw.
 
-    Above a `fraction` of 0, at least one book is held out, and one is always
+    With a `fraction` above 0, at least one book is held out. One is always
     left for training.
     """
     if not 0 <= fraction < 1:
@@ -36,16 +36,10 @@ def choose(names, *, fraction, seed):
 
 
 def read_names(named):
-    """Return a tuple of names: a list of them, or a file of one a line."""
+    """Return a tuple of names from a list, or from a file of one per line."""
     if not isinstance(named, str | os.PathLike):
         return tuple(named)
-    try:
-        lines = pathlib.Path(named).read_text("utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"`held_out_books`: {named} is not readable ({error}); pass a text "
-            "file with the name of one book a line"
-        ) from None
+    lines = files.read_text("`held_out_books`", named).split("\n")
     return tuple(line.strip() for line in lines if line.strip())
 
 
@@ -66,8 +60,8 @@ def find(names, wanted):
 def overlaps(chosen, names, read, *, limit):
     """Measure how much of the held-out books occurs in training books.
 
-    Books with more than `limit` overlap go back to training, and the rest is
-    compared with these too. The one with the least overlap always stays.
+    Books with an overlap above `limit` go back to training, and the others are
+    compared with these too. The book with the least overlap always stays.
 
     Args:
         chosen: names of the held-out books.
@@ -92,7 +86,7 @@ def overlaps(chosen, names, read, *, limit):
     is_found = np.zeros(len(known), bool)
 
     def mark(name):
-        """Note which of the known sequences occur in a training book."""
+        """Mark the known sequences that occur in a training book."""
         for hashes in sampled(name) if len(known) else ():
             places = np.searchsorted(known, hashes)
             places = np.minimum(places, len(known) - 1)
@@ -126,15 +120,14 @@ def _shingle_hashes(ids):
     """Polynomial hashes of the 12-token sequences in int `[n]`: `[n - 11]`."""
     if len(ids) < _SHINGLE_TOKENS:
         return np.empty(0, np.uint64)
-    factor, square, fourth = (
-        np.uint64(pow(_FACTOR, power, 1 << 64)) for power in (1, 2, 4)
-    )
     one = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
     one ^= one >> np.uint64(31)
-    two = one[:-1] * factor + one[1:]
-    four = two[:-2] * square + two[2:]
-    eight = four[:-4] * fourth + four[4:]
-    return eight[:-4] * fourth + four[8:]
+    size = len(ids) - _SHINGLE_TOKENS + 1
+    hashes = np.zeros(size, np.uint64)
+    for i in range(_SHINGLE_TOKENS):
+        hashes *= np.uint64(_FACTOR)
+        hashes += one[i : i + size]
+    return hashes
 
 
 def _overlapping(blocks):

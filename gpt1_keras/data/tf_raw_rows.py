@@ -10,21 +10,19 @@ from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 from gpt1_keras.text import tf_tokenizer
 
-_NO_END = np.iinfo(np.int64).max
 _PARALLEL_CALLS = 2
 _PREFETCHED_BATCHES = 4
-_STEPS_AT_ONCE = 32  # whose texts are tokenized in one call
+_STEPS_AT_ONCE = 32  # steps whose texts are tokenised in one call
 _NUM_FREQUENT = 50_000
-# Examples encoded beforehand, to measure the tokens per character.
-_NUM_MEASURED = 200
+_NUM_MEASURED = 200  # examples from which tokens per character are estimated
 
 
 class RawTrainingExamples:
-    """`example_batches.TrainingExamples` tokenised while training.
+    """`example_batches.TrainingExamples` tokenised during training.
 
-    A tf.data chain ahead of the model passes the texts of many steps at once
-    through `text.tf_tokenizer`, then the ids of each step through the function
-    of `tf_transforms` named `transform`. Batches are composed by lengths in
+    A tf.data pipeline passes the texts of many steps at once through
+    `text.tf_tokenizer`, then the ids of each step through the function of
+    `tf_transforms` named `transform`. Examples are sorted by their lengths in
     characters, so the order differs from that of encoded examples. Truncated
     examples are not counted (`num_cut` None), and `tokens_per_step` is
     estimated.
@@ -48,10 +46,8 @@ class RawTrainingExamples:
         texts = (t for e in examples for t in (e.text, e.text_pair, *e.choices))
         frequent = tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT)
         with tf.device("CPU:0"):  # where tf.data runs
-            self._tokenizer = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
-        self._special_ids = tf_transforms.SpecialIds(
-            tokenizer.start_id, tokenizer.delimiter_id, tokenizer.extract_id
-        )
+            self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
+        self._tokenizer = tokenizer
         self._transform = getattr(tf_transforms, transform)
         self._max_sequence_length = max_sequence_length
         self._bucket_lengths = sorted(bucket_lengths)
@@ -77,7 +73,7 @@ class RawTrainingExamples:
 
     def dataset(self, *, first_step=0, num_steps):
         """Return the batches of consecutive steps, as `loaders.dataset`."""
-        end = _NO_END if num_steps is None else first_step + num_steps
+        end = tf.int64.max if num_steps is None else first_step + num_steps
         dataset = (
             tf.data.Dataset.range(first_step, end)
             .batch(_STEPS_AT_ONCE)
@@ -116,7 +112,7 @@ class RawTrainingExamples:
         )
 
     def _encode_all(self, text, text_pair, choices, labels):
-        """Strings to ragged ids; a call is costly, whatever their number."""
+        """Strings to ragged ids, all at once because each call is costly."""
         return (*map(self._encode, (text, text_pair, choices)), labels)
 
     def _split_steps(self, text, text_pair, choices, labels):
@@ -142,7 +138,7 @@ class RawTrainingExamples:
             text=text,
             text_pair=text_pair,
             choices=tf_transforms.Choices(choices, self._num_candidates),
-            special_ids=self._special_ids,
+            tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
         longest = tf.shape(candidates.token_ids)[-1]
@@ -168,7 +164,7 @@ class RawTrainingExamples:
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):
         """Strings `[N]` -> ragged ids `[N, (ids)]`; traced once."""
-        return self._tokenizer(texts, limit=self._max_sequence_length)
+        return self._graph(texts, limit=self._max_sequence_length)
 
 
 def _num_characters(example):

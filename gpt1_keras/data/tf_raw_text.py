@@ -1,7 +1,7 @@
 """Training on `.txt` books that are cleaned and tokenised inside tf.data.
 
-It takes the place of prepared shards: `RawCorpus` of `shards.Shards`,
-`RawTextBatches` of `batches.TrainingBatches`.
+`RawCorpus` replaces `shards.Shards`, `RawTextBatches` replaces
+`batches.TrainingBatches`.
 """
 
 import functools
@@ -35,22 +35,21 @@ _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
-_NO_BOOKS = {"shard_tokens": 1, "dtype": "uint16", "shards": []}
+_EMPTY_INDEX = {"shard_tokens": 1, "dtype": "uint16", "shards": []}
 _PARALLEL_CALLS = 2
 _PREFETCHED_BATCHES = 4
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 
 
 class PooledWindows:
-    """The windows that a step reads, chosen before any token is counted.
+    """The windows that a step reads, chosen from estimated lengths of books.
 
     Books come in an endless stream, in a new random order every epoch. Each
-    has the windows of `windows.TrainingWindows` for its estimated length,
-    stretched or compressed to its real length: the number of windows is that
-    of the estimate, and a token is seen about once an epoch. The windows of
-    `pool_books` consecutive books are shuffled together. Everything is a
-    function of the seed. `lengths` `[N]` are the estimates; books shorter than
-    T are not used.
+    has the windows of `windows.TrainingWindows` for its estimated length, whose
+    starts are scaled to its real length. So a token is seen about once an
+    epoch. The windows of `pool_books` consecutive books are shuffled together.
+    Everything is a function of the seed. `lengths` `[N]` are the estimates;
+    books shorter than T are not used.
     """
 
     def __init__(self, lengths, *, sequence_length, seed, pool_books):
@@ -125,15 +124,15 @@ class PooledWindows:
 class RawTextBatches:
     """Training batches for `loaders.load`, a function of (seed, step).
 
-    A tf.data pipeline reads, cleans, tokenises (`text.tf_tokenizer`) and cuts
-    books into windows, one pool of books ahead of the model. `PooledWindows`
-    decides which step reads which window; starting at any step reads only the
-    pool it falls into. A book that turns out shorter than a window is padded
-    with tokens of weight 0.
+    A tf.data pipeline reads, cleans and tokenises books (`text.tf_tokenizer`)
+    and cuts them into windows, one pool of books ahead of the model.
+    `PooledWindows` decides which step reads which window; starting at any step
+    reads only the pool of that step. A book that turns out to be shorter than
+    a window is padded with tokens of weight 0.
 
-    `pieces` are the training books as `books.Piece`s, `lengths` `[N]` their
-    estimated tokens; `frequent` goes into the table of the graph, `options` to
-    `PooledWindows`.
+    `pieces` are the training books as `books.Piece`, `lengths` `[N]` their
+    estimated numbers of tokens; `frequent` goes into the table of the graph,
+    `options` to `PooledWindows`.
     """
 
     def __init__(
@@ -227,11 +226,11 @@ class RawCorpus:
         ]
 
     def split(self, name):
-        """Return the `Split` of "held_out"; of "train" estimated `lengths`."""
+        """Return the `Split` "held_out", or estimated `lengths` of "train"."""
         if name == "held_out":
             if not self._index["held_out"]:
-                return shards.Split(self._directory, _NO_BOOKS, [])
-            # This folder has only these books: none is held out of it.
+                return shards.Split(self._directory, _EMPTY_INDEX, [])
+            # All books of this folder are held out, so its own split is train.
             prepared = shards.Shards.open(self._directory / _HELD_OUT)
             return prepared.split("train")
         sizes = np.array([piece.end - piece.start for piece in self._pieces])
@@ -259,9 +258,9 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     """Return the (RawCorpus, Tokenizer) of books tokenised during training.
 
     Tokenizer and held-out books are those of `prepare.open_corpus`, except
-    that held-out books that share text with training books stay held out: to
-    find them takes the ids of all books. The arguments are the same; the
-    windows of `pool_books` books are shuffled together.
+    that held-out books stay held out even if they share text with training
+    books, because finding them takes the ids of all books. The arguments are
+    the same; the windows of `pool_books` books are shuffled together.
     """
     corpus = pathlib.Path(corpus).expanduser()
     if shards.is_prepared(corpus):
@@ -276,9 +275,7 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
         try:
             index = files_lib.parse_json(path.read_bytes())
             files_lib.check_kinds(index, _INDEX_KINDS)
-            for name in index["train"] + index["held_out"]:
-                files[name]
-        except (OSError, ValueError, KeyError, TypeError):  # or damaged
+        except (OSError, ValueError):  # missing or damaged
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
             files_lib.write_atomic(path, text + "\n")
@@ -294,7 +291,7 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
 
 
 def _make_index(directory, files, recipe):
-    """Train a missing tokenizer and prepare the held-out books."""
+    """Train the tokenizer if none is given, and prepare the held-out books."""
     found, _ = books.check_all(files)
     held_out = sorted(recipe.held_out([book.name for book in found]))
     train = [book for book in found if book.name not in held_out]

@@ -2,11 +2,11 @@
 
 Every transform is a function
 
-    transform(text, text_pair, choices, *, special_ids, max_sequence_length)
+    transform(text, text_pair, choices, *, tokenizer, max_sequence_length)
         -> Candidates
 
-of ragged ids `text` and `text_pair` `[B, (ids)]`; `choices` is a `Choices`.
-See `data.transforms` for the sequences and their truncation.
+where `text` and `text_pair` are ragged ids `[B, (ids)]` and `choices` is a
+`Choices`. Sequences and truncation are those of `data.transforms`.
 """
 
 import typing
@@ -14,12 +14,6 @@ import typing
 import tensorflow as tf
 
 _NUM_SPECIAL = 3
-
-
-class SpecialIds(typing.NamedTuple):
-    start: int
-    delimiter: int
-    extract: int
 
 
 class Choices(typing.NamedTuple):
@@ -30,38 +24,38 @@ class Choices(typing.NamedTuple):
 
 
 class Candidates(typing.NamedTuple):
-    """What a transform returns; `is_cut`: the example was truncated."""
+    """Candidate sequences; `is_cut` says which examples were truncated."""
 
     token_ids: tf.Tensor  # int32 [B, C, T], padded with 0 to the longest
     extract_position: tf.Tensor  # int32 [B, C]
     is_cut: tf.Tensor  # bool [B]
 
 
-def classification(text, *, special_ids, max_sequence_length, **_):
+def classification(text, *, tokenizer, max_sequence_length, **_):
     """`s text e`"""
     kept = _truncate(text, max_sequence_length - 2)
-    rows = [_join([special_ids.start], kept, [special_ids.extract])]
+    rows = [_join([tokenizer.start_id], kept, [tokenizer.extract_id])]
     return _candidates(rows, _length(text) > _length(kept))
 
 
-def entailment(text, text_pair, *, special_ids, max_sequence_length, **_):
+def entailment(text, text_pair, *, tokenizer, max_sequence_length, **_):
     """`s text $ text_pair e`"""
     pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
-    return _candidates([_join_pair(*pair, special_ids)], is_cut)
+    return _candidates([_join_pair(*pair, tokenizer)], is_cut)
 
 
-def similarity(text, text_pair, *, special_ids, max_sequence_length, **_):
+def similarity(text, text_pair, *, tokenizer, max_sequence_length, **_):
     """`s text $ text_pair e` and `s text_pair $ text e`"""
     pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
     both = [
-        _join_pair(*pair, special_ids),
-        _join_pair(*pair[::-1], special_ids),
+        _join_pair(*pair, tokenizer),
+        _join_pair(*pair[::-1], tokenizer),
     ]
     return _candidates(both, is_cut)
 
 
 def multiple_choice(
-    text, text_pair, choices, *, special_ids, max_sequence_length
+    text, text_pair, choices, *, tokenizer, max_sequence_length
 ):
     """`s text text_pair $ choice e` for each choice."""
     flat, num_choices = choices
@@ -85,7 +79,7 @@ def multiple_choice(
         tf.concat([document, question], axis=1),
         tf.repeat(tf.range(tf.shape(longest)[0]), num_choices),
     )
-    token_ids, position = _dense(_join_pair(context, kept, special_ids))
+    token_ids, position = _dense(_join_pair(context, kept, tokenizer))
     shape = [-1, num_choices]
     return Candidates(
         tf.reshape(token_ids, [*shape, tf.shape(token_ids)[-1]]),
@@ -115,13 +109,13 @@ def _dense(rows):
     return token_ids, _length(rows) - 1
 
 
-def _join_pair(text, text_pair, special_ids):
+def _join_pair(text, text_pair, tokenizer):
     return _join(
-        [special_ids.start],
+        [tokenizer.start_id],
         text,
-        [special_ids.delimiter],
+        [tokenizer.delimiter_id],
         text_pair,
-        [special_ids.extract],
+        [tokenizer.extract_id],
     )
 
 

@@ -34,15 +34,14 @@ import numpy as np
 
 from gpt1_keras.data import batches
 
-# Positions beside the two texts: s, $ and e.
-_NUM_SPECIAL = 3
+_NUM_SPECIAL = 3  # s, $ and e in a sequence of two texts
 
 
 class Signature(typing.NamedTuple):
     """The fields of an `Example` that a transform reads, and its `C`.
 
-    `num_candidates` is None if the example decides; `shares_prefix`: all but
-    the end of the candidates is the same.
+    `num_candidates` is None if it depends on the example. `shares_prefix` says
+    whether the candidates differ only at their ends.
     """
 
     fields: tuple
@@ -109,7 +108,7 @@ def entailment(ids, *, tokenizer, max_sequence_length):
 
 
 def similarity(ids, *, tokenizer, max_sequence_length):
-    """Return two texts in both orders, as they have none: `C = 2`.
+    """Return two texts in both orders, because neither is first: `C = 2`.
 
     | text | text_pair | candidates                   |
     |------|-----------|------------------------------|
@@ -132,11 +131,11 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
     |------|-----------|---------|------------------------------------|
     | 5 6  | 7         | 8, 9 8  | `s 5 6 7 $ 8 e`, `s 5 6 7 $ 9 8 e` |
 
-    The paper does not say how long documents are handled. Here question and
-    choices are kept and the end of the document is truncated, by the same
-    amount for all choices, so that they share what precedes the delimiter.
-    Only choices of more than `max_sequence_length // 2 - 2` tokens are
-    truncated themselves, and a question that leaves no room.
+    The paper does not say how long documents are handled. Here the end of the
+    document is truncated, by the same amount for all choices, so that they
+    share everything before the delimiter. Choices are truncated only beyond
+    `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
+    beside the longest choice.
     """
     limit = max_sequence_length // 2 - 2
     choices = [_truncate(choice, limit) for choice in ids.choices]
@@ -157,8 +156,8 @@ def pad(examples, *, length):
     |------------|-------------|---------------|------------------|
     | s 5 6 e    | s 5 6 e 0 0 | 0 1 1 1 0 0   | 3                |
 
-    Neither a loss nor any position before the padding sees it. `examples` are
-    `B` lists of `C` lists of ids, none longer than `length`.
+    Padding has no weight in a loss, and no position before it sees it.
+    `examples` are `B` lists of `C` lists of ids, none longer than `length`.
     """
     shape = (len(examples), len(examples[0]), length)
     token_ids = np.zeros(shape, "int32")

@@ -74,9 +74,10 @@ class TrainingWindows:
 
     so that they tile the book from a random offset, and its first tokens are
     seen once more. If that would leave many tokens of the end unseen
-    (2 * r < n % T), i runs from 1 instead and skips the first r tokens.
-    So every token is seen once an epoch; those within T of the ends of a book
-    between half and twice as often. A keyed permutation orders the windows.
+    (2 * r < n % T), i starts at 1 instead and skips the first r tokens.
+    So every token is seen once an epoch, except that those within T of the
+    ends of a book are seen between half and twice as often. A keyed permutation
+    orders the windows.
 
     Args:
         lengths: int `[N]`, tokens of each book; books shorter than T are not
@@ -85,8 +86,8 @@ class TrainingWindows:
 
     Attributes:
         books: int64 `[R]`, the books that are used.
-        borders: int64 `[R + 1]`, the number of the first window of each used
-            book, with the windows of an epoch counted book by book; the last
+        borders: int64 `[R + 1]`, the index of the first window of each used
+            book if the windows of an epoch are counted book by book; the last
             is `num_windows`.
         num_windows: int, windows of an epoch.
     """
@@ -116,11 +117,6 @@ class TrainingWindows:
         counts[self._lengths == sequence_length] = 1
         self.borders = np.concatenate([[0], np.cumsum(counts)])
         self.num_windows = int(self.borders[-1])
-
-    def batch(self, step, batch_size):
-        """Return (book, start), int64 `[B]`, of a step, from 0."""
-        numbers = step * batch_size + np.arange(batch_size, dtype=np.int64)
-        return self.at(numbers)
 
     def at(self, numbers):
         """Return (book, start), int64 `[n]`, of windows in the stream.
@@ -153,9 +149,10 @@ class TrainingWindows:
 
 @dataclasses.dataclass(frozen=True)
 class HeldOutWindows:
-    """Sliding windows; each array is int64 `[W]`, positions in the book.
+    """Sliding windows as int64 arrays `[W]`: books, and positions in them.
 
-    The predictions of tokens `first_scored` to `end` count.
+    A window has the tokens `start` to `end`, of which those from `first_scored`
+    are scored.
     """
 
     book: np.ndarray
@@ -185,8 +182,8 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
         lengths: int `[N]`, tokens of each book.
         sequence_length: int, T.
         stride: int in 1 .. T-1; smaller gives more context and more work.
-        limit: int. About how many tokens to cover, at the beginnings of all
-            books; None: all.
+        limit: int. Cover about this many tokens, from the beginnings of all
+            books; None: all tokens.
     """
     if not 1 <= stride < sequence_length:
         raise InputError(

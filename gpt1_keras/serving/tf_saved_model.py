@@ -49,10 +49,7 @@ class TaskServer(tf.Module):
         self._network = FrozenNetwork(network, dtype)
         self._check_ids = lambda ids: check_ids(ids, network)
         self._tokenizer = tokenizer
-        pipeline = preprocessor.tokenizer.pipeline
-        self._special_ids = tf_transforms.SpecialIds(
-            pipeline.start_id, pipeline.delimiter_id, pipeline.extract_id
-        )
+        self._pipeline = preprocessor.tokenizer.pipeline
         self._transform = getattr(tf_transforms, preprocessor.transform)
         self._max_sequence_length = preprocessor.sequence_length
         self._label_space = task_lib.label_space_of(preprocessor)
@@ -106,7 +103,7 @@ class TaskServer(tf.Module):
             text=self._encode(text),
             text_pair=None if text_pair is None else self._encode(text_pair),
             choices=choices,
-            special_ids=self._special_ids,
+            tokenizer=self._pipeline,
             max_sequence_length=self._max_sequence_length,
         )
 

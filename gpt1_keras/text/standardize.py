@@ -13,7 +13,7 @@ import ftfy
 # means "a literal plus", so backslashes stay as they are. The language model
 # was trained that way.
 MARKS = '-~!";?+,)(/*[]}{|_'
-_PUNCTUATION = re.compile(
+PUNCTUATION = re.compile(
     f"({'|'.join(re.escape(mark) + '+' for mark in MARKS)})"
 )
 _AROUND_NEWLINE = re.compile(r"\s*\n\s*")
@@ -46,7 +46,7 @@ STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):
-    """Return exactly `ftfy.fix_text(text)`, fast if nothing is broken."""
+    """Return `ftfy.fix_text(text)`, fast if there is nothing to repair."""
     clean = _is_clean(text)
     if not (clean and text.isascii()):
         text = _repair_lines(text, clean)
@@ -56,7 +56,7 @@ def repair(text):
 
 
 def _repair_lines(text, clean):
-    """Return ftfy's text, except for line ends of lines it would not change."""
+    """Return ftfy's text; lines it would not change keep their line ends."""
     lines = text.split("\n")
     straight = _replace(text, STRAIGHT).split("\n")
     first_html = text.find("<")
@@ -99,7 +99,7 @@ def standardize(text):
     a single space, and the ends are stripped.
     """
     text = _replace(text, REPLACED)
-    text = _PUNCTUATION.sub(r" \1 ", text)
+    text = PUNCTUATION.sub(r" \1 ", text)
     text = _AROUND_NEWLINE.sub(" \n ", text)
     text = _OTHER_SPACE.sub(" ", text)
     return text.strip()

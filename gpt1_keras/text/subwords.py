@@ -1,9 +1,9 @@
 """Sub-word encoders of single words, and the files of their vocabularies.
 
-Byte pairs, as OpenAI released them: a JSON object from piece to id, and a text
-file of merges (a header, then one pair per line). WordPiece, as in BERT: a text
-file with one piece per line. Hugging Face `tokenizers` encodes; a word or piece
-outside the vocabulary has id 0.
+Byte pairs have OpenAI's format: a JSON object from piece to id, and a text file
+of merges (a header, then one pair per line). WordPiece has BERT's format: a
+text file with one piece per line. Hugging Face `tokenizers` encodes; whatever
+the vocabulary lacks has id 0.
 """
 
 import json
@@ -30,9 +30,9 @@ MAX_WORD_CHARACTERS = 100  # of a WordPiece word
 class BytePair:
     """Byte-pair encoder, as in the released code.
 
-    A word starts as its characters, the last one marked with `</w>`. The
-    adjacent pair that was learned first is merged everywhere in the word,
-    until no learned pair is left.
+    A word starts as its characters, the last one marked with `</w>`. Of its
+    adjacent pairs, the one that was learned first is merged everywhere in the
+    word. This is repeated until no learned pair is left.
 
     Reference: Sennrich et al. 2016; openai/finetune-transformer-lm
     text_utils.py.
@@ -217,14 +217,4 @@ def _write(directory, name, text):
 
 
 def _read(path):
-    try:
-        text = pathlib.Path(path).read_bytes().decode("utf-8")
-    except OSError as error:
-        raise errors.InputError(
-            f"{path}: {error.strerror}; pass the path of a vocabulary file"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise errors.InputError(
-            f"{path}: not UTF-8 at byte {error.start}; pass a text file"
-        ) from None
-    return text.replace("\r\n", "\n")
+    return files.read_text("vocabulary", path)

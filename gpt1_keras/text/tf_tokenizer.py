@@ -11,7 +11,6 @@ import collections
 import itertools
 
 import ftfy
-import numpy as np
 import tensorflow as tf
 import tensorflow_text
 from ftfy import chardata
@@ -23,7 +22,7 @@ from gpt1_keras.text import tf_words
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
 _NO_PAIR = -1  # the key of a word's last symbol
-_NEVER = np.iinfo("int32").max  # the rank of a pair that is never merged
+_NEVER = 2**31 - 1  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
 _MARK = "\x04"  # encloses a match to look up; ftfy removes it from texts
@@ -47,10 +46,7 @@ _STANDARD = (
     ("[\u2013\u2014\u2015]", "-"),
     ("\u2026", "..."),
     ("\u00b4", "'"),
-    (
-        r"(-+|~+|!+|\"+|;+|\?+|\++|,+|\)+|\(+|/+|\*+|\[+|\]+|\}+|\{+|\|+|_+)",
-        r" \1 ",
-    ),
+    (standardize.PUNCTUATION.pattern, r" \1 "),
 )
 # White space in Python but not in RE2, without line breaks.
 _SPACE = (
@@ -93,8 +89,8 @@ class Standardize(tf.Module):
         texts = tf.strings.regex_replace(texts, _MARK, "")
         # ftfy unescapes entities up to the first line with "<".
         plain = tf.strings.regex_replace(texts, _BEFORE_HTML, r"\1")
-        size = _size(plain)
-        html = tf.strings.substr(texts, size, _size(texts) - size)
+        size = tf.strings.length(plain)
+        html = tf.strings.substr(texts, size, tf.strings.length(texts) - size)
         texts = tf.strings.join([self._unescaped(plain), html])
         texts = _translated(texts, self._broken, self._mended)
         texts = _translated(texts, self._form, self._forms)
@@ -165,10 +161,6 @@ def _plain(numbers):
     )
 
 
-def _size(texts):
-    return tf.strings.length(texts, "BYTE")
-
-
 def _replaced(texts, pairs):
     for pattern, replacement in pairs:
         texts = tf.strings.regex_replace(texts, pattern, replacement)
@@ -194,27 +186,14 @@ class BytePair(tf.Module):
             [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
             tf.int32,
         )
-        self._numbers = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(
-                [s for s in symbols if _is_character(s)],
-                [numbers[s] for s in symbols if _is_character(s)],
-                tf.string,
-                tf.int32,
-            ),
+        self._numbers = tf_words.table(
+            {s: number for s, number in numbers.items() if _is_character(s)},
             self._num_symbols,
         )
-        pairs = [
-            self._key(numbers[left], numbers[right]) for left, right in merges
-        ]
-        self._ranks = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(
-                [_NO_PAIR, *pairs],
-                [_NEVER, *range(len(merges))],
-                tf.int64,
-                tf.int32,
-            ),
-            _NEVER,
-        )
+        ranks = {_NO_PAIR: _NEVER}
+        for rank, (left, right) in enumerate(merges):
+            ranks[self._key(numbers[left], numbers[right])] = rank
+        self._ranks = tf_words.table(ranks, _NEVER, key_dtype=tf.int64)
         self._merged = tf.constant(
             [numbers[left + right] for left, right in merges] or [0], tf.int32
         )
@@ -225,22 +204,12 @@ class BytePair(tf.Module):
     def __call__(self, words):
         # [W] -> [W, (characters)]
         characters = tf.strings.unicode_split(words, "UTF-8")
-        ends = characters.row_splits[1:] - 1
-        is_last = tf.scatter_nd(
-            ends[:, None],
-            tf.ones_like(ends, tf.bool),
-            tf.shape(characters.values, tf.int64),
-        )
-        characters = characters.with_values(
-            tf.where(
-                is_last,
-                tf.strings.join([characters.values, subwords.END_OF_WORD]),
-                characters.values,
-            )
-        )
+        rows = tf.cast(characters.value_rowids(), tf.int32)
+        is_last = rows != tf_words.shift_left(rows, 1, -1)
+        ends = tf.where(is_last, subwords.END_OF_WORD, "")
         symbols, rows = self._merge_all(
-            self._numbers.lookup(characters.values),
-            tf.cast(characters.value_rowids(), tf.int32),
+            self._numbers.lookup(tf.strings.join([characters.values, ends])),
+            rows,
             tf.size(words),
         )
         order = tf.argsort(rows, stable=True)
@@ -311,10 +280,9 @@ class BytePair(tf.Module):
     def _ranks_of_pairs(self, symbols, rows):
         """Return the rank of each symbol's pair with the next one: `[S]`."""
         left = tf.cast(symbols, tf.int64)
-        key = self._key(left[:-1], left[1:])
-        key = tf.where(rows[:-1] == rows[1:], key, _NO_PAIR)
-        ranks = self._ranks.lookup(key)
-        return tf.concat([ranks, [_NEVER]], axis=0)[: tf.size(symbols)]
+        key = self._key(left, tf_words.shift_left(left, 1, 0))
+        is_pair = rows == tf_words.shift_left(rows, 1, -1)
+        return self._ranks.lookup(tf.where(is_pair, key, _NO_PAIR))
 
 
 def _is_character(symbol):
@@ -384,12 +352,8 @@ class GraphTokenizer(tf.Module):
         )
         newline_id = tokenizer.newline_id or subwords.UNKNOWN_ID
         ids = [[newline_id], *tokenizer.encode_batch(known)]
-        self._rows = tf.lookup.StaticHashTable(
-            tf.lookup.KeyValueTensorInitializer(
-                [NEWLINE, *known], range(len(ids)), tf.string, tf.int32
-            ),
-            -1,
-        )
+        rows = {piece: row for row, piece in enumerate([NEWLINE, *known])}
+        self._rows = tf_words.table(rows, -1)
         self._values = tf.constant(list(_flat(ids)), tf.int32)
         self._splits = tf.constant(
             [0, *itertools.accumulate(map(len, ids))], tf.int64
@@ -423,13 +387,9 @@ class GraphTokenizer(tf.Module):
         known = tf.gather(table, tf.boolean_mask(rows, is_known))
         others = self._ids_by_rules(tf.boolean_mask(pieces, ~is_known))
         # Restore the order of the pieces.
-        place = tf.where(
-            is_known,
-            tf.cumsum(tf.cast(is_known, tf.int32)),
-            tf.cumsum(tf.cast(~is_known, tf.int32))
-            + tf.reduce_sum(tf.cast(is_known, tf.int32)),
-        )
-        return tf.gather(tf.concat([known, others], axis=0), place - 1)
+        place = tf.concat([tf.where(is_known), tf.where(~is_known)], axis=0)
+        order = tf.argsort(place[:, 0])
+        return tf.gather(tf.concat([known, others], axis=0), order)
 
     def _ids_by_rules(self, pieces):
         words = self._rules(pieces)

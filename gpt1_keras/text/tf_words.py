@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from gpt1_keras.text import words as words_lib
 
-LONGEST = 256  # characters; longer pieces are split into parts
+_LONGEST = 256  # characters; longer pieces are split into parts
 _BREAK = "\x02"  # between two words of a piece
 _TIE = "\x03"  # between two words of a rejoined special case
 _MAX_REJOINED = 5  # words of a special case to rejoin
@@ -48,7 +48,7 @@ class WordRules(tf.Module):
 
     def __call__(self, pieces):
         pieces = tf.strings.regex_replace(
-            pieces, f"(.{{{LONGEST}}})", rf"\1{_BREAK}"
+            pieces, f"(.{{{_LONGEST}}})", rf"\1{_BREAK}"
         )
         # [M] -> [M, (parts)]
         parts = tf.strings.split(pieces, _BREAK)
@@ -89,9 +89,9 @@ class WordRules(tf.Module):
         )
         for count, cases in zip(self._counts, self._rejoin, strict=True):
             # [S]: special case of each word and the `count - 1` after it
-            following = [_shift_left(flat, i, "") for i in range(count)]
+            following = [shift_left(flat, i, "") for i in range(count)]
             special = cases.lookup(tf.strings.join(following, _BREAK))
-            same_row = _shift_left(rows, count - 1, -1) == rows
+            same_row = shift_left(rows, count - 1, -1) == rows
             is_first = same_row & (special != "")
             for i in range(1, count):  # the first of overlapping cases
                 is_first &= ~_shift_right(is_first, i)
@@ -124,10 +124,10 @@ class WordRules(tf.Module):
         after = tf.where(
             end == "", after, tf.strings.join([_BREAK, end, after])
         )
-        first, size = _length(start), _length(rest)
-        left = tf.strings.substr(
-            rest, first, size - first - _length(end), "BYTE"
-        )
+        # In bytes, as all lengths and positions here.
+        first, size = tf.strings.length(start), tf.strings.length(rest)
+        last = size - tf.strings.length(end)
+        left = tf.strings.substr(rest, first, last - first)
         is_done = is_last | (left == rest) | (left == "")
         is_done |= (self._special.lookup(left) != "") | (i == _ROUNDS - 1)
         state = (before, left, after, place)
@@ -147,13 +147,13 @@ class WordRules(tf.Module):
         """
         is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
-        first, size = _length(start), _length(rest)
-        tail = tf.strings.substr(rest, first, size - first, "BYTE")
+        first, size = tf.strings.length(start), tf.strings.length(rest)
+        tail = tf.strings.substr(rest, first, size - first)
         leaves_special = (start != "") & (self._special.lookup(tail) != "")
         end = self._suffix(tail)
         # spaCy looks up the text before the suffix, prefix included.
         head = tf.strings.substr(
-            rest, tf.zeros_like(size), size - _length(end), "BYTE"
+            rest, tf.zeros_like(size), size - tf.strings.length(end)
         )
         keeps_special = (end != "") & (self._special.lookup(head) != "")
         end = tf.where(leaves_special, "", end)
@@ -166,9 +166,8 @@ class WordRules(tf.Module):
         longest = tf.zeros_like(rest)
         for pattern in self._suffixes:
             found = tf.strings.regex_replace(rest, pattern, r"\1")
-            longest = tf.where(
-                _length(found) > _length(longest), found, longest
-            )
+            is_longer = tf.strings.length(found) > tf.strings.length(longest)
+            longest = tf.where(is_longer, found, longest)
         return longest
 
     def _middle(self, rest):
@@ -188,9 +187,12 @@ class WordRules(tf.Module):
         return tf.where(special != "", special, split)
 
 
-def table(texts, default=""):
+def table(entries, default="", *, key_dtype=None):
+    """Return a dict as a `StaticHashTable`."""
     return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(list(texts), list(texts.values())),
+        tf.lookup.KeyValueTensorInitializer(
+            list(entries), list(entries.values()), key_dtype
+        ),
         default,
     )
 
@@ -221,7 +223,7 @@ def _rejoined_cases(tokenizer, special):
 
 
 class _Expression(typing.NamedTuple):
-    """A regular expression split at its look-arounds, for RE2."""
+    """A regular expression without its look-arounds, for RE2."""
 
     before: str  # look-behind
     match: str
@@ -318,10 +320,7 @@ def _shift_right(mask, count):
     ]
 
 
-def _shift_left(values, count, end):
+def shift_left(values, count, end):
+    """Move values `[S]` left by `count`; the last ones become `end`."""
     ends = tf.fill([count], tf.constant(end, values.dtype))
     return tf.concat([values[count:], ends], axis=0)[: tf.size(values)]
-
-
-def _length(texts):
-    return tf.strings.length(texts, "BYTE")

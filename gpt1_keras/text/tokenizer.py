@@ -24,8 +24,8 @@ class ChunkDictionary:
 
     Args:
         value_of_word: callable from a word (str) to a non-empty tuple.
-        limit: int. Maximum number of cached chunks; a cache that would exceed
-            it is emptied. 0: no cache.
+        limit: int. Maximum number of cached chunks; the cache is emptied
+            before it exceeds it. 0 disables the cache.
     """
 
     def __init__(self, value_of_word, limit):
@@ -50,14 +50,8 @@ class ChunkDictionary:
             self._fill(values, chunks)
         return list(_flat(values))
 
-    def __len__(self):
-        return len(self._chunks)
-
-    def __getstate__(self):
-        return {"value_of_word": self._value_of_word, "limit": self._limit}
-
-    def __setstate__(self, state):
-        self.__init__(**state)
+    def __reduce__(self):  # without the cached chunks
+        return ChunkDictionary, (self._value_of_word, self._limit)
 
     def _values_of_text(self, text):
         split = words.split_words(standardize.standardize(text))

@@ -23,9 +23,7 @@ class WordCounter:
     """Counts words; the cache of split chunks is kept between calls."""
 
     def __init__(self):
-        self._split = tokenizer.ChunkDictionary(
-            lambda word: (word,), _CHUNKS_REMEMBERED
-        )
+        self._split = tokenizer.ChunkDictionary(_alone, _CHUNKS_REMEMBERED)
 
     def count(self, texts):
         counts = collections.Counter()
@@ -34,16 +32,20 @@ class WordCounter:
         return counts
 
 
+def _alone(word):
+    return (word,)
+
+
 def train_bpe(texts, *, vocabulary_size, show_progress=False):
-    """Return a byte-pair `Tokenizer`; equal texts give equal ones.
+    """Return a byte-pair `Tokenizer`; the same texts give the same one.
 
     Entries are in the released order: `<unk>`, each character, each character
     at the end of a word, one piece per merge, the line break.
 
     Args:
         texts: iterable of str, or a Counter of words (`WordCounter`).
-        vocabulary_size: int, entries including `<unk>` and the line break;
-            fewer if the corpus has too few pairs.
+        vocabulary_size: int, entries including `<unk>` and the line break. The
+            result has fewer if the texts have too few pairs.
         show_progress: bool.
 
     Raises:

@@ -6,6 +6,7 @@ a line break as the token `"\n "`; here it becomes the word `"\n"`.
 """
 
 import functools
+import itertools
 import re
 import threading
 
@@ -28,21 +29,56 @@ def _special_cases():
     return frozenset(english().rules)
 
 
-def _split_tokens(text):
+@functools.cache
+def _without_last_step():
+    """Return spaCy's tokenizer without its last step.
+
+    That step rejoins special cases in which spaCy found an affix or infix when
+    they were added. Here it finds none until all are added.
+    """
+    from spacy.tokenizer import Tokenizer
+
+    def once_complete(function, nothing):
+        return lambda text: function(text) if is_complete else nothing
+
+    is_complete = False
+    whole = english()
+    with _lock:  # no thread may be in a memory zone of the vocabulary
+        found = Tokenizer(
+            whole.vocab,
+            rules=whole.rules,
+            prefix_search=once_complete(whole.prefix_search, None),
+            suffix_search=once_complete(whole.suffix_search, None),
+            infix_finditer=once_complete(whole.infix_finditer, ()),
+            url_match=whole.url_match,
+        )
+    is_complete = True
+    return found
+
+
+def _split_tokens(text, tokenizer):
     """Return spaCy's tokens of `text` as a list of str.
 
     They are removed from spaCy's vocabulary, which bounds its memory.
     """
-    tokenizer = english()
     with _lock, tokenizer.vocab.memory_zone():
         return [token.text for token in tokenizer(text)]
+
+
+def _split_lines(lines, tokenizer):
+    """Return the tokens of each line. spaCy never joins two lines."""
+    if not lines:
+        return []
+    tokens = _split_tokens(" \n ".join(lines), tokenizer)
+    parts = itertools.groupby(tokens, lambda token: token[0] == NEWLINE)
+    return [list(part) for is_break, part in parts if not is_break]
 
 
 def split_words(text):
     """Return the words of standardised `text`, line breaks as `"\\n"`."""
     return [
         NEWLINE if token[0] == NEWLINE else token.lower()
-        for token in _split_tokens(text)
+        for token in _split_tokens(text, english())
     ]
 
 
@@ -55,23 +91,18 @@ def split_pieces(pieces):
     """
     found = {piece: _split_plain(piece) for piece in pieces}
     others = [piece for piece, tokens in found.items() if tokens is None]
-    # spaCy's last step rejoins tokens, but never across a line break.
-    lines = [[]] if others else []
-    for token in _split_tokens(" \n ".join(others)):
-        if token[0] == NEWLINE:
-            lines.append([])
-        else:
-            lines[-1].append(token)
+    split = _split_lines(others, english())
+    before = _split_lines(others, _without_last_step())
     dependent = set()
-    for piece, tokens in zip(others, lines, strict=True):
-        if tokens != _split_without_last_step(piece):
+    for piece, tokens, tokens_before in zip(others, split, before, strict=True):
+        if tokens != tokens_before:
             dependent.add(piece)
         found[piece] = [token.lower() for token in tokens]
     return found, dependent
 
 
 def _split_plain(piece):
-    """Return the words of a plain piece; None if spaCy must decide."""
+    """Return the words of a plain piece; None if it needs spaCy."""
     special = _special_cases()
     if piece.isascii() and piece.isalpha():
         return None if piece in special else [piece.lower()]
@@ -82,54 +113,6 @@ def _split_plain(piece):
     if special.isdisjoint((piece, word, before + word, word + after)):
         return [part.lower() for part in (before, word, after) if part]
     return None
-
-
-def _split_without_last_step(piece):
-    """Return the tokens of a piece before special cases are rejoined.
-
-    Follows spaCy's `Tokenizer._split_affixes` and `_attach_tokens`.
-    """
-    special = _special_cases()
-    tokenizer = english()
-    before, after = [], []
-    rest = piece
-    size = None
-    while rest and len(rest) != size and rest not in special:
-        size = len(rest)
-        start = tokenizer.find_prefix(rest)
-        if start and rest[start:] in special:
-            before.append(rest[:start])
-            rest = rest[start:]
-            break
-        end = tokenizer.find_suffix(rest[start:])
-        if end and rest[:-end] in special:
-            after.append(rest[-end:])
-            rest = rest[:-end]
-            break
-        if start + end > size:
-            end = 0
-        if start:
-            before.append(rest[:start])
-        if end:
-            after.append(rest[-end:])
-        rest = rest[start : size - end]
-    return before + _split_middle(rest) + after[::-1]
-
-
-def _split_middle(rest):
-    tokenizer = english()
-    if rest in _special_cases():
-        return [next(iter(token.values())) for token in tokenizer.rules[rest]]
-    if tokenizer.url_match(rest):
-        return [rest]
-    tokens = []
-    start = 0
-    for match in tokenizer.find_infix(rest):
-        if match.start() == 0:
-            continue
-        tokens += [rest[start : match.start()], match.group()]
-        start = match.end()
-    return [token for token in [*tokens, rest[start:]] if token]
 
 
 # Words back to text.

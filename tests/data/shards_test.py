@@ -1,7 +1,6 @@
 import hashlib
 import json
 import os
-import pickle
 
 import numpy as np
 import pytest
@@ -80,7 +79,6 @@ def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
     assert ids.dtype == np.int32
     assert ids.tolist() == [[7, 8, 9], [3, 4, 5], [17, 18, 19]]
     assert train.read(0, 3, 99).tolist() == [4, 5]
-    assert pickle.loads(pickle.dumps(train)).read(1, 0, 2).tolist() == [7, 8]
     for start in (-1, 3):
         with pytest.raises(ValueError, match="border"):
             train.gather(np.array([0]), np.array([start]), 3)
@@ -175,7 +173,7 @@ def test_writer_resumes_after_a_kill(tmp_path, done):
 
 
 def test_writer_starts_afresh(tmp_path):
-    """For another request, or where part of a shard is lost."""
+    """For another request, or if part of a shard or of the journal is lost."""
     with writer(tmp_path, request="old") as old:
         append(old, [[9] * 30])
     with writer(tmp_path) as again:
@@ -188,9 +186,6 @@ def test_writer_starts_afresh(tmp_path):
     os.truncate(tmp_path / "shard_00001.bin", 6)  # of 8 bytes
     with writer(tmp_path) as again:
         assert again.records == []
-
-
-def test_a_damaged_journal_starts_afresh(tmp_path):
     for line in (b"[]", b"5", b"{}", b'{"tokens": "x"}', b'{"tokens": -1}'):
         with writer(tmp_path) as target:
             append(target, PIECES[:1])

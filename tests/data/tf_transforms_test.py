@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 
-SPECIAL = tf_transforms.SpecialIds(90, 91, 92)
 ids = st.lists(st.integers(1, 9), max_size=14)
 
 
 class Tokenizer:
-    start_id, delimiter_id, extract_id = SPECIAL
+    start_id, delimiter_id, extract_id = 90, 91, 92
 
 
 def in_python(name, rows, length):
@@ -44,7 +43,7 @@ def graph_of(name, length):
             text=text,
             text_pair=text_pair,
             choices=tf_transforms.Choices(choices, num_choices),
-            special_ids=SPECIAL,
+            tokenizer=Tokenizer,
             max_sequence_length=length,
         )
 

@@ -25,12 +25,8 @@ def split(text):
     return words.split_words(standardize.standardize(standardize.repair(text)))
 
 
-def small_bpe(size=130, **arguments):
-    return train_vocabulary.train_bpe(TEXTS, vocabulary_size=size, **arguments)
-
-
 def test_bpe_has_the_released_layout():
-    ours = small_bpe()
+    ours = train_vocabulary.train_bpe(TEXTS, vocabulary_size=130)
     entries = ours.vocabulary
     found = [word for text in TEXTS for word in split(text)]
     characters = sorted({c for word in found for c in word} - {"\n"})
