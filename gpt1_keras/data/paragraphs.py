@@ -91,8 +91,8 @@ def measure_width(lines):
     """Return the column at which `lines` were hard-wrapped, or None.
 
     A hard-wrapped text breaks lines where the next word would not fit, often in
-    mid-sentence. A text with one paragraph per line does neither. The first
-    20,000 lines are measured.
+    mid-sentence. One paragraph per line gives neither. The first 20,000 lines
+    are measured.
     """
     lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
     lengths = sorted(len(line) for line in lines if line)

@@ -187,7 +187,7 @@ def _write(writer, tasks, left, encoded):
 
 
 def _listed(found, records, shard_tokens):
-    """Return (books for the index, all in training; skipped files)."""
+    """Return the index's books, all as training books, and skipped files."""
     tokens, words = collections.Counter(), collections.Counter()
     for record in records:
         tokens[record["book"]] += record["tokens"]
@@ -344,7 +344,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
 
 
 def find_corpus(corpus):
-    """Return the books of a path as `books.find_books`, at least one."""
+    """Return {name: path} of the books of a path, at least one."""
     if not corpus.exists():
         raise InputError(
             f"CORPUS {corpus} does not exist: pass a folder of .txt books or "

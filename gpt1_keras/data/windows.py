@@ -1,4 +1,4 @@
-"""Windows of T tokens in books: which tokens a step reads, in pure numpy.
+"""Windows of T tokens in books: which tokens a step reads, in numpy alone.
 
 Training windows are a function of (seed, step). Held-out windows slide over
 each book so that every token but the first of the book is scored once.
