@@ -3,7 +3,6 @@
 import pickle
 import random
 
-import gin
 import keras
 import numpy as np
 import pytest
@@ -27,10 +26,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    tiny_task.write_preset(folder)
-    yield folder
-    gin.clear_config()
+    return tiny_task.write_preset(tmp_path_factory.mktemp("tiny"))
 
 
 @pytest.fixture(scope="module")

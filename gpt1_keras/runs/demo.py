@@ -30,7 +30,7 @@ _LOCAL = (_HOST, "localhost", "::1")
 _MOST_BYTES = 1 << 20  # of a request: the longest text is far shorter
 _NUM_EXAMPLES = 5
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
-# Label of a probability, the least one that has it, and its color.
+# Label of a range of probabilities, its lower bound, and its color.
 _PROBABILITIES = (
     ("over 50 %", 0.5, "#1a9850"),
     ("over 10 %", 0.1, "#91cf60"),

@@ -34,8 +34,8 @@ def evaluate(
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
     model's attention in these, and `plots/` the confusion matrix or the
     scores. Without labels there are no metrics and plots, and predictions are
-    in the order of the file. Without a workdir, they go to standard output
-    in this order, each batch once it is done, and nothing is written.
+    in the order of the file. Without a workdir, predictions are printed in
+    this order, batch by batch, and nothing is written.
 
     Args:
         preset: see `presets.find_best`.
@@ -122,7 +122,7 @@ def _print(model, examples, labels):
     """Print the predictions of each batch once it is done.
 
     Returns:
-        all logits; None if the program that reads standard output had enough.
+        all logits; None if the program that reads them closed its input.
     """
     space, size, found = examples.task.label_space, examples.batch_size, []
     columns = predictions_lib.given_columns(examples.examples)
@@ -132,8 +132,12 @@ def _print(model, examples, labels):
             batch = examples.part(rows, examples.name)
             found.append(model.logits(batch))
             table, _ = _table(
-                *(space, batch, labels[first : first + size], found[-1]),
-                **{"columns": columns, "first": first},
+                space,
+                batch,
+                labels[first : first + size],
+                found[-1],
+                columns=columns,
+                first=first,
             )
             lines = predictions_lib.lines(table)
             try:

@@ -12,6 +12,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
@@ -28,17 +29,17 @@ class Options:
     """How a model is served, and what it is checked on."""
 
     data: sources.BenchmarkFiles
-    # From the `GPT1TaskPreprocessor` of the preset to the `tasks.task.Task`
-    # to read and measure.
+    # Function from the preset's `GPT1TaskPreprocessor` to the
+    # `tasks.task.Task` to read and measure.
     build_task: collections.abc.Callable
     split: checks.Split  # rows that the served model is checked on
-    # Rows whose frequent words are encoded exactly, whatever their case: they
-    # go into the tokenizer's table, at most so many.
+    # Split whose frequent words go into the tokenizer's table, which encodes
+    # them exactly, whatever their case; None: the vocabulary's words.
     table_split: checks.Split | None
-    num_table_pieces: checks.Index
+    num_table_pieces: checks.Index  # most words in the table
     scoring: presets.Scoring
-    # In which the weights are stored; "int8": the kernels of the blocks, the
-    # others in float32.
+    # Dtype of the stored weights; "int8" is that of the kernels of the blocks,
+    # beside which the other weights are float32.
     weights_dtype: typing.Annotated[
         str, checks.Dial(choices=("float32", "float16", "int8"))
     ]
@@ -85,8 +86,8 @@ def export(
 
     The SavedModel takes raw strings. Before it is published, it answers the
     rows of a split in a process without Keras, and its answers are compared
-    with those of the Keras model. Exporting another model, split or
-    dtype to the same workdir adds a version.
+    with those of the Keras model. Exporting another model, split or dtype to
+    the same workdir adds a version.
 
     Args:
         preset: see `presets.find`; of several seeds, the best on dev.
@@ -115,47 +116,42 @@ def export(
     identity = {}
     if options.identity_texts is not None:
         identity = verify.measure_identity(*tokenizers, options.identity_texts)
-    temporary = workdir / ".saved_model.tmp"
-    shutil.rmtree(temporary, ignore_errors=True)
     requests = served.requests()
     num_examples = sum(len(request["text"]) for request in requests)
-    tf_saved_model.write(
-        served.server,
-        temporary,
-        labels=served.labels,
-        requests=requests[:num_warm_up],
-    )
-    logging.info(
-        f"answering {num_examples:,} rows of {options.split} in a process"
-        " without Keras"
-    )
-    try:
+    saved_model = tf_saved_model.next_version(workdir / "saved_model")
+    with files.new_folder(saved_model) as temporary:
+        tf_saved_model.write(
+            served.server,
+            temporary,
+            labels=served.labels,
+            requests=requests[:num_warm_up],
+        )
+        logging.info(
+            f"answering {num_examples:,} rows of {options.split} in a process"
+            " without Keras"
+        )
         metrics, compared = served.compare(verify.answers(temporary, requests))
         agreement.check(compared)
-    except (errors.InputError, errors.RunError):
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    card = model_card.text(
-        name=served.name,
-        preset=directory,
-        training=model_card.training_facts(directory),
-        num_examples=num_examples,
-        split=options.split,
-        metrics=metrics,
-        compared=compared,
-        identity=identity,
-        labels=served.labels,
-        request={name: rows[:1] for name, rows in requests[0].items()},
-        num_parameters=served.num_parameters,
-        sequence_length=served.sequence_length,
-        weights_dtype=options.weights_dtype,
-        config_sha256=config_sha256,
-    )
-    extra = temporary / tf_saved_model.EXTRA
-    (extra / "model_card.md").write_text(card, encoding="utf-8")
-    if (workdir / "config.gin").exists():  # The next version replaces it.
-        shutil.copy(workdir / "config.gin", extra)
-    saved_model = tf_saved_model.publish(temporary, workdir / "saved_model")
+        card = model_card.text(
+            name=served.name,
+            preset=directory,
+            training=model_card.training_facts(directory),
+            num_examples=num_examples,
+            split=options.split,
+            metrics=metrics,
+            compared=compared,
+            identity=identity,
+            labels=served.labels,
+            request={name: rows[:1] for name, rows in requests[0].items()},
+            num_parameters=served.num_parameters,
+            sequence_length=served.sequence_length,
+            weights_dtype=options.weights_dtype,
+            config_sha256=config_sha256,
+        )
+        extra = temporary / tf_saved_model.EXTRA
+        (extra / "model_card.md").write_text(card, encoding="utf-8")
+        if (workdir / "config.gin").exists():  # The next version replaces it.
+            shutil.copy(workdir / "config.gin", extra)
     logging.info("exported: %s", saved_model)
     metrics |= compared | identity
     for name, value in metrics.items():

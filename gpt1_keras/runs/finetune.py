@@ -69,8 +69,8 @@ class FineTuning:
     # Examples of full length per forward pass on each replica, more of shorter
     # ones; None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: as many as make `min_steps`, at
-    # least `min_epochs`.
+    # Passes over the training examples; None: at least `min_epochs`, and as
+    # many as `min_steps` takes.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
@@ -96,8 +96,8 @@ class FineTuning:
     pool_batches: checks.Count
     # Dev examples per forward pass.
     evaluation_batch_size: checks.NotRecipe[checks.Count]
-    # Size of a random subset of the training examples that is scored along
-    # with dev; None: all.
+    # Size of a random subset of the training examples that is scored whenever
+    # dev is; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps of the first epoch after which dev is scored as well.
     early_evaluation_steps: tuple[checks.Count, ...]
@@ -106,9 +106,9 @@ class FineTuning:
     patience: checks.Count | None = None
     dtype: checks.Dtype
     batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
-    # Whether encoded candidates that begin alike share what precedes the
-    # choice, which is then computed once. The loss is the same; the draws of
-    # dropout are others.
+    # Whether encoded candidates that begin alike share a row, so that their
+    # common beginning is computed once. The loss is the same; dropout draws
+    # other masks.
     share_prefix: bool = False
 
     def begin(self, strategy):
@@ -252,8 +252,8 @@ def finetune(
     labels of test are public, the saved weights are scored on it once, at the
     end: `test` in the result. Each of several seeds has its own `seed_N/`, with
     median and range in the folder above. Rows held out from the user's own
-    file are written to `dev.jsonl`, rows that cannot be used to
-    `skipped_rows.tsv` where the task skips them.
+    file are written to `dev.jsonl`, rows that the task skips to
+    `skipped_rows.tsv`.
 
     Args:
         task: `tasks.task.Task`.
@@ -566,8 +566,7 @@ def run_each(workdir, config_sha256, seed, seeds, run):
     return _aggregate(workdir, found)
 
 
-# Entries of a result that the aggregate of several seeds has not, or not as
-# the first seed has them.
+# Entries that the aggregate does not take from the result of the first seed.
 _OF_ONE_SEED = {
     *("metrics", "train_metrics", "best_step", "seed", "seconds", "test"),
     *("git_commit", "backend", "classes", "confusion", "stopped_early"),

@@ -163,7 +163,7 @@ def _check_preset(row, training, pretrained):
     directory = pretrained.directory
     _ = pretrained.tokenizer
     presets.check_length(training.sequence_length, pretrained.num_positions())
-    config = presets.backbone_config(directory)
+    config = presets.read_config(directory)
     if row == "lstm" and "num_units" not in config:
         raise errors.InputError(
             f"`lstm_preset`: {directory} is not an LSTM: give a pretraining run"

@@ -41,7 +41,7 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 _REMEDY = "give the workdir of a finished run, or run it again"
-# If no merge yields more than this share of the pieces, merges are missing.
+# Merges are missing if more than this share of the pieces comes from none.
 _FEW_PIECES = 0.01
 
 
@@ -78,7 +78,10 @@ def find(preset):
 
 
 def find_best(preset):
-    """Return what `find` does, but not of None; of several seeds the best."""
+    """Return a preset as `find` does, of several seeds the best on dev.
+
+    None is an InputError.
+    """
     if preset is None:
         raise errors.InputError(
             "`preset` is not given: give the workdir of a fine-tuning run"
@@ -223,11 +226,8 @@ def _read_json(path):
     return found
 
 
-def backbone_config(directory):
-    return _config(directory, "config")
-
-
-def _config(directory, name):
+def read_config(directory, name="config"):
+    """Return the `config` in a JSON file of a preset: the backbone's."""
     path = pathlib.Path(directory) / f"{name}.json"
     try:
         return _read_json(path)["config"]
@@ -240,7 +240,7 @@ def _config(directory, name):
 def has_head(directory):
     """Return whether a preset is of a fine-tuned model."""
     is_task = (pathlib.Path(directory) / "task.json").exists()
-    return is_task and _config(directory, "task").get("head") is not None
+    return is_task and read_config(directory, "task").get("head") is not None
 
 
 def load_tokenizer(directory):
@@ -253,7 +253,7 @@ def is_measured(
     """Return whether a result is finished and its presets are unchanged.
 
     `directories` are those of the presets, `facts` entries that the result
-    must have; the others are as of `results.is_finished`.
+    must have; for the others see `results.is_finished`.
     """
     path = results.path(workdir)
     if not path.exists() or any(
@@ -319,9 +319,9 @@ def _as_float32(config):
 def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
-    If the preset of a finished run is lost, its last checkpoint still has the
-    weights: the run resumes from there and saves the preset again. Without a
-    checkpoint, a lost preset is an InputError.
+    If the preset of a finished run is lost, the answer is no: the run resumes
+    from its last checkpoint and saves the preset again. Without a checkpoint,
+    a lost preset is an InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -367,10 +367,10 @@ class Pretrained:
     preset: checks.Path | None  # see `find`
     # See `builders.transferred_backbone`.
     num_transferred_layers: checks.NumTransferredLayers
-    # Of embedding, attention and residuals, instead of that of pretraining.
+    # Of embedding, attention and residuals, in place of pretraining's rates.
     dropout: checks.Rate
-    # Of the adapters that are trained in place of the network's weights
-    # (`GPT1Backbone.enable_lora`); 0: the weights.
+    # Rank of the adapters that are trained in place of the weights
+    # (`GPT1Backbone.enable_lora`); 0 trains the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property
@@ -382,11 +382,11 @@ class Pretrained:
         return load_tokenizer(self.directory)
 
     def num_positions(self):
-        return backbone_config(self.directory)["max_sequence_length"]
+        return read_config(self.directory)["max_sequence_length"]
 
     def can_share_prefix(self):
-        """Return whether the backbone is one of attention (`GPT1Backbone`)."""
-        return "num_heads" in backbone_config(self.directory)
+        """Return whether the backbone has attention: a `GPT1Backbone`."""
+        return "num_heads" in read_config(self.directory)
 
     def backbone(self):
         """Return a new backbone with special rows and transferred weights.
@@ -434,7 +434,7 @@ class Pretrained:
 
 @checks.value_object
 class Scoring:
-    """How a fine-tuned model scores examples; `dtype` is as of `load`."""
+    """How a fine-tuned model scores examples."""
 
     # Examples per forward pass.
     batch_size: checks.NotRecipe[checks.Count] = 32
@@ -442,14 +442,14 @@ class Scoring:
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS
     )
-    dtype: checks.PredictionDtype = "float32"
+    dtype: checks.PredictionDtype = "float32"  # see `load`
 
 
 class FineTuned:
     """A fine-tuned model that scores examples.
 
-    `preset` is as of `find_best`, `directory` its folder; `network` is the
-    `GPT1TaskModel` with its `preprocessor` (task, labels, tokenizer).
+    `preset` is given as to `find_best`; `directory` is its folder, `network`
+    the `GPT1TaskModel` with its `preprocessor` (task, labels, tokenizer).
     """
 
     def __init__(self, preset, scoring):

@@ -24,15 +24,14 @@ class Corpus:
     # Prepared shards or a folder of `.txt` files; None: the generated sample
     # corpus, written on first use.
     corpus: checks.Path | None
-    # None: the corpus's own, that of the prepared shards or one trained on
-    # its training books.
+    # None: that of the prepared shards, or one trained on the training books.
     vocabulary: checks.Path | None
     merges: checks.Path | None  # of a BPE
-    # For a vocabulary to be trained, as its size.
+    # Of a vocabulary to be trained; one that is given has its own.
     tokenizer_type: typing.Annotated[
         str, checks.Dial(choices=("bpe", "wordpiece"))
     ]
-    vocabulary_size: checks.Count
+    vocabulary_size: checks.Count  # likewise
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
     # Names of books, or a file with one name per line, held out instead of a

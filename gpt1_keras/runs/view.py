@@ -28,8 +28,7 @@ def view(
     """Write `tokens.html`, an attention plot and `result.json`.
 
     Args:
-        preset: see `presets.find`. A fine-tuned preset is used as a language
-            model.
+        preset: see `presets.find`. Of a fine-tuned model, the head is left out.
         text: str, truncated to the positions of the model.
         text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.

@@ -47,8 +47,8 @@ class ZeroShotTasks:
     data: sources.BenchmarkFiles
     scoring: Scoring
     split: checks.Split | None = None  # None: each task's own
-    # During pretraining, the tasks are measured after this step, twice as
-    # many, four times as many and so on.
+    # During pretraining, the tasks are measured after this many steps and each
+    # time that their number has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
     _examples: dict = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -79,12 +79,7 @@ class ZeroShotTasks:
     def measurer(self, task, backbone, tokenizer):
         """Return `function(stop=None)` -> metrics with the current weights."""
         scorers = {
-            split: _Scorer(
-                backbone,
-                self._candidates(task, split, backbone, tokenizer),
-                self.scoring,
-                name=f"{task.name} {split}",
-            )
+            split: self._scorer(task, split, backbone, tokenizer)
             for split in self._splits(task)
         }
 
@@ -98,6 +93,36 @@ class ZeroShotTasks:
             return task.measure(*scored[0], train=train)
 
         return measure
+
+    def _scorer(self, task, split, backbone, tokenizer):
+        """Return `function(stop)` -> the `data.packing.Scores` of a split."""
+        packed = packing.PackedCandidates(
+            self._candidates(task, split, backbone, tokenizer),
+            share_prefix=backbone.can_share_prefix,
+        )
+        batches = example_batches.ScoredExamples(
+            packed,
+            batch_size=self.scoring.batch_size,
+            bucket_lengths=self.scoring.bucket_lengths,
+        )
+        learner = learner_lib.Learner(
+            shared_prefix.shared_prefix_network(backbone),
+            scorer=losses.BranchScores(
+                num_branches=packed.num_branches,
+                chunk_size=self.scoring.softmax_chunk,
+            ),
+        )
+
+        def score(stop):
+            name = f"{task.name} {split}"
+            found = scoring_lib.predict(learner, batches, name=name, stop=stop)
+            return packed.scores(
+                found["log_probability"],
+                found["num_tokens"],
+                found["num_likeliest"],
+            )
+
+        return score
 
     def _candidates(self, task, split, backbone, tokenizer):
         """Return the candidates of a split; warn if any are truncated."""
@@ -147,39 +172,6 @@ class ZeroShotTasks:
             history.write(step, split="probes", **values)
 
         return record
-
-
-class _Scorer:
-    """A language model's scores of candidates; its graph is built once."""
-
-    def __init__(self, backbone, candidates, scoring, *, name):
-        self._packed = packing.PackedCandidates(
-            candidates, share_prefix=backbone.can_share_prefix
-        )
-        self._name = name
-        self._learner = learner_lib.Learner(
-            shared_prefix.shared_prefix_network(backbone),
-            scorer=losses.BranchScores(
-                num_branches=self._packed.num_branches,
-                chunk_size=scoring.softmax_chunk,
-            ),
-        )
-        self._batches = example_batches.ScoredExamples(
-            self._packed,
-            batch_size=scoring.batch_size,
-            bucket_lengths=scoring.bucket_lengths,
-        )
-
-    def __call__(self, stop=None):
-        """Return the `data.packing.Scores` of each example."""
-        found = scoring_lib.predict(
-            self._learner, self._batches, name=self._name, stop=stop
-        )
-        return self._packed.scores(
-            found["log_probability"],
-            found["num_tokens"],
-            found["num_likeliest"],
-        )
 
 
 def zero_shot(

@@ -5,7 +5,6 @@ Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 
 import logging
 import pathlib
-import shutil
 import tempfile
 
 import keras
@@ -342,14 +341,9 @@ def write(server, directory, *, labels, requests):
             writer.write(log.SerializeToString())
 
 
-def publish(directory, folder):
-    """Move a SavedModel to the next version in `folder`; return its path.
-
-    The largest number is served.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    versions = [int(p.name) for p in folder.iterdir() if p.name.isdecimal()]
-    target = folder / str(max(versions, default=0) + 1)
-    files.make_readable(directory)
-    shutil.move(directory, target)
-    return target
+def next_version(folder):
+    """Return the path of the next version; the largest number is served."""
+    versions = [
+        int(path.name) for path in folder.glob("*") if path.name.isdecimal()
+    ]
+    return folder / str(max(versions, default=0) + 1)

@@ -29,14 +29,14 @@ _PARAPHRASE = ("different", "the same meaning")
 def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
     """Return the `Task` of one row of the table.
 
-    `task_type` is a key of `task.TASK_TYPES` (transform and head), `metric` a
-    function of `evaluation.metrics` with the paper's metric first.
+    `task_type` is a key of `task.TASK_TYPES` (transform and head); for the
+    others see `Task`.
     """
     return task_lib.Task(
         name=name,
         reader=reader,
         label_space=label_space,
-        metrics=(metric,),
+        metric=metric,
         row_counts=row_counts,
         **task_lib.TASK_TYPES[task_type]._asdict(),
         **more,

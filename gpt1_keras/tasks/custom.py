@@ -7,9 +7,9 @@
 | similarity          | text, text_pair                     | number        |
 | multiple_choice     | text, text_pair (optional), choices | index or text |
 
-Classes and score range are those of the train file. A score between whole
-numbers at most ten apart is learned as weights on these numbers, any other
-one by regression.
+Classes and score range are those of the train file. A score whose lowest and
+highest values are whole numbers at most ten apart is learned as weights on the
+whole numbers between them, any other score by regression.
 """
 
 import collections
@@ -202,7 +202,7 @@ def _task(reader, family, label_space, skipped, metric=None):
         name="custom",
         reader=reader,
         label_space=label_space,
-        metrics=(measure,),
+        metric=measure,
         is_own=True,
         skipped=skipped,
         main_metric=metric,

@@ -200,17 +200,17 @@ class Task:
         reader: function `(data_dir, split) -> list of Example`.
         transform: function of `data.transforms`.
         build_head: class of `layers.heads`.
-        metrics: tuple of functions of `evaluation.metrics`. The first key of
-            the first one is the paper's metric, which selects the best epoch.
-        main_metric: str, the key that does so instead, or None.
+        metric: function of `evaluation.metrics`. The first key of its dict is
+            the paper's metric, which selects the best epoch.
+        main_metric: str, the key that selects it instead, or None.
         row_counts: numbers of examples in the official train, dev and test
             split, 0 without such a split; None: any.
         is_own: bool. Whether it reads the user's own files, which change.
         has_labelled_test: bool. Whether the labels of test are public.
-        skipped: the user's rows that cannot be used, as of
-            `readers.custom.read_rows`, or None.
-        class_meanings: tuple of str, what "0", "1" ... mean; () if the names
-            of the classes say so themselves.
+        skipped: list of the user's rows that cannot be used, as
+            `readers.custom.read_rows` fills it, or None.
+        class_meanings: tuple of str, what the classes "0", "1" ... mean; ()
+            if their names say it.
     """
 
     name: str
@@ -218,7 +218,7 @@ class Task:
     transform: collections.abc.Callable
     build_head: type
     label_space: LabelSpace
-    metrics: tuple
+    metric: collections.abc.Callable
     row_counts: tuple | None = None
     is_own: bool = False
     has_labelled_test: bool = False
@@ -241,9 +241,7 @@ class Task:
         )
 
     def _measure(self, targets, predictions):
-        found = {}
-        for metric in self.metrics:
-            found |= metric(targets, predictions)
+        found = self.metric(targets, predictions)
         if self.main_metric is None:
             return found
         return {self.main_metric: found[self.main_metric]} | found

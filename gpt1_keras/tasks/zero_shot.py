@@ -144,11 +144,11 @@ class Acceptability(ZeroShotTask):
 class Sentiment(ZeroShotTask):
     """SST-2: which class's words are likelier after the review and "very"?
 
-    The next-token distribution is restricted to the words of both classes; a
-    class has the summed probability of its words. A word of several tokens has
-    their product. The review keeps its full stop, and "very" is tokenized
-    together with it. `auc` does not depend on a bias towards one class.
-    `label_words` are those of the negative and of the positive class.
+    The next-token distribution is restricted to the words of both classes. The
+    probability of a class is the sum over its words, that of a word the
+    product over its tokens. The review keeps its full stop, and "very" is
+    tokenized together with it. `auc` does not depend on a bias towards one
+    class. `label_words` are those of the negative and of the positive class.
     """
 
     def __init__(

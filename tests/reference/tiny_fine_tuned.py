@@ -4,8 +4,6 @@ import contextlib
 import io
 import pathlib
 
-import gin
-import keras
 import numpy as np
 
 from gpt1_keras import main
@@ -90,13 +88,8 @@ def call_main(gin_files, workdir, **settings):
     for name, value in settings.items():
         arguments += ["--set", f"{name} = {value!r}"]
     errors = io.StringIO()
-    policy = keras.config.dtype_policy()
-    try:
-        with contextlib.redirect_stderr(errors):
-            status = main.main(arguments)
-    finally:
-        gin.clear_config()
-        keras.config.set_dtype_policy(policy)
+    with contextlib.redirect_stderr(errors):
+        status = main.main(arguments)
     return status, errors.getvalue()
 
 

@@ -1,6 +1,7 @@
 """The runs as functions, on tiny presets; keywords change their settings."""
 
 import contextlib
+import dataclasses
 import functools
 import io
 
@@ -24,7 +25,7 @@ SHA = "a" * 64
 FINE_TUNING = {
     "batch_size": 8,
     "microbatch_size": None,
-    **{"num_epochs": 1, "min_epochs": 1, "min_steps": 0},
+    "num_epochs": 1,
     "num_train_examples": None,
     "sequence_length": None,
     "clip_norm": 1.0,
@@ -38,10 +39,8 @@ FINE_TUNING = {
     "evaluation_batch_size": 8,
     "num_scored_train_examples": 5,
     "early_evaluation_steps": (),
-    "patience": None,
     "dtype": "float32",
     "batches": finetune_lib.encoded_batches,
-    "share_prefix": False,
 }
 
 
@@ -49,10 +48,8 @@ def files(data):
     return sources.BenchmarkFiles(data_dir=str(data))
 
 
-def scoring(dtype="float32", batch_size=8):
-    return presets.Scoring(
-        batch_size=batch_size, bucket_lengths=(16, 32), dtype=dtype
-    )
+def scoring(dtype="float32"):
+    return presets.Scoring(batch_size=8, bucket_lengths=(16, 32), dtype=dtype)
 
 
 def evaluate(workdir, preset, data, **changes):
@@ -72,7 +69,8 @@ def evaluate(workdir, preset, data, **changes):
     return results.read(workdir)
 
 
-def export_options(data, **changes):
+def export(workdir, preset, data, **changes):
+    """Export a model; return the result."""
     settings = {
         "data": files(data),
         "build_task": benchmarks.of_preset,
@@ -82,16 +80,11 @@ def export_options(data, **changes):
         "scoring": scoring(),
         "weights_dtype": "float32",
     }
-    return export_lib.Options(**settings | changes)
-
-
-def export(workdir, preset, data, **changes):
-    """Export a model; return the result."""
     export_lib.export(
         workdir=workdir,
         config_sha256=SHA,
         preset=str(preset),
-        options=export_options(data, **changes),
+        options=export_lib.Options(**settings | changes),
         agreement=verify.Agreement(tolerance=1e-4, min_identical_tokens=0.999),
         num_warm_up=0,
     )
@@ -104,10 +97,9 @@ def fine_tuning(**changes):
 
 def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
     """Fine-tune on a benchmark (its name) or a task; return the result."""
-    training = fine_tuning(**_taken(FINE_TUNING, changes))
+    training = fine_tuning(**_taken(finetune_lib.FineTuning, changes))
     pretrained = {"num_transferred_layers": None, "dropout": 0.1}
-    pretrained["lora_rank"] = 0
-    pretrained |= _taken(pretrained, changes)
+    pretrained |= _taken(presets.Pretrained, changes)
     settings = {"seed": 42, "seeds": None, "paper": {}} | changes
     finetune_lib.finetune(
         workdir=workdir,
@@ -135,9 +127,10 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
     return results.read(workdir)
 
 
-def _taken(settings, changes):
-    """Take those of the changes that are settings."""
-    return {name: changes.pop(name) for name in settings if name in changes}
+def _taken(cls, changes):
+    """Take those of the changes that are fields of a class."""
+    names = [field.name for field in dataclasses.fields(cls)]
+    return {name: changes.pop(name) for name in names if name in changes}
 
 
 def generate(preset, **changes):

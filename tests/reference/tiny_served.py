@@ -65,9 +65,7 @@ def model(name):
 @functools.cache
 def server(name):
     """The `TaskServer` of `model(name)`."""
-    network = model(name)
-    graph = graph_tokenizer(network.preprocessor.tokenizer.pipeline.sha256)
-    return tf_saved_model.TaskServer(network, graph)
+    return tf_saved_model.TaskServer(model(name), graph_tokenizer())
 
 
 @functools.cache
@@ -77,10 +75,9 @@ def signature(name, which="serving_default"):
 
 
 @functools.cache
-def graph_tokenizer(sha256):
+def graph_tokenizer():
     """The graph of the tokenizer that all models have."""
-    tokenizer = model(TASKS[0]).preprocessor.tokenizer.pipeline
-    assert tokenizer.sha256 == sha256
+    tokenizer = language_model().preprocessor.tokenizer.pipeline
     return tf_tokenizer.GraphTokenizer(tokenizer)
 
 
@@ -96,7 +93,6 @@ def language_model():
 @functools.cache
 def language_model_server():
     """A `LanguageModelServer` of the pretrained network."""
-    network = language_model()
-    tokenizer = network.preprocessor.tokenizer.pipeline
-    graph = graph_tokenizer(tokenizer.sha256)
-    return tf_saved_model.LanguageModelServer(network, graph)
+    return tf_saved_model.LanguageModelServer(
+        language_model(), graph_tokenizer()
+    )

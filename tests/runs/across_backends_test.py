@@ -75,18 +75,10 @@ def assert_same(step, workdirs, num_steps):
         np.testing.assert_allclose(found, expected, rtol=1e-3)
 
 
-@pytest.fixture(scope="module")
-def pretrained(tmp_path_factory):
-    return continued(
-        kill_run.Experiment,
-        tmp_path_factory.mktemp("pretrained"),
-        stop=6,
-        **PRETRAINING,
+def test_pretraining(tmp_path):
+    step, workdirs = continued(
+        kill_run.Experiment, tmp_path, stop=6, **PRETRAINING
     )
-
-
-def test_pretraining(pretrained):
-    step, workdirs = pretrained
     assert_same(step, workdirs, kill_run.NUM_STEPS)
     found = [results.read(workdirs[name])["metrics"] for name in BACKENDS]
     for metrics in found[1:]:

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 from gpt1_keras.data.readers import glue
+from gpt1_keras.models import builders
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -19,6 +21,32 @@ SCORES = (0.0, 4.75, 2.5, 3.0, 1.2)
 def float32():
     yield
     keras.config.set_dtype_policy("float32")
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The folder of generated and prepared data, not there yet."""
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(scope="session")
+def preset(tiny):
+    """The preset of a language model."""
+    return tiny.folder / "pretrained"
+
+
+@pytest.fixture(scope="session")
+def lstm(preset, tmp_path_factory):
+    """A workdir with a preset of an LSTM that has the same tokenizer."""
+    workdir = tmp_path_factory.mktemp("lstm")
+    tokenizer = presets.load_tokenizer(preset)
+    network = small_models.lstm_network(
+        vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
+    )
+    model = builders.gpt1_causal_lm(network, tokenizer)
+    presets.save(model, workdir / "preset")
+    return workdir
 
 
 def _write_stsb(data):

@@ -15,11 +15,6 @@ from tests.runs import conftest
 PNG = b"\x89PNG"
 
 
-def run(tiny, workdir, name, **changes):
-    """Evaluate a model on dev; return the result."""
-    return tiny_runs.evaluate(workdir, tiny.folder / name, tiny.data, **changes)
-
-
 def read(path, names):
     """Return the rows of a table, and of each {name: probability}."""
     with open(path, newline="", encoding="utf-8") as file:
@@ -94,7 +89,9 @@ def test_predictions_have_probabilities_worst_first(tiny, cola):
 
 
 def test_scores(tiny, tmp_path):
-    metrics = run(tiny, tmp_path, "stsb", num_viewed=0)["metrics"]
+    stsb = tiny.folder / "stsb"
+    found = tiny_runs.evaluate(tmp_path, stsb, tiny.data, num_viewed=0)
+    metrics = found["metrics"]
     assert not (tmp_path / "tokens.html").exists()
     logits = tiny_fine_tuned.logits_one_by_one(
         tiny.models["stsb"], glue.read_stsb(tiny.data, "dev")

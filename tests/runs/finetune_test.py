@@ -17,7 +17,6 @@ from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
-from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
@@ -376,14 +375,8 @@ def test_lora_is_merged_into_the_preset_and_resumes(tiny, tmp_path):
             run("refused", **more)
 
 
-def test_lstm_learns_and_is_evaluated_and_measured(tiny, tmp_path):
+def test_lstm_learns_and_is_evaluated_and_measured(tiny, lstm, tmp_path):
     """From its preset on, the baseline passes through the same runs."""
-    tokenizer = presets.load_tokenizer(tiny.folder / "pretrained")
-    network = small_models.lstm_network(
-        vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
-    )
-    lstm = tmp_path / "lstm"
-    presets.save(builders.gpt1_causal_lm(network, tokenizer), lstm / "preset")
     learned = tiny_runs.finetune(
         *(tmp_path / "cola", lstm, tiny.data), num_epochs=3
     )

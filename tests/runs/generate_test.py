@@ -13,11 +13,6 @@ from tests.reference import tiny_fine_tuned
 from tests.reference.tiny_runs import generate as run
 
 
-@pytest.fixture(scope="module")
-def preset(tiny):
-    return tiny.folder / "pretrained"
-
-
 def test_same_seed_same_text(preset):
     texts = [run(preset, num_tokens=20, seed=seed) for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]

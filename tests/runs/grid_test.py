@@ -1,16 +1,11 @@
 """Tasks by rows: with a run that only looks values up, and through `main`."""
 
-import shutil
-
 import pytest
 
 from gpt1_keras import errors
 from gpt1_keras import results
-from gpt1_keras.models import builders
 from gpt1_keras.runs import grid
 from gpt1_keras.runs import presets
-from gpt1_keras.runs import sources
-from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
@@ -58,55 +53,35 @@ class Finetune:
         )
 
 
-class Data(sources.BenchmarkFiles):
-    """Sample files, and what was read of them."""
+class Data:
+    """No examples of any task; the files of some are missing."""
 
-    def __init__(self, missing=()):
-        super().__init__(data_dir=None, sample_examples=8, sample_seed=0)
-        object.__setattr__(self, "missing", missing)
-        object.__setattr__(self, "asked", [])
+    def __init__(self, missing):
+        self.missing = missing
 
     def read(self, task, split):
-        self.asked.append((task.name, split))
         if task.name in self.missing:
             raise errors.InputError(f"{task.name} does not exist")
         return []
 
 
-@pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    """Below it a Transformer's `preset/` and `lstm/`, with one tokenizer."""
-    folder = tmp_path_factory.mktemp("grid")
-    shutil.copytree(tiny.folder / "pretrained", folder / "preset")
-    tokenizer = presets.load_tokenizer(folder / "preset")
-    network = small_models.lstm_network(
-        vocabulary_size=tokenizer.vocabulary_size, max_sequence_length=32
-    )
-    presets.save(builders.gpt1_causal_lm(network, tokenizer), folder / "lstm")
-    return folder
-
-
 @pytest.fixture
-def run(folder, tmp_path):
-    def run(finetune, tasks, *, rows=("full",), sha=SHA, **more):
-        training = {k: more.pop(k) for k in ("sequence_length",) if k in more}
-        pretrained = {
-            "preset": str(folder / "preset"),
-            "num_transferred_layers": None,
-            "dropout": 0.1,
-        }
-        pretrained |= {k: more.pop(k) for k in pretrained if k in more}
+def run(preset, tmp_path):
+    def run(finetune, tasks, *, sha=SHA, missing=(), **more):
         return grid.grid(
             workdir=tmp_path,
             config_sha256=sha,
             finetune=finetune,
-            rows=rows,
             tasks=tasks,
-            training=tiny_runs.fine_tuning(**training),
-            pretrained=presets.Pretrained(**pretrained),
-            **{"data": Data(), "lstm_preset": None, "paper": PAPER}
-            | {"table5": TABLE_5, "seed": 1}
-            | more,
+            data=Data(missing),
+            training=tiny_runs.fine_tuning(),
+            pretrained=presets.Pretrained(
+                preset=preset, num_transferred_layers=None, dropout=0.1
+            ),
+            paper=PAPER,
+            table5=TABLE_5,
+            seed=1,
+            **more,
         )
 
     return run
@@ -120,7 +95,7 @@ def test_finished_cells_are_not_run_again(run, tmp_path):
     assert "CoLA" in (tmp_path / "table.md").read_text()
     finetune = Finetune()
     # Their files are not read again either.
-    run(finetune, tasks, data=Data(missing=["cola"]))
+    run(finetune, tasks, missing=["cola"])
     assert finetune.called == ["rte", "sst2"]
     assert set(results.read(tmp_path)["metrics"]) == set(tasks)
     # A finished grid does nothing; another configuration begins anew.
@@ -131,10 +106,10 @@ def test_finished_cells_are_not_run_again(run, tmp_path):
     assert finetune.called == list(tasks)
 
 
-def test_rows_have_folders_and_table_5(run, folder, tmp_path, capsys):
+def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
     rows = ("full", "no_pretraining", "no_auxiliary_lm", "lstm", "transfer_1")
     finetune = Finetune()
-    run(finetune, ("cola", "rte"), rows=rows, lstm_preset=str(folder / "lstm"))
+    run(finetune, ("cola", "rte"), rows=rows, lstm_preset=str(lstm))
     assert finetune.called == ["cola"] * 5 + ["rte"] * 5
     names = ("num_transferred_layers", "lm_loss_weight", "backbone")
     assert {
@@ -174,21 +149,14 @@ SETTINGS = {
 }
 
 
-def call_main(gin_file, folder, workdir, monkeypatch, **settings):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
-    settings = SETTINGS | {"PRESET": str(folder / "preset")} | settings
-    return tiny_fine_tuned.call_main(gin_file, workdir, **settings)
-
-
-def test_suite_of_one_sample_benchmark(folder, tmp_path, monkeypatch):
-    status, output = call_main(
-        *("gin/suite.gin", folder, tmp_path, monkeypatch), TASKS=("stsb",)
-    )
-    assert status == 0, output
-    found, each = results.read(tmp_path), results.read(tmp_path / "stsb")
+def test_suite_of_one_sample_benchmark(preset, tmp_path, cache):
+    workdir = tmp_path / "suite"
+    settings = SETTINGS | {"PRESET": str(preset), "TASKS": ("stsb",)}
+    found = tiny_fine_tuned.succeed("gin/suite.gin", workdir, **settings)
+    each = results.read(workdir / "stsb")
     assert each["paper"] == {"pearson": 0.820}
     assert each["num_train_examples"] == 16
     assert found["metrics"] == {"stsb": each["metrics"]["pearson"]}
     assert each["config_sha256"] == found["config_sha256"]
-    table = (tmp_path / "table.md").read_text()
+    table = (workdir / "table.md").read_text()
     assert "(sample data)**" in table and "| STS-B | Pearson |" in table

@@ -18,23 +18,13 @@ TEXTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def preset(tiny):
-    return tiny.folder / "pretrained"
-
-
 @pytest.fixture
-def texts(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
-    return write(tmp_path / "texts", TEXTS)
-
-
-def write(folder, texts):
-    for name, text in texts.items():
-        path = folder / name
+def texts(tmp_path, cache):
+    for name, text in TEXTS.items():
+        path = tmp_path / "texts" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    return folder
+    return tmp_path / "texts"
 
 
 def log_probabilities(model, ids):

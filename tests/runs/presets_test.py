@@ -18,11 +18,6 @@ from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 
 
-@pytest.fixture(scope="module")
-def preset(tiny):
-    return tiny.folder / "pretrained"
-
-
 @pytest.fixture
 def cola(preset, tmp_path):
     """A fine-tuned model of its own, saved in tmp_path."""

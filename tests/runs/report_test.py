@@ -7,7 +7,6 @@ import sys
 from tests.reference import fake_workdirs
 from tests.reference import tiny_fine_tuned
 
-ROOT = tiny_fine_tuned.ROOT
 PROGRAM = """
 import sys
 for name in ("tensorflow", "keras", "keras_hub", "jax", "torch"):
@@ -27,7 +26,7 @@ def call(workdir, results, cwd):
         + ["--set", f"RESULTS = {results!r}"]
         + (["--workdir", workdir] if workdir else []),
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(tiny_fine_tuned.ROOT)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -35,20 +34,12 @@ def call(workdir, results, cwd):
     return done.returncode, done.stdout + done.stderr
 
 
-def snapshot(folder):
-    return {
-        path.relative_to(folder): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def test_report_of_two_folders_twice(tmp_path):
     out = tmp_path / "out"
     fake_workdirs.finetune(out / "rte", "rte", {"accuracy": 0.4321})
     lines = [{"step": 1, "split": "held_out", "perplexity": 80.0}]
     fake_workdirs.pretrain(tmp_path / "books", lines)
-    before = snapshot(out)
+    before = tiny_fine_tuned.contents(out)
     for workdir in ("out/report", None):
         status, output = call(workdir, ("out", "books"), tmp_path)
         assert status == 0, output
@@ -63,5 +54,5 @@ def test_report_of_two_folders_twice(tmp_path):
     assert "12.3" in text and "out/report" not in text
     assert "books/x/metrics.jsonl:1: damaged, expected a step" in text
     assert "books/x is left out" in output
-    after = snapshot(out)
+    after = tiny_fine_tuned.contents(out)
     assert {path: after[path] for path in before} == before

@@ -4,34 +4,7 @@ from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
-from tests.reference import kill_run
 from tests.reference import tiny_task
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(folder))
-    return folder
-
-
-@pytest.fixture
-def make(tmp_path, cache):
-    """Return a function: what differs -> `Corpus`."""
-
-    def corpus(**changes):
-        settings = {
-            "corpus": str(kill_run.write_books(tmp_path / "books")),
-            "vocabulary": None,
-            "merges": None,
-            "tokenizer_type": "bpe",
-            "vocabulary_size": 150,
-            "held_out_fraction": 0.34,
-            "sample_words": 4000,
-        }
-        return sources.Corpus(**settings | changes)
-
-    return corpus
 
 
 def warning(caplog):
@@ -41,8 +14,15 @@ def warning(caplog):
     return message
 
 
-def test_sample_corpus_where_none_is_given(make, caplog):
-    shards, tokenizer = make(corpus=None).open()
+def test_sample_corpus_where_none_is_given(cache, caplog):
+    corpus = sources.Corpus(
+        **dict.fromkeys(("corpus", "vocabulary", "merges")),
+        tokenizer_type="bpe",
+        vocabulary_size=150,
+        held_out_fraction=0.34,
+        sample_words=4000,
+    )
+    shards, tokenizer = corpus.open()
     message = warning(caplog)
     assert "`corpus` is not given" in message
     assert "bpe vocabulary trained on it" in message

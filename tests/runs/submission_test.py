@@ -49,12 +49,6 @@ def written(folder):
     return folder / "written"
 
 
-def sample(data_dir=None):
-    return sources.BenchmarkFiles(
-        data_dir=data_dir, sample_examples=4 * NUM_TEST, sample_seed=0
-    )
-
-
 @pytest.fixture(scope="module")
 def tables(written):
     """`{name in the zip: list of predictions}`."""
@@ -74,7 +68,8 @@ def tables(written):
 def test_predictions_of_the_models(folder, tables):
     task = benchmarks.benchmark("mnli")
     model = presets.FineTuned(folder / "suite" / "mnli", tiny_runs.scoring())
-    examples = sample().read(task, "test")
+    data = sources.BenchmarkFiles(data_dir=None, sample_examples=4 * NUM_TEST)
+    examples = data.read(task, "test")
     logits = model.logits(model.labelled(task, examples, "test"))
     labels = [task.label_space.class_names[i] for i in logits.argmax(-1)]
     groups = [example.group for example in examples]

@@ -10,16 +10,6 @@ from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
 
-def run(tiny, workdir, task, data=None, **changes):
-    """Measure a task on the tiny preset; return the metrics."""
-    found = tiny_runs.zero_shot(
-        *(workdir, tiny.folder / "pretrained", data or tiny.data),
-        task=task,
-        **changes,
-    )
-    return found["metrics"]
-
-
 def average_log_probability(model, text):
     """By the logits of the whole model, one sentence at a time."""
     preprocessor, model.preprocessor = model.preprocessor, None
@@ -53,20 +43,27 @@ def test_cola_through_main(tiny, tmp_path):
     )
 
 
-def test_how_it_is_computed_changes_little_or_nothing(tiny, tmp_path):
+def test_how_it_is_computed_changes_little_or_nothing(tiny, preset, tmp_path):
     """Batches and buckets nothing; bfloat16 a little."""
-    task = "cola"
-    one = run(tiny, tmp_path / "1", task, batch_size=40, bucket_lengths=(32,))
-    two = run(tiny, tmp_path / "2", task, batch_size=3, bucket_lengths=(16, 32))
+    found = []
+    for i, changes in enumerate(
+        (
+            {"batch_size": 40, "bucket_lengths": (32,)},
+            {"batch_size": 3, "bucket_lengths": (16, 32)},
+            {"dtype": "mixed_bfloat16"},
+        )
+    ):
+        workdir = tmp_path / str(i)
+        result = tiny_runs.zero_shot(workdir, preset, tiny.data, **changes)
+        found.append(result["metrics"])
+    one, two, three = found
     assert one == pytest.approx(two, abs=1e-4)
-    three = run(tiny, tmp_path / "3", task, dtype="mixed_bfloat16")
     assert one["threshold"] != three["threshold"]
     assert one["threshold"] == pytest.approx(three["threshold"], rel=0.02)
 
 
-def test_during_pretraining(tiny, tmp_path, monkeypatch):
+def test_during_pretraining(tiny, tmp_path, cache):
     """Tasks are measured at powers of two and change no weight."""
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
     books = kill_run.write_books(tmp_path / "books")
     settings = kill_run.SETTINGS | {
         "CORPUS": str(books),

@@ -125,39 +125,20 @@ def test_loss_of_labels_and_logits(space, labels, logits, expected):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-def build(*functions, reader=None):
-    return task.Task(
+def test_metrics_of_all_and_of_each_group():
+    weather = task.Task(
         name="weather",
-        reader=reader,
+        reader=None,
         transform=transforms.classification,
         build_head=heads.SumHead,
         label_space=task.Classes(("dry", "wet")),
-        metrics=functions,
-        row_counts=(2, 1, 0),
+        metric=metrics.f1_and_accuracy,
     )
-
-
-@pytest.mark.parametrize(
-    "functions, groups, expected",
-    [
-        ([metrics.accuracy], ["", "", "", ""], {"accuracy": 0.5}),
-        ([metrics.accuracy], ["m", "m", "m", "m"], {"accuracy": 0.5}),
-        ([metrics.accuracy], "babb", {"accuracy": 0.5, "accuracy_b": 1 / 3, "accuracy_a": 1.0}),
-        (
-            [metrics.f1_and_accuracy, metrics.matthews_and_accuracy],
-            "aabb",
-            {
-                **{"f1": 0.5, "accuracy": 0.5, "matthews": 0.0},
-                **{"f1_a": 1.0, "accuracy_a": 1.0, "matthews_a": 1.0},
-                **{"f1_b": 0.0, "accuracy_b": 0.0, "matthews_b": -1.0},
-            },
-        ),
-    ],
-)  # fmt: skip
-def test_metrics_of_all_and_of_each_group(functions, groups, expected):
+    of_all = {"f1": 0.5, "accuracy": 0.5}
+    of_each = {"f1_b": 2 / 3, "accuracy_b": 2 / 3, "f1_a": 0, "accuracy_a": 0}
     labels = ["wet", "dry", "wet", "dry"]
-    rows = [example(label, group) for label, group in zip(labels, groups)]
-    weather = build(*functions)
-    found = weather.measure(rows, np.array([1, 0, 0, 1]))
-    assert found == pytest.approx(expected) and list(found) == list(expected)
-    assert next(iter(found)) == next(iter(expected))
+    for groups, expected in (("mmmm", of_all), ("bbab", of_all | of_each)):
+        rows = [example(label, group) for label, group in zip(labels, groups)]
+        found = weather.measure(rows, np.array([1, 0, 0, 1]))
+        assert found == pytest.approx(expected)
+        assert list(found) == list(expected)

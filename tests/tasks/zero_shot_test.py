@@ -48,9 +48,6 @@ def scores(sums, counts=1, is_likeliest=False):
     )
 
 
-# The table of tasks.
-
-
 # What fits into the positions.
 
 
