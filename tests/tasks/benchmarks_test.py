@@ -1,11 +1,19 @@
 import json
 
+import numpy as np
 import pytest
 
+from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
+from gpt1_keras.data.readers import rows
+from gpt1_keras.evaluation import metrics
+from gpt1_keras.evaluation import scoring
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
+from gpt1_keras.training import learner as learner_lib
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
 
 THREE = ("entailment", "neutral", "contradiction")
 TWO = ("entailment", "not_entailment")
@@ -67,12 +75,12 @@ def test_from_file_to_metrics(
     assert space.class_names == names
     assert space.num_outputs == (len(names) or (1 if is_choice else 6))
     split = "test" if "test" in file or name == "ax" else "dev"
-    examples = found.read(tmp_path, split)
+    examples_ = found.read(tmp_path, split)
     if labels is None:
-        assert [row.label for row in examples] == [None, None]
+        assert [row.label for row in examples_] == [None, None]
         return
-    assert [space.value(row) for row in examples] == labels
-    measured = found.measure(examples, labels)
+    assert [space.value(row) for row in examples_] == labels
+    measured = found.measure(examples_, labels)
     assert next(iter(measured)) == metric
     assert list(measured.values()) == pytest.approx([1.0] * len(measured))
 
@@ -84,3 +92,55 @@ def test_stsb_by_regression():
     assert type(found) is task_lib.ScoreDistribution
     assert found.score_range == [0, 5]
     assert benchmarks.benchmark("cola", regression=True).name == "cola"
+
+
+# Adding a benchmark, in the two steps of WORKSPACE.md. First, its reader:
+def read_weather(data_dir, split):
+    """Read `DATA_DIR/weather/{split}.tsv`: a text and "wet" or "dry"."""
+    rows.check_split(split)
+    path = rows.find_file(data_dir, [f"weather/{split}.tsv"])
+
+    def parse(row):
+        text, label = row
+        return examples.Example(text, label=rows.label_of(label, WEATHER))
+
+    return rows.collect(path, rows.tab_separated(path), parse)
+
+
+WEATHER = ("dry", "wet")
+
+
+def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
+    # Second, its row:
+    row = benchmarks.row(
+        "weather",
+        read_weather,
+        "classification",
+        task_lib.Classes(WEATHER),
+        metrics.accuracy,
+        row_counts=(4, 2, 0),
+    )
+    monkeypatch.setitem(benchmarks.BENCHMARKS, row.name, row)
+
+    (tmp_path / "weather").mkdir()
+    (tmp_path / "weather/dev.tsv").write_text("it rains\twet\nsun\tdry\n")
+    task = benchmarks.benchmark("weather")
+    found = task.read(tmp_path, "dev")
+    network = tiny_fine_tuned.write(
+        tmp_path / "run", task, tiny_task.write_preset(tmp_path / "preset")
+    )
+    assert benchmarks.of_preset(network.preprocessor) is row
+    assert network.preprocessor.label_words == list(WEATHER)
+    labelled = scoring.Labelled(
+        task,
+        found,
+        tokenizer=network.preprocessor.tokenizer.pipeline,
+        max_sequence_length=32,
+        batch_size=2,
+        bucket_lengths=(),
+        name="weather dev",
+    )
+    logits = labelled.logits(learner_lib.Learner(network))
+    expected = np.mean(logits.argmax(axis=-1) == [1, 0])
+    assert labelled.measure(logits) == {"accuracy": expected}
+    assert labelled.majority() == {"accuracy": 0.5}
