@@ -50,8 +50,9 @@ def read_text(label, path):
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", error)
         raise errors.InputError(
-            f"{label}: {path} cannot be read ({error}): give a file of UTF-8"
+            f"{label}: {path} cannot be read ({reason}): give a file of UTF-8"
             " text"
         ) from None
 

@@ -98,7 +98,10 @@ NAN = np.float32("nan").tobytes()
 NOT_NPY = r"params_4\.npy is missing, truncated or not an \.npy"
 MISTAKES = {
     "no shapes": (remove(SHAPES), f"{SHAPES} is missing"),
-    "no vocabulary": (remove(openai.VOCABULARY), "bpe_40000.json: No such"),
+    "no vocabulary": (
+        remove(openai.VOCABULARY),
+        r"bpe_40000.json cannot be read \(No such file",
+    ),
     "no shard 3": (remove("params_3.npy"), r"params_3\.npy is missing"),
     "no last shard": (
         remove("params_11.npy"),
