@@ -1,6 +1,7 @@
 """`train_step` on torch: `backward` accumulates over micro-batches."""
 
 import ctypes
+import sys
 import warnings
 
 import torch
@@ -19,8 +20,8 @@ class TrainStep:
         super().compile(jit_compile=False, **kwargs)
         self.is_compiled = bool(jit_compile)
         self.__dict__.pop("network_outputs", None)  # of an earlier call
-        _reuse_memory()
         if self.is_compiled:
+            _reuse_memory()
             # Without functools.cache, the trace gives the same results.
             warnings.filterwarnings("ignore", "Dynamo detected a call to a")
             self.network_outputs = torch.compile(self.network_outputs)
@@ -59,7 +60,8 @@ def _reuse_memory():
     Otherwise it returns large blocks to the system, which clears every page
     again: a tenth of the time of the mini network's steps.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
+    is_linux = sys.platform == "linux"
+    mallopt = is_linux and getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt:
         mallopt(-1, -1)  # M_TRIM_THRESHOLD: never trim
         mallopt(-4, 0)  # M_MMAP_MAX: no blocks outside the heap

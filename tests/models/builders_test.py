@@ -36,7 +36,7 @@ def count(found):
 
 
 def test_parameters_of_the_paper_and_of_small_networks():
-    assert count(shapes("mini")) == 5_338_112
+    assert count(shapes("mini")) == 6_917_632
     assert count(shapes("tiny")) == 236_160
     found = shapes("gpt1")
     assert count(found) == 116_534_784
