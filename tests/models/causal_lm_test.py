@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import preprocessors
 from tests.reference import keras_hub_programs
@@ -23,57 +24,31 @@ IDS = small_models.token_ids(6, 7, below=23)
 @pytest.fixture(scope="module")
 def model():
     """One that no test changes."""
-    return make()
-
-
-def make(preprocessor=None, **changes):
-    network = small_models.network(**changes)
-    return causal_lm.GPT1CausalLM(network, preprocessor, compile=False)
-
-
-def with_tokenizer():
-    pipeline = small_models.byte_pairs()
-    preprocessor = preprocessors.GPT1CausalLMPreprocessor(
-        preprocessors.GPT1Tokenizer.from_pipeline(pipeline), sequence_length=12
-    )
-    return make(preprocessor, vocabulary_size=pipeline.vocabulary_size)
-
-
-def logits(model, ids=IDS):
-    return small_models.read(model(small_models.inputs(ids)))
-
-
-def test_equals_numpy(model):
-    arrays = small_models.released_arrays(model.backbone)
-    hidden = numpy_gpt1.hidden_states(
-        arrays, IDS, num_positions=12, num_layers=2, num_heads=2
-    )
-    # The softmax is over words: no special token, no position.
-    expected = hidden @ arrays["we"][:23].T
-    assert expected.shape == (6, 7, 23)
-    np.testing.assert_allclose(logits(model), expected, atol=1e-5)
+    return causal_lm.GPT1CausalLM(small_models.network())
 
 
 @pytest.mark.parametrize("on", ["tables", "activations"])
 def test_softmax_sees_the_dropped_table(on):
     # Without a block, hidden states are the embedding itself.
-    model = make(num_layers=0, embedding_dropout=0.5, embedding_dropout_on=on)
-    backbone = model.backbone
-    outputs = [backbone.output, backbone.table_output]
-    outputs += [backbone.positions_output, model.output]
+    network = small_models.network(
+        num_layers=0, embedding_dropout=0.5, embedding_dropout_on=on
+    )
+    model = causal_lm.GPT1CausalLM(network)
+    outputs = [network.output, network.table_output]
+    outputs += [network.positions_output, model.output]
     probe = keras.Model(model.input, outputs)
     found = probe(small_models.inputs(IDS), training=True)
     hidden, table, positions, scores = map(small_models.read, found)
     np.testing.assert_allclose(scores, hidden @ table[:23].T, atol=1e-5)
     if on == "activations":
-        whole = small_models.released_arrays(backbone)["we"]
+        whole = small_models.released_arrays(network)["we"]
         np.testing.assert_allclose(table, whole[: len(table)], atol=1e-6)
         assert small_models.draws(model) == [1]
         return
     assert 0.2 < np.mean(table == 0) < 0.8
     np.testing.assert_allclose(hidden, table[IDS] + positions[:7], atol=1e-6)
     assert small_models.draws(model) == [1, 1]
-    assert {id(w) for w in model.weights} == {id(w) for w in backbone.weights}
+    assert {id(w) for w in model.weights} == {id(w) for w in network.weights}
 
 
 @pytest.mark.parametrize("lengths", [[7], [1] * 7, [4, 1, 1, 1]])
@@ -86,13 +61,12 @@ def test_cache_equals_the_whole_text(model, lengths):
         pieces.append(small_models.read(piece))
         index += length
     assert tuple(cache.shape) == (6, 2, 2, 7, 2, 4)
-    np.testing.assert_allclose(
-        np.concatenate(pieces, axis=1), logits(model), atol=1e-5
-    )
+    whole = small_models.run(model, IDS)
+    np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
 def test_generates_text():
-    model = with_tokenizer()
+    model = small_models.language_model()
     model.compile(
         sampler="greedy", optimizer=None, loss=None, jit_compile=False
     )
@@ -101,7 +75,7 @@ def test_generates_text():
     rows = model.preprocessor.tokenizer(prompts)
     for t in range(1, 7):
         padded = np.array([row + [0] * (7 - len(row)) for row in rows], "int32")
-        likeliest = logits(model, padded)[:, t - 1].argmax(-1)
+        likeliest = small_models.run(model, padded)[:, t - 1].argmax(-1)
         for row, token in zip(rows, likeliest):
             if len(row) == t:
                 row.append(int(token))
@@ -114,16 +88,21 @@ def test_generates_text():
 
 
 def test_round_trip_by_preset(tmp_path):
-    model = with_tokenizer()
+    model = small_models.language_model(embedding_dropout_on="activations")
     model.save_to_preset(str(tmp_path))
     read = keras_hub.models.CausalLM.from_preset(str(tmp_path))
     assert type(read) is causal_lm.GPT1CausalLM
-    np.testing.assert_array_equal(logits(read), logits(model))
+    expected = small_models.run(model, IDS)
+    np.testing.assert_array_equal(small_models.run(read, IDS), expected)
     # An uncompiled model becomes one that generates.
     assert read.generate("the cat", max_length=4).startswith("the cat")
     tokenizer = keras_hub.models.Tokenizer.from_preset(str(tmp_path))
     assert type(tokenizer) is preprocessors.GPT1Tokenizer
     assert tokenizer("the cat") == [56, 58]
+    network = keras_hub.models.Backbone.from_preset(str(tmp_path))
+    assert type(network) is backbone.GPT1Backbone
+    assert network.embedding_dropout_on == "activations"
+    assert network.get_config() == model.backbone.get_config()
 
 
 @pytest.mark.filterwarnings(
@@ -131,7 +110,7 @@ def test_round_trip_by_preset(tmp_path):
     "ignore:.*shuffle=True. was passed",
 )
 def test_keras_hub_task_program():
-    model = with_tokenizer()
+    model = small_models.language_model()
     keras_hub_programs.programs().run_task_test(
         cls=causal_lm.GPT1CausalLM,
         init_kwargs={
@@ -173,7 +152,7 @@ def test_one_preset_on_every_backend(written_by_torch, tmp_path, backend):
     found = np.load(tmp_path / "a.npz")
     ours = causal_lm.GPT1CausalLM.from_preset(str(written_by_torch))
     ids = preset_on_backend.ids()
-    expected = logits(ours, ids)
+    expected = small_models.run(ours, ids)
     assert np.std(expected) > 1
     for name in ("logits", "score"):
         np.testing.assert_allclose(found[name], expected, atol=2e-5)

@@ -19,18 +19,15 @@ def model():
 
 def stream(model, prompt, num_tokens, **options):
     sampler = options.pop("sampler", keras_hub.samplers.GreedySampler())
-    return list(
-        generation.stream(
-            model, prompt, sampler, num_tokens=num_tokens, **options
-        )
-    )
+    options["num_tokens"] = num_tokens
+    return list(generation.stream(model, prompt, sampler, **options))
 
 
 def greedy(model, ids):
     """The likeliest token after `ids`, by a whole forward pass."""
     padded = np.zeros((1, 12), "int32")
     padded[0, : len(ids)] = ids
-    logits = small_models.read(model(small_models.inputs(padded)))
+    logits = small_models.run(model, padded)
     return int(logits[0, len(ids) - 1].argmax())
 
 
@@ -83,13 +80,8 @@ def sample(model, **options):
     text = generation.sample_text(
         model,
         letter_tokenizer.LetterTokenizer(),
-        **{
-            "prompt": "It was",
-            "num_tokens": 10,
-            "top_k": 500,
-            "temperature": 2.0,
-            "seed": 1,
-        }
+        **{"prompt": "It was", "num_tokens": 10, "top_k": 500}
+        | {"temperature": 2.0, "seed": 1}
         | options,
     )
     return [ord(letter) for letter in text]

@@ -11,19 +11,15 @@ A, B = PIPELINE.encode("a b")
 START, DELIMITER, EXTRACT = (PIPELINE.vocabulary_size + i for i in range(3))
 
 
-def language_model(sequence_length=5):
+def language_model():
     return preprocessors.GPT1CausalLMPreprocessor(
-        preprocessors.GPT1Tokenizer.from_pipeline(PIPELINE),
-        sequence_length=sequence_length,
+        small_models.tokenizer_layer(), sequence_length=5
     )
 
 
-def task(transform, **changes):
-    settings = {"sequence_length": 12, "task": "name"} | changes
+def task(transform):
     return preprocessors.GPT1TaskPreprocessor(
-        preprocessors.GPT1Tokenizer.from_pipeline(PIPELINE),
-        transform=transform,
-        **settings,
+        small_models.tokenizer_layer(), transform=transform, sequence_length=12
     )
 
 
@@ -51,15 +47,12 @@ def test_prompt_and_back_without_special_tokens():
     assert list(preprocessor.generate_postprocess(given)) == ["the cat"]
 
 
-def assert_arrays(found, token_ids, extract_position):
-    assert found.keys() == {"token_ids", "extract_position"}
-    for name, expected in (
-        ("token_ids", token_ids),
-        ("extract_position", extract_position),
-    ):
-        assert isinstance(found[name], np.ndarray)
-        assert found[name].dtype == "int32"
-        np.testing.assert_array_equal(found[name], expected)
+def assert_arrays(found, *expected):
+    """`token_ids` and `extract_position`, numpy arrays of int32."""
+    assert list(found) == ["token_ids", "extract_position"]
+    for array, values in zip(found.values(), expected, strict=True):
+        assert isinstance(array, np.ndarray) and array.dtype == "int32"
+        np.testing.assert_array_equal(array, values)
 
 
 TWO = [[[START, THE, CAT, EXTRACT]], [[START, A, EXTRACT, 0]]], [[3], [2]]
@@ -67,6 +60,7 @@ ONE = [[START, THE, CAT, EXTRACT, *[0] * 8]], [3]
 FIRST = [START, THE, CAT, DELIMITER, B, EXTRACT]
 SECOND = [START, B, DELIMITER, THE, CAT, EXTRACT]
 CHOICES = [["b", "a b"]]
+BOTH = [[[*FIRST, 0], [*FIRST[:4], A, B, EXTRACT]]], [[5, 6]]
 
 
 @pytest.mark.parametrize(
@@ -87,21 +81,11 @@ CHOICES = [["b", "a b"]]
             {"text": ["the cat"], "text_pair": ["b"]},
             ([[FIRST, SECOND]], [[5, 5]]),
         ),
-        (
-            "multiple_choice",
-            {"text": ["the cat"], "choices": CHOICES},
-            (
-                [[[*FIRST, 0], [*FIRST[:4], A, B, EXTRACT]]],
-                [[5, 6]],
-            ),
-        ),
+        ("multiple_choice", {"text": ["the cat"], "choices": CHOICES}, BOTH),
         (
             "multiple_choice",
             {"text": ["the"], "text_pair": ["cat"], "choices": CHOICES},
-            (
-                [[[*FIRST, 0], [*FIRST[:4], A, B, EXTRACT]]],
-                [[5, 6]],
-            ),
+            BOTH,
         ),
     ],
 )

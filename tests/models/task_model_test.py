@@ -14,7 +14,6 @@ from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
 B, C, T = 3, 2, 7
-HEADS = {"sum": (heads.SumHead, 3), "choice": (heads.ChoiceHead, 1)}
 RAW = {
     "classification": {"text": ["the cat", "a"]},
     "similarity": {"text": ["the cat", "a"], "text_pair": ["b", "the"]},
@@ -32,43 +31,13 @@ TASKS = {
 }
 
 
-def make(head=None, **changes):
-    layer = None
-    if head is not None:
-        cls, num_outputs = HEADS[head]
-        layer = cls(
-            num_outputs=num_outputs, dropout=0.0, initializer_range=0.02
-        )
-    model = task_model.GPT1TaskModel(small_models.network(**changes), layer)
-    small_models.randomize(model)
-    return model
-
-
 def fine_tuned(transform, build=small_models.network):
     cls, num_outputs, words, score_range = TASKS[transform]
-    pipeline = small_models.byte_pairs()
-    model = task_model.GPT1TaskModel(
-        build(
-            vocabulary_size=pipeline.vocabulary_size,
-            num_special_tokens=3,
-        ),
-        cls(
-            num_outputs=num_outputs,
-            dropout=0.1,
-            initializer_range=0.02,
-            name="head",
-        ),
-        preprocessor=preprocessors.GPT1TaskPreprocessor(
-            preprocessors.GPT1Tokenizer.from_pipeline(pipeline),
-            transform=transform,
-            sequence_length=12,
-            task="name",
-            label_words=words,
-            score_range=score_range,
-        ),
+    head = cls(num_outputs=num_outputs, dropout=0.1, initializer_range=0.02)
+    settings = {"label_words": words, "score_range": score_range}
+    return small_models.task_model(
+        head, transform, build, task="name", **settings
     )
-    small_models.randomize(model)
-    return model
 
 
 def batch():
@@ -82,38 +51,37 @@ def batch():
     }
 
 
-def outputs(model, given, **kwargs):
-    return model({key: given[key] for key in model.input}, **kwargs)
-
-
 def logits(model, inputs):
-    return small_models.read(outputs(model, inputs)["logits"])
+    return small_models.read(model(inputs)["logits"])
 
 
-@pytest.mark.parametrize("head", HEADS)
-def test_network_and_losses_equal_numpy(head):
-    model, given = make(head), batch()
+@pytest.mark.parametrize(
+    "cls, num_outputs, logits_of",
+    [
+        (heads.SumHead, 3, numpy_gpt1.class_logits),
+        (heads.ChoiceHead, 1, numpy_gpt1.choice_logits),
+    ],
+)
+def test_network_and_losses_equal_numpy(cls, num_outputs, logits_of):
+    head = cls(num_outputs=num_outputs, dropout=0.0, initializer_range=0.02)
+    model = task_model.GPT1TaskModel(small_models.network(), head)
+    small_models.randomize(model)
+    given = batch()
     arrays = small_models.released_arrays(model.backbone, model.head)
     ids = given["token_ids"].reshape(-1, T)
     hidden = numpy_gpt1.hidden_states(
         arrays, ids, num_positions=12, num_layers=2, num_heads=2
     )
     features = numpy_gpt1.extract_features(hidden, given["extract_position"])
-    logits_of = {
-        "sum": numpy_gpt1.class_logits,
-        "choice": numpy_gpt1.choice_logits,
-    }
-    expected = logits_of[head](features, arrays)
-    assert expected.shape == (B, {"sum": 3, "choice": C}[head])
-    found = outputs(model, given)
+    expected = logits_of(features, arrays)
+    found = model({key: given[key] for key in model.input})
     for name, value in (
         ("hidden", hidden),
         ("table", arrays["we"][:26]),
         ("positions", arrays["we"][26:]),
         ("logits", expected),
     ):
-        got = small_models.read(found[name])
-        np.testing.assert_allclose(got, value, atol=1e-5, err_msg=name)
+        small_models.assert_close(found[name], value)
 
     weights = given["token_weights"].reshape(-1, T)
     task = numpy_gpt1.task_losses(expected, given["labels"]).mean()
@@ -173,22 +141,11 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
 
 
 # Where batches come from: KerasHub's loaders, or `tf.data`.
-@pytest.fixture(params=["loader", "chain"])
-def as_chain(request):
-    """A function from (strings, labels) to a `tf.data` chain, or None."""
-    if request.param != "chain":
-        return None
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("once is enough")
-    import tensorflow as tf
-
-    return lambda data, size: tf.data.Dataset.from_tensor_slices(data).batch(
-        size
-    )
-
-
-def test_fit_evaluate_and_predict_from_raw_strings(as_chain):
+@pytest.mark.parametrize("from_chain", [False, True])
+def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
     """A label that is a word of the text is learnt."""
+    if from_chain and keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
     keras.utils.set_random_seed(0)  # of dropout
     model = fine_tuned("classification")
     draws = np.random.default_rng(0)
@@ -203,8 +160,11 @@ def test_fit_evaluate_and_predict_from_raw_strings(as_chain):
         metrics=["accuracy"],
     )
     given = {"x": texts, "y": labels, "batch_size": 8}
-    if as_chain:
-        given = {"x": as_chain((texts, labels), 8)}
+    if from_chain:
+        import tensorflow as tf
+
+        of_slices = tf.data.Dataset.from_tensor_slices
+        given = {"x": of_slices((texts, labels)).batch(8)}
     history = model.fit(
         **given,
         validation_data=(["b cat", "a the"], np.array([0, 1])),
@@ -219,8 +179,9 @@ def test_fit_evaluate_and_predict_from_raw_strings(as_chain):
     )
     assert accuracy == 0.5
     texts = ["b cat", "a the", "the"]
-    chain = as_chain(texts, 2) if as_chain else texts
-    found = model.predict(chain, verbose=0)
+    found = model.predict(
+        of_slices(texts).batch(2) if from_chain else texts, verbose=0
+    )
     expected = logits(model, model.preprocessor(texts))
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert found[:2].argmax(-1).tolist() == [0, 1]

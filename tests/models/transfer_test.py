@@ -24,10 +24,9 @@ def source():
     return source_network()
 
 
-def transferred(source, k, **changes):
-    changes = {"num_special_tokens": 3} | changes
+def transferred(source, k, **rates):
     return builders.transferred_backbone(
-        source, num_transferred_layers=k, **changes
+        source, num_transferred_layers=k, num_special_tokens=3, **rates
     )
 
 
@@ -89,20 +88,15 @@ def test_what_is_not_transferred_is_new():
 
 
 def test_same_hidden_states_with_other_dropout(source):
-    rates = {
-        "embedding_dropout": 0.1,
-        "attention_dropout": 0.2,
-        "residual_dropout": 0.3,
-    }
+    rates = {"embedding_dropout": 0.1, "attention_dropout": 0.2}
+    rates |= {"residual_dropout": 0.3}
     target = transferred(source, None, **rates)
     changed = rates | {"num_special_tokens": 3}
     config = source.get_config() | changed
     assert target.get_config() == config | {"name": target.name}
     inputs = small_models.inputs(small_models.token_ids(2, 6, below=23))
     expected = small_models.read(source(inputs))
-    np.testing.assert_allclose(
-        small_models.read(target(inputs)), expected, atol=1e-6
-    )
+    small_models.assert_close(target(inputs), expected, atol=1e-6)
     # In training the new dropout is in force.
     dropped = small_models.read(target(inputs, training=True))
     assert not np.allclose(dropped, expected, atol=1e-3)

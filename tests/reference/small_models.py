@@ -7,7 +7,10 @@ import numpy as np
 from keras import ops
 
 from gpt1_keras.models import backbone
+from gpt1_keras.models import builders
 from gpt1_keras.models import lstm_backbone
+from gpt1_keras.models import preprocessors
+from gpt1_keras.models import task_model as task_model_lib
 from gpt1_keras.text import tokenizer
 from tests.reference import golden
 
@@ -91,6 +94,27 @@ def read(tensor):
     return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")), "f8")
 
 
+def assert_close(found, expected, atol=1e-5):
+    """A tensor of any backend has the values of an array."""
+    np.testing.assert_allclose(read(found), expected, atol=atol)
+
+
+def assert_half_dropped(dropped, whole):
+    """Dropout of rate 0.5 turned one array into the other."""
+    kept = dropped != 0
+    assert 0.3 < kept.mean() < 0.7
+    np.testing.assert_allclose(
+        dropped[kept], 2 * whole[kept], rtol=1e-4, atol=1e-5
+    )
+
+
+def built(layer, width=8):
+    """The layer, built for states `[B, T, width]`, with `randomize`d weights."""
+    layer.build((None, None, width))
+    randomize(layer)
+    return layer
+
+
 def states(*shape):
     """Random float32 activations."""
     return np.random.default_rng(1).normal(size=shape).astype("float32")
@@ -118,6 +142,11 @@ def inputs(ids):
     return {"token_ids": ids, "padding_mask": np.ones_like(ids)}
 
 
+def run(model, ids, **kwargs):
+    """What a KerasHub model returns for ids, as float64."""
+    return read(model(inputs(ids), **kwargs))
+
+
 def draws(layer):
     """How often each dropout in `layer` has drawn a mask."""
     return [
@@ -134,3 +163,29 @@ def byte_pairs():
     pieces = ["<unk>", *letters, *(letter + "</w>" for letter in letters)]
     pieces += [left + right for left, right in merges]
     return tokenizer.Tokenizer([*pieces, "\n</w>"], merges)
+
+
+def tokenizer_layer():
+    """The `GPT1Tokenizer` of `byte_pairs`."""
+    return preprocessors.GPT1Tokenizer.from_pipeline(byte_pairs())
+
+
+def language_model(**changes):
+    """A `GPT1CausalLM` of `network` that reads `byte_pairs`."""
+    pipeline = byte_pairs()
+    sizes = {"vocabulary_size": pipeline.vocabulary_size} | changes
+    return builders.gpt1_causal_lm(network(**sizes), pipeline)
+
+
+def task_model(head, transform="classification", build=network, **settings):
+    """A `GPT1TaskModel` of `build` with a head that reads `byte_pairs`."""
+    reader = tokenizer_layer()
+    model = task_model_lib.GPT1TaskModel(
+        build(vocabulary_size=reader.vocabulary_size(), num_special_tokens=3),
+        head,
+        preprocessor=preprocessors.GPT1TaskPreprocessor(
+            reader, transform=transform, sequence_length=12, **settings
+        ),
+    )
+    randomize(model)
+    return model
