@@ -48,9 +48,12 @@ def test_names_files_that_exist_and_sizes_that_are_used():
     assert not [name for name in dials if text.count(name) < 2]
 
 
-@pytest.fixture
-def executed(tmp_path, monkeypatch):
-    """The notebook, run in small: {id of a cell: its outputs}."""
+def printed(outputs):
+    return "".join(output.get("text", "") for output in outputs)
+
+
+@pytest.mark.slow
+def test_from_top_to_bottom(tmp_path, monkeypatch):
     nbclient = pytest.importorskip("nbclient")
     pytest.importorskip("ipykernel")
     import nbformat
@@ -69,19 +72,11 @@ def executed(tmp_path, monkeypatch):
         kernel_name="python3",
         resources={"metadata": {"path": str(NOTEBOOK.parent)}},
     ).execute()
-    return {
+    executed = {
         cell.id: cell.outputs
         for cell in notebook.cells
         if cell.cell_type == "code"
     }
-
-
-def printed(outputs):
-    return "".join(output.get("text", "") for output in outputs)
-
-
-@pytest.mark.slow
-def test_from_top_to_bottom(executed, tmp_path):
     found = {
         name: json.loads((tmp_path / f"out/{name}/result.json").read_text())
         for name in ("pretrain", "sst2", "served")

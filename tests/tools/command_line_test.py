@@ -1,12 +1,26 @@
-"""Wrong arguments of every tool: one line, status 2, nothing written."""
+"""Wrong arguments of every tool: one line, status 2, nothing written.
+
+And what two of them write in the current folder, where it is not the
+repository.
+"""
 
 import importlib
+import os
+import pathlib
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from gpt1_keras.data import shards
+from gpt1_keras.models import causal_lm
+from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
 from tests.reference import released_shards
+from tests.reference import small_models
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 TEXT = "The old man went home with his cat, and slept.\n" * 20
 LEARN = "--type bpe --output o --vocabulary_size"
@@ -58,7 +72,8 @@ def folder(tmp_path, monkeypatch):
     """The current folder: books/, a vocabulary, model/ of OpenAI, a file."""
     train_vocabulary.train_bpe([TEXT], vocabulary_size=60).save(tmp_path)
     (tmp_path / "books").mkdir()
-    (tmp_path / "books/one.txt").write_text(TEXT)
+    for name in ("one", "two"):
+        (tmp_path / f"books/{name}.txt").write_text(TEXT + name)
     (tmp_path / "books/broken.txt").write_bytes(b"\0")
     (tmp_path / "file").write_text("kept")
     released_shards.write_small(tmp_path / "model")
@@ -84,3 +99,37 @@ def test_mistakes_are_one_line(folder, capfd, tool):
         *("d", "o", "out"),
     }
     assert (folder / "file").read_text() == "kept"
+
+
+def test_prepare_corpus(folder, capsys):
+    main = main_of("prepare_corpus")
+    assert main([*PREPARE.split(), "--output", "out", "books"]) == 0
+    told = capsys.readouterr().out
+    assert "2 books" in told and "skipped broken.txt: binary" in told
+    tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
+    prepared = shards.Shards.open(
+        folder / "out", tokenizer_sha256=tokenizer.sha256
+    )
+    train = prepared.split("train")
+    text = (folder / "books" / train.names[0]).read_text().strip()
+    assert train.read(0, 0, 10**6).tolist() == tokenizer.encode(text)
+
+
+def test_convert_openai_as_a_program(folder):
+    arguments = "--input model --preset=new/gpt1 --num_heads=2".split()
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools/convert_openai.py", *arguments],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
+    assert done.stdout == f"new/gpt1: 2320 parameters, {sizes}\n"
+    assert os.listdir("new") == ["gpt1"]
+    model = causal_lm.GPT1CausalLM.from_preset("new/gpt1")
+    network = small_models.network(**released_shards.SMALL)
+    np.testing.assert_equal(
+        *map(small_models.released_arrays, (model.backbone, network))
+    )
+    pipeline = model.preprocessor.tokenizer.pipeline
+    assert pipeline.sha256 == small_models.byte_pairs().sha256

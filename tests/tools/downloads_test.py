@@ -15,7 +15,9 @@ from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering
 from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.errors import InputError
+from tests.reference import data_files
 from tests.reference import file_server
+from tools import download_data
 from tools.downloads import fetch as fetch_lib
 from tools.downloads import official_files
 
@@ -24,26 +26,6 @@ CONTENT = np.random.default_rng(0).bytes(10_000)
 
 def sum_of(content):
     return hashlib.sha256(content).hexdigest()
-
-
-SHA256 = sum_of(CONTENT)
-
-
-@pytest.fixture
-def server():
-    with file_server.FileServer({"a.bin": CONTENT}) as made:
-        yield made
-
-
-def fetch(server, path, name="a.bin", **more):
-    waits = []
-    options = {"wait": waits.append, "sha256": SHA256} | more
-    return fetch_lib.fetch(server.url(name), path, **options), waits
-
-
-def assert_whole(path, content=CONTENT):
-    assert path.read_bytes() == content
-    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 @settings(max_examples=80)
@@ -59,18 +41,20 @@ def assert_whole(path, content=CONTENT):
 def test_any_faults_end_in_the_file_or_in_one_line(
     tmp_path_factory, faults, is_known
 ):
-    folder = tmp_path_factory.mktemp("any")
+    folder, sha256 = tmp_path_factory.mktemp("any"), sum_of(CONTENT)
     if not is_known:
         faults = [fault for fault in faults if fault != "corrupt"]
+        sha256 = None
     with file_server.FileServer({"a.bin": CONTENT}) as server:
         server.faults = faults
         try:
-            fetch(server, folder / "x", sha256=SHA256 if is_known else None)
-        except InputError as error:
-            assert "\n" not in str(error)
+            fetch_lib.fetch(
+                server.url("a.bin"), folder / "x", sha256=sha256, wait=int
+            )
+        except InputError:
             assert not (folder / "x").exists()
         else:
-            assert_whole(folder / "x")
+            assert data_files.contents(folder) == {"x": CONTENT}
 
 
 FILES = {"CoLA/train.tsv": b"a\tb\n", "CoLA/dev.tsv": b"c\n" * 5000}
@@ -100,28 +84,18 @@ def tar_of(files, kind=tarfile.REGTYPE):
 ARCHIVES = {"a.zip": zip_of, "a.tar.gz": tar_of}
 
 
-def tree(folder):
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in folder.rglob("*")
-        if path.is_file()
-    }
-
-
 def unpack(folder, name, content, *, everything=False):
     (folder / name).write_bytes(content)
     fetch_lib.unpack(
         folder / name, folder / "glue", lambda n: everything or n in FILES
     )
-    return tree(folder / "glue")
+    return data_files.contents(folder / "glue")
 
 
 def refuse(folder, name, content, expected, **more):
-    with pytest.raises(InputError, match=expected) as raised:
+    with pytest.raises(InputError, match=f"{name}.*{expected}"):
         unpack(folder, name, content, **more)
-    assert "\n" not in str(raised.value) and name in str(raised.value)
-    assert not tree(folder / "glue")
-    assert not list(folder.glob("*.tsv"))
+    assert list(data_files.contents(folder)) == [name]
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
@@ -162,9 +136,8 @@ def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
         content[place] ^= data.draw(st.integers(1, 255))
     try:
         found = unpack(folder, name, content, everything=True)
-    except InputError as error:
-        assert "\n" not in str(error)
-        assert not tree(folder / "glue")
+    except InputError:
+        assert not data_files.contents(folder / "glue")
     else:
         # Times, rights and padding do not matter; of a zip's directory, which
         # has no checksum, a damaged entry may hide a file. (A download's own
@@ -172,49 +145,63 @@ def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
         assert set(found.values()) <= set(FILES.values())
 
 
-def source(server, *names, folder="x", results=("plain.tsv",), is_known=True):
-    found = []
-    for name in names or ("plain.tsv",):
-        content = server.files[name]
-        known = (sum_of(content), len(content)) if is_known else ()
-        found.append(official_files.Remote(server.url(name), *known))
-    return official_files.Source(folder, list(results), found)
+def source(server, folder, results):
+    """All files of a server as those of a data set."""
+    remotes = [
+        official_files.Remote(server.url(name), sum_of(content), len(content))
+        for name, content in server.files.items()
+    ]
+    return official_files.Source(folder, results, remotes)
 
 
 HEADER = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String"
 ROWS = ['1\t7\t8\ta "b\tc', "0\t8\t7\td\te", "1\t9\t10\tf\tg"]
 
 
-def write_mrpc(folder, *, train=(HEADER, *ROWS), dev_ids=("8\t7",), end="\n"):
-    test = (HEADER, "1\t20\t21\th\ti", "0\t22\t23\tj\tk")
-    paths = []
-    for name, lines in (("a", train), ("b", test), ("c", dev_ids)):
-        paths.append(folder / f"{name}.txt")
-        text = "".join(line + end for line in lines)
-        paths[-1].write_bytes(text.encode("utf-8"))
-    return paths
-
-
 def test_mrpc(tmp_path):
-    (tmp_path / "in").mkdir()
-    paths = write_mrpc(tmp_path / "in", end="\r\n")
-    content = {path.name: path.read_bytes() for path in paths}
-    with file_server.FileServer(content) as server:
-        tables = ["train.tsv", "dev.tsv", "test.tsv"]
-        mrpc = source(server, *content, folder="MRPC", results=tables)
-        official_files.OfficialFiles(tmp_path).bring(mrpc)
+    given = {
+        "a.txt": [HEADER, *ROWS],
+        "b.txt": [HEADER, "1\t20\t21\th\ti", "0\t22\t23\tj\tk"],
+        "c.txt": ["8\t7"],
+    }
     wanted = {
         "train.tsv": [HEADER, ROWS[0], ROWS[2]],
         "dev.tsv": [HEADER, ROWS[1]],
         "test.tsv": [
             "index\t#1 ID\t#2 ID\t#1 String\t#2 String",
-            "0\t20\t21\th\ti",
-            "1\t22\t23\tj\tk",
+            *("0\t20\t21\th\ti", "1\t22\t23\tj\tk"),
         ],
     }
+    given = {n: "\r\n".join([*x, ""]).encode() for n, x in given.items()}
+    with file_server.FileServer(given) as server:
+        mrpc = source(server, "MRPC", list(wanted))
+        official_files.OfficialFiles(tmp_path).bring(mrpc)
+    found = data_files.contents(tmp_path / "MRPC")
     for name, lines in wanted.items():
-        text = (tmp_path / "MRPC" / name).read_bytes().decode("utf-8")
-        assert text == "\n".join(lines) + "\n"
+        assert found[name].decode("utf-8") == "\n".join([*lines, ""])
+
+
+def test_a_reader_reads_what_came(monkeypatch, tmp_path, capsys):
+    """A small CoLA under the name and sum of the real one."""
+    tables = {
+        "CoLA/train.tsv": b"x\t1\t\tHe sat.\n" * 3,
+        "CoLA/dev.tsv": b"x\t0\t*\tSat he.\n",
+        "CoLA/test.tsv": b"index\tsentence\n0\tHe ran.\n",
+    }
+    arguments = ["--data", str(tmp_path / "new"), "cola"]
+    with file_server.FileServer({"CoLA.zip": zip_of(tables)}) as server:
+        real = official_files.SOURCES["cola"]
+        small = source(server, real.folder, real.results)
+        monkeypatch.setitem(official_files.SOURCES, "cola", small)
+        server.faults = ["drop", "corrupt"]
+        assert download_data.main(arguments) == 0
+        assert capsys.readouterr().out == f"cola: {tmp_path}/new/glue\n"
+        server.requests.clear()
+        assert download_data.main(arguments) == 0
+        assert "cola: already there" in capsys.readouterr().out
+        assert server.requests == []
+    for split, count in {"train": 3, "dev": 1, "test": 1}.items():
+        assert len(glue.read_cola(tmp_path / "new", split)) == count
 
 
 READERS = {
