@@ -1,5 +1,6 @@
 """What every test sees: the folder of real data, and markers that skip."""
 
+import json
 import os
 import pathlib
 
@@ -26,3 +27,17 @@ def shared_file():
         return path
 
     return find
+
+
+@pytest.fixture
+def released_files(shared_file):
+    """Paths of the released vocabulary and merges."""
+    folder = shared_file("data/gpt1_vocab")
+    return folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
+
+
+@pytest.fixture
+def golden_cases(shared_file):
+    """Dicts of a `text` and the `ids` of the released pipeline."""
+    path = shared_file("golden/tokenizer_openai_a.json")
+    return json.loads(path.read_text("utf-8"))

@@ -16,39 +16,25 @@ VALUES = {
 }
 
 
-def save(path, tensors=VALUES):
-    safetensors_numpy.save_file(tensors, path)
-
-
-def write_index(folder, content):
-    if isinstance(content, dict):
-        content = json.dumps({"weight_map": content})
-    (folder / "model.safetensors.index.json").write_text(content)
-
-
 def check(folder):
     found = huggingface.find_tensors(folder)
-    assert found.keys() == VALUES.keys()
-    for name, value in VALUES.items():
-        array = found[name]()
-        assert array.dtype == np.float32
-        np.testing.assert_array_equal(array, value)
+    arrays = {name: read() for name, read in found.items()}
+    assert {array.dtype.name for array in arrays.values()} == {"float32"}
+    np.testing.assert_equal(arrays, VALUES)
 
 
 def refuse(folder, expected):
-    with pytest.raises(errors.InputError, match=expected) as raised:
+    with pytest.raises(errors.InputError, match=f"{folder}.*{expected}"):
         huggingface.find_tensors(folder)
-    assert "\n" not in str(raised.value)
-    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize(
     "dtype", ["float32", "float64", "float16", ml_dtypes.bfloat16]
 )
 def test_one_file_comes_first(tmp_path, dtype):
-    save(
-        tmp_path / "model.safetensors",
+    safetensors_numpy.save_file(
         {name: value.astype(dtype) for name, value in VALUES.items()},
+        tmp_path / "model.safetensors",
     )
     (tmp_path / "pytorch_model.bin").write_bytes(b"not read")
     check(tmp_path)
@@ -56,8 +42,11 @@ def test_one_file_comes_first(tmp_path, dtype):
 
 def test_several_files(tmp_path):
     for name, value in VALUES.items():
-        save(tmp_path / f"{name}.safetensors", {name: value})
-    write_index(tmp_path, {name: f"{name}.safetensors" for name in VALUES})
+        path = tmp_path / f"{name}.safetensors"
+        safetensors_numpy.save_file({name: value}, path)
+    index = {"weight_map": {name: f"{name}.safetensors" for name in VALUES}}
+    path = tmp_path / "model.safetensors.index.json"
+    path.write_text(json.dumps(index))
     check(tmp_path)
 
 

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 
-from gpt1_keras.text import tokenizer
 from tests.reference import golden
 from tests.reference import small_models
 
@@ -50,14 +49,3 @@ def write_small(directory, ends=(7, 700, 1501)):
     stored = stored_arrays(arrays, num_positions=12)
     write(directory, stored, ends, small_models.byte_pairs())
     return arrays
-
-
-def letters(size):
-    """Return a byte-pair `Tokenizer` of `size` pieces without merges."""
-    # A plane without surrogates.
-    rest = [chr(0x20000 + i) for i in range(size - 54)]
-    alphabet = "abcdefghijklmnopqrstuvwxyz"
-    words = [letter + "</w>" for letter in alphabet]
-    return tokenizer.Tokenizer(
-        ["<unk>", *alphabet, *words, *rest, "\n</w>"], []
-    )

@@ -14,21 +14,12 @@ from gpt1_keras import errors
 from gpt1_keras.text import tokenizer
 from tests.reference import released_tokenizer
 
-RELEASED = (
-    "data/gpt1_vocab/encoder_bpe_40000.json",
-    "data/gpt1_vocab/vocab_40000.bpe",
-)
 PIECES = ["<unk>", "a", "b", "a</w>", "b</w>", ".</w>", "ab</w>", "\n</w>"]
 PARTS = [
     *(" ", "  ", "\n", " \n\n ", "\t", "\r\n", "\r", "\u2028", "\xa0", "\x1c"),
     *("boys'", "'em...foo", "'cause...x", "he", "He'd", '"Oh', "!", "—", "“"),
     *("’", "it's", "Mr.", "U.S.", "3,000", "a-b", "&amp;", "<", "Ã©", "é", "…"),
 ]
-
-
-@pytest.fixture
-def released_files(shared_file):
-    return list(map(shared_file, RELEASED))
 
 
 def small(**arguments):
@@ -61,16 +52,14 @@ def test_same_words_with_and_without_cache(texts):
 @pytest.mark.needs_data
 @pytest.mark.parametrize("limit", [tokenizer.DICTIONARY_LIMIT, 0, 50])
 def test_golden_ids_of_the_released_pipeline(
-    released_files, shared_file, limit
+    released_files, golden_cases, limit
 ):
-    path = shared_file("golden/tokenizer_openai_a.json")
-    cases = json.loads(path.read_text("utf-8"))
     read = tokenizer.Tokenizer.from_files(*released_files)
     ours = tokenizer.Tokenizer(
         read.vocabulary, read.merges, dictionary_limit=limit
     )
-    assert len(cases) > 100
-    for case in cases:
+    assert len(golden_cases) > 100
+    for case in golden_cases:
         assert ours.encode(case["text"]) == case["ids"], case["text"]
 
 
