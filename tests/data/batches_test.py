@@ -24,22 +24,20 @@ def held_out(lengths, *, length=16, size=4, **options):
     )
 
 
-def assert_form(batch, spec):
-    assert {
-        name: (value.shape, str(value.dtype)) for name, value in batch.items()
-    } == spec
+def form(batch):
+    return {name: (x.shape, x.dtype.name) for name, x in batch.items()}
 
 
 def test_training_batches():
     make = training([50, 5, 80])
     assert make.num_windows == 7 + 11
     batch = make(3)
-    assert make.spec == {
+    expected = {
         "token_ids": ((4, 1, 8), "int32"),
         "token_weights": ((4, 1, 8), "float32"),
         "extract_position": ((4, 1), "int32"),
     }
-    assert_form(batch, make.spec)
+    assert make.spec == form(batch) == expected
     ids = batch["token_ids"][:, 0]
     assert (np.diff(ids, axis=1) == 1).all()
     stream = windows.TrainingWindows([50, 5, 80], sequence_length=8, seed=0)
@@ -75,7 +73,7 @@ def test_held_out_batches_table():
     make = held_out([7, 1, 3], length=4, size=3, stride=2)
     assert len(make) == 2 and make.num_scored == 6 + 2
     first, second = make(0), make(1)
-    assert_form(first, make.spec)
+    assert form(first) == make.spec
     ids = [[0, 1, 2, 3], [2, 3, 4, 5], [3, 4, 5, 6]]
     weights = [[0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 1]]
     assert first["token_ids"][:, 0].tolist() == ids

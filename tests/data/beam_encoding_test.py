@@ -5,7 +5,7 @@ from gpt1_keras.data import books
 from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.text import train_vocabulary
-from tests.data import prepare_test
+from tests.reference import data_files
 from tests.reference import letter_tokenizer
 
 LETTERS = letter_tokenizer.LetterTokenizer()
@@ -47,9 +47,9 @@ def test_same_shards_as_a_single_machine(tmp_path, folder, dtype):
     prepare.prepare([folder], one, recipe, **sizes)
     encoding = beam(many / encode.PIECES)
     prepare.prepare([folder], many, recipe, encode_pieces=encoding, **sizes)
-    expected = prepare_test.contents(one)
+    expected = data_files.contents(one)
     assert len([name for name in expected if name.endswith(".bin")]) > 3
-    assert prepare_test.contents(many) == expected
+    assert data_files.contents(many) == expected
     assert not (many / encode.PIECES).exists()
 
 

@@ -46,14 +46,6 @@ def prepare_letters(folder, directory, **recipe):
     )
 
 
-def contents(directory):
-    return {
-        path.relative_to(directory).as_posix(): path.read_bytes()
-        for path in directory.rglob("*")
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 def tokens_of(prepared):
     found = {}
     for name in ("train", "held_out"):
@@ -95,16 +87,17 @@ def test_index_and_bytes_by_hand(tmp_path):
     index = json.loads((out / "index.json").read_text())
     counts = {"books": 2, "skipped": 1, "tokens": 9, "words": 4}
     counts |= {"train_books": 2, "train_tokens": 9}
-    assert index["total"] == counts | {
-        "held_out_books": 0,
-        "held_out_tokens": 0,
-    }
+    counts |= {"held_out_books": 0, "held_out_tokens": 0}
+    assert index["total"] == counts
     keys = ("name", "shard", "offset", "tokens")
     places = [tuple(book[key] for key in keys) for book in index["books"]]
     assert places == [("a", 0, 0, 7), ("b", 1, 3, 2)]
     assert [shard["tokens"] for shard in index["shards"]] == [4, 4, 1]
     assert index["skipped"] == [{"name": "c", "reason": "no text in it"}]
     assert (index["vocabulary_size"], index["dtype"]) == (128, "uint16")
+    assert (index["format"], index["shard_tokens"]) == (shards.FORMAT, 4)
+    sha256 = recipe.tokenizer.sha256
+    assert index["tokenizer"] == {"type": "bpe", "sha256": sha256}
     assert (out / "shard_00001.bin").read_bytes() == b"e\0\n\0f\0g\0"
     # The identity of a recipe: a change would orphan every prepared corpus.
     assert index["request"] == (

@@ -5,16 +5,19 @@ import os
 import numpy as np
 import pytest
 
+from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
+from tests.reference import data_files
+from tests.reference import letter_tokenizer
 
-BOOKS = {"a": [1, 2, 3, 4, 5], "b": [6], "c": list(range(7, 20))}
+BOOKS = {"a": "ab c de", "b": "f", "c": "ghi jkl mnop qrs"}
 PIECES = [[1, 2, 3], [], [4, 5, 6, 7, 8, 9], [10]]
 
 
-def writer(directory, *, dtype="uint16", shard_tokens=4, request="r"):
+def writer(directory, request="r"):
     return shards.ShardWriter(
-        directory, dtype=dtype, shard_tokens=shard_tokens, request=request
+        directory, dtype="uint16", shard_tokens=4, request=request
     )
 
 
@@ -23,62 +26,34 @@ def append(target, pieces):
         target.append(np.array(ids, np.int64), number=number)
 
 
-def contents(directory):
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
-
-
-def write(directory, *, shard_tokens=4, dtype="uint16"):
-    """Write BOOKS as a prepared folder, "b" held out."""
-    entries, place = [], 0
-    with writer(directory, dtype=dtype, shard_tokens=shard_tokens) as target:
-        append(target, BOOKS.values())
-        finished = target.finish()
-        target.remove_journal()
-    for name, ids in BOOKS.items():
-        entries.append(
-            {
-                "name": name,
-                "split": "held_out" if name == "b" else "train",
-                "shard": place // shard_tokens,
-                "offset": place % shard_tokens,
-                "tokens": len(ids),
-                "words": 2 * len(ids),
-            }
-        )
-        place += len(ids)
-    index = {
-        "format": shards.FORMAT,
-        "vocabulary_size": 20 if dtype == "uint16" else 70_000,
-        "dtype": dtype,
-        "tokenizer": {"type": "bpe", "sha256": "f" * 64},
-        "shard_tokens": shard_tokens,
-        "shards": finished,
-        "total": {
-            "tokens": place,
-            "books": 3,
-            "held_out_books": 1,
-            "skipped": 0,
-        },
-        "books": entries,
-        "skipped": [],
+def write(directory, *, shard_tokens=4, vocabulary_size=128):
+    """Prepare BOOKS, "b" held out; return the index."""
+    paths = {
+        name: data_files.write(directory, f"texts/{name}", text)
+        for name, text in BOOKS.items()
     }
-    (directory / "index.json").write_text(json.dumps(index))
-    return index
+    tokenizer = letter_tokenizer.LetterTokenizer(vocabulary_size)
+    recipe = prepare.Recipe(tokenizer, held_out_books=("b",))
+    prepare.prepare(paths, directory, recipe, shard_tokens=shard_tokens)
+    return json.loads((directory / "index.json").read_bytes())
 
 
-@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+@pytest.mark.parametrize("vocabulary_size", [128, 70_000])
 @pytest.mark.parametrize("shard_tokens", [1, 4, 5, 100])
-def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
-    index = write(tmp_path, shard_tokens=shard_tokens, dtype=dtype)
-    opened = shards.Shards.open(tmp_path, tokenizer_sha256="f" * 64)
+def test_reads_what_was_written(tmp_path, shard_tokens, vocabulary_size):
+    index = write(
+        tmp_path, shard_tokens=shard_tokens, vocabulary_size=vocabulary_size
+    )
+    sha256 = letter_tokenizer.LetterTokenizer(vocabulary_size).sha256
+    opened = shards.Shards.open(tmp_path, tokenizer_sha256=sha256)
     train = opened.split("train")
     assert train.names == ["a", "c"] and train.lengths.tolist() == [5, 13]
-    assert train.words.tolist() == [10, 26]
+    assert train.words.tolist() == [3, 4]
     assert opened.split("held_out").names == ["b"]
     ids = train.gather(np.array([1, 0, 1]), np.array([0, 2, 10]), 3)
     assert ids.dtype == np.int32
-    assert ids.tolist() == [[7, 8, 9], [3, 4, 5], [17, 18, 19]]
-    assert train.read(0, 3, 99).tolist() == [4, 5]
+    assert ids.tolist() == [[*b"ghi"], [*b"cde"], [*b"qrs"]]
+    assert train.read(0, 3, 99).tolist() == [*b"de"]
     for start in (-1, 3):
         with pytest.raises(ValueError, match="border"):
             train.gather(np.array([0]), np.array([start]), 3)
@@ -86,7 +61,7 @@ def test_reads_what_was_written(tmp_path, shard_tokens, dtype):
     sizes = [shard["tokens"] for shard in index["shards"]]
     assert sum(sizes) == 19 and set(sizes[:-1]) <= {shard_tokens}
     content = (tmp_path / "shard_00000.bin").read_bytes()
-    assert content[:2] == b"\x01\x00"
+    assert content[:2] == b"a\0"
     assert index["shards"][0]["sha256"] == hashlib.sha256(content).hexdigest()
     for size, expected in ((65_536, "uint16"), (65_537, "uint32")):
         assert shards.token_dtype(size) == expected
@@ -137,7 +112,6 @@ SPOILERS = [
 def test_a_spoiled_folder_is_refused_in_one_line(tmp_path):
     for number, (message, spoil) in enumerate(SPOILERS):
         folder = tmp_path / str(number)
-        folder.mkdir()
         write(folder)
         with pytest.raises(InputError, match="another tokenizer"):
             shards.Shards.open(folder, tokenizer_sha256="e" * 64)
@@ -169,7 +143,7 @@ def test_writer_resumes_after_a_kill(tmp_path, done):
         assert sizes == [len(ids) for ids in PIECES[:done]]
         for number in range(done, len(PIECES)):
             again.append(np.array(PIECES[number], np.int64), number=number)
-    assert contents(folder) == contents(whole)
+    assert data_files.contents(folder) == data_files.contents(whole)
 
 
 def test_writer_starts_afresh(tmp_path):
@@ -179,7 +153,7 @@ def test_writer_starts_afresh(tmp_path):
     with writer(tmp_path) as again:
         assert again.records == [] and again.tokens == 0
         append(again, PIECES)
-    assert set(contents(tmp_path)) == {
+    assert set(data_files.contents(tmp_path)) == {
         "journal.jsonl",
         *(f"shard_0000{number}.bin" for number in range(3)),
     }

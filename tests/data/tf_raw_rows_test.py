@@ -105,7 +105,6 @@ def test_a_batch_is_a_function_of_seed_and_step(tokenizer):
     # Step 32 begins another call of the tokenizer.
     for first, count in ((7, 5), (31, 3)):
         for ours, again in zip(whole[first:], read(batches, first, count)):
-            for name in ours:
-                np.testing.assert_array_equal(ours[name], again[name])
+            np.testing.assert_equal(ours, again)
     labels = [batch["labels"].tolist() for batch in whole]
     assert labels[:5] != labels[5:10]

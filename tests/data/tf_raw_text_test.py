@@ -1,6 +1,5 @@
 import collections
 import functools
-import pathlib
 
 import numpy as np
 import pytest
@@ -148,7 +147,7 @@ def test_any_step_is_the_same_wherever_reading_begins(novels, batches):
 
 
 def test_a_book_shorter_than_a_window_is_padded(novels, tmp_path):
-    path = pathlib.Path(tmp_path / "short.txt")
+    path = tmp_path / "short.txt"
     path.write_text("the old captain\n")
     ids = novels[2].encode("the old captain")
     piece = books.Piece(str(path), 0, path.stat().st_size)

@@ -27,42 +27,27 @@ def apply(transform, *texts, max_sequence_length=512):
 
 
 def test_table():
+    pair, choices = [S, 5, 6, D, 7, E], ([8], [9, 8])
+    both = [[S, 5, 6, D, 8, E], [S, 5, 6, D, 9, 8, E]]
     for transform, texts, expected in (
         (transforms.classification, ([5, 6],), [[S, 5, 6, E]]),
-        (transforms.entailment, ([5, 6], [7]), [[S, 5, 6, D, 7, E]]),
-        (
-            *(transforms.similarity, ([5, 6], [7])),
-            [[S, 5, 6, D, 7, E], [S, 7, D, 5, 6, E]],
-        ),
-        (
-            *(transforms.multiple_choice, ([5, 6], [7], ([8], [9, 8]))),
-            [[S, 5, 6, 7, D, 8, E], [S, 5, 6, 7, D, 9, 8, E]],
-        ),
-        (
-            *(transforms.multiple_choice, ([5, 6], (), ([8], [9, 8]))),
-            [[S, 5, 6, D, 8, E], [S, 5, 6, D, 9, 8, E]],
-        ),
+        (transforms.entailment, ([5, 6], [7]), [pair]),
+        (transforms.similarity, ([5, 6], [7]), [pair, [S, 7, D, 5, 6, E]]),
+        (transforms.multiple_choice, ([5], [6], choices), both),
+        (transforms.multiple_choice, ([5, 6], (), choices), both),
     ):
         assert apply(transform, *texts) == (expected, 0)
 
 
 def test_pad_table():
     found = transforms.pad([[[S, 5, 6, E]], [[S, E]]], length=6)
-    assert found["token_ids"].tolist() == [
-        [[S, 5, 6, E, 0, 0]],
-        [[S, E, 0, 0, 0, 0]],
-    ]
-    assert found["token_weights"].tolist() == [
-        [[0, 1, 1, 1, 0, 0]],
-        [[0, 1, 0, 0, 0, 0]],
-    ]
-    assert found["extract_position"].tolist() == [[3], [1]]
-    kinds = {name: array.dtype.name for name, array in found.items()}
-    assert kinds == {
-        "token_ids": "int32",
-        "token_weights": "float32",
-        "extract_position": "int32",
+    assert {name: array.tolist() for name, array in found.items()} == {
+        "token_ids": [[[S, 5, 6, E, 0, 0]], [[S, E, 0, 0, 0, 0]]],
+        "token_weights": [[[0, 1, 1, 1, 0, 0]], [[0, 1, 0, 0, 0, 0]]],
+        "extract_position": [[3], [1]],
     }
+    dtypes = [array.dtype.name for array in found.values()]
+    assert dtypes == ["int32", "float32", "int32"]
 
 
 def test_what_is_truncated():
@@ -110,9 +95,7 @@ def test_any_input(transform, text, text_pair, choices, length):
         prefixes = {tuple(c[: c.index(D)]) for c in found.candidates}
         assert len(prefixes) == 1 and len(found.candidates) == len(choices)
     if transform is transforms.classification:
-        given = len(text)
-        kept = len(found.candidates[0]) - 2
-        assert found.num_cut == given - kept
+        assert found.num_cut == len(text) - (len(found.candidates[0]) - 2)
     padded = transforms.pad([found.candidates], length=length)
     at = padded["extract_position"][0]
     read = np.take_along_axis(padded["token_ids"][0], at[:, None], axis=1)

@@ -70,11 +70,7 @@ def test_windows_of_earlier_versions():
     assert sorted(order(1, 0)) != sorted(order(1, 1))
 
 
-def test_held_out_table_and_mistakes():
-    placed = windows.held_out_windows([7], sequence_length=4, stride=2)
-    assert placed.start.tolist() == [0, 2, 3]
-    assert placed.first_scored.tolist() == [1, 4, 6]
-    assert placed.end.tolist() == [4, 6, 7]
+def test_mistakes():
     with pytest.raises(InputError, match="at least 2"):
         windows.TrainingWindows([5], sequence_length=1, seed=0)
     for stride in (0, 8, 9):

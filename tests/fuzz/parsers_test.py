@@ -29,7 +29,6 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering
 from gpt1_keras.data.readers import zero_shot as readers
-from gpt1_keras.models import builders
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
 from gpt1_keras.text import tokenizer
@@ -37,6 +36,7 @@ from gpt1_keras.training import checkpoints
 from tests.data import shards_test
 from tests.data.readers import question_answering_test
 from tests.data.readers import zero_shot_test
+from tests.reference import data_files
 from tests.reference import released_shards
 from tests.reference import small_models
 from tests.reference import tiny_task
@@ -49,22 +49,10 @@ TOKENS = [
     *(b"", b"\0", b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\r", b"\n", b"\t"),
     *(b"NaN", b"1e999", b"-Infinity", b"9" * 5000, b"-1", b"0", b"0.5"),
     *(b"null", b"true", b"[]", b"{}", b'""', b'"a"', b"[" * 2000, b'{"a":'),
-    *(
-        b'"',
-        b",",
-        b"]",
-        b"}",
-        b"\\",
-        b"\\ud800",
-        b"\\u0000",
-        b"9007199254740993",
-    ),
+    *(b'"', b",", b"]", b"}", b"\\", b"\\ud800", b"\\u0000"),
+    b"9007199254740993",
     *("\u2028".encode(), "\x85".encode(), b"=", b"@f()", b"%A", b"<a>", b"&b;"),
 ]
-
-
-def encoded(value):
-    return json.dumps(value).encode()
 
 
 @strategies.composite
@@ -123,27 +111,14 @@ EMPTY_MODEL = types.SimpleNamespace(
 )
 
 
-def write_checkpoints(folder):
-    checkpoints.Checkpoints(folder).save(2, EMPTY_MODEL)
-
-
-def restore(folder):
-    checkpoints.Checkpoints(folder).restore(EMPTY_MODEL)
-
-
 def write_preset(folder):
     tiny_task.write_preset(folder)
     (folder / files.CHECKSUMS).unlink()  # As somebody else's.
 
 
-def load_preset(folder):
-    presets.load(causal_lm.GPT1CausalLM, folder)
-
-
 def write_theirs(folder):
     """A folder of transformers, as its own files are."""
-    network = small_models.network(**released_shards.SMALL)
-    model = builders.gpt1_causal_lm(network, small_models.byte_pairs())
+    model = small_models.language_model(**released_shards.SMALL)
     huggingface.write(model, folder / "theirs")
     shutil.copytree(folder / "theirs", folder, dirs_exist_ok=True)
 
@@ -196,19 +171,19 @@ PARSERS = {
     "stsb": ("STS-B/dev.tsv", b"sentence1\tsentence2\tscore\nA\tB\t2.5\n", lambda f: glue.read_stsb(f, "dev")),
     "snli": ("snli_1.0/snli_1.0_dev.jsonl", b'{"sentence1": "A", "sentence2": "B", "gold_label": "neutral"}\n' * 2, lambda f: nli.read_snli(f, "dev")),
     "scitail": ("scitail/scitail_1.0_dev.tsv", b"A\tB\tentails\n", lambda f: nli.read_scitail(f, "dev")),
-    "race": ("RACE/dev/high/1.txt", encoded(question_answering_test.PASSAGE), lambda f: question_answering.read_race(f, "dev")),
+    "race": ("RACE/dev/high/1.txt", json.dumps(question_answering_test.PASSAGE).encode(), lambda f: question_answering.read_race(f, "dev")),
     "story cloze": (question_answering_test.VALIDATION, STORY.encode(), lambda f: question_answering.read_story_cloze(f, "dev")),
     "lambada": ("lambada_test_plain_text.txt", b"it is late , tom\n", lambda f: readers.read_lambada(f, "test")),
     "dprd": ("test.c.txt", zero_shot_test.DPRD.encode(), lambda f: readers.read_dprd(f, "test")),
-    "wsc": ("WSCollection.xml", zero_shot_test.collection(zero_shot_test.SCHEMA.format("x", "A")).encode(), lambda f: readers.read_wsc(f, "test")),
+    "wsc": ("WSCollection.xml", zero_shot_test.collection(zero_shot_test.SCHEMA.format("x", "A")), lambda f: readers.read_wsc(f, "test")),
     "vocabulary.json": ("vocabulary.json", lambda f: write_tokenizer(f, "bpe"), encode),
     "merges.txt": ("merges.txt", lambda f: write_tokenizer(f, "bpe"), encode),
     "vocabulary.txt": ("vocabulary.txt", lambda f: write_tokenizer(f, "wordpiece"), encode),
     "shard index": ("index.json", shards_test.write, open_shards),
     "journal": ("journal.jsonl", resume_shards, resume_shards),
-    "result.json": ("result.json", encoded(RESULT), results.read),
+    "result.json": ("result.json", json.dumps(RESULT).encode(), results.read),
     "metrics.jsonl": ("metrics.jsonl", b'{"step": 1, "loss": 2.5, "split": "dev"}\n' * 2, lambda f: results.read_metrics(f / "metrics.jsonl")),
-    "checkpoint.json": ("checkpoints/00000002/checkpoint.json", write_checkpoints, restore),
+    "checkpoint.json": ("checkpoints/00000002/checkpoint.json", lambda f: checkpoints.Checkpoints(f).save(2, EMPTY_MODEL), lambda f: checkpoints.Checkpoints(f).restore(EMPTY_MODEL)),
     "gin": ("config.gin", GIN, lambda f: bindings.read_text((f / "config.gin").read_bytes().decode("utf-8", "replace")).sha256()),
     "tensors": ("model.safetensors", safetensors_numpy.save({"a": np.zeros((2, 3), "float32")}), lambda f: [read() for read in huggingface.find_tensors(f).values()]),
     "tensors' index": ("model.safetensors.index.json", write_index, lambda f: [read() for read in huggingface.find_tensors(f).values()]),
@@ -216,7 +191,7 @@ PARSERS = {
     "zip": ("a.zip", downloads_test.zip_of(downloads_test.FILES), lambda f: unpack(f, "a.zip")),
     "tar": ("a.tar.gz", downloads_test.tar_of(downloads_test.FILES), lambda f: unpack(f, "a.tar.gz")),
 } | {
-    f"preset {name}": (name, write_preset, load_preset)
+    f"preset {name}": (name, write_preset, lambda f: presets.load(causal_lm.GPT1CausalLM, f))
     for name in ("config.json", "task.json", "preprocessor.json", "model.weights.h5")
 } | {
     f"transformers {name}": (name, write_theirs, huggingface.read)
@@ -236,8 +211,7 @@ def test_a_result_or_an_input_error(name, tmp_path):
     if callable(content):
         content(tmp_path)
         content = path.read_bytes()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    data_files.write(tmp_path, file, content)
     parse(tmp_path)  # A good file is read.
     counts = collections.Counter()
 

@@ -4,6 +4,7 @@ import pytest
 
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
+from tests.reference import data_files
 
 Example = examples.Example
 
@@ -32,13 +33,6 @@ FILES = {
 MNLI_DEV = "index\tsentence1\tsentence2\tlabel1\tgold_label\n0\t{}\tB.\tneutral\tentailment\n"
 
 
-def write(folder, name, content):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode())
-    return path
-
-
 def read(data_dir, case):
     name, split = case.split()
     return getattr(glue, f"read_{name}")(data_dir, split)
@@ -46,9 +40,9 @@ def read(data_dir, case):
 
 def test_official_formats(tmp_path, logged):
     for case, (name, content, expected) in FILES.items():
-        write(tmp_path / case / "a", name, content)
-        write(tmp_path / case / "b", name.removeprefix("glue/"), content)
-        for folder in "ab":
+        places = {"a": name, "b": name.removeprefix("glue/")}
+        for folder, place in places.items():
+            data_files.write(tmp_path / case / folder, place, content)
             assert read(tmp_path / case / folder, case) == expected
     assert not logged
     readers = [name for name in dir(glue) if name.startswith("read_")]
@@ -56,13 +50,13 @@ def test_official_formats(tmp_path, logged):
 
 
 def test_mnli_dev_has_two_groups(tmp_path, logged):
-    write(tmp_path, "MNLI/dev_matched.tsv", MNLI_DEV.format("A."))
+    data_files.write(tmp_path, "MNLI/dev_matched.tsv", MNLI_DEV.format("A."))
     matched = Example("A.", "B.", label="entailment", group="matched")
     assert glue.read_mnli(tmp_path, "dev") == [matched]
     (warning,) = logged
     assert "MNLI/dev_mismatched.tsv does not exist" in warning
     assert warning.endswith("reading only the matched rows")
-    write(tmp_path, "MNLI/dev_mismatched.tsv", MNLI_DEV.format("C."))
+    data_files.write(tmp_path, "MNLI/dev_mismatched.tsv", MNLI_DEV.format("C."))
     other = Example("C.", "B.", label="entailment", group="mismatched")
     assert glue.read_mnli(tmp_path, "dev") == [matched, other]
     assert len(logged) == 1

@@ -1,11 +1,11 @@
 import collections
-import json
 import shutil
 
 import pytest
 
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import nli
+from tests.reference import data_files
 
 PAIR = {
     "annotator_labels": ["neutral", "entailment"],
@@ -22,37 +22,25 @@ SCITAIL = examples.Example(
 )
 
 
-def write(folder, place, *rows):
-    """Write dicts as lines of JSON, and str as they are."""
-    path = folder / place
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(
-        "".join(r if isinstance(r, str) else json.dumps(r) + "\n" for r in rows)
-    )
-    return path
-
-
 def test_places_and_formats(tmp_path):
     for i, folder in enumerate(("snli", "snli/snli_1.0", "snli_1.0")):
         data = tmp_path / f"snli {i}"
-        write(data, f"{folder}/snli_1.0_dev.jsonl", PAIR)
+        data_files.write(data, f"{folder}/snli_1.0_dev.jsonl", [PAIR])
         assert nli.read_snli(data, "dev") == [SNLI]
     folders = ["scitail/tsv_format", "scitail"]
     folders += ["scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"]
     for i, folder in enumerate(folders):
         data = tmp_path / f"scitail {i}"
-        neutral = ROW.replace("entails", "neutral")
-        write(data, f"{folder}/scitail_1.0_dev.tsv", ROW, neutral)
+        rows = ROW + ROW.replace("entails", "neutral")
+        data_files.write(data, f"{folder}/scitail_1.0_dev.tsv", rows)
         first, second = nli.read_scitail(data, "dev")
         assert first == SCITAIL and second.label == "neutral"
 
 
 def test_pairs_without_gold_label_are_dropped_and_counted(tmp_path, logged):
     undecided = PAIR | {"gold_label": "-"}
-    path = write(
-        *(tmp_path, "snli/snli_1.0_dev.jsonl"),
-        *(undecided, PAIR, undecided, undecided),
-    )
+    rows = [undecided, PAIR, undecided, undecided]
+    path = data_files.write(tmp_path, "snli/snli_1.0_dev.jsonl", rows)
     assert nli.read_snli(tmp_path, "dev") == [SNLI]
     assert logged == [f"{path}: 3 rows dropped, without a gold label"]
 

@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 import tarfile
 
@@ -7,6 +8,7 @@ import pytest
 
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import question_answering as qa
+from tests.reference import data_files
 
 PASSAGE = {
     "article": "It rained. Tom stayed in.\n",
@@ -30,11 +32,7 @@ def race_rows(group="middle"):
 
 
 def write_race(folder, name, passage, place="race/RACE/dev"):
-    path = folder / place / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    content = passage if isinstance(passage, str) else json.dumps(passage)
-    path.write_text(content)
-    return path
+    return data_files.write(folder / place, name, json.dumps(passage))
 
 
 def test_race(tmp_path, logged):
@@ -50,9 +48,8 @@ def test_race(tmp_path, logged):
     texts = [example.text for example in qa.read_race(tmp_path, "dev")]
     assert texts == ["9", "9", "10", "10", "100", "100"]
     # What is bad is named, and costs a question or the whole passage.
-    path = write_race(
-        tmp_path, "high/11.txt", PASSAGE | {"answers": ["B", "E"]}
-    )
+    passage = PASSAGE | {"answers": ["B", "E"]}
+    path = write_race(tmp_path, "high/11.txt", passage)
     assert len(qa.read_race(tmp_path, "dev")) == 7
     assert logged.pop().startswith(f"{path} question 2: label 'E' is not one")
     path.write_text("{}")
@@ -63,9 +60,8 @@ def test_race(tmp_path, logged):
 @pytest.mark.slow
 @pytest.mark.needs_data
 def test_real_race(shared_file, tmp_path, logged):
-    with tarfile.open(
-        shared_file("data/race/RACE_train_dev.tar.xz")
-    ) as archive:
+    path = shared_file("data/race/RACE_train_dev.tar.xz")
+    with tarfile.open(path) as archive:
         archive.extractall(tmp_path, filter="data")
     for split, groups in (
         # Lai et al. 2017, table 2.
@@ -94,11 +90,9 @@ def story(i):
 
 
 def write_stories(folder, stories, file=VALIDATION, place="story_cloze"):
-    path = folder / place / file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", newline="", encoding="utf-8") as output:
-        csv.writer(output).writerows([HEADER, *stories])
-    return path
+    text = io.StringIO()
+    csv.writer(text).writerows([HEADER, *stories])
+    data_files.write(folder / place, file, text.getvalue())
 
 
 def read_numbers(folder, split):

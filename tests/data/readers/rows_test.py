@@ -8,8 +8,8 @@ from hypothesis import strategies
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.data.readers import rows
+from tests.reference import data_files
 
-SETTINGS = hypothesis.settings(max_examples=40)
 # Everything but the characters that end fields and lines of a GLUE file.
 FIELDS = strategies.text(
     strategies.characters(
@@ -19,67 +19,54 @@ FIELDS = strategies.text(
 TABLES = strategies.lists(strategies.tuples(FIELDS, FIELDS), max_size=8)
 
 
-def write(folder, content):
-    path = folder / "data.tsv"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return path
-
-
-def plain(found):
-    """Rows with bad ones as their reason."""
-    return [
-        (line, str(row) if isinstance(row, rows.BadRow) else row)
-        for line, row in found
-    ]
-
-
+TAB, COMMA, JSON = rows.tab_separated, rows.comma_separated, rows.json_lines
 # Traps of real files: quotes, BOM, carriage returns, characters that
 # str.splitlines takes for line breaks, no line break at the end, blank lines,
 # bytes that are not UTF-8, broken rows.
 FORMATS = [
-    ("tab", 'a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
-    ("tab", "\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
-    ("tab", "a\tb\r\nc\rd\te\r\n", [(1, ["a", "b"]), (2, ["c d", "e"])]),
-    ("tab", "a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
-    ("tab", "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
-    ("tab", "a\t\tb\n", [(1, ["a", "", "b"])]),
-    ("tab", "", []),
-    ("tab", b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
-    ("comma", 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
-    ("comma", 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
-    ("comma", "\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
-    ("comma", "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
-    ("comma", b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
-    ("json", '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
-    ("json", "[1]\n", [(1, "not a JSON object")]),
-    ("json", b'{"a": 1}\n{"a": "\xff"}\n', [(1, {"a": 1}), (2, "not UTF-8")]),
+    (TAB, 'a\t"b\nc"\td\n', [(1, ["a", '"b']), (2, ['c"', "d"])]),
+    (TAB, "\ufeffa\tb\nc\td", [(1, ["a", "b"]), (2, ["c", "d"])]),
+    (TAB, "a\tb\r\nc\rd\te\r\n", [(1, ["a", "b"]), (2, ["c d", "e"])]),
+    (TAB, "a\x85\x0b\u2028\tb\n", [(1, ["a\x85\x0b\u2028", "b"])]),
+    (TAB, "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
+    (TAB, "a\t\tb\n", [(1, ["a", "", "b"])]),
+    (TAB, "", []),
+    (TAB, b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
+    (COMMA, 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
+    (COMMA, 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
+    (COMMA, "\ufeffa,b\r\n\r\nc,d", [(1, ["a", "b"]), (3, ["c", "d"])]),
+    (COMMA, "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
+    (COMMA, b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
+    (JSON, '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
+    (JSON, "[1]\n", [(1, "not a JSON object")]),
+    (JSON, b'{"a": 1}\n{"a": "\xff"}\n', [(1, {"a": 1}), (2, "not UTF-8")]),
 ]  # fmt: skip
 
 
 def test_formats(tmp_path):
-    read = {
-        "tab": rows.tab_separated,
-        "comma": rows.comma_separated,
-        "json": rows.json_lines,
-    }
-    for form, content, expected in FORMATS:
-        assert plain(read[form](write(tmp_path, content))) == expected
+    for read, content, expected in FORMATS:
+        found = [
+            (line, str(row) if isinstance(row, rows.BadRow) else row)
+            for line, row in read(data_files.write(tmp_path, "a", content))
+        ]
+        assert found == expected
 
 
-@SETTINGS
+@hypothesis.settings(max_examples=40)
 @hypothesis.given(table=TABLES)
 def test_every_format_returns_what_was_written(tmp_path_factory, table):
     folder = tmp_path_factory.mktemp("rows")
     table = [["x", *row] for row in table]
     numbered = list(enumerate(table, 1))
     content = "".join("\t".join(row) + "\n" for row in table)
-    assert list(rows.tab_separated(write(folder, content))) == numbered
+    path = data_files.write(folder, "a", content)
+    assert list(rows.tab_separated(path)) == numbered
     buffer = io.StringIO()
     csv.writer(buffer).writerows(table)
-    path = write(folder, buffer.getvalue())
+    path = data_files.write(folder, "a", buffer.getvalue())
     assert list(rows.comma_separated(path)) == numbered
     content = "".join(files.json_line({"row": row}) for row in table)
-    path = write(folder, content)
+    path = data_files.write(folder, "a", content)
     assert [row["row"] for _, row in rows.json_lines(path)] == table
 
 
@@ -109,9 +96,8 @@ def test_a_few_bad_rows_are_tolerated(logged):
         (["x", "bad", "bad"], "a.tsv line 2: it is bad; 2 of 3 rows"),
         (["x"] * 593 + ["bad"] * 7, "; 7 of 600 rows cannot be read"),
     ):
-        with pytest.raises(errors.InputError) as caught:
+        with pytest.raises(errors.InputError, match=message):
             collect(*found)
-        assert message in str(caught.value)
     places = [("1.txt question 2", rows.BadRow("no text")), ("b", "x")]
     assert rows.collect("folder", places, parse) == ["x"]
     assert logged[-1] == "1.txt question 2: no text; skipped"

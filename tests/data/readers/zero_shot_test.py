@@ -6,6 +6,7 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import zero_shot as readers
+from tests.reference import data_files
 
 Example = examples.Example
 
@@ -34,38 +35,28 @@ so</txt1> <pron> It </pron> <txt2>{}</txt2></text>
 """
 
 
-def write(folder, name, text):
-    path = folder / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(text.encode("latin-1"))
-    return path
-
-
 def collection(*schemas):
-    return (
-        '<?xml version="1.0" encoding="ISO-8859-1"?><collection>'
-        + "".join(schemas)
-        + "</collection>"
-    )
+    declaration = '<?xml version="1.0" encoding="ISO-8859-1"?>'
+    text = f"{declaration}<collection>{''.join(schemas)}</collection>"
+    return text.encode("latin-1")
 
 
 def test_blocks(tmp_path, logged):
     cup = "The cup fell off the tray because [MASK] was wet."
     for i, (folder, end) in enumerate([("dpr/", "\n"), ("", "\r\n")]):
         data = tmp_path / str(i)
-        data.mkdir()
-        write(data, f"{folder}test.c.txt", DPRD.replace("\n", end))
+        data_files.write(data, f"{folder}test.c.txt", DPRD.replace("\n", end))
         assert readers.read_dprd(data, "test") == [
             Example(cup, "it", ("The cup", "the tray"), 1),
             Example(
                 "Ann called Sue, but [MASK] was out.", "she", ("Ann", "Sue"), 1
             ),
         ]
-    write(tmp_path, "winograd/PDP.txt", PDP)
+    data_files.write(tmp_path, "winograd/PDP.txt", PDP)
     hidden = "Tom saw [MASK] dog and Bob. He ran."
     expected = [Example(hidden, "", ("Tom", "Bob", "the dog"), 0)]
     assert readers.read_pdp(tmp_path, "test") == expected
-    write(tmp_path, "winograd/WSC273.txt", PDP)
+    data_files.write(tmp_path, "winograd/WSC273.txt", PDP)
     assert readers.read_wsc(tmp_path, "test") == expected
     assert not logged
 
@@ -91,7 +82,7 @@ def test_which_of_several_pronouns(tmp_path, logged):
         right = candidates.split(",")[0]
         plain = sentence.replace("[", "").replace("]", "")
         block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
-        path = write(tmp_path, "train.c.txt", block + DPRD)
+        path = data_files.write(tmp_path, "train.c.txt", block + DPRD)
         found = readers.read_dprd(tmp_path, "train")[0]
         assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
         assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
@@ -103,7 +94,9 @@ def test_which_of_several_pronouns(tmp_path, logged):
 def test_xml(tmp_path, logged):
     schemas = [SCHEMA.format(" was w\xe9t.\n", " B. ")]
     schemas += [SCHEMA.format(".", "A")] * 284
-    path = write(tmp_path, "winograd/WSCollection.xml", collection(*schemas))
+    path = data_files.write(
+        tmp_path, "winograd/WSCollection.xml", collection(*schemas)
+    )
     found = readers.read_wsc(tmp_path, "test")
     choices = ("The cup", "the tray")
     text = "The cup fell off the tray, so [MASK]"
@@ -113,9 +106,7 @@ def test_xml(tmp_path, logged):
     ]
     assert len(found) == 273
     assert logged == [f"{path}: WSC273 is the first 273 of 285 schemas"]
-    write(
-        path.parent, path.name, collection(schemas[0], SCHEMA.format(".", "C"))
-    )
+    path.write_bytes(collection(schemas[0], SCHEMA.format(".", "C")))
     assert len(readers.read_wsc(tmp_path, "test")) == 1
     assert logged[-1].startswith(f"{path} schema 2: correctAnswer 'C' names")
 
@@ -148,11 +139,8 @@ LAMBADA_FILE = "lambada_test_plain_text.txt"
 
 @pytest.mark.parametrize("folder", ["lambada/", ""])
 def test_last_word_is_the_choice(tmp_path, folder, logged):
-    path = tmp_path / f"{folder}{LAMBADA_FILE}"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(
-        "it 's caf\xe9 time , tom\nalone\n\n`` no , ''  said  ann \n"
-    )
+    text = "it 's caf\xe9 time , tom\nalone\n\n`` no , ''  said  ann \n"
+    path = data_files.write(tmp_path, f"{folder}{LAMBADA_FILE}", text)
     assert readers.read_lambada(tmp_path, "test") == [
         Example("it 's caf\xe9 time ,", choices=("tom",), label=0),
         Example("`` no , '' said", choices=("ann",), label=0),
@@ -165,8 +153,8 @@ def test_last_word_is_the_choice(tmp_path, folder, logged):
 
 
 def test_lambada_json_lines(tmp_path, logged):
-    path = tmp_path / "lambada_test.jsonl"
-    path.write_text('{"text": "\u201cNo,\u201d\\nsaid Ann"}\n{"text": ""}\n')
+    rows = [{"text": "\u201cNo,\u201d\nsaid Ann"}, {"text": ""}]
+    path = data_files.write(tmp_path, "lambada_test.jsonl", rows)
     assert readers.read_lambada(tmp_path, "test") == [
         Example("\u201cNo,\u201d said", choices=("Ann",), label=0)
     ]
