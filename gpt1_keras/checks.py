@@ -33,6 +33,7 @@ class Dial:
     recipe: bool = True
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
+    is_unique: bool = False  # no item of the tuple occurs twice
 
 
 _T = typing.TypeVar("_T")
@@ -47,8 +48,10 @@ Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
 NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
 Counts = typing.Annotated[tuple[Count, ...], Dial(low=1)]
 Column = typing.Annotated[str, Dial(low=1)]
+Names = typing.Annotated[tuple[Column, ...], Dial(low=1, is_unique=True)]
 Positive = typing.Annotated[float, Dial(above=0)]
 NotNegative = typing.Annotated[float, Dial(low=0)]
+Seeds = typing.Annotated[tuple[Seed, ...], Dial(low=1, is_unique=True)]
 Share = typing.Annotated[float, Dial(low=0, high=1)]
 Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
@@ -141,23 +144,6 @@ def did_you_mean(name, known):
     return f"; did you mean {spellings[near[0]]}?" if near else ""
 
 
-def check_names(names, *, dial, example, may_be_empty=False):
-    """Refuse anything but a tuple or list of different names.
-
-    The message shows `dial`, the setting, and `example`, allowed names.
-    """
-    if (
-        not isinstance(names, list | tuple)
-        or not all(isinstance(name, str) for name in names)
-        or len(set(names)) != len(names)
-        or not (names or may_be_empty)
-    ):
-        raise errors.InputError(
-            f"{dial} is {errors.shortened(repr(names))}: give different names,"
-            f" as in {example!r} or {example[:1]!r}"
-        )
-
-
 def _split(annotation):
     """Return (plain annotation, its `Dial` marks)."""
     if typing.get_origin(annotation) is not typing.Annotated:
@@ -180,6 +166,8 @@ _KINDS = {
     os.PathLike: "",
     dict: "a dict",
 }
+# Type of the items of a tuple -> an example; of tuples otherwise.
+_EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
 
 
 def _fits(value, annotation):
@@ -213,6 +201,7 @@ def _is_within(value, mark):
         and (mark.above is None or size > mark.above)
         and (mark.below is None or size < mark.below)
         and (not mark.choices or value in mark.choices)
+        and (not mark.is_unique or len(set(value)) == len(value))
     )
 
 
@@ -230,8 +219,10 @@ def _describe(annotation):
         return " or ".join(dict.fromkeys(filter(None, texts)))
     if typing.get_origin(kind) is tuple:
         inner = _split(typing.get_args(kind)[0])[0]
-        example = "(64, 128)" if inner in (int, float) else "('a', 'b')"
-        return f"a tuple such as {example}"
+        example = _EXAMPLES.get(inner, "(('a', 'b'), ('c',))")
+        is_unique = any(mark.is_unique for mark in marks)
+        of = " of different values" if is_unique else ""
+        return f"a tuple{of} such as {example}"
     return _KINDS.get(kind, "another value") + "".join(map(_limits, marks))
 
 

@@ -5,7 +5,6 @@ so the existence of a result says that the run is finished. Whatever is read
 back is checked here: a damaged file is one line that names the place.
 """
 
-import functools
 import json
 import os
 import pathlib
@@ -248,74 +247,51 @@ def _damaged(place, expected):
 
 
 def _check(found, kinds, place):
-    """Refuse values of a wrong type; None (unknown) is always allowed."""
+    """Refuse values of a wrong kind; None (unknown) is always allowed."""
     for name, value in found.items():
         kind = kinds.get(name, kinds[None])
-        if value is not None and not _IS[kind](value):
-            raise _damaged(place, f"{kind} under {name!r}")
+        if value is not None and not _fits(value, kind):
+            raise _damaged(place, f"another value of {name!r}")
 
 
-def _is_number(value):
-    # No integer that a float cannot hold.
-    return isinstance(value, float) or (
-        isinstance(value, int) and abs(value) < 2**63
-    )
+def _fits(value, kind):
+    """Return whether a value is of a kind of `_RESULT`."""
+    if isinstance(kind, tuple):
+        return any(_fits(value, one) for one in kind)
+    if isinstance(kind, list):
+        return isinstance(value, list) and all(_fits(v, *kind) for v in value)
+    if isinstance(kind, dict):
+        return isinstance(value, dict) and all(
+            _fits(each, kind.get(name, kind[None]))
+            for name, each in value.items()
+        )
+    if kind is float and isinstance(value, int):
+        return abs(value) < 2**63  # A float can hold it.
+    return isinstance(value, kind) and (kind is not str or "\0" not in value)
 
 
-def _is_text(value):
-    return isinstance(value, str) and "\0" not in value
-
-
-def _is_dict(is_right, value):
-    return isinstance(value, dict) and all(
-        each is None or is_right(each) for each in value.values()
-    )
-
-
-def _is_list(is_right, value):
-    return isinstance(value, list) and all(map(is_right, value))
-
-
-_is_metrics = functools.partial(_is_dict, _is_number)
-_IS = {
-    "anything": lambda value: True,
-    "a number": _is_number,
-    "a text": _is_text,
-    "metrics": _is_metrics,
-    "metrics of seeds": lambda value: (
-        isinstance(value, dict) and all(map(_is_metrics, value.values()))
-    ),
-    "numbers": functools.partial(
-        _is_dict, lambda each: _is_number(each) or _is_metrics(each)
-    ),
-    "metrics and num_examples": lambda value: (
-        isinstance(value, dict)
-        and _is_metrics(value.get("metrics"))
-        and _is_number(value.get("num_examples"))
-    ),
-    "a list of numbers": functools.partial(_is_list, _is_number),
-    "a list of texts": functools.partial(_is_list, _is_text),
-}
-# Kinds of the values that other programs and the report rely on; None stands
-# for all other names.
+# The values that other programs and the report rely on: a type (a float may be
+# whole), a list of a kind, a dict of kinds, where None stands for all other
+# names, or a tuple of alternatives.
+_METRICS = {None: (float, type(None))}
 _RESULT = {
-    None: "anything",
+    None: object,
     **dict.fromkeys(
         ("run", "task", "split", "backbone", "config_sha256")
         + ("preset", "corpus", "attention"),
-        "a text",
+        str,
     ),
     **dict.fromkeys(
         ("num_examples", "num_train_examples", "num_steps", "seconds")
         + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
         + ("random", "lm_loss_weight", "num_transferred_layers"),
-        "a number",
+        float,
     ),
-    **dict.fromkeys(("metrics", "train_metrics", "majority"), "metrics"),
-    "paper": "numbers",
-    "test": "metrics and num_examples",
-    **dict.fromkeys(("seeds", "classes"), "metrics of seeds"),
-    "pieces": "a list of texts",
-    "log_probabilities": "a list of numbers",
+    **dict.fromkeys(("metrics", "train_metrics", "majority"), _METRICS),
+    "paper": {None: (float, _METRICS, type(None))},
+    "test": {None: object, "metrics": _METRICS, "num_examples": float},
+    **dict.fromkeys(("seeds", "classes"), {None: _METRICS}),
+    "pieces": [str],
+    "log_probabilities": [float],
 }
-_LINE = {None: "a number", "split": "a text", "sample": "anything"}
+_LINE = {None: float, "split": str, "sample": object}

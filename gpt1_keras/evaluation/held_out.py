@@ -1,5 +1,7 @@
 """Perplexity of any text, and of held-out books during and after training."""
 
+import functools
+
 import numpy as np
 
 from gpt1_keras import checks
@@ -109,8 +111,14 @@ class HeldOut:
     def __init__(self, evaluation, shards, learner, sequence_length):
         self._evaluation = evaluation
         self._split = shards.split("held_out")
-        self._learner = learner
-        self._sequence_length = sequence_length
+        self._score = functools.partial(
+            score,
+            learner,
+            self._split,
+            sequence_length=sequence_length,
+            stride=evaluation.stride,
+            batch_size=evaluation.batch_size,
+        )
 
     def __bool__(self):
         return len(self._split.lengths) > 0
@@ -120,7 +128,7 @@ class HeldOut:
 
         def record(step, history):
             if self and step < last_step:
-                metrics = self.measure(self._evaluation.tokens)
+                metrics = self._score(tokens=self._evaluation.tokens)
                 history.write(step, split="held_out", **metrics)
 
         return record
@@ -128,7 +136,7 @@ class HeldOut:
     def final(self, history, step):
         """Measure after the last step and record it, unless it is there.
 
-        Closes `history`. Returns a dict as `measure`, empty without held-out
+        Closes `history`. Returns a dict as `score`, empty without held-out
         books; Stopped is raised on SIGTERM or Ctrl-C.
         """
         metrics = {}
@@ -137,19 +145,8 @@ class HeldOut:
                 metrics = {name: line[name] for name in METRICS if name in line}
         if self and not metrics:
             with fit.catch_signals() as stop:
-                metrics = self.measure(self._evaluation.final_tokens, stop)
+                tokens = self._evaluation.final_tokens
+                metrics = self._score(tokens=tokens, stop=stop)
             history.write(step, split="held_out", **metrics)
         history.close()
         return metrics
-
-    def measure(self, tokens, stop=None):
-        """Return loss and perplexities of the first `tokens`; see `score`."""
-        return score(
-            self._learner,
-            self._split,
-            sequence_length=self._sequence_length,
-            stride=self._evaluation.stride,
-            batch_size=self._evaluation.batch_size,
-            tokens=tokens,
-            stop=stop,
-        )

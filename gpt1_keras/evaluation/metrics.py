@@ -129,26 +129,21 @@ def matthews_threshold(targets, scores):
         always predicted, and 0.
     """
     targets, scores = _arrays(targets, scores)
-    order = np.argsort(scores, kind="stable")
-    scores, ones = scores[order], (targets[order] == 1).astype("int64")
-    # A threshold at scores[i] predicts 0 for the first i examples.
-    below = np.flatnonzero(scores[1:] > scores[:-1]) + 1
-    if not below.size or _is_constant(ones):
-        return float(scores[0]) - 1.0, 0.0
-    num, num_ones = len(ones), ones.sum()
-    # Covariance of targets and predictions over their standard deviations.
-    ones_above = num_ones - np.cumsum(ones)[below - 1]
-    covariance = num * ones_above - num_ones * (num - below)
-    scale = np.sqrt(
-        np.float64(num_ones) * (num - num_ones) * below * (num - below)
-    )
+    none = float(scores.min()) - 1.0, 0.0
+    if _is_constant(targets) or _is_constant(scores):
+        return none
+    found = sklearn.metrics.confusion_matrix_at_thresholds(targets, scores)
+    *counts, scores = (each[::-1] for each in found)  # the lowest first
+    tn, fp, fn, tp = (each[1:] for each in counts)
+    covariance = tp * tn - fp * fn
+    scale = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
     best = np.argmax(covariance / scale)
     if covariance[best] <= 0:
-        return float(scores[0]) - 1.0, 0.0
-    i = below[best]
-    threshold = (scores[i - 1] + scores[i]) / 2
-    if not scores[i - 1] < threshold <= scores[i]:
-        threshold = scores[i]
+        return none
+    low, high = scores[best : best + 2]
+    threshold = (low + high) / 2
+    if not low < threshold <= high:
+        threshold = high
     return float(threshold), float(covariance[best] / scale[best])
 
 

@@ -191,7 +191,7 @@ class FineTuning:
             score_range=space.score_range,
             is_regression=type(space) is task_lib.Score,
         )
-        head = task.build_head(
+        head = space.build_head(
             num_outputs=space.num_outputs,
             dropout=self.classifier_dropout,
             initializer_range=self.initializer_range,
@@ -240,7 +240,7 @@ def finetune(
     training,
     intervals: checks.NotRecipe[object],
     seed: checks.Seed,
-    seeds: tuple[checks.Seed, ...] | None,
+    seeds: checks.Seeds | None,
     paper: checks.NotRecipe[dict],
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
@@ -552,10 +552,6 @@ def run_each(workdir, config_sha256, seed, seeds, run):
     """
     if seeds is None:
         return run(workdir, seed)
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise errors.InputError(
-            f"`seeds` is {seeds}: give different whole numbers, as in (1, 2, 3)"
-        )
     found = []
     for number in seeds:
         directory = workdir / f"seed_{number}"

@@ -9,12 +9,14 @@ import dataclasses
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
 from gpt1_keras.data.readers import question_answering as qa
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.tasks import task as task_lib
 
+_row = task_lib.Task
 _BINARY = task_lib.Classes(glue.BINARY)
 _TWO_WAY = task_lib.Classes(glue.TWO_WAY)
 _THREE_WAY = task_lib.Classes(glue.THREE_WAY)
@@ -22,25 +24,11 @@ _SNLI = task_lib.Classes(nli.SNLI_LABELS)
 _SCITAIL = task_lib.Classes(nli.SCITAIL_LABELS)
 _SIMILARITY = task_lib.ScoreDistribution(glue.LOWEST_SCORE, glue.HIGHEST_SCORE)
 _CHOICE = task_lib.Choice()
-_PAIR = "pair_classification"
+_SINGLE = transforms.classification
+_PAIR = transforms.entailment
+_SIMILAR = transforms.similarity
+_QUESTION = transforms.multiple_choice
 _PARAPHRASE = ("different", "the same meaning")
-
-
-def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
-    """Return the `Task` of one row of the table.
-
-    `task_type` is a key of `task.TASK_TYPES` (transform and head); for the
-    others see `Task`.
-    """
-    return task_lib.Task(
-        name=name,
-        reader=reader,
-        label_space=label_space,
-        metric=metric,
-        row_counts=row_counts,
-        **task_lib.TASK_TYPES[task_type]._asdict(),
-        **more,
-    )
 
 
 # SNLI is counted without the pairs that have no gold label, MNLI with both
@@ -50,38 +38,38 @@ def row(name, reader, task_type, label_space, metric, row_counts=None, **more):
 # fmt: off
 # In the order of the paper's tables 2 to 4.
 _PAPER = (
-    row("snli", nli.read_snli, _PAIR, _SNLI, metrics.accuracy,
-        (549_367, 9_842, 9_824), has_labelled_test=True),
-    row("mnli", glue.read_mnli, _PAIR, _THREE_WAY, metrics.accuracy,
-        (392_702, 9_815 + 9_832, 9_796 + 9_847)),
-    row("qnli", glue.read_qnli, _PAIR, _TWO_WAY, metrics.accuracy,
-        (104_743, 5_463, 5_463)),
-    row("rte", glue.read_rte, _PAIR, _TWO_WAY, metrics.accuracy,
-        (2_490, 277, 3_000)),
-    row("scitail", nli.read_scitail, _PAIR, _SCITAIL, metrics.accuracy,
-        (23_596, 1_304, 2_126), has_labelled_test=True),
-    row("race", qa.read_race, "multiple_choice", _CHOICE, metrics.accuracy,
-        (87_866, 4_887, 4_934), has_labelled_test=True),
-    row("story_cloze", qa.read_story_cloze, "multiple_choice", _CHOICE,
-        metrics.accuracy, (1_497, 374, 1_871), has_labelled_test=True),
-    row("mrpc", glue.read_mrpc, "similarity", _BINARY, metrics.f1_and_accuracy,
-        (3_668, 408, 1_725), class_meanings=_PARAPHRASE),
-    row("qqp", glue.read_qqp, "similarity", _BINARY, metrics.f1_and_accuracy,
-        (363_846, 40_430, 390_965), class_meanings=_PARAPHRASE),
-    row("stsb", glue.read_stsb, "similarity", _SIMILARITY,
-        metrics.pearson_and_spearman, (5_749, 1_500, 1_379)),
-    row("sst2", glue.read_sst2, "classification", _BINARY, metrics.accuracy,
-        (67_349, 872, 1_821), class_meanings=("negative", "positive")),
-    row("cola", glue.read_cola, "classification", _BINARY,
-        metrics.matthews_and_accuracy, (8_551, 1_043, 1_063),
-        class_meanings=("unacceptable", "acceptable")),
+    _row("snli", nli.read_snli, _PAIR, _SNLI, metrics.accuracy,
+         (549_367, 9_842, 9_824), has_labelled_test=True),
+    _row("mnli", glue.read_mnli, _PAIR, _THREE_WAY, metrics.accuracy,
+         (392_702, 9_815 + 9_832, 9_796 + 9_847)),
+    _row("qnli", glue.read_qnli, _PAIR, _TWO_WAY, metrics.accuracy,
+         (104_743, 5_463, 5_463)),
+    _row("rte", glue.read_rte, _PAIR, _TWO_WAY, metrics.accuracy,
+         (2_490, 277, 3_000)),
+    _row("scitail", nli.read_scitail, _PAIR, _SCITAIL, metrics.accuracy,
+         (23_596, 1_304, 2_126), has_labelled_test=True),
+    _row("race", qa.read_race, _QUESTION, _CHOICE, metrics.accuracy,
+         (87_866, 4_887, 4_934), has_labelled_test=True),
+    _row("story_cloze", qa.read_story_cloze, _QUESTION, _CHOICE,
+         metrics.accuracy, (1_497, 374, 1_871), has_labelled_test=True),
+    _row("mrpc", glue.read_mrpc, _SIMILAR, _BINARY, metrics.f1_and_accuracy,
+         (3_668, 408, 1_725), class_meanings=_PARAPHRASE),
+    _row("qqp", glue.read_qqp, _SIMILAR, _BINARY, metrics.f1_and_accuracy,
+         (363_846, 40_430, 390_965), class_meanings=_PARAPHRASE),
+    _row("stsb", glue.read_stsb, _SIMILAR, _SIMILARITY,
+         metrics.pearson_and_spearman, (5_749, 1_500, 1_379)),
+    _row("sst2", glue.read_sst2, _SINGLE, _BINARY, metrics.accuracy,
+         (67_349, 872, 1_821), class_meanings=("negative", "positive")),
+    _row("cola", glue.read_cola, _SINGLE, _BINARY,
+         metrics.matthews_and_accuracy, (8_551, 1_043, 1_063),
+         class_meanings=("unacceptable", "acceptable")),
 )
 # A model of MNLI answers the diagnostic set ax.
 _OTHERS = (
-    row("wnli", glue.read_wnli, _PAIR, _BINARY, metrics.accuracy,
-        (635, 71, 146), class_meanings=("does not follow", "follows")),
-    row("ax", glue.read_ax, _PAIR, _THREE_WAY, metrics.accuracy,
-        (0, 0, 1_104)),
+    _row("wnli", glue.read_wnli, _PAIR, _BINARY, metrics.accuracy,
+         (635, 71, 146), class_meanings=("does not follow", "follows")),
+    _row("ax", glue.read_ax, _PAIR, _THREE_WAY, metrics.accuracy,
+         (0, 0, 1_104)),
 )
 # fmt: on
 NAMES = tuple(each.name for each in _PAPER)

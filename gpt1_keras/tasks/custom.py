@@ -180,7 +180,7 @@ def task_of(preprocessor, reader, skipped=None):
 def _family_of(preprocessor):
     return next(
         name
-        for name, (transform, _) in task_lib.TASK_TYPES.items()
+        for name, transform in task_lib.TASK_TYPES.items()
         if transform.__name__ == preprocessor.transform
     )
 
@@ -201,12 +201,12 @@ def _task(reader, family, label_space, skipped, metric=None):
     return task_lib.Task(
         name="custom",
         reader=reader,
+        transform=task_lib.TASK_TYPES[family],
         label_space=label_space,
         metric=measure,
         is_own=True,
         skipped=skipped,
         main_metric=metric,
-        **task_lib.TASK_TYPES[family]._asdict(),
     )
 
 

@@ -7,7 +7,6 @@ score. Evaluation, demo and serving turn logits into answers here.
 import abc
 import collections.abc
 import dataclasses
-import typing
 
 import numpy as np
 
@@ -31,6 +30,7 @@ class LabelSpace(abc.ABC):
             and regression.
         score_range: list of the lowest and highest score, or None.
         loss: function `(labels, logits [N, Y]) -> [N]` of `training.losses`.
+        build_head: class of `layers.heads`.
     """
 
     num_outputs = 1
@@ -38,10 +38,11 @@ class LabelSpace(abc.ABC):
     output_names = ()
     score_range = None
     loss = staticmethod(losses.cross_entropy)
+    build_head = heads.SumHead
 
-    @abc.abstractmethod
     def encode(self, example):
         """Return the label in the form that the loss takes."""
+        return np.int32(self.value(example))
 
     @abc.abstractmethod
     def value(self, example):
@@ -80,9 +81,6 @@ class Classes(LabelSpace):
         if class_weights is not None:
             self.loss = losses.WeightedCrossEntropy(class_weights)
 
-    def encode(self, example):
-        return np.int32(self.value(example))
-
     def value(self, example):
         if example.label not in self.class_names:
             raise errors.InputError(
@@ -98,8 +96,7 @@ class Classes(LabelSpace):
 class Choice(LabelSpace):
     """One of an example's own candidates, by its index from 0."""
 
-    def encode(self, example):
-        return np.int32(example.label)
+    build_head = heads.ChoiceHead
 
     def value(self, example):
         return int(example.label)
@@ -176,22 +173,16 @@ def label_space_of(preprocessor):
     return ScoreDistribution(*map(int, preprocessor.score_range))
 
 
-class TaskType(typing.NamedTuple):
-    """A function of `data.transforms` and a class of `layers.heads`."""
-
-    transform: collections.abc.Callable
-    build_head: type
-
-
+# Name -> transform.
 TASK_TYPES = {
-    "classification": TaskType(transforms.classification, heads.SumHead),
-    "pair_classification": TaskType(transforms.entailment, heads.SumHead),
-    "similarity": TaskType(transforms.similarity, heads.SumHead),
-    "multiple_choice": TaskType(transforms.multiple_choice, heads.ChoiceHead),
+    "classification": transforms.classification,
+    "pair_classification": transforms.entailment,
+    "similarity": transforms.similarity,
+    "multiple_choice": transforms.multiple_choice,
 }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True)
 class Task:
     """A benchmark of the paper, or the user's own.
 
@@ -199,7 +190,7 @@ class Task:
         name: str, as in the paper's tables: "cola", "race".
         reader: function `(data_dir, split) -> list of Example`.
         transform: function of `data.transforms`.
-        build_head: class of `layers.heads`.
+        label_space: `LabelSpace`.
         metric: function of `evaluation.metrics`. The first key of its dict is
             the paper's metric, which selects the best epoch.
         main_metric: str, the key that selects it instead, or None.
@@ -216,7 +207,6 @@ class Task:
     name: str
     reader: collections.abc.Callable
     transform: collections.abc.Callable
-    build_head: type
     label_space: LabelSpace
     metric: collections.abc.Callable
     row_counts: tuple | None = None

@@ -10,6 +10,7 @@ import abc
 import collections
 import itertools
 import re
+import typing
 
 import numpy as np
 
@@ -155,7 +156,13 @@ class Sentiment(ZeroShotTask):
         self, *args, label_words=(("negative",), ("positive",)), **kwargs
     ):
         super().__init__(*args, **kwargs)
-        _check_label_words(label_words)
+        words = collections.Counter(itertools.chain(*label_words))
+        ((word, count),) = words.most_common(1)
+        if count > 1:
+            raise errors.InputError(
+                f"`label_words` has {word!r} more than once: give each word to"
+                " one class"
+            )
         self.label_words = tuple(map(tuple, label_words))
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -358,30 +365,6 @@ def _majority_accuracy(values):
     return {"accuracy": max(counts.values()) / len(values)}
 
 
-def _check_label_words(label_words):
-    def is_list(value, is_right):
-        is_list = isinstance(value, list | tuple) and len(value) > 0
-        return is_list and all(map(is_right, value))
-
-    def is_word(value):
-        return isinstance(value, str) and value.strip()
-
-    if not is_list(label_words, lambda words: is_list(words, is_word)) or len(
-        label_words
-    ) != len(glue.BINARY):
-        raise errors.InputError(
-            f"LABEL_WORDS {label_words!r} are not two lists of words: give"
-            " negative and positive ones, as in (('negative',), ('positive',))"
-        )
-    words = list(itertools.chain(*label_words))
-    repeated = [word for word in words if words.count(word) > 1]
-    if repeated:
-        raise errors.InputError(
-            f"LABEL_WORDS has {repeated[0]!r} more than once: give each word"
-            " to one class"
-        )
-
-
 # name: class, reader, random accuracy, split, rows in train, dev and test.
 # Of PDP's 60 problems 45 have two candidates, 12 three, one four and two five.
 # fmt: off
@@ -398,9 +381,15 @@ _TASKS = {
 }
 # fmt: on
 NAMES = tuple(_TASKS)
+Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
+# Words of the negative class, then of the positive one.
+LabelWords = typing.Annotated[
+    tuple[typing.Annotated[tuple[checks.Column, ...], checks.Dial(low=1)], ...],
+    checks.Dial(low=2, high=2),
+]
 
 
-def task(name, label_words=None):
+def task(name, label_words: LabelWords | None = None):
     """Return the `ZeroShotTask` of a name in `NAMES`.
 
     `label_words` are for SST-2 (`Sentiment`); None: its default.
@@ -410,18 +399,12 @@ def task(name, label_words=None):
         return cls(name, *arguments)
     if cls is not Sentiment:
         raise errors.InputError(
-            f"LABEL_WORDS are for the zero-shot task 'sst2', not {name!r}: use"
-            f" gin/zero_shot/{name}.gin"
+            f"`label_words` are for the zero-shot task 'sst2', not {name!r}:"
+            f" use gin/zero_shot/{name}.gin"
         )
     return cls(name, *arguments, label_words=label_words)
 
 
-def tasks(names):
+def tasks(names: Names):
     """Return the `ZeroShotTask`s of a tuple of names, which may be empty."""
-    checks.check_names(
-        names,
-        dial="ZERO_SHOT_TASKS",
-        example=("cola", "sst2"),
-        may_be_empty=True,
-    )
     return [task(name) for name in names]

@@ -38,7 +38,7 @@ def write(directory, task, preset, *, seed=0):
         label_words=task.label_space.class_names,
         score_range=task.label_space.score_range,
     )
-    head = task.build_head(
+    head = task.label_space.build_head(
         num_outputs=task.label_space.num_outputs,
         dropout=0.0,
         initializer_range=0.02,

@@ -68,7 +68,7 @@ def test_from_file_to_metrics(
     found = benchmarks.benchmark(name)
     assert found.name == name and found.transform is transform
     is_choice = transform is transforms.multiple_choice
-    assert found.build_head is (
+    assert found.label_space.build_head is (
         heads.ChoiceHead if is_choice else heads.SumHead
     )
     space = found.label_space
@@ -112,10 +112,10 @@ WEATHER = ("dry", "wet")
 
 def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
     # Second, its row:
-    row = benchmarks.row(
+    row = task_lib.Task(
         "weather",
         read_weather,
-        "classification",
+        transforms.classification,
         task_lib.Classes(WEATHER),
         metrics.accuracy,
         row_counts=(4, 2, 0),

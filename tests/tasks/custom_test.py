@@ -51,7 +51,7 @@ CHOICES = rows(0, 1, "b", "a", choices=["a", "b"])
 def test_families(build, family, train, transform, head, space, metric):
     for task in (build(train), build(train, family=family)):
         assert (task.name, task.transform) == ("custom", transform)
-        assert task.build_head is head
+        assert task.label_space.build_head is head
         assert isinstance(task.label_space, space)
         found = task.read(None, "train") + task.read(None, "dev")
         assert sorted(e.text for e in found) == ["t0", "t1", "t2", "t3"]

@@ -8,7 +8,6 @@ from scipy import special
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.evaluation import metrics
-from gpt1_keras.layers import heads
 from gpt1_keras.tasks import task
 
 CLASSES = task.Classes(("entailment", "neutral", "contradiction"))
@@ -130,7 +129,6 @@ def test_metrics_of_all_and_of_each_group():
         name="weather",
         reader=None,
         transform=transforms.classification,
-        build_head=heads.SumHead,
         label_space=task.Classes(("dry", "wet")),
         metric=metrics.f1_and_accuracy,
     )

@@ -64,7 +64,7 @@ def task_model(name, pipeline, *, dropout=0.0, **sizes):
 
     task = benchmarks.benchmark(name)
     sizes = sizes | {"vocabulary_size": pipeline.vocabulary_size}
-    head = task.build_head(
+    head = task.label_space.build_head(
         num_outputs=task.label_space.num_outputs,
         dropout=dropout,
         initializer_range=0.02,
