@@ -8,7 +8,6 @@ Gin files may refer only to the names in `public_names`, so a `config.gin`
 from somebody else runs no other code. Other modules must be allowed by name.
 """
 
-import dataclasses
 import re
 
 import gin
@@ -23,53 +22,38 @@ from gpt1_keras import public_names
 _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 
 
-@dataclasses.dataclass(frozen=True)
-class Configuration:
-    """The `Bindings` after all files and settings, and their hash."""
+def name_dials(bindings, message):
+    """Return a message with parameters named as users set them.
 
-    bindings: bindings_lib.Bindings
-    sha256: str
+    Code writes a parameter as `name` or `Class.name`, in backticks. The macro
+    bound to it replaces that name, or, if there is none, the full name for
+    --set.
+    """
+    return re.sub(
+        r"`([\w.]+)`", lambda found: _dial(bindings, found[1]), message
+    )
 
-    @property
-    def text(self):
-        """All bindings in gin syntax, which `resolve` can read again."""
-        return self.bindings.text()
 
-    def function(self):
-        """Return the run's function with gin's bindings applied."""
-        return gin.query_parameter("%RUN").scoped_configurable_fn
-
-    def name_dials(self, message):
-        """Return a message with parameters named as users set them.
-
-        Code writes a parameter as `name` or `Class.name`, in backticks. The
-        macro bound to it replaces that name, or, if there is none, the full
-        name for --set.
-        """
-        return re.sub(
-            r"`([\w.]+)`", lambda found: self._dial(found[1]), message
-        )
-
-    def _dial(self, name):
-        bindings, last = self.bindings, name.rpartition(".")[2]
-        labels = sorted(
-            bindings.label(full)
-            for full in bindings.parameters
-            if f".{full}".endswith(f".{name}")
-        )
-        if last.upper() in labels:
-            return last.upper()
-        unbound = (
-            f"{function}.{last}"
-            for function in sorted(bindings.reached())
-            if f".{function}.{last}".endswith(f".{name}")
-            and last in bindings.signature(function)
-        )
-        return labels[0] if labels else next(unbound, name)
+def _dial(bindings, name):
+    last = name.rpartition(".")[2]
+    labels = sorted(
+        bindings.label(full)
+        for full in bindings.parameters
+        if f".{full}".endswith(f".{name}")
+    )
+    if last.upper() in labels:
+        return last.upper()
+    unbound = (
+        f"{function}.{last}"
+        for function in sorted(bindings.reached())
+        if f".{function}.{last}".endswith(f".{name}")
+        and last in bindings.signature(function)
+    )
+    return labels[0] if labels else next(unbound, name)
 
 
 def resolve(names, settings, workdir=None, allowed=()):
-    """Parse, check and finalize gin's global configuration.
+    """Finalize gin's global configuration; return its checked `Bindings`.
 
     Args:
         names: list of str, gin files. Later files override earlier ones.
@@ -94,7 +78,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_parameters(used)
     _check_arguments(used)
     _hand_to_gin(used)
-    return Configuration(used, used.sha256())
+    return used
 
 
 def _check_run(found):

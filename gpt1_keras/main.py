@@ -159,34 +159,37 @@ def run(
     """
     from gpt1_keras import config
 
-    configuration = config.resolve(names, settings, workdir, allowed)
+    bindings = config.resolve(names, settings, workdir, allowed)
     try:
-        return _start(configuration, command, verbose)
+        return _start(bindings, command, verbose)
     except (errors.InputError, errors.RunError) as error:
         # Code names parameters; a person knows them by their dials. Gin has
         # made a class of its own of the error's.
         is_input = isinstance(error, errors.InputError)
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]
-        raise kind(configuration.name_dials(first)) from None
+        raise kind(config.name_dials(bindings, first)) from None
 
 
-def _start(configuration, command, verbose):
+def _start(bindings, command, verbose):
+    import gin
+
     from gpt1_keras import console
+    from gpt1_keras import files
     from gpt1_keras import workdir as workdirs
 
-    function = configuration.function()
-    values = _values_from_main(configuration)
+    function = gin.query_parameter("%RUN").scoped_configurable_fn
+    values = _values_from_main(bindings)
     console.without_retracing_notes()
     if verbose:
         _set_up_logging()
     if "workdir" not in values or not workdirs.is_written_by(
-        configuration, os.environ.get("TF_CONFIG")
+        bindings, os.environ.get("TF_CONFIG")
     ):
         return function(**values)
     directory = values["workdir"]
-    with workdirs.held(directory):
-        is_new = workdirs.claim(directory, configuration, command)
+    with files.exclusive(files.make_folder(directory)):
+        is_new = workdirs.claim(directory, bindings, command)
         try:
             return function(**values)
         except BaseException:
@@ -225,12 +228,12 @@ def _set_up_logging():
     logging.set_verbosity(logging.INFO)
 
 
-def _values_from_main(configuration):
+def _values_from_main(bindings):
     """Return the arguments that main itself passes to the run."""
     from gpt1_keras import files
     from gpt1_keras import workdir as workdirs
 
-    bindings, values = configuration.bindings, {}
+    values = {}
     parameters = bindings.signature(bindings.run.function)
     directory = bindings.macros.get("WORKDIR")
     if "workdir" in parameters:
@@ -242,7 +245,7 @@ def _values_from_main(configuration):
             )
     if "config_sha256" in parameters:
         values["config_sha256"] = workdirs.sha256(
-            values.get("workdir"), configuration
+            values.get("workdir"), bindings
         )
     return values
 

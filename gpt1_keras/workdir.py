@@ -19,13 +19,13 @@ VERSIONED_RUNS = ("export.export",)
 EXTENDABLE = ("num_steps", "num_epochs")
 
 
-def is_written_by(configuration, tf_config):
+def is_written_by(new, tf_config):
     """Return whether this process writes: of several workers the first does.
 
     `tf_config` is the environment variable TF_CONFIG, or None.
     """
     if not tf_config or "multi_worker" not in (
-        configuration.bindings.values_of("strategy.Devices.strategy_name")
+        new.values_of("strategy.Devices.strategy_name")
     ):
         return True
     try:
@@ -37,34 +37,24 @@ def is_written_by(configuration, tf_config):
         return True  # The strategy says what is wrong.
 
 
-def sha256(directory, configuration):
-    """Return the hash that results of a configuration carry in a workdir.
+def sha256(directory, new):
+    """Return the hash that results of `Bindings` carry in a workdir.
 
     It is the one noted in the `config.gin` there if the recipes are equal:
     a workdir keeps its hash when parameters are renamed or added.
     """
-    new = configuration.bindings
     try:
         text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
         old = bindings.read_text(text, new.allowed)
     except (OSError, ValueError):
-        return configuration.sha256
+        return new.sha256()
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
     is_same = noted and old.recipe() == new.recipe()
-    return noted[1] if is_same else configuration.sha256
+    return noted[1] if is_same else new.sha256()
 
 
-def held(directory):
-    """Lock a workdir against other processes; created if missing.
-
-    Returns a context manager. The lock is on the folder itself and leaves no
-    file there.
-    """
-    return files.exclusive(files.make_folder(directory))
-
-
-def claim(directory, configuration, command):
-    """Make `directory` the workdir of `configuration`.
+def claim(directory, new, command):
+    """Make `directory` the workdir of `Bindings`.
 
     Writes `config.gin` where there is none, with the command line as a
     comment. An existing one must be of the same recipe; with EXTEND, NUM_STEPS
@@ -73,19 +63,17 @@ def claim(directory, configuration, command):
     """
     path = pathlib.Path(directory) / CONFIG
     # Every extension must be asked for, also where this file is run again.
-    bound = re.sub(
-        "^EXTEND = True$", "EXTEND = False", configuration.text, flags=re.M
-    )
+    bound = re.sub("^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M)
     text = (
         f"# {' '.join(command.split())}\n"
-        f"# config_sha256: {configuration.sha256}\n\n{bound}"
+        f"# config_sha256: {new.sha256()}\n\n{bound}"
     )
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomic(path, text)
         return True
     found = files.read_text("--workdir", path)
-    if _check(path, found, configuration.bindings):
+    if _check(path, found, new):
         files.write_atomic(path, text)
     return False
 

@@ -279,18 +279,19 @@ def test_gin_files_run_no_other_code(write):
 
 def test_resolved_configuration(write, tmp_path):
     first = resolve(write(RECORD), "SEED = 5", workdir="out/x")
-    assert first.bindings.macros["SEED"] == 5
-    assert first.bindings.macros["WORKDIR"] == "out/x"
+    assert first.macros["SEED"] == 5
+    assert first.macros["WORKDIR"] == "out/x"
     assert gin.config_is_locked()
-    first.function()(workdir=tmp_path, config_sha256=first.sha256)
+    run = gin.query_parameter("%RUN").scoped_configurable_fn
+    run(workdir=tmp_path, config_sha256=first.sha256())
     assert '"built": 15' in (tmp_path / "arguments.json").read_text()
-    second = resolve(write(first.text, "config.gin"))
-    assert first.bindings == second.bindings
-    assert first.sha256 == second.sha256
+    second = resolve(write(first.text(), "config.gin"))
+    assert first == second
+    assert first.sha256() == second.sha256()
     # Later files override earlier ones, and settings all files.
     overlay = write("STEPS = 3\nSEED = 4\n", "overlay.gin")
     names = [write(RECORD), overlay]
-    found = config.resolve(names, ["SEED = 6"], allowed=ALLOWED).bindings
+    found = config.resolve(names, ["SEED = 6"], allowed=ALLOWED)
     assert (found.macros["STEPS"], found.macros["SEED"]) == (3, 6)
     assert found.places["STEPS"] == f"{overlay}, line 1"
 
@@ -304,7 +305,7 @@ def test_settings_must_be_used_and_values_given(write):
     assert "@pretrain.pretrain does not use finetune.FineTuning" in message
     for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):
         found = resolve(path, setting)
-        assert setting.split()[0] in found.bindings.macros
+        assert setting.split()[0] in found.macros
     path = write(RECORD.replace("STEPS = 10\n", ""))
     message = refusal(path)
     assert message.startswith(f"{path}, line 8: macro STEPS is not defined")

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from gpt1_keras import files
 from gpt1_keras import main
-from gpt1_keras import workdir as workdir_lib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODULE = "tests.reference.recorded_run"
@@ -105,7 +105,7 @@ def test_process_gets_files_settings_workdir_and_hash(tmp_path):
 
 def test_workdir_belongs_to_one_config(call, tmp_path):
     command = ("--gin", "record.gin", "--workdir", "w", "--set")
-    with workdir_lib.held(tmp_path / "w"):
+    with files.exclusive(files.make_folder(tmp_path / "w")):
         result = call(*command, "SEED = 0")
         assert_refused(result, "w: another process is using it")
         assert not list((tmp_path / "w").iterdir())

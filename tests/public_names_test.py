@@ -57,10 +57,10 @@ def test_configs_of_earlier_versions_still_resolve():
     for path in OLD_CONFIGS:
         found = config.resolve([str(path)], [], "out/x")
         old = bindings.read_text(path.read_text(encoding="utf-8"))
-        assert bindings.differences(old, found.bindings) == [], path
-        again = bindings.read_text(found.text)
-        assert again == found.bindings
-        assert again.sha256() == found.sha256
+        assert bindings.differences(old, found) == [], path
+        again = bindings.read_text(found.text())
+        assert again == found
+        assert again.sha256() == found.sha256()
 
 
 def test_config_of_an_earlier_version_may_be_continued():
@@ -68,8 +68,8 @@ def test_config_of_an_earlier_version_may_be_continued():
     found = config.resolve(
         [path], ["NUM_STEPS = 9000", "EXTEND = True", "SOFTMAX_CHUNK = 64"]
     )
-    value = found.bindings.value
-    parameters = found.bindings.parameters
+    value = found.value
+    parameters = found.parameters
     assert value(parameters["pretrain.Training.num_steps"]) == 9000
     assert value(parameters["pretrain.Training.softmax_chunk"]) == 64
 
@@ -83,9 +83,9 @@ def test_former_dials_still_work_with_set():
         ["gin/pretrain.gin"],
         ["fit.Intervals.log_steps = 3", "held_out.Evaluation.batch_size = 5"],
     )
-    assert former.sha256 == now.sha256
+    assert former.sha256() == now.sha256()
     for name in ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size"):
-        parameters = [c.bindings.values_of(name) for c in (former, now)]
+        parameters = [c.values_of(name) for c in (former, now)]
         assert parameters[0] == parameters[1]
     for setting, expected in {
         "LOG_STEPS = 0": "LOG_STEPS is 0: give a whole number",

@@ -1,5 +1,3 @@
-import types
-
 import pytest
 
 from gpt1_keras import bindings
@@ -7,14 +5,6 @@ from gpt1_keras import errors
 from gpt1_keras import workdir
 
 COMMAND = "python -m gpt1_keras.main --gin x.gin"
-
-
-def of_text(text):
-    """What `claim` reads of a configuration."""
-    found = bindings.read_text(text)
-    return types.SimpleNamespace(
-        text=text, bindings=found, sha256=found.sha256()
-    )
 
 
 def configuration(**macros):
@@ -26,7 +16,7 @@ def configuration(**macros):
         for name in macros
         if name != "EXTEND"
     ]
-    return of_text("\n".join(lines) + "\n")
+    return bindings.read_text("\n".join(lines) + "\n")
 
 
 def refusal(directory, **macros):
@@ -45,8 +35,8 @@ def test_a_workdir_belongs_to_its_first_configuration(tmp_path):
     assert workdir.claim(tmp_path / "a" / "b", mine, COMMAND)
     path = tmp_path / "a" / "b" / "config.gin"
     text = path.read_text()
-    assert text.startswith(f"# {COMMAND}\n# config_sha256: {mine.sha256}\n")
-    assert kept(path.parent) == mine.bindings
+    assert text.startswith(f"# {COMMAND}\n# config_sha256: {mine.sha256()}\n")
+    assert kept(path.parent) == mine
     assert not workdir.claim(path.parent, mine, "another command")
     message = refusal(path.parent, SEED=3, DTYPE="bfloat16")
     assert "SEED 0 -> 3" in message
@@ -61,15 +51,15 @@ def test_a_workdir_belongs_to_its_first_configuration(tmp_path):
 
 def test_a_workdir_keeps_its_hash_when_names_change(tmp_path):
     mine = configuration()
-    assert workdir.sha256(tmp_path, mine) == mine.sha256
+    assert workdir.sha256(tmp_path, mine) == mine.sha256()
     workdir.claim(tmp_path, mine, COMMAND)
     path = tmp_path / "config.gin"
-    path.write_text(path.read_text().replace(mine.sha256, "0123abcd"))
+    path.write_text(path.read_text().replace(mine.sha256(), "0123abcd"))
     assert workdir.sha256(tmp_path, mine) == "0123abcd"
     other = configuration(SEED=1)
-    assert workdir.sha256(tmp_path, other) == other.sha256
+    assert workdir.sha256(tmp_path, other) == other.sha256()
     path.write_text("this is = [not gin\n")
-    assert workdir.sha256(tmp_path, mine) == mine.sha256
+    assert workdir.sha256(tmp_path, mine) == mine.sha256()
     assert "config.gin is damaged" in refusal(tmp_path)
 
 
@@ -94,13 +84,13 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
 
 def test_a_run_that_makes_versions_may_differ(tmp_path):
     def version(preset, run="export.export"):
-        return of_text(
+        return bindings.read_text(
             f"RUN = @{run}\nPRESET = {preset!r}\n{run}.preset = %PRESET\n"
         )
 
     assert workdir.claim(tmp_path, version("a"), COMMAND)
     assert not workdir.claim(tmp_path, version("b"), COMMAND)
     assert kept(tmp_path).macros["PRESET"] == "b"
-    assert version("b").sha256 in (tmp_path / "config.gin").read_text()
+    assert version("b").sha256() in (tmp_path / "config.gin").read_text()
     with pytest.raises(errors.InputError, match="another configuration"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)

@@ -62,8 +62,8 @@ def resolved(tmp_path_factory):
         names = [f"gin/{name}.gin"] + (OVERLAYS if name == "pretrain" else [])
         resolved = config.resolve(names, settings, "out/x")
         path = tmp_path_factory.mktemp("config") / "config.gin"
-        path.write_text(resolved.text)
-        found[name] = str(path), resolved.bindings
+        path.write_text(resolved.text())
+        found[name] = str(path), resolved
     return found
 
 
