@@ -298,15 +298,10 @@ class Result:
             values.append((found or {}).get(metric))
         return [value for value in values if value is not None]
 
-    def median(self, metric):
-        """Return the median over seeds, None where the metric is missing."""
+    def middle(self, metric, of=statistics.median):
+        """Return the median (or mean) over seeds, None without any value."""
         values = self.values(metric)
-        return statistics.median(values) if values else None
-
-    def mean(self, metric):
-        """Return the mean over seeds, None where the metric is missing."""
-        values = self.values(metric)
-        return statistics.fmean(values) if values else None
+        return of(values) if values else None
 
 
 def join_seeds(runs):
@@ -337,30 +332,27 @@ def differences(one, other):
     }
 
 
-def preferred(results):
-    """Return the `Result` that represents several settings, or None.
+def preferred(results, reference=None):
+    """Return the `Result` that represents several settings, None of none.
 
-    Official files before generated ones, all training examples before some
-    of them, many seeds before few, then the newest.
+    The one that differs least from a `reference`; of several, official files
+    before generated ones, all training examples before some of them, many
+    seeds before few, then the newest.
     """
-    return max(results, key=_preference, default=None)
 
+    def key(result):
+        run, nearness = result.run, 0
+        if reference is not None:
+            nearness = -len(differences(reference.run, run))
+        return (
+            nearness,
+            run.is_sample is False,
+            run.macro("NUM_TRAIN_EXAMPLES") is None,
+            len(result.seeds),
+            max(run.modified for run in result.runs),
+        )
 
-def closest(results, reference):
-    """Return the `Result` that differs least from a reference.
-
-    Without a reference, the preferred one; None without results.
-    """
-    if reference is None:
-        return preferred(results)
-    return max(
-        results,
-        key=lambda result: (
-            -len(differences(reference.run, result.run)),
-            *_preference(result),
-        ),
-        default=None,
-    )
+    return max(results, key=key, default=None)
 
 
 def _of_one_task(found):
@@ -371,16 +363,6 @@ def _of_one_task(found):
         parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
     parameters.pop("finetune.finetune.task", None)
     return dataclasses.replace(found, parameters=parameters, macros=macros)
-
-
-def _preference(result):
-    newest = max(run.modified for run in result.runs)
-    return (
-        result.run.is_sample is False,
-        result.run.macro("NUM_TRAIN_EXAMPLES") is None,
-        len(result.seeds),
-        newest,
-    )
 
 
 def _setting(run):

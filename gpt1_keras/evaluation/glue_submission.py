@@ -65,23 +65,18 @@ def write(directory, predictions, *, num_rows=None):
 
     Args:
         directory: path of a folder, created if missing.
-        predictions: {task: labels or, for "stsb", numbers}, in the order of
-            the test rows.
+        predictions: {key of `FILES`: labels or, for "stsb", numbers}, in the
+            order of the test rows.
         num_rows: {task: number of its test rows} where not the official one.
 
     Returns:
         (path of the zip, list of the tasks without predictions, which got the
         filler).
     """
-    unknown = [task for task in predictions if task not in FILES]
-    if unknown:
-        raise errors.InputError(
-            f"{unknown[0]!r} is not a GLUE task: give one of {', '.join(FILES)}"
-        )
     contents, filled = {}, []
     for task, expected in _expected(num_rows).items():
         if task in predictions:
-            lines = [_format(value, expected) for value in predictions[task]]
+            lines = list(map(str, predictions[task]))
         else:
             lines = [expected.filler] * expected.num_rows
             filled.append(task)
@@ -136,15 +131,6 @@ def _expected(num_rows):
         task: dataclasses.replace(FILES[task], num_rows=number)
         for task, number in (num_rows or {}).items()
     }
-
-
-def _format(value, expected):
-    if expected.labels:
-        return str(value)
-    try:
-        return f"{float(value):.3f}"
-    except (TypeError, ValueError):
-        return str(value)
 
 
 def _zip(contents):

@@ -12,11 +12,6 @@ from gpt1_keras.data import loaders
 from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit
 
-METRICS = (
-    *("loss", "perplexity", "word_perplexity", "bits_per_byte"),
-    *("tokens", "words"),
-)
-
 
 def perplexity(learner, batches, *, num_words, num_bytes, callbacks=()):
     """Score every weighted token once with the `predict` of a `Learner`.
@@ -142,7 +137,8 @@ class HeldOut:
         metrics = {}
         for line in results.read_metrics(history.path):
             if line["step"] == step and line.get("split") == "held_out":
-                metrics = {name: line[name] for name in METRICS if name in line}
+                beside = ("step", "split", "seconds")
+                metrics = {k: v for k, v in line.items() if k not in beside}
         if self and not metrics:
             with fit.catch_signals() as stop:
                 tokens = self._evaluation.final_tokens

@@ -14,6 +14,9 @@ import numpy as np
 import sklearn.metrics
 from scipy import stats
 
+# Of probabilities: float32 cannot tell closer ones apart.
+_TIE = 1e-6
+
 
 def by_group(metric, groups, *arrays):
     """Return `metric` of all examples, then `{name}_{group}` of each group.
@@ -33,22 +36,19 @@ def by_group(metric, groups, *arrays):
 
 def accuracy(targets, predictions):
     """Return the share of correct predictions of classes or choices."""
-    targets, predictions = _arrays(targets, predictions)
-    return {"accuracy": float(np.mean(targets == predictions))}
+    return {"accuracy": float(np.mean(np.equal(targets, predictions)))}
 
 
 def f1_and_accuracy(targets, predictions):
     """Return F1 of class 1 among the classes 0 and 1 (MRPC, QQP)."""
-    f1 = sklearn.metrics.f1_score(
-        *_arrays(targets, predictions), average="binary", zero_division=0.0
-    )
+    f1 = sklearn.metrics.f1_score(targets, predictions, zero_division=0.0)
     return {"f1": float(f1)} | accuracy(targets, predictions)
 
 
 def accuracy_and_macro_f1(targets, predictions):
     """Return the accuracy and the mean of the F1 of all classes that occur."""
     f1 = sklearn.metrics.f1_score(
-        *_arrays(targets, predictions), average="macro", zero_division=0.0
+        targets, predictions, average="macro", zero_division=0.0
     )
     return accuracy(targets, predictions) | {"macro_f1": float(f1)}
 
@@ -61,13 +61,12 @@ def confusion(targets, predictions, class_names):
         whose columns are predictions, and `classes`, a dict from each name to
         its precision, recall, F1 and support (its number of labels).
     """
+    labels = range(len(class_names))
     counts = sklearn.metrics.confusion_matrix(
-        *_arrays(targets, predictions), labels=range(len(class_names))
+        targets, predictions, labels=labels
     )
     scores = sklearn.metrics.precision_recall_fscore_support(
-        *_arrays(targets, predictions),
-        labels=range(len(class_names)),
-        zero_division=0.0,
+        targets, predictions, labels=labels, zero_division=0.0
     )
     names = ("precision", "recall", "f1", "support")
     return {
@@ -83,8 +82,7 @@ def confusion(targets, predictions, class_names):
 
 def matthews_and_accuracy(targets, predictions):
     """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
-    pair = _arrays(targets, predictions)
-    found = 0.0
+    pair, found = (targets, predictions), 0.0
     if not any(map(_is_constant, pair)):
         found = sklearn.metrics.matthews_corrcoef(*pair)
     return {"matthews": float(found)} | accuracy(*pair)
@@ -92,7 +90,6 @@ def matthews_and_accuracy(targets, predictions):
 
 def pearson_and_spearman(targets, predictions):
     """Return the correlations of scores and of their ranks (STS-B)."""
-    targets, predictions = _arrays(targets, predictions)
     return {
         "pearson": _correlation(stats.pearsonr, targets, predictions),
         "spearman": _correlation(stats.spearmanr, targets, predictions),
@@ -105,7 +102,6 @@ def area_under_curve(targets, scores):
     The share of pairs of the two classes in which class 1 has the higher
     score; 0.5 if there is only one class.
     """
-    targets, scores = _arrays(targets, scores)
     found = 0.5
     if not _is_constant(targets):
         found = sklearn.metrics.roc_auc_score(targets, scores)
@@ -128,8 +124,7 @@ def matthews_threshold(targets, scores):
         (as with a single class), 1 below the lowest score, so that class 1 is
         always predicted, and 0.
     """
-    targets, scores = _arrays(targets, scores)
-    none = float(scores.min()) - 1.0, 0.0
+    none = float(np.min(scores)) - 1.0, 0.0
     if _is_constant(targets) or _is_constant(scores):
         return none
     found = sklearn.metrics.confusion_matrix_at_thresholds(targets, scores)
@@ -147,20 +142,8 @@ def matthews_threshold(targets, scores):
     return float(threshold), float(covariance[best] / scale[best])
 
 
-def _arrays(targets, predictions):
-    targets, predictions = np.asarray(targets), np.asarray(predictions)
-    if targets.ndim != 1 or targets.shape != predictions.shape:
-        raise ValueError(
-            f"targets and predictions must be [N], got {targets.shape} and"
-            f" {predictions.shape}"
-        )
-    if not targets.size:
-        raise ValueError("no predictions")
-    return targets, predictions
-
-
 def _is_constant(values):
-    return bool(np.all(values == values[0]))
+    return np.unique(values).size == 1
 
 
 def _correlation(function, targets, predictions):
@@ -208,20 +191,18 @@ def agreement_of_numbers(expected, found, is_compared):
     return float(difference.max()) if difference.size else float("inf")
 
 
-def agreement_of_classes(probabilities, found, is_compared, *, tie=1e-6):
+def agreement_of_classes(probabilities, found, is_compared):
     """Return the share of compared rows with the likeliest class; 0 of none.
 
     Args:
         probabilities: array `[N, Y]`, of the model.
         found: int array `[N]`, the classes to compare; -1 for none.
         is_compared: bool array `[N]`.
-        tie: float. A class also counts if its probability is within `tie` of
-            the highest: float32 cannot tell them apart.
     """
     probabilities, found = np.asarray(probabilities), np.asarray(found)
     is_class = (found >= 0) & (found < probabilities.shape[-1])
     chosen = probabilities[np.arange(len(found)), np.where(is_class, found, 0)]
-    is_best = is_class & (chosen >= probabilities.max(axis=-1) - tie)
+    is_best = is_class & (chosen >= probabilities.max(axis=-1) - _TIE)
     return agreement_share(is_best, is_compared)
 
 

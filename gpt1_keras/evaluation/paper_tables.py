@@ -60,31 +60,32 @@ _GLUE_NOTE = (
 )
 
 
+def _mean(values):
+    """Return the mean, or None if a value is missing."""
+    values = list(values)
+    return None if None in values else statistics.fmean(values)
+
+
 def glue_average(values):
     """Return table 5's average of {task: value}; None if one is missing."""
-    found = [values.get(task) for task in GLUE]
-    return None if None in found else statistics.fmean(found)
+    return _mean(map(values.get, GLUE))
 
 
 def official_glue_average(metrics):
     """Return GLUE's official average of {task: metrics}, else None."""
-    scores = []
-    for task, names in _OFFICIAL_GLUE.items():
-        found = [metrics.get(task, {}).get(name) for name in names]
-        if None in found:
-            return None
-        scores.append(statistics.fmean(found))
-    return statistics.fmean(scores)
+    return _mean(
+        _mean(metrics.get(task, {}).get(name) for name in names)
+        for task, names in _OFFICIAL_GLUE.items()
+    )
 
 
 def glue_averages(results):
     """Return {"glue_average", "glue_official_average"}, None if incomplete."""
-    results = {result.run.task: result for result in results}
     medians = {
-        task: {metric: result.median(metric) for metric in result.metrics}
-        for task, result in results.items()
+        result.run.task: {name: result.middle(name) for name in result.metrics}
+        for result in results
     }
-    first = {task: medians[task][results[task].metric] for task in results}
+    first = {task: next(iter(each.values())) for task, each in medians.items()}
     return {
         "glue_average": glue_average(first),
         "glue_official_average": official_glue_average(medians),
@@ -111,11 +112,9 @@ def benchmarks(results, paper):
 
 def of_the_paper(results, paper):
     """Return tables 2, 3 and 4; arguments as of `benchmarks`."""
-    full = {}
-    for result in results:
-        if result.run.row == "full":
-            full.setdefault(result.run.task, []).append(result)
-    chosen = {task: comparison.preferred(found) for task, found in full.items()}
+    full = [result for result in results if result.run.row == "full"]
+    chosen = choose_ablations(full)
+    chosen = {task: result for (_, task), result in chosen.items()}
     found = []
     for title, tasks in _TABLES.items():
         rows, notes = [], [_NOTE]
@@ -124,9 +123,9 @@ def of_the_paper(results, paper):
         if "cola" in tasks:
             rows.append(_glue_rows(chosen.values(), paper)[-1])
             notes.append(_GLUE_NOTE)
-        if any(len(full.get(task, ())) > 1 for task in tasks):
-            notes.append(_SEVERAL)
         there = [chosen[task] for task in tasks if task in chosen]
+        if sum(result.run.task in tasks for result in full) > len(there):
+            notes.append(_SEVERAL)
         found.append(_table(title, rows, there, notes))
     return found
 
@@ -192,7 +191,7 @@ def choose_ablations(results):
     chosen, rows = {}, list(ROWS)  # the full model first
     for row, task in sorted(by_cell, key=lambda cell: rows.index(cell[0])):
         full = chosen.get(("full", task))
-        chosen[row, task] = comparison.closest(by_cell[row, task], full)
+        chosen[row, task] = comparison.preferred(by_cell[row, task], full)
     return chosen
 
 
@@ -210,7 +209,7 @@ def ablation_table(ablations, paper):
     for row, label in ROWS.items():
         results = {task: ablations.get((row, task)) for task in tasks}
         means = {
-            task: result.mean(result.metric)
+            task: result.middle(result.metric, statistics.fmean)
             for task, result in results.items()
             if result
         }

@@ -291,7 +291,7 @@ def transferred_layers(results, directory):
     for task, curve in _layer_curves(results).items():
         full = comparison.preferred(curve[max(curve)])
         for layers in sorted(curve):
-            result = comparison.closest(curve[layers], full)
+            result = comparison.preferred(curve[layers], full)
             runs += result.runs
             for split in ("dev", "train"):
                 values = result.values("accuracy", split)

@@ -47,16 +47,13 @@ def _words(train, dev):
 
 
 def _overlap(train, dev):
-    return [
-        np.array([_shares(e.text, e.text_pair) for e in part])
-        for part in (train, dev)
-    ]
-
-
-def _shares(first, second):
     """Return |A and B| over |A or B|, |A| and |B| of two sets of words."""
-    a, b = (set(re.findall(r"\w+", text.lower())) for text in (first, second))
-    return [len(a & b) / max(1, len(whole)) for whole in (a | b, a, b)]
+    features = []
+    for example in (*train, *dev):
+        texts = example.text.lower(), example.text_pair.lower()
+        a, b = (set(re.findall(r"\w+", text)) for text in texts)
+        features.append([len(a & b) / max(1, len(x)) for x in (a | b, a, b)])
+    return np.split(np.array(features), [len(train)])
 
 
 def _fit(task, features, dev_features, train):

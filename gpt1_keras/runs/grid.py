@@ -83,7 +83,7 @@ def grid(
         files.write_atomic(workdir / name, text)
         print(f"\n{text}", flush=True)
     metrics = {
-        each.run.path.relative_to(workdir).as_posix(): each.median(each.metric)
+        each.run.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
     }
     if is_one_row:

@@ -1,11 +1,38 @@
-"""One page of all results, from the files of workdirs alone."""
+"""One page of all results, from the files of workdirs alone.
+
+`report.html`, and the same as `report.md`.
+"""
+
+import os
+import pathlib
+import urllib.parse
 
 from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import report as report_lib
+from gpt1_keras.evaluation import paper_tables
+from gpt1_keras.evaluation import plots
+from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import text_view
+
+_PAGE = "report.html"
+_TITLE = "GPT-1: results beside the paper's"
+_INTRODUCTION = (
+    "Radford et al. 2018, Improving Language Understanding by Generative "
+    "Pre-Training. Each of our numbers comes from a file in the workdir named "
+    "beside it; a cell is empty if no file has its number."
+)
+# What the plot of a run shows, by the first word of its name.
+_ALTERNATIVES = {
+    "confusion": "Predicted against true classes.",
+    "scores": "Predicted against true scores.",
+    "attention": "How much each token (row) attends to each earlier token.",
+}
+# Kinds of runs with numbers of their own, not a summary of other runs'.
+_MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 
 
 def report(
@@ -42,13 +69,208 @@ def report(
             f" {', '.join(folders)}: give the workdir of a finished run, or a"
             " folder above some"
         )
-    path = report_lib.write(
-        runs,
-        workdir,
-        constants=constants,
-        paper=paper,
-        table5=table5,
-        unreadable=unreadable,
+    workdir.mkdir(parents=True, exist_ok=True)
+
+    def of_kind(*kinds):
+        return [run for kind in kinds for run in runs if run.kind == kind]
+
+    found = comparison.join_seeds(of_kind("finetune"))
+    ablations = paper_tables.choose_ablations(found)
+    curves = workdir / "plots" / "learning_curves.png"
+    sections = {
+        "Benchmarks": paper_tables.of_the_paper(found, paper),
+        "Ablations": [paper_tables.ablation_table(ablations, table5)],
+        "Transfer and zero-shot behaviour": [
+            plots.transferred_layers(found, workdir),
+            plots.zero_shot(of_kind("pretrain"), constants, workdir),
+            zero_shot_table(of_kind("zero_shot")),
+        ],
+        "Language models": [
+            pretraining_table(of_kind("pretrain")),
+            plots.perplexities(of_kind("pretrain"), curves),
+            perplexity_table(of_kind("perplexity")),
+        ],
+        "Fine-tuning": [plots.fine_tuning(found, ablations, workdir)],
+        "Texts and plots": [
+            part
+            for run in of_kind("evaluate", "view")
+            for part in written_by(run)
+        ],
+        "All results": [
+            results_table(comparison.join_seeds(of_kind(*_MEASURED)))
+        ],
+        "Unreadable workdirs": [unreadable_table(unreadable)],
+    }
+    sections = {
+        title: shown
+        for title, parts in sections.items()
+        if (shown := [part for part in parts if part])
+    }
+    lines = [f"# {_TITLE}\n"]
+    for title, parts in sections.items():
+        lines += [f"## {title}\n", *(_markdown(p, workdir) for p in parts)]
+    files.write_atomic(workdir / "report.md", "\n".join(lines))
+    page = text_view.page(_TITLE, _INTRODUCTION, sections)
+    files.write_atomic(workdir / _PAGE, page)
+    logging.info("report of %d workdirs: %s", len(runs), workdir / _PAGE)
+    return workdir / _PAGE
+
+
+def _markdown(part, directory):
+    """Return a part of the page as Markdown; of a text, where to find it."""
+    if isinstance(part, tables.Table):
+        return tables.markdown(part)
+    if isinstance(part, text_view.Text):
+        return f"{tables.escape(part.title)}: in {_PAGE}.\n"
+    path = pathlib.Path(os.path.relpath(part.path, directory))
+    address = urllib.parse.quote(path.as_posix())
+    image = f"![{tables.escape(part.alternative)}]({address})"
+    lines = [f"**{tables.escape(part.title)}**", image]
+    return "\n\n".join([*lines, *map(tables.escape, part.notes)]) + "\n"
+
+
+def written_by(run):
+    """Return the coloured tokens and the plots of a run as parts of a page."""
+    found = []
+    tokens = text_view.surprise(
+        run.result.get("pieces", []), run.result.get("log_probabilities", [])
     )
-    logging.info("report of %d workdirs: %s", len(runs), path)
-    return path
+    if tokens:
+        title = f"Log-probability of each token: {run.path}"
+        found = [text_view.Text(title, tokens, [text_view.SURPRISE_LEGEND])]
+    facts = [tables.task_name(run.task), run.result.get("split")]
+    for path in sorted((run.path / "plots").glob("*.png")):
+        name = path.stem.replace("_", " ")
+        found.append(
+            plots.Picture(
+                f"{', '.join(filter(None, [name, *facts]))}: {run.path}",
+                path,
+                _ALTERNATIVES.get(name.partition(" ")[0], name),
+                is_small=run.kind == "evaluate",
+            )
+        )
+    return found
+
+
+def pretraining_table(runs):
+    rows = []
+    for run in runs:
+        held_out = [x for x in run.lines if x.get("split") == "held_out"]
+        last = run.result.get("metrics") or (held_out[-1] if held_out else {})
+        state = "" if run.result else "not finished"
+        rows.append(
+            {
+                "workdir": tables.path(run.path, state),
+                "network": run.backbone,
+                "layers": run.num_layers,
+                "parameters": run.result.get("parameters"),
+                "steps": run.lines[-1]["step"] if run.lines else None,
+                "tokens seen": run.result.get("tokens_seen"),
+                "perplexity": last.get("perplexity"),
+                "per word": last.get("word_perplexity"),
+                "bits per byte": last.get("bits_per_byte"),
+                "paper": run.result.get("paper", {}).get("perplexity"),
+            }
+        )
+    note = (
+        "Perplexity per token on held-out books. Perplexities on different "
+        "corpora are not comparable, those per token on different "
+        "vocabularies neither; the paper's is on BooksCorpus."
+    )
+    return tables.Table("Pretraining runs", rows, [note])
+
+
+def perplexity_table(runs):
+    rows = []
+    for run in runs:
+        found, metrics = run.result, run.result.get("metrics", {})
+        corpus = found.get("corpus", ""), found.get("split", "")
+        rows.append(
+            {
+                "corpus": tables.path(*corpus),
+                "perplexity": metrics.get("perplexity"),
+                "per word": metrics.get("word_perplexity"),
+                "bits per byte": metrics.get("bits_per_byte"),
+                "tokens": metrics.get("tokens"),
+                "window": found.get("sequence_length"),
+                "unknown": tables.percent(found.get("unknown_share")),
+                "preset": tables.path(found.get("preset", "")),
+                "workdir": run.path,
+            }
+        )
+    note = (
+        "Perplexity per token; the small print names the split; window: "
+        "tokens that the model sees at a time; unknown: percent of tokens that "
+        "are not in the vocabulary."
+    )
+    return tables.Table("Perplexity of texts", rows, [note])
+
+
+def zero_shot_table(runs):
+    rows = []
+    for run in runs:
+        found, majority = run.result, run.result.get("majority", {})
+        for i, (name, value) in enumerate(found.get("metrics", {}).items()):
+            random = None if i else found.get("random")
+            row = {
+                "task": _task_with_labels(run),
+                "split": found.get("split"),
+                "metric": tables.metric_name(name),
+                "value": tables.metric_value(name, value),
+                "random": tables.metric_value(name, random),
+                "majority": tables.metric_value(name, majority.get(name)),
+                "examples": found.get("num_examples"),
+                "data": tables.data(run),
+                "network": run.backbone,
+                "workdir": run.path,
+            }
+            shown = ("metric", "value", "majority") if i else row
+            rows.append({name: row[name] for name in shown})
+    return tables.Table("Zero-shot tasks", rows)
+
+
+def results_table(results):
+    """Return the table of everything measured, by kind of run and task."""
+    rows, firsts = [], {}
+    for result in results:
+        run, *others = result.runs
+        first = firsts.setdefault((run.kind, run.task), run)
+        settings = comparison.differences(first, run)
+        rows.append(
+            {
+                "run": run.kind,
+                "task": tables.task_name(run.task or ""),
+                "split": run.result.get("split"),
+                "ablation": run.row if run.kind == "finetune" else "",
+                "metrics": "; ".join(_metric_texts(result)),
+                "seeds": len(result.seeds),
+                "other settings": ", ".join(
+                    f"{name} = {value!r}" for name, value in settings.items()
+                ),
+                "workdir": tables.path(
+                    run.path, ", ".join(str(each.path) for each in others)
+                ),
+            }
+        )
+    note = "Other settings: those unlike the first row of the run and task."
+    return tables.Table("All results", rows, [note])
+
+
+def unreadable_table(found):
+    rows = [{"workdir": path, "reason": message} for path, message in found]
+    return tables.Table("Unreadable", rows)
+
+
+def _task_with_labels(run):
+    """Return the cell of a zero-shot task; LABEL_WORDS as the small print."""
+    words = run.macro("LABEL_WORDS", tuple | list) or ()
+    note = " / ".join(", ".join(map(str, each)) for each in words if each)
+    return tables.Cell(tables.task_name(run.task or ""), note)
+
+
+def _metric_texts(result):
+    for name in result.metrics:
+        value = tables.metric_value(name, result.middle(name))
+        span = tables.span(name, result.values(name))
+        span = f" ({span})" if span else ""
+        yield f"{tables.metric_name(name)} {value}{span}"

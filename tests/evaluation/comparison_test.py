@@ -1,4 +1,5 @@
 import pathlib
+import statistics
 
 import pytest
 
@@ -91,13 +92,13 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     values = {seed: found["accuracy"] for seed, found in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.runs) == 4
-    assert rte.mean("accuracy") == pytest.approx(0.4)
-    assert rte.median("accuracy") == 0.5
+    assert rte.middle("accuracy", statistics.fmean) == pytest.approx(0.4)
+    assert rte.middle("accuracy") == 0.5
     assert sorted(rte.values("accuracy")) == [0.1, 0.5, 0.6]
-    assert rte.mean("f1") is rte.median("f1") is None
+    assert rte.middle("f1") is None
     assert rte.values("f1") == rte.values("accuracy", "test") == []
     assert cola.metrics == ["matthews", "x"]
-    assert cola.mean("matthews") == pytest.approx(0.85)
+    assert cola.middle("matthews", statistics.fmean) == pytest.approx(0.85)
 
 
 def run_of(name, *settings):

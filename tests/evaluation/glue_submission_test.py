@@ -29,7 +29,7 @@ def test_files_by_hand(tmp_path):
         tmp_path / "new" / "folder",
         {
             "rte": ["entailment", "not_entailment"],
-            "stsb": [0, 5, "3.12345"],
+            "stsb": ["0.000", 5, "3.123"],
             "cola": [1, "0"],
         },
         num_rows=FEW | {"rte": 2, "cola": 2},
@@ -37,7 +37,7 @@ def test_files_by_hand(tmp_path):
     assert path == tmp_path / "new" / "folder" / "glue_submission.zip"
     expected = {
         "RTE.tsv": "index\tprediction\n0\tentailment\n1\tnot_entailment\n",
-        "STS-B.tsv": "index\tprediction\n0\t0.000\n1\t5.000\n2\t3.123\n",
+        "STS-B.tsv": "index\tprediction\n0\t0.000\n1\t5\n2\t3.123\n",
         "CoLA.tsv": "index\tprediction\n0\t1\n1\t0\n",
         "WNLI.tsv": "index\tprediction\n0\t0\n1\t0\n2\t0\n",
     }

@@ -6,8 +6,7 @@ import re
 import markdown_it
 import pytest
 
-from gpt1_keras.evaluation import comparison
-from gpt1_keras.evaluation import report
+from gpt1_keras.runs import report
 from tests.reference import fake_workdirs
 
 SST2 = {"metric": "accuracy", "random": 0.5, "state_of_the_art": 0.9}
@@ -58,9 +57,8 @@ class Page(html.parser.HTMLParser):
 
 
 def write(folder, directory):
-    runs, unreadable = comparison.find([folder])
     numbers = {"constants": CONSTANTS, "paper": PAPER, "table5": TABLE_5}
-    path = report.write(runs, directory, unreadable=unreadable, **numbers)
+    path = report.report(workdir=directory, results=str(folder), **numbers)
     assert path == directory / "report.html"
     return path.read_text(encoding="utf-8")
 
