@@ -27,7 +27,6 @@ class Dial:
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    choices: tuple = ()
     # False if it changes neither data nor model nor measurements: with another
     # value, the run stays the same run.
     recipe: bool = True
@@ -57,12 +56,10 @@ Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
 UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
-Dtype = typing.Annotated[str, Dial(choices=("float32", "mixed_bfloat16"))]
+Dtype = typing.Literal["float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
-PredictionDtype = typing.Annotated[
-    str, Dial(choices=("float32", "mixed_bfloat16", "int8"))
-]
-Split = typing.Annotated[str, Dial(choices=("train", "dev", "test"))]
+PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
+Split = typing.Literal["train", "dev", "test"]
 
 # No sensible number is larger, and a float holds every integer up to it.
 _LARGEST = 2**53
@@ -71,14 +68,11 @@ _LARGEST = 2**53
 @typing.dataclass_transform(frozen_default=True, kw_only_default=True)
 def value_object(cls):
     """Make `cls` a frozen, keyword-only dataclass that checks its fields."""
-    own = cls.__dict__.get("__post_init__")
 
     def check_fields(self):
         hints = typing.get_type_hints(cls, include_extras=True)
         for field in dataclasses.fields(self):
             check(field.name, getattr(self, field.name), hints[field.name])
-        if own is not None:
-            own(self)
 
     cls.__post_init__ = check_fields
     return dataclasses.dataclass(frozen=True, kw_only=True)(cls)
@@ -174,6 +168,8 @@ def _fits(value, annotation):
     kind, marks = _split(annotation)
     if _is_union(kind):
         fits = any(_fits(value, one) for one in typing.get_args(kind))
+    elif typing.get_origin(kind) is typing.Literal:
+        fits = isinstance(value, str) and value in typing.get_args(kind)
     elif typing.get_origin(kind) is tuple:
         inner = typing.get_args(kind)[0]
         fits = isinstance(value, tuple | list) and all(
@@ -200,7 +196,6 @@ def _is_within(value, mark):
         and (mark.high is None or size <= mark.high)
         and (mark.above is None or size > mark.above)
         and (mark.below is None or size < mark.below)
-        and (not mark.choices or value in mark.choices)
         and (not mark.is_unique or len(set(value)) == len(value))
     )
 
@@ -211,9 +206,8 @@ def _describe(annotation):
         return "a path in quotes"
     if kind is str and any(mark.low for mark in marks):
         return "a name in quotes"
-    choices = [repr(one) for mark in marks for one in mark.choices]
-    if choices:
-        return " or ".join(choices)
+    if typing.get_origin(kind) is typing.Literal:
+        return " or ".join(map(repr, typing.get_args(kind)))
     if _is_union(kind):
         texts = [_describe(one) for one in typing.get_args(kind)]
         return " or ".join(dict.fromkeys(filter(None, texts)))

@@ -17,11 +17,9 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
 from gpt1_keras.models import preprocessors
 
-_DropoutOn = typing.Annotated[
-    str, checks.Dial(choices=("tables", "activations"))
-]
+_DropoutOn = typing.Literal["tables", "activations"]
 
-_Positions = typing.Annotated[str, checks.Dial(choices=("normal", "sinusoids"))]
+_Positions = typing.Literal["normal", "sinusoids"]
 
 
 def gpt1_backbone(

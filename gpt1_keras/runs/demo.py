@@ -66,8 +66,7 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     import gradio
     from starlette import middleware
 
-    find = presets.find if preset is None else presets.find_best
-    directory = find(preset)
+    directory = presets.find_best(preset)
     with gradio.Blocks(title="gpt1_keras", analytics_enabled=False) as app:
         if presets.has_head(directory):
             _task_page(gradio, directory)

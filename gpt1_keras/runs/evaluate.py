@@ -57,23 +57,20 @@ def evaluate(
         return results.path(workdir)
     space = task.label_space
     labels = [None] * len(examples)
-    is_labelled = all(each.label is not None for each in examples.examples)
-    if is_labelled:
+    num_lacking = sum(each.label is None for each in examples.examples)
+    if not num_lacking:
         labels = [space.value(example) for example in examples.examples]
     if workdir is None:
         logits = _print(model, examples, labels)
     else:
         logits = model.logits(examples)
-        if not is_labelled:
-            lacking = sum(each.label is None for each in examples.examples)
+        if num_lacking:
             logging.info(
-                "%s of %s rows have no label: they are predicted, and nothing"
-                " is scored",
-                f"{lacking:,}",
-                f"{len(examples):,}",
+                f"{num_lacking:,} of {len(examples):,} rows have no label: they"
+                " are predicted, and nothing is scored"
             )
     metrics, majority, of_classes = {}, {}, {}
-    if is_labelled and logits is not None:
+    if not num_lacking and logits is not None:
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))

@@ -2,16 +2,13 @@
 
 import collections.abc
 import dataclasses
-import importlib.util
 import shutil
 import time
 import typing
 
-import keras
 from absl import logging
 
 from gpt1_keras import checks
-from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
@@ -40,34 +37,30 @@ class Options:
     scoring: presets.Scoring
     # Dtype of the stored weights; "int8" is that of the kernels of the blocks,
     # beside which the other weights are float32.
-    weights_dtype: typing.Annotated[
-        str, checks.Dial(choices=("float32", "float16", "int8"))
-    ]
+    weights_dtype: typing.Literal["float32", "float16", "int8"]
     # Rows used instead of `table_split` if `build_task` takes a `file`.
     table_file: checks.Path | None = None
     # `.txt` files on which the tokenizers are also compared.
     identity_texts: checks.Path | None = None
 
-    def table_rows(self, task, preprocessor=None):
-        """Return the examples whose frequent words go into the table.
+    def graph_tokenizer(self, tokenizer, task, preprocessor=None):
+        """Return a `Tokenizer` as a `GraphTokenizer`, with its table.
 
         `table_file` is read for the `preprocessor` of a fine-tuned preset.
         """
-        if self.table_file is not None and preprocessor is not None:
-            own = self.build_task(preprocessor, file=self.table_file)
-            return own.read(None, "train")
-        if self.table_split is not None:
-            return self.data.read(task, self.table_split)
-        logging.info(
-            "no training texts given: building the tokenizer's table from the"
-            " vocabulary"
-        )
-        return []
-
-    def graph_tokenizer(self, tokenizer, rows):
-        """Return a `Tokenizer` as a `GraphTokenizer`, with a table of rows."""
         from gpt1_keras.text import tf_tokenizer
 
+        rows = []
+        if self.table_file is not None and preprocessor is not None:
+            own = self.build_task(preprocessor, file=self.table_file)
+            rows = own.read(None, "train")
+        elif self.table_split is not None:
+            rows = self.data.read(task, self.table_split)
+        else:
+            logging.info(
+                "no training texts given: building the tokenizer's table from"
+                " the vocabulary"
+            )
         texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
         pieces = tf_tokenizer.frequent_pieces(texts, self.num_table_pieces)
         return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
@@ -99,7 +92,7 @@ def export(
         InputError: the SavedModel's answers differ from the Keras model's.
         RunError: it does not answer at all.
     """
-    _check_tensorflow()
+    sources.check_tensorflow("exporting", "it takes presets of all backends")
     directory = presets.find_best(preset)
     data_dir = options.data.data_dir and str(options.data.data_dir)
     before = (results.read(workdir) or {}).get("saved_model")
@@ -171,19 +164,6 @@ def export(
     )
 
 
-def _check_tensorflow():
-    if importlib.util.find_spec("tensorflow") is None:
-        raise errors.InputError(
-            "exporting needs TensorFlow, which is not installed:"
-            " pip install -r requirements.txt"
-        )
-    if keras.config.backend() != "tensorflow":
-        raise errors.InputError(
-            f"KERAS_BACKEND is {keras.config.backend()}: export with"
-            " KERAS_BACKEND=tensorflow, whatever the model was trained with"
-        )
-
-
 def _served(directory, options):
     """Return the served model, and its tokenizer in Python and as a graph."""
     from gpt1_keras.serving import tf_served
@@ -195,9 +175,7 @@ def _served(directory, options):
         model = presets.FineTuned(directory, scoring)
         task = options.build_task(model.preprocessor)
         tokenizer = model.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(
-            tokenizer, options.table_rows(task, model.preprocessor)
-        )
+        graph = options.graph_tokenizer(tokenizer, task, model.preprocessor)
         rows = options.data.read(task, options.split)
         examples = model.labelled(task, rows, options.split)
         served = tf_served.ServedTask(model, examples, graph, dtype)
@@ -207,7 +185,7 @@ def _served(directory, options):
         )
         task = benchmarks.benchmark(_TEXTS_OF)
         tokenizer = network.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, options.table_rows(task))
+        graph = options.graph_tokenizer(tokenizer, task)
         texts = [row.text for row in options.data.read(task, options.split)]
         served = tf_served.ServedLanguageModel(network, texts, graph, dtype)
     return served, (tokenizer, graph)

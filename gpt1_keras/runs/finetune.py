@@ -47,7 +47,7 @@ def encoded_batches(train, **settings):
 def raw_batches(train, **settings):
     """Return batches of `scoring.Labelled` examples, encoded in tf.data."""
     sources.check_tensorflow(
-        "raw_examples.gin", "all texts are encoded beforehand"
+        "gin/data/raw_examples.gin", "without it, texts are encoded beforehand"
     )
     from gpt1_keras.data import tf_raw_rows
 
@@ -81,9 +81,7 @@ class FineTuning:
     clip_norm: checks.NotNegative  # largest norm of the gradient
     lm_loss_weight: checks.NotNegative  # lambda of equation 5
     # See `losses.LanguageModelLoss`.
-    softmax_over: typing.Annotated[
-        str, checks.Dial(choices=("tokens", "released"))
-    ]
+    softmax_over: typing.Literal["tokens", "released"]
     # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count]
     classifier_dropout: checks.Rate  # before the head's linear layer
@@ -139,22 +137,12 @@ class FineTuning:
         """Return whether the lines of a `results.History` exhaust patience."""
         if self.patience is None:
             return False
-        lines = _lines(history.path, "dev")
-        best = _best(lines)
+        lines, best = _dev_lines(history.path)
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
 
-    def shares_prefix(self, task, pretrained):
-        """Return whether the candidates of `task` share a row."""
-        signature = transforms.SIGNATURES[task.transform.__name__]
-        return (
-            self.share_prefix
-            and self.batches is encoded_batches
-            and signature.shares_prefix
-            and pretrained.can_share_prefix()
-        )
-
     def labelled(self, task, examples, pretrained, split):
+        signature = transforms.SIGNATURES[task.transform.__name__]
         return scoring.Labelled(
             task,
             examples,
@@ -165,7 +153,10 @@ class FineTuning:
             batch_size=self.evaluation_batch_size,
             bucket_lengths=self.bucket_lengths,
             name=f"{task.name} {split}",
-            share_prefix=self.shares_prefix(task, pretrained),
+            share_prefix=self.share_prefix
+            and self.batches is encoded_batches
+            and signature.shares_prefix
+            and pretrained.can_share_prefix(),
         )
 
     def training_batches(self, train, seed):
@@ -473,7 +464,7 @@ def _evaluator(learner, network, scored, directory, num_steps):
     """Return `function(step, history)` that scores and saves the best."""
 
     def evaluate(step, history):
-        best = _best(_lines(history.path, "dev"))
+        _, best = _dev_lines(history.path)
         for split, examples in scored.items():
             logits = examples.logits(learner)
             metrics = examples.measure(logits)
@@ -495,12 +486,6 @@ def _evaluator(learner, network, scored, directory, num_steps):
     return evaluate
 
 
-def _lines(path, split):
-    """Return the lines of `metrics.jsonl` at `path` that are of a split."""
-    lines = results.read_metrics(path)
-    return [line for line in lines if line.get("split") == split]
-
-
 def _main_metric(line):
     """Return the name of the metric that selects the best epoch.
 
@@ -510,22 +495,23 @@ def _main_metric(line):
     return next(key for key in line if key not in ("step", "split"))
 
 
-def _best(lines):
-    """Return the first of the dev lines with the best metric, or None."""
+def _dev_lines(path):
+    """Return the dev lines of `metrics.jsonl`, and the first of the best."""
+    lines = results.read_metrics(path)
+    lines = [line for line in lines if line.get("split") == "dev"]
     if not lines:
-        return None
+        return [], None
     name = _main_metric(lines[0])
-    return max(lines, key=lambda line: line[name])
+    return lines, max(lines, key=lambda line: line[name])
 
 
 def _measured(path, dev, num_steps):
     """Return the result's entries for the best step in `metrics.jsonl`."""
-    lines, majority = _lines(path, "dev"), dev.majority()
-    best, last_step = _best(lines), lines[-1]["step"]
+    (lines, best), majority = _dev_lines(path), dev.majority()
+    last_step = lines[-1]["step"]
     metrics = {
-        split: {name: line[name] for name in majority if name in line}
-        for split in ("dev", "train_sample")
-        for line in _lines(path, split)
+        line.get("split"): {k: line[k] for k in majority if k in line}
+        for line in results.read_metrics(path)
         if line["step"] == best["step"]
     }
     found = {

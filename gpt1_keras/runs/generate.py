@@ -4,9 +4,9 @@ import sys
 import typing
 
 import keras
-import keras_hub
 import numpy as np
 from absl import logging
+from keras_hub import samplers
 
 from gpt1_keras import checks
 from gpt1_keras import errors
@@ -17,21 +17,18 @@ from gpt1_keras.runs import presets
 
 # Name -> KerasHub's sampler, {its argument: our parameter}.
 _SAMPLERS = {
-    "greedy": (keras_hub.samplers.GreedySampler, {}),
-    "random": (
-        keras_hub.samplers.RandomSampler,
-        {"temperature": "temperature"},
-    ),
+    "greedy": (samplers.GreedySampler, {}),
+    "random": (samplers.RandomSampler, {"temperature": "temperature"}),
     "top_k": (
-        keras_hub.samplers.TopKSampler,
+        samplers.TopKSampler,
         {"k": "top_k", "temperature": "temperature"},
     ),
     "top_p": (
-        keras_hub.samplers.TopPSampler,
+        samplers.TopPSampler,
         {"p": "top_p", "temperature": "temperature"},
     ),
-    "beam": (keras_hub.samplers.BeamSampler, {"num_beams": "num_beams"}),
-    "contrastive": (keras_hub.samplers.ContrastiveSampler, {"k": "num_beams"}),
+    "beam": (samplers.BeamSampler, {"num_beams": "num_beams"}),
+    "contrastive": (samplers.ContrastiveSampler, {"k": "num_beams"}),
 }
 # They compare several candidates, so nothing can be shown before the end.
 _NOT_STREAMED = ("beam", "contrastive")
@@ -45,7 +42,7 @@ def generate(
     interactive: bool,
     num_tokens: checks.Count,
     num_texts: checks.Count,
-    sampler: typing.Annotated[str, checks.Dial(choices=tuple(_SAMPLERS))],
+    sampler: typing.Literal[*_SAMPLERS],
     temperature: checks.Positive,
     top_k: checks.Count,
     top_p: checks.UpToOne,

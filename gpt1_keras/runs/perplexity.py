@@ -39,9 +39,7 @@ def perplexity(
     *,
     preset: checks.Path | None,
     corpus: checks.Path | None,
-    split: typing.Annotated[
-        str, checks.Dial(choices=("all", "train", "held_out"))
-    ],
+    split: typing.Literal["all", "train", "held_out"],
     scoring,
     config_sha256,
     workdir=None,

@@ -20,6 +20,7 @@ import numpy as np
 from absl import logging
 from keras import ops
 
+from gpt1_keras import bindings
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
@@ -37,7 +38,6 @@ from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 
-_PACKAGE = pathlib.Path(__file__).resolve().parent.parent
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 _REMEDY = "give the workdir of a finished run, or run it again"
@@ -53,16 +53,14 @@ def find(preset):
     shipped with the program.
     """
     if preset is None:
-        places = (_PACKAGE.parent / _SHIPPED, _PACKAGE / _SHIPPED)
-        directory = next((p for p in places if p.exists()), None)
-        if directory is None:
+        directory = bindings.ROOT / _SHIPPED
+        if not directory.exists():
             raise errors.InputError(
                 f"`preset` is not given and {_SHIPPED} does not exist: give"
                 " the workdir of a pretraining run"
             )
         logging.info("`preset` is not given: using %s", directory)
         return directory
-    checks.check("preset", preset, checks.Path)
     directory = pathlib.Path(preset)
     if (directory / "preset" / "config.json").exists():
         directory = directory / "preset"
@@ -78,16 +76,9 @@ def find(preset):
 
 
 def find_best(preset):
-    """Return a preset as `find` does, of several seeds the best on dev.
-
-    None is an InputError.
-    """
-    if preset is None:
-        raise errors.InputError(
-            "`preset` is not given: give the workdir of a fine-tuning run"
-        )
-    checks.check("preset", preset, checks.Path)
-    seeds = (results.read(preset) or {}).get("seeds")
+    """Return a preset as `find` does, of several seeds the best on dev."""
+    found = results.read(preset) if preset is not None else None
+    seeds = (found or {}).get("seeds")
     if not seeds:
         return find(preset)
     best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))

@@ -156,14 +156,11 @@ def pretrain(
         evaluation, shards, learner, training.sequence_length
     )
     logging.info(
-        "%s parameters, vocabulary of %s, %s training tokens, %s steps of"
-        " %s x %s tokens",
-        f"{network.count_params():,}",
-        f"{network.vocabulary_size:,}",
-        f"{int(shards.split('train').lengths.sum()):,}",
-        f"{num_steps:,}",
-        training.batch_size,
-        training.sequence_length,
+        f"{network.count_params():,} parameters, vocabulary of"
+        f" {network.vocabulary_size:,},"
+        f" {shards.split('train').lengths.sum():,} training tokens,"
+        f" {num_steps:,} steps of {training.batch_size} x"
+        f" {training.sequence_length} tokens"
     )
     periodic = [
         (intervals.evaluation_steps, held_out.record_until(num_steps)),

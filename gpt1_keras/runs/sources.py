@@ -28,9 +28,7 @@ class Corpus:
     vocabulary: checks.Path | None
     merges: checks.Path | None  # of a BPE
     # Of a vocabulary to be trained; one that is given has its own.
-    tokenizer_type: typing.Annotated[
-        str, checks.Dial(choices=("bpe", "wordpiece"))
-    ]
+    tokenizer_type: typing.Literal["bpe", "wordpiece"]
     vocabulary_size: checks.Count  # likewise
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
@@ -55,24 +53,15 @@ class Corpus:
 
     def open(self):
         """Return (`Shards`, `Tokenizer`); books are prepared on first use."""
-        recipe = self._recipe()
-        return prepare.open_corpus(self._folder(recipe), recipe)
+        recipe = self.recipe()
+        return prepare.open_corpus(self.folder(recipe), recipe)
 
     def prepare(self, directory):
-        recipe = self._recipe()
-        return prepare.prepare([self._folder(recipe)], directory, recipe)
+        recipe = self.recipe()
+        return prepare.prepare([self.folder(recipe)], directory, recipe)
 
-    def open_raw(self, pool_books):
-        """Return (`RawCorpus`, `Tokenizer`), the books as raw text."""
-        # Imports TensorFlow, so only where its backend is in use.
-        from gpt1_keras.data import tf_raw_text
-
-        recipe = self._recipe()
-        return tf_raw_text.open_raw(
-            self._folder(recipe), recipe, pool_books=pool_books
-        )
-
-    def _recipe(self):
+    def recipe(self):
+        """Return the `prepare.Recipe`."""
         named = self.held_out_books
         return prepare.Recipe(
             tokenizer=self.tokenizer(),
@@ -83,7 +72,8 @@ class Corpus:
             held_out_books=None if named is None else split.read_names(named),
         )
 
-    def _folder(self, recipe):
+    def folder(self, recipe):
+        """Return the folder of the books; sample books are written."""
         if self.corpus:
             return self.corpus
         own = ""
@@ -111,8 +101,16 @@ class RawText:
 
     def open(self):
         """Return (`RawCorpus`, `Tokenizer`)."""
-        check_tensorflow("raw_text.gin", "prepared shards are read")
-        return self.corpus.open_raw(self.pool_books)
+        check_tensorflow(
+            "gin/data/raw_text.gin", "without it, prepared shards are read"
+        )
+        # Imports TensorFlow, so only where its backend is in use.
+        from gpt1_keras.data import tf_raw_text
+
+        recipe = self.corpus.recipe()
+        return tf_raw_text.open_raw(
+            self.corpus.folder(recipe), recipe, pool_books=self.pool_books
+        )
 
 
 @checks.value_object
@@ -174,13 +172,12 @@ class BenchmarkFiles:
         return folder
 
 
-def check_tensorflow(overlay, otherwise):
-    """Refuse an overlay of gin/data/ on another backend than TensorFlow."""
+def check_tensorflow(what, advice):
+    """Refuse `what` on another backend than TensorFlow."""
     backend = keras.config.backend()
     if backend != "tensorflow":
         raise errors.InputError(
-            f"gin/data/{overlay} needs KERAS_BACKEND=tensorflow, not {backend};"
-            f" without this file, {otherwise}"
+            f"{what} needs KERAS_BACKEND=tensorflow, not {backend}; {advice}"
         )
 
 

@@ -1,7 +1,6 @@
 """Zero-shot tasks of a pretrained language model (paper, section 5)."""
 
 import collections.abc
-import dataclasses
 import functools
 import time
 
@@ -50,55 +49,47 @@ class ZeroShotTasks:
     # During pretraining, the tasks are measured after this many steps and each
     # time that their number has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
-    _examples: dict = dataclasses.field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def split_of(self, task):
         return self.split or task.split
 
     def examples(self, task, split):
-        key = (task.name, split)
-        if key not in self._examples:
-            examples = self.data.read(task, split)
-            rows = examples_lib.draw_subset(
-                len(examples), self.scoring.num_examples
-            )
-            self._examples[key] = [examples[row] for row in rows]
-        return self._examples[key]
+        examples = self.data.read(task, split)
+        rows = examples_lib.draw_subset(
+            len(examples), self.scoring.num_examples
+        )
+        return [examples[row] for row in rows]
 
     def read(self):
         """Read all files, so that errors in them show up early."""
         for task in self.tasks:
             for split in self._splits(task):
-                self.examples(task, split)
+                self.data.read(task, split)
 
     def _splits(self, task):
         return [self.split_of(task), *(["train"] if task.needs_train else [])]
 
     def measurer(self, task, backbone, tokenizer):
         """Return `function(stop=None)` -> metrics with the current weights."""
-        scorers = {
-            split: self._scorer(task, split, backbone, tokenizer)
-            for split in self._splits(task)
-        }
+        # If train itself is measured, it is scored once.
+        parts = []
+        for split in dict.fromkeys(self._splits(task)):
+            examples = self.examples(task, split)
+            name = f"{task.name} {split}"
+            candidates = _candidates(task, examples, name, backbone, tokenizer)
+            parts.append((examples, self._scorer(candidates, name, backbone)))
 
         def measure(stop=None):
-            scored = [
-                (self.examples(task, split), scorer(stop))
-                for split, scorer in scorers.items()
-            ]
-            # If train itself is measured, it is listed once.
+            scored = [(examples, scorer(stop)) for examples, scorer in parts]
             train = scored[-1] if task.needs_train else None
             return task.measure(*scored[0], train=train)
 
         return measure
 
-    def _scorer(self, task, split, backbone, tokenizer):
-        """Return `function(stop)` -> the `data.packing.Scores` of a split."""
+    def _scorer(self, candidates, name, backbone):
+        """Return `function(stop)` -> the `data.packing.Scores` of examples."""
         packed = packing.PackedCandidates(
-            self._candidates(task, split, backbone, tokenizer),
-            share_prefix=backbone.can_share_prefix,
+            candidates, share_prefix=backbone.can_share_prefix
         )
         batches = example_batches.ScoredExamples(
             packed,
@@ -114,7 +105,6 @@ class ZeroShotTasks:
         )
 
         def score(stop):
-            name = f"{task.name} {split}"
             found = scoring_lib.predict(learner, batches, name=name, stop=stop)
             return packed.scores(
                 found["log_probability"],
@@ -123,26 +113,6 @@ class ZeroShotTasks:
             )
 
         return score
-
-    def _candidates(self, task, split, backbone, tokenizer):
-        """Return the candidates of a split; warn if any are truncated."""
-        found = [
-            task.candidates(
-                example,
-                tokenizer=tokenizer,
-                max_sequence_length=backbone.max_sequence_length,
-            )
-            for example in self.examples(task, split)
-        ]
-        num_cut = sum(each.num_cut > 0 for each in found)
-        if num_cut:
-            logging.warning(
-                f"{task.name} {split}: the beginnings of {num_cut:,} of"
-                f" {len(found):,} texts were truncated to fit into"
-                f" {backbone.max_sequence_length} positions,"
-                f" {sum(each.num_cut for each in found):,} tokens in all"
-            )
-        return found
 
     def steps(self, num_steps):
         """Return the set of steps after which pretraining is measured."""
@@ -166,12 +136,29 @@ class ZeroShotTasks:
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
                 main, value = next(iter(metrics.items()))
                 logging.info(
-                    "%s zero-shot after step %d: %s %.4f",
-                    *(task.name, step, main, value),
+                    f"{task.name} zero-shot after step {step}: {main}"
+                    f" {value:.4f}"
                 )
             history.write(step, split="probes", **values)
 
         return record
+
+
+def _candidates(task, examples, name, backbone, tokenizer):
+    """Return the candidates of examples; warn if any are truncated."""
+    length = backbone.max_sequence_length
+    found = [
+        task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
+        for e in examples
+    ]
+    num_cut = sum(each.num_cut > 0 for each in found)
+    if num_cut:
+        logging.warning(
+            f"{name}: the beginnings of {num_cut:,} of {len(found):,} texts"
+            f" were truncated to fit into {length} positions,"
+            f" {sum(each.num_cut for each in found):,} tokens in all"
+        )
+    return found
 
 
 def zero_shot(

@@ -27,10 +27,9 @@ from gpt1_keras.data.readers import rows as rows_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.tasks import task as task_lib
 
-Family = typing.Annotated[str, checks.Dial(choices=tuple(task_lib.TASK_TYPES))]
-_METRICS = ("accuracy", "macro_f1", "pearson", "spearman")
-Metric = typing.Annotated[str, checks.Dial(choices=_METRICS)]
-Balanced = typing.Annotated[str, checks.Dial(choices=("balanced",))]
+Family = typing.Literal[*task_lib.TASK_TYPES]
+Metric = typing.Literal["accuracy", "macro_f1", "pearson", "spearman"]
+Balanced = typing.Literal["balanced"]
 Choices = checks.Column | tuple[checks.Column, ...]
 _RARE = 0.1  # of the training rows: accuracy hardly sees such a class
 _LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers

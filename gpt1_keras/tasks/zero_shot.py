@@ -121,8 +121,6 @@ class Acceptability(ZeroShotTask):
         return fit(ids[:1], [ids[1:]], tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
-        if train is None:
-            raise ValueError("the threshold is chosen on train examples")
         threshold, best = metrics.matthews_threshold(*self._averages(*train))
         targets, averages = self._averages(examples, scores)
         return {
@@ -353,11 +351,11 @@ def substitute(example):
         )
     if not is_possessive:
         return before, list(example.choices), after
-    return before, [_possessive(text) for text in example.choices], after
-
-
-def _possessive(text):
-    return f"{text}'" if text.lower().endswith("s") else f"{text}'s"
+    choices = [
+        f"{text}'" if text.lower().endswith("s") else f"{text}'s"
+        for text in example.choices
+    ]
+    return before, choices, after
 
 
 def _majority_accuracy(values):
@@ -380,17 +378,16 @@ _TASKS = {
     "lambada": (LastWord, readers.read_lambada, 0.0, "dev", (0, 4_869, 5_153)),
 }
 # fmt: on
-NAMES = tuple(_TASKS)
-Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
+_Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
 # Words of the negative class, then of the positive one.
-LabelWords = typing.Annotated[
+_LabelWords = typing.Annotated[
     tuple[typing.Annotated[tuple[checks.Column, ...], checks.Dial(low=1)], ...],
     checks.Dial(low=2, high=2),
 ]
 
 
-def task(name, label_words: LabelWords | None = None):
-    """Return the `ZeroShotTask` of a name in `NAMES`.
+def task(name, label_words: _LabelWords | None = None):
+    """Return the `ZeroShotTask` of a name in `_TASKS`.
 
     `label_words` are for SST-2 (`Sentiment`); None: its default.
     """
@@ -405,6 +402,6 @@ def task(name, label_words: LabelWords | None = None):
     return cls(name, *arguments, label_words=label_words)
 
 
-def tasks(names: Names):
+def tasks(names: _Names):
     """Return the `ZeroShotTask`s of a tuple of names, which may be empty."""
     return [task(name) for name in names]

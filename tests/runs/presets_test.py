@@ -8,6 +8,7 @@ import keras_hub
 import numpy as np
 import pytest
 
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
@@ -48,17 +49,12 @@ def test_find(tiny, preset, tmp_path):
 
 
 def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
-    package = tmp_path / "gpt1_keras"
-    monkeypatch.setattr(presets, "_PACKAGE", package)
+    monkeypatch.setattr(bindings, "ROOT", tmp_path)
     with pytest.raises(errors.InputError, match="gpt1_mini_novels_en does not"):
         presets.find(None)
-    # In an installed package, then in a repository, which comes first.
-    for above in (package, tmp_path):
-        place = above / "presets" / "gpt1_mini_novels_en"
-        shutil.copytree(preset, place)
-        assert presets.find(None) == place
-    with pytest.raises(errors.InputError, match="^`preset` is not given"):
-        presets.find_best(None)
+    place = tmp_path / "presets" / "gpt1_mini_novels_en"
+    shutil.copytree(preset, place)
+    assert presets.find(None) == presets.find_best(None) == place
 
 
 def test_save_replaces_the_whole_folder(cola, preset, tmp_path):

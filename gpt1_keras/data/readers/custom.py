@@ -20,13 +20,12 @@ import typing
 import numpy as np
 from absl import logging
 
-from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import rows as rows_lib
 
-BadRows = typing.Annotated[str, checks.Dial(choices=("stop", "skip"))]
+BadRows = typing.Literal["stop", "skip"]
 _RARE = 0.1  # of the largest class
 _FEW = 100  # rows; each is one percent of them
 _MOST_LISTED = 20  # rows
