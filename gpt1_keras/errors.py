@@ -49,7 +49,8 @@ def missing_module(error):
     missing = re.search(r"No module named '(\w+)'|from 'gin'", message)
     if missing is None:
         return None
-    remedy = "pip install -r requirements.txt"
+    extra = "-demo" if missing[1] == "gradio" else ""
+    remedy = f"pip install -r requirements{extra}.txt"
     if missing[1] in ("tensorflow", "jax", "torch"):
         remedy += ", or set KERAS_BACKEND to a backend that is installed"
     return f"{message}: {remedy}"

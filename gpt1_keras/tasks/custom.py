@@ -22,12 +22,19 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.data.readers import rows as rows_lib
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.tasks import task as task_lib
 
-Family = typing.Literal[*task_lib.TASK_TYPES]
+_FAMILIES = {
+    "classification": transforms.classification,
+    "pair_classification": transforms.entailment,
+    "similarity": transforms.similarity,
+    "multiple_choice": transforms.multiple_choice,
+}
+Family = typing.Literal[*_FAMILIES]
 Metric = typing.Literal["accuracy", "macro_f1", "pearson", "spearman"]
 Balanced = typing.Literal["balanced"]
 Choices = checks.Column | tuple[checks.Column, ...]
@@ -179,7 +186,7 @@ def task_of(preprocessor, reader, skipped=None):
 def _family_of(preprocessor):
     return next(
         name
-        for name, transform in task_lib.TASK_TYPES.items()
+        for name, transform in _FAMILIES.items()
         if transform.__name__ == preprocessor.transform
     )
 
@@ -200,7 +207,7 @@ def _task(reader, family, label_space, skipped, metric=None):
     return task_lib.Task(
         name="custom",
         reader=reader,
-        transform=task_lib.TASK_TYPES[family],
+        transform=_FAMILIES[family],
         label_space=label_space,
         metric=measure,
         is_own=True,

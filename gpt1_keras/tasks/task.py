@@ -11,7 +11,6 @@ import dataclasses
 import numpy as np
 
 from gpt1_keras import errors
-from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import rows
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.layers import heads
@@ -173,15 +172,6 @@ def label_space_of(preprocessor):
     return ScoreDistribution(*map(int, preprocessor.score_range))
 
 
-# Name -> transform.
-TASK_TYPES = {
-    "classification": transforms.classification,
-    "pair_classification": transforms.entailment,
-    "similarity": transforms.similarity,
-    "multiple_choice": transforms.multiple_choice,
-}
-
-
 @dataclasses.dataclass(frozen=True)
 class Task:
     """A benchmark of the paper, or the user's own.
@@ -217,8 +207,17 @@ class Task:
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
-        """Return the examples of a split: "train", "dev" or "test"."""
-        return read(self.reader, data_dir, split, self.name, self.row_counts)
+        """Return the examples of a split: "train", "dev" or "test".
+
+        Logs a warning where the official files have another number of them.
+        """
+        examples = self.reader(data_dir, split)
+        if self.row_counts is not None:
+            count = self.row_counts[rows.SPLITS.index(split)]
+            rows.check_row_count(
+                data_dir, self.name, split, len(examples), count
+            )
+        return examples
 
     def measure(self, examples, predictions):
         """Return metrics of predictions `[N]`, of all and of each group."""
@@ -235,12 +234,3 @@ class Task:
         if self.main_metric is None:
             return found
         return {self.main_metric: found[self.main_metric]} | found
-
-
-def read(reader, data_dir, split, name, row_counts):
-    """Return the examples of a split; warn if the official ones differ."""
-    examples = reader(data_dir, split)
-    if row_counts is not None:
-        expected = row_counts[rows.SPLITS.index(split)]
-        rows.check_row_count(data_dir, name, split, len(examples), expected)
-    return examples

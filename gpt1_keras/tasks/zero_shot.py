@@ -37,13 +37,10 @@ class ZeroShotTask(abc.ABC):
         self.name = name
         self.random = random
         self.split = split
-        self._reader = reader
-        self._row_counts = row_counts
+        self.reader = reader
+        self.row_counts = row_counts
 
-    def read(self, data_dir, split):
-        return task_lib.read(
-            self._reader, data_dir, split, self.name, self._row_counts
-        )
+    read = task_lib.Task.read
 
     @abc.abstractmethod
     def candidates(self, example, *, tokenizer, max_sequence_length):
