@@ -107,14 +107,9 @@ def grid(
 
 def _finished(directories, config_sha256):
     """Return the `comparison.Result` of each finished cell."""
-    runs = [
-        comparison.read(directory)
-        for directory in directories
-        if results.path(directory).exists()
-    ]
     return [
         comparison.Result((run,))
-        for run in runs
+        for run in map(comparison.read, directories)
         if run.result.get("config_sha256") == config_sha256
     ]
 
