@@ -5,6 +5,7 @@ import functools
 import keras
 from keras import ops
 
+from gpt1_keras.layers import configured
 from gpt1_keras.layers import dropout as dropout_lib
 from gpt1_keras.layers import fused
 
@@ -13,7 +14,7 @@ FORBIDDEN_SCORE = -1e9
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class CausalSelfAttention(keras.layers.Layer):
+class CausalSelfAttention(configured.ConfiguredLayer):
     """Multi-head self-attention in which position t sees positions <= t.
 
     Query, key and value come from one kernel `[D, 3D]`, in this order, each
@@ -69,24 +70,10 @@ class CausalSelfAttention(keras.layers.Layer):
 
         self.query_key_value = self._dense(3 * hidden_dim, "query_key_value")
         self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.probability_dropout = dropout_lib.Dropout(
-            attention_dropout,
-            name="probability_dropout",
-            dtype=self.dtype_policy,
+        self.probability_dropout = self._dropout(
+            attention_dropout, "probability_dropout"
         )
-        self.output_dropout = dropout_lib.Dropout(
-            residual_dropout, name="output_dropout", dtype=self.dtype_policy
-        )
-
-    def _dense(self, units, name):
-        return keras.layers.Dense(
-            units,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=self.initializer_range
-            ),
-            name=name,
-            dtype=self.dtype_policy,
-        )
+        self.output_dropout = self._dropout(residual_dropout, "output_dropout")
 
     def build(self, input_shape):
         self.query_key_value.build(input_shape)
@@ -158,20 +145,8 @@ class CausalSelfAttention(keras.layers.Layer):
         scores = self._scores(self._split_heads(query), self._split_heads(key))
         return masked_softmax(scores, causal_mask(length, length))
 
-    def compute_output_spec(self, x, cache=None, **unused):
-        output = keras.KerasTensor(x.shape, dtype=self.compute_dtype)
-        if cache is None:
-            return output
-        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
-
-    def get_config(self):
-        return super().get_config() | {
-            "hidden_dim": self.hidden_dim,
-            "num_heads": self.num_heads,
-            "attention_dropout": self.attention_dropout,
-            "residual_dropout": self.residual_dropout,
-            "initializer_range": self.initializer_range,
-        }
+    def compute_output_spec(self, x, **unused):
+        return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
 
 def masked_softmax(scores, allowed):

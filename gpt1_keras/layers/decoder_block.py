@@ -6,12 +6,13 @@ import keras
 from keras import ops
 
 from gpt1_keras.layers import attention
+from gpt1_keras.layers import configured
 from gpt1_keras.layers import feed_forward
 from gpt1_keras.layers import fused
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class DecoderBlock(keras.layers.Layer):
+class DecoderBlock(configured.ConfiguredLayer):
     """`n = norm(x + attention(x)); norm(n + feed_forward(n))`.
 
     The norm follows the sum (post-norm; finetune-transformer-lm train.py,
@@ -119,22 +120,8 @@ class DecoderBlock(keras.layers.Layer):
             x, y, layer.gamma, layer.beta, training=training
         )
 
-    def compute_output_spec(self, x, cache=None, **unused):
-        output = keras.KerasTensor(x.shape, dtype="float32")
-        if cache is None:
-            return output
-        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
-
-    def get_config(self):
-        return super().get_config() | {
-            "hidden_dim": self.hidden_dim,
-            "num_heads": self.num_heads,
-            "intermediate_dim": self.intermediate_dim,
-            "attention_dropout": self.attention_dropout,
-            "residual_dropout": self.residual_dropout,
-            "layer_norm_epsilon": self.layer_norm_epsilon,
-            "initializer_range": self.initializer_range,
-        }
+    def compute_output_spec(self, x, **unused):
+        return keras.KerasTensor(x.shape, dtype="float32")
 
 
 @functools.cache

@@ -1,17 +1,18 @@
-"""Embedding of tokens and positions, with two kinds of dropout.
+"""Embedding of tokens and positions, and the output projection tied to it.
 
-Both layers have the same interface; `GPT1Backbone(embedding_dropout_on=...)`
-chooses one by its name in `EMBEDDINGS`.
+The embedding has two kinds of dropout, as two layers with the same interface;
+`GPT1Backbone(embedding_dropout_on=...)` chooses one by its name in
+`EMBEDDINGS`.
 """
 
 import keras
 from keras import ops
 
-from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import configured
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class TokenAndPositionEmbedding(keras.layers.Layer):
+class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     """Sum of a token row and a position row, with dropout on the sum.
 
     The usual reading of the paper's "embedding dropouts": every activation is
@@ -90,12 +91,8 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
         )
 
     def _build_dropout(self):
-        self.hidden_dropout = self._dropout("hidden_dropout", self.seed)
-
-    def _dropout(self, name, seed, dtype=None):
-        dtype = dtype or self.dtype_policy
-        return dropout_lib.Dropout(
-            self.dropout, seed=seed, name=name, dtype=dtype
+        self.hidden_dropout = self._dropout(
+            self.dropout, "hidden_dropout", seed=self.seed
         )
 
     def tables(self, training=False):
@@ -146,17 +143,6 @@ class TokenAndPositionEmbedding(keras.layers.Layer):
             spec(self.max_sequence_length, self.hidden_dim),
         )
 
-    def get_config(self):
-        return super().get_config() | {
-            "vocabulary_size": self.vocabulary_size,
-            "num_special_tokens": self.num_special_tokens,
-            "max_sequence_length": self.max_sequence_length,
-            "hidden_dim": self.hidden_dim,
-            "dropout": self.dropout,
-            "initializer_range": self.initializer_range,
-            "seed": self.seed,
-        }
-
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class TableDropoutEmbedding(TokenAndPositionEmbedding):
@@ -170,11 +156,14 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
     """
 
     def _build_dropout(self):
-        seed, dtype = self.seed, self.variable_dtype
+        rate, seed, dtype = self.dropout, self.seed, self.variable_dtype
         self.hidden_dropout = None
-        self.table_dropout = self._dropout("table_dropout", seed, dtype)
+        self.table_dropout = self._dropout(
+            rate, "table_dropout", dtype, seed=seed
+        )
+        seed = None if seed is None else seed + 1
         self.position_dropout = self._dropout(
-            "position_dropout", None if seed is None else seed + 1, dtype
+            rate, "position_dropout", dtype, seed=seed
         )
 
     def tables(self, training=False):
@@ -189,3 +178,44 @@ EMBEDDINGS = {
     "tables": TableDropoutEmbedding,
     "activations": TokenAndPositionEmbedding,
 }
+
+
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class TiedLogits(configured.ConfiguredLayer):
+    """Logits of the vocabulary, `hidden x table^T`, without special tokens.
+
+    The table is an input, not a weight: dropout on the embedding tables must
+    reach the look-up and the logits with the same mask.
+
+    Letters: `B` batch, `T` positions, `D` hidden_dim, `R` rows of the table,
+    `V` vocabulary_size.
+
+    Args:
+        vocabulary_size: int. Rows `V` that get a logit.
+
+    Call arguments:
+        hidden: float tensor `[B, T, D]`.
+        table: float tensor `[R, D]`, R >= V.
+
+    Returns:
+        float32 tensor `[B, T, V]`.
+    """
+
+    def __init__(self, *, vocabulary_size, **kwargs):
+        super().__init__(**kwargs)
+        self.vocabulary_size = vocabulary_size
+
+    def build(self, hidden_shape, table_shape):
+        self.built = True
+
+    def call(self, hidden, table):
+        # [R, D] -> [V, D] -> [D, V]
+        table = ops.transpose(table[: self.vocabulary_size])
+        # [B, T, D] x [D, V] -> [B, T, V]
+        logits = ops.matmul(ops.cast(hidden, self.compute_dtype), table)
+        return ops.cast(logits, "float32")
+
+    def compute_output_spec(self, hidden, table):
+        return keras.KerasTensor(
+            (*hidden.shape[:-1], self.vocabulary_size), dtype="float32"
+        )

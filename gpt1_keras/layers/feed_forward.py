@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import configured
 from gpt1_keras.layers import fused
 
 
@@ -20,7 +20,7 @@ def _gelu(x):
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class FeedForward(keras.layers.Layer):
+class FeedForward(configured.ConfiguredLayer):
     """Dense layer, GELU in its tanh form, dense layer, dropout.
 
     As in finetune-transformer-lm train.py, lines 131-138.
@@ -60,19 +60,7 @@ class FeedForward(keras.layers.Layer):
             intermediate_dim, "intermediate_dense"
         )
         self.output_dense = self._dense(hidden_dim, "output_dense")
-        self.output_dropout = dropout_lib.Dropout(
-            residual_dropout, name="output_dropout", dtype=self.dtype_policy
-        )
-
-    def _dense(self, units, name):
-        return keras.layers.Dense(
-            units,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=self.initializer_range
-            ),
-            name=name,
-            dtype=self.dtype_policy,
-        )
+        self.output_dropout = self._dropout(residual_dropout, "output_dropout")
 
     def build(self, input_shape):
         self.intermediate_dense.build(input_shape)
@@ -87,11 +75,3 @@ class FeedForward(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape):
         return input_shape
-
-    def get_config(self):
-        return super().get_config() | {
-            "hidden_dim": self.hidden_dim,
-            "intermediate_dim": self.intermediate_dim,
-            "residual_dropout": self.residual_dropout,
-            "initializer_range": self.initializer_range,
-        }

@@ -7,45 +7,28 @@ paper). Letters: `B` batch, `C` candidates, `D` hidden_dim, `Y` classes.
 import keras
 from keras import ops
 
-from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import configured
 
 
-class _Head(keras.layers.Layer):
+class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
 
     # Shape of the dropout mask, where not that of the features.
     noise_shape = None
 
-    def __init__(self, *, num_outputs, dropout, initializer_range, **kwargs):
+    def __init__(self, *, num_outputs=1, dropout, initializer_range, **kwargs):
         super().__init__(**kwargs)
         self.num_outputs = num_outputs
         self.dropout = dropout
         self.initializer_range = initializer_range
-        self.dense = keras.layers.Dense(
-            num_outputs,
-            kernel_initializer=keras.initializers.RandomNormal(
-                stddev=initializer_range
-            ),
-            name="dense",
-            dtype="float32",
-        )
-        self.feature_dropout = dropout_lib.Dropout(
-            dropout,
-            noise_shape=self.noise_shape,
-            name="feature_dropout",
-            dtype="float32",
+        self.dense = self._dense(num_outputs, "dense", "float32")
+        self.feature_dropout = self._dropout(
+            dropout, "feature_dropout", "float32", noise_shape=self.noise_shape
         )
 
     def build(self, input_shape):
         self.dense.build(input_shape)
         self.built = True
-
-    def get_config(self):
-        return super().get_config() | {
-            "num_outputs": self.num_outputs,
-            "dropout": self.dropout,
-            "initializer_range": self.initializer_range,
-        }
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -100,9 +83,6 @@ class ChoiceHead(_Head):
     """
 
     noise_shape = (None, 1, None)  # [B, 1, D]
-
-    def __init__(self, *, num_outputs=1, **kwargs):
-        super().__init__(num_outputs=num_outputs, **kwargs)
 
     def call(self, features, training=False):
         features = self.feature_dropout(features, training=training)

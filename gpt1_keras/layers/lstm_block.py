@@ -3,11 +3,11 @@
 import keras
 from keras import ops
 
-from gpt1_keras.layers import dropout as dropout_lib
+from gpt1_keras.layers import configured
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class LSTMBlock(keras.layers.Layer):
+class LSTMBlock(configured.ConfiguredLayer):
     """One LSTM layer and a projection back to the width of the embedding.
 
     The paper only says "a single layer 2048 unit LSTM". The tied softmax needs
@@ -54,23 +54,17 @@ class LSTMBlock(keras.layers.Layer):
         self.num_units = num_units
         self.residual_dropout = residual_dropout
         self.initializer_range = initializer_range
-        initializer = keras.initializers.RandomNormal(stddev=initializer_range)
         self.lstm = keras.layers.LSTM(
             num_units,
             return_sequences=True,
-            kernel_initializer=initializer,
+            kernel_initializer=keras.initializers.RandomNormal(
+                stddev=initializer_range
+            ),
             name="lstm",
             dtype=self.dtype_policy,
         )
-        self.output_dense = keras.layers.Dense(
-            hidden_dim,
-            kernel_initializer=initializer.clone(),
-            name="output_dense",
-            dtype=self.dtype_policy,
-        )
-        self.output_dropout = dropout_lib.Dropout(
-            residual_dropout, name="output_dropout", dtype=self.dtype_policy
-        )
+        self.output_dense = self._dense(hidden_dim, "output_dense")
+        self.output_dropout = self._dropout(residual_dropout, "output_dropout")
 
     def build(self, input_shape):
         self.lstm.build(input_shape)
@@ -118,16 +112,5 @@ class LSTMBlock(keras.layers.Layer):
         )
         return found[:, 0, :, 0], cache
 
-    def compute_output_spec(self, x, cache=None, **unused):
-        output = keras.KerasTensor(x.shape, dtype="float32")
-        if cache is None:
-            return output
-        return output, keras.KerasTensor(cache.shape, dtype=cache.dtype)
-
-    def get_config(self):
-        return super().get_config() | {
-            "hidden_dim": self.hidden_dim,
-            "num_units": self.num_units,
-            "residual_dropout": self.residual_dropout,
-            "initializer_range": self.initializer_range,
-        }
+    def compute_output_spec(self, x, **unused):
+        return keras.KerasTensor(x.shape, dtype="float32")

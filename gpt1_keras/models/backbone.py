@@ -1,6 +1,5 @@
 """GPT-1 network from token ids to hidden states, and how presets load it."""
 
-import inspect
 import math
 import threading
 
@@ -9,12 +8,13 @@ import keras_hub
 import numpy as np
 from keras_hub.src.utils import preset_utils
 
+from gpt1_keras.layers import configured
 from gpt1_keras.layers import decoder_block
 from gpt1_keras.layers import embedding
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
-class GPT1Backbone(keras_hub.models.Backbone):
+class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     """The decoder of Radford et al. 2018 as a KerasHub backbone.
 
     Post-norm blocks, learned positions, no norm after the embedding and none
@@ -128,7 +128,7 @@ class GPT1Backbone(keras_hub.models.Backbone):
                 all draw their seeds in this order.
             arguments: dict of those of `__init__`, which become attributes.
         """
-        config = {name: arguments[name] for name in self._config_names()}
+        config = {name: arguments[name] for name in self.config_names()}
         dtype, kwargs = arguments["dtype"], arguments["kwargs"]
         sizes = ("vocabulary_size", "num_special_tokens", "hidden_dim")
         sizes += ("max_sequence_length", "initializer_range")
@@ -240,20 +240,6 @@ class GPT1Backbone(keras_hub.models.Backbone):
             layer.trainable = True
             layer.token_embeddings.trainable = False
             layer.position_embeddings.trainable = False
-
-    @classmethod
-    def _config_names(cls):
-        """Return the names of the arguments that say what the network is."""
-        return [
-            each.name
-            for each in inspect.signature(cls.__init__).parameters.values()
-            if each.kind is each.KEYWORD_ONLY and each.name != "dtype"
-        ]
-
-    def get_config(self):
-        return super().get_config() | {
-            name: getattr(self, name) for name in self._config_names()
-        }
 
 
 def sinusoids(num_positions, width):

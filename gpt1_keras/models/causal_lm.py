@@ -4,7 +4,7 @@ import keras
 import keras_hub
 from keras import ops
 
-from gpt1_keras.layers import tied_logits
+from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import preprocessors
 
@@ -37,7 +37,7 @@ class GPT1CausalLM(
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
-        self.tied_logits = tied_logits.TiedLogits(
+        self.tied_logits = embedding.TiedLogits(
             vocabulary_size=backbone.vocabulary_size,
             dtype=backbone.dtype_policy,
             name="tied_logits",

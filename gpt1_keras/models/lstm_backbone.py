@@ -14,18 +14,8 @@ class LSTMBackbone(backbone.GPT1Backbone):
     are those of the Transformer, so that only the network differs.
 
     Args:
-        vocabulary_size: int. Tokens without special tokens.
         num_units: int. Units of the LSTM.
-        hidden_dim: int. Width of the embedding.
-        max_sequence_length: int. Positions.
-        embedding_dropout: float. Dropout rate of the embedding.
-        residual_dropout: float. Dropout rate of the LSTM's output.
-        embedding_dropout_on: see `GPT1Backbone`.
-        initializer_range: float. Standard deviation of every matrix.
-        num_special_tokens: int. 0 or 3 (start, delimiter, extract).
-        dtype: dtype or policy of computation and weights.
-
-    Call arguments and returns: see `GPT1Backbone`.
+        **others: see `GPT1Backbone`, as for call arguments and returns.
 
     Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
     using the same framework".

@@ -4,7 +4,9 @@ import keras
 import keras_hub
 import numpy as np
 
+from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
+from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
@@ -72,22 +74,12 @@ class GPT1Tokenizer(
 
     def tokenize(self, inputs):
         """Return the ids of a str, bytes or tensor, or of each of several."""
-        if isinstance(inputs, bytes):
-            inputs = inputs.decode("utf-8")
-        if isinstance(inputs, str):
-            return self.pipeline.encode(inputs)
-        if hasattr(inputs, "numpy"):
-            inputs = inputs.numpy()
-            if isinstance(inputs, bytes):
-                return self.tokenize(inputs)
         if hasattr(inputs, "graph"):
             return self._tokenize_in_graph(inputs)
-        return self.pipeline.encode_batch(
-            [
-                text.decode("utf-8") if isinstance(text, bytes) else str(text)
-                for text in inputs
-            ]
-        )
+        texts = _as_lists(inputs)
+        if isinstance(texts, str):
+            return self.pipeline.encode(texts)
+        return self.pipeline.encode_batch(texts)
 
     def _tokenize_in_graph(self, inputs):
         """Return ids `[n]` of a symbolic string; of `[B]` strings, ragged."""
@@ -115,8 +107,8 @@ class GPT1Tokenizer(
         if keras.ops.is_tensor(inputs):
             inputs = keras.ops.convert_to_numpy(inputs)
         if len(inputs) and not np.isscalar(inputs[0]):
-            return [self.pipeline.decode(list(map(int, x))) for x in inputs]
-        return self.pipeline.decode(list(map(int, inputs)))
+            return list(map(self.pipeline.decode, inputs))
+        return self.pipeline.decode(inputs)
 
     def get_vocabulary(self):
         return list(self.pipeline.vocabulary)
@@ -166,7 +158,9 @@ class GPT1CausalLMPreprocessor(
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1TaskPreprocessor(
-    backbone.FromAnyBackbonePreset, keras_hub.models.Preprocessor
+    backbone.FromAnyBackbonePreset,
+    configured.Configured,
+    keras_hub.models.Preprocessor,
 ):
     """Strings of a task to the inputs of `GPT1TaskModel`.
 
@@ -259,15 +253,13 @@ class GPT1TaskPreprocessor(
         )
         candidates = [
             transform(
-                transforms.ExampleIds(
-                    pipeline.encode(text),
-                    pipeline.encode(text_pair),
-                    tuple(pipeline.encode(choice) for choice in choices),
+                transforms.ExampleIds.of(
+                    examples.Example(*texts), pipeline.encode
                 ),
                 tokenizer=pipeline,
                 max_sequence_length=self.sequence_length,
             ).candidates
-            for text, text_pair, choices in rows
+            for texts in rows
         ]
         longest = max(len(ids) for each in candidates for ids in each)
         arrays = transforms.pad(candidates, length=length or longest)
@@ -295,16 +287,6 @@ class GPT1TaskPreprocessor(
         return {
             "token_ids": tf.ensure_shape(token_ids, [*shape, length]),
             "extract_position": tf.ensure_shape(extract_position, shape),
-        }
-
-    def get_config(self):
-        return super().get_config() | {
-            "transform": self.transform,
-            "sequence_length": self.sequence_length,
-            "task": self.task,
-            "label_words": self.label_words,
-            "score_range": self.score_range,
-            "is_regression": self.is_regression,
         }
 
 
