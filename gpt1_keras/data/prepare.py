@@ -339,7 +339,8 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     wanted = None if tokenizer is None else tokenizer.sha256
     prepared = shards.Shards.open(directory, tokenizer_sha256=wanted)
     if tokenizer is None:
-        tokenizer = load_tokenizer(directory, sha256=prepared.tokenizer_sha256)
+        used = prepared.index["tokenizer"]["sha256"]
+        tokenizer = load_tokenizer(directory, sha256=used)
     return prepared, tokenizer
 
 
@@ -350,8 +351,6 @@ def find_corpus(corpus):
             f"CORPUS {corpus} does not exist: pass a folder of .txt books or "
             "a prepared one"
         )
-    if corpus.is_dir() and not any(corpus.iterdir()):
-        raise InputError(f"CORPUS {corpus} is empty: put .txt books there")
     try:
         return books.find_books([corpus])
     except InputError as error:

@@ -11,6 +11,7 @@ the corpus gives its shard; long books continue in the next shard.
 """
 
 import contextlib
+import dataclasses
 import functools
 import itertools
 import json
@@ -45,17 +46,12 @@ def is_prepared(directory):
     return (pathlib.Path(directory) / INDEX).is_file()
 
 
+@dataclasses.dataclass
 class Shards:
-    """A prepared corpus, opened with `Shards.open`.
+    """A prepared corpus, opened with `Shards.open`."""
 
-    `index` is the content of `index.json`.
-    """
-
-    def __init__(self, directory, index):
-        self.directory = pathlib.Path(directory)
-        self.index = index
-        self.vocabulary_size = index["vocabulary_size"]
-        self.tokenizer_sha256 = index["tokenizer"]["sha256"]
+    directory: pathlib.Path
+    index: dict  # the content of `index.json`
 
     @classmethod
     def open(cls, directory, *, tokenizer_sha256=None):
@@ -91,8 +87,6 @@ class Shards:
 
     def split(self, name):
         """Return the books of split "train" or "held_out" as a `Split`."""
-        if name not in ("train", "held_out"):
-            raise ValueError(f"split is train or held_out, not {name!r}")
         books = [b for b in self.index["books"] if b["split"] == name]
         return Split(self.directory, self.index, books)
 

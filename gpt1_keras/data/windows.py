@@ -94,10 +94,6 @@ class TrainingWindows:
 
     def __init__(self, lengths, *, sequence_length, seed):
         lengths = np.asarray(lengths, np.int64)
-        if sequence_length < 2:
-            raise InputError(
-                f"the sequence length is {sequence_length}: set at least 2"
-            )
         self.books = np.flatnonzero(lengths >= sequence_length)
         if not len(self.books):
             longest = int(lengths.max(initial=0))

@@ -138,8 +138,8 @@ def test_a_folder_of_books_is_prepared_once(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
     prepared, tokenizer = open_corpus(folder, None)
     assert prepared.directory.parent == tmp_path / "cache"
-    assert prepared.tokenizer_sha256 == tokenizer.sha256
-    assert prepared.vocabulary_size == tokenizer.vocabulary_size <= 120
+    assert prepared.index["tokenizer"]["sha256"] == tokenizer.sha256
+    assert prepared.index["vocabulary_size"] == tokenizer.vocabulary_size <= 120
     name = prepared.split("train").names[0]
     expected = tokenizer.encode((folder / name).read_text())
     assert tokens_of(prepared)[name] == expected

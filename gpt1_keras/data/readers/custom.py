@@ -179,12 +179,11 @@ def _settle(table, rows, bad, skipped):
         return [row for row in rows if row.line not in bad]
     above = ""
     if len(bad) > 1:
-        shown = [f"{path}: {share} cannot be used:"]
-        for i in sorted(bad)[:_MOST_LISTED]:
-            shown.append(errors.one_line(f"{i:>9}  {bad[i]}"))
-        if len(bad) > _MOST_LISTED:
-            shown.append(f"{'':>9}  and {len(bad) - _MOST_LISTED:,} more")
-        logging.warning("\n".join(shown))
+        shown = [errors.one_line(f"{i:>9}  {bad[i]}") for i in sorted(bad)]
+        if num_more := len(shown[_MOST_LISTED:]):
+            shown[_MOST_LISTED:] = [f"{'':>9}  and {num_more:,} more"]
+        shown = "\n".join(shown)
+        logging.warning(f"{path}: {share} cannot be used:\n{shown}")
         above = ", listed above"
     skip = ", or set `bad_rows` to 'skip'" if len(bad) < num_rows else ""
     raise errors.InputError(
@@ -228,18 +227,13 @@ def _check_names(table, columns, is_labelled):
     # A test file may lack the usual column, not one that was named.
     if is_labelled or columns.label != "label":
         wanted[columns.label] = "label"
-    lacking = {
-        name: field
-        for name, field in wanted.items()
-        if name is not None and name not in table.names
-    }
+    lacking = [n for n in wanted if n is not None and n not in table.names]
     if not lacking or not table.names:
         return
     found = ", ".join(repr(name) for name in table.names if name)
-    dials = " and ".join(
-        f"`{each}`" for each in dict.fromkeys(lacking.values())
-    )
-    if "label" in lacking.values() and not is_labelled:
+    dials = dict.fromkeys(f"`{wanted[name]}`" for name in lacking)
+    dials = " and ".join(dials)
+    if columns.label in lacking and not is_labelled:
         dials += " (None: the rows have no labels)"
     raise errors.InputError(
         f"{table.path} has no column {' and no '.join(map(repr, lacking))} but"
@@ -253,11 +247,10 @@ def _examples(table, columns, is_labelled):
     rows, bad = [], dict(table.bad)
     for line, values in table.rows:
         try:
-            text = _text(values.get(columns.text), columns.text)
-            text_pair = ""
-            if columns.text_pair is not None:
-                text_pair = values.get(columns.text_pair)
-                text_pair = _text(text_pair, columns.text_pair)
+            text, text_pair = (
+                "" if name is None else _text(values.get(name), name)
+                for name in (columns.text, columns.text_pair)
+            )
             choices = _choices(values, columns.choices)
             label = _label(values, columns, choices, is_labelled)
         except rows_lib.BadRow as error:

@@ -40,7 +40,7 @@ def find_file(data_dir, names):
     )
 
 
-def check_split(split, known=SPLITS):
+def check_split(split, known):
     """Refuse a split that is not one of `known`."""
     if split not in known:
         raise errors.InputError(
