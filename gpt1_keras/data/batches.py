@@ -12,52 +12,39 @@ import numpy as np
 from gpt1_keras.data import windows
 
 
-class _Batches:
-    """Base class of training and held-out batches.
-
-    Attributes:
-        batch_size: int, B.
-        sequence_length: int, T.
-        spec: dict from name to (shape, dtype) of the arrays.
-    """
-
-    def __init__(self, split, batch_size, sequence_length):
-        self._split = split
-        self.batch_size = batch_size
-        self.sequence_length = sequence_length
-        self.spec = spec_of(batch_size, 1, sequence_length)
-
-
-class TrainingBatches(_Batches):
+class TrainingBatches:
     """Endless training batches: call with a step, from 0.
 
     `split` is the `shards.Split` to train on, `num_windows` the number of
-    windows of an epoch. In a random share of the windows, `repeated_share`, the
-    first T / 4 to T / 2 tokens are repeated to the end, which rewards attention
-    to earlier tokens.
+    windows of an epoch, `spec` as of `spec_of`. In a random share of the
+    windows, `repeated_share`, the first T / 4 to T / 2 tokens are repeated to
+    the end, which rewards attention to earlier tokens.
     """
 
     def __init__(
         self, split, *, batch_size, sequence_length, seed, repeated_share=0.0
     ):
-        super().__init__(split, batch_size, sequence_length)
+        self._split = split
         self._seed = seed
         self._repeated_share = repeated_share
         self._windows = windows.TrainingWindows(
             split.lengths, sequence_length=sequence_length, seed=seed
         )
         self.num_windows = self._windows.num_windows
+        self._shape = (batch_size, sequence_length)
+        self.spec = spec_of(batch_size, 1, sequence_length)
 
     def __call__(self, step):
         """Return the batch of `step`."""
-        numbers = int(step) * self.batch_size + np.arange(self.batch_size)
+        size, length = self._shape
+        numbers = int(step) * size + np.arange(size)
         book, start = self._windows.at(numbers)
-        ids = self._split.gather(book, start, self.sequence_length)  # [B, T]
+        ids = self._split.gather(book, start, length)  # [B, T]
         if self._repeated_share:
             ids = self._repeat(ids, numbers)
         weights = np.ones(ids.shape, np.float32)
         weights[:, 0] = 0.0  # nothing precedes the first token
-        last = np.full(len(ids), self.sequence_length - 1, np.int32)
+        last = np.full(size, length - 1, np.int32)
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return as_batch(ids[:, None], weights[:, None], last[:, None])
 
@@ -75,7 +62,7 @@ class TrainingBatches(_Batches):
         return np.take_along_axis(ids, columns, axis=1)
 
 
-class HeldOutBatches(_Batches):
+class HeldOutBatches:
     """Held-out batches: call with 0 .. len - 1.
 
     Each token but the first of a book has weight 1 in exactly one window;
@@ -86,7 +73,7 @@ class HeldOutBatches(_Batches):
     def __init__(
         self, split, *, batch_size, sequence_length, stride, limit=None
     ):
-        super().__init__(split, batch_size, sequence_length)
+        self._split = split
         self._windows = windows.held_out_windows(
             split.lengths,
             sequence_length=sequence_length,
@@ -94,18 +81,20 @@ class HeldOutBatches(_Batches):
             limit=limit,
         )
         self.num_scored = self._windows.num_scored
+        self._shape = (batch_size, sequence_length)
+        self.spec = spec_of(batch_size, 1, sequence_length)
 
     def __len__(self):
-        return -(-len(self._windows) // self.batch_size)
+        return -(-len(self._windows) // self._shape[0])
 
     def __call__(self, step):
         """Return the batch of `step`."""
-        shape = (self.batch_size, self.sequence_length)
-        ids = np.zeros(shape, np.int32)
-        weights = np.zeros(shape, np.float32)
-        last = np.zeros(self.batch_size, np.int32)
-        first = int(step) * self.batch_size
-        for row in range(min(self.batch_size, len(self._windows) - first)):
+        size = self._shape[0]
+        ids = np.zeros(self._shape, np.int32)
+        weights = np.zeros(self._shape, np.float32)
+        last = np.zeros(size, np.int32)
+        first = int(step) * size
+        for row in range(min(size, len(self._windows) - first)):
             start = self._windows.start[first + row]
             scored = self._windows.first_scored[first + row] - start
             count = self._windows.end[first + row] - start

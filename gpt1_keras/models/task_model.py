@@ -96,31 +96,26 @@ class GPT1TaskModel(
     def fit(
         self, x=None, y=None, sample_weight=None, validation_data=None, **kwargs
     ):
-        method = super().fit
-        if not _HAS_LOADER:
-            method = functools.partial(keras.Model.fit, self)
-            x, y, sample_weight = self._arrays(x, y, sample_weight)
-            if validation_data is not None:
-                validation_data = self._arrays(*validation_data)
-        return method(
-            x,
-            y,
-            sample_weight=sample_weight,
-            validation_data=validation_data,
-            **kwargs,
-        )
+        if validation_data is not None and not _HAS_LOADER:
+            validation_data = self._arrays(*validation_data)
+        kwargs["validation_data"] = validation_data
+        return self._call_on("fit", x, y, sample_weight, **kwargs)
 
     def evaluate(self, x=None, y=None, sample_weight=None, **kwargs):
-        method = super().evaluate
-        if not _HAS_LOADER:
-            method = functools.partial(keras.Model.evaluate, self)
-            x, y, sample_weight = self._arrays(x, y, sample_weight)
-        return method(x, y, sample_weight=sample_weight, **kwargs)
+        return self._call_on("evaluate", x, y, sample_weight, **kwargs)
 
     def predict(self, x=None, **kwargs):
         if _HAS_LOADER:
             return super().predict(x, **kwargs)
         return keras.Model.predict(self, self._arrays(x)[0], **kwargs)
+
+    def _call_on(self, name, x, y, sample_weight, **kwargs):
+        """Call KerasHub's method; without a loader, Keras's on arrays."""
+        method = getattr(super(), name)
+        if not _HAS_LOADER:
+            method = functools.partial(getattr(keras.Model, name), self)
+            x, y, sample_weight = self._arrays(x, y, sample_weight)
+        return method(x, y, sample_weight=sample_weight, **kwargs)
 
     def predict_step(self, *arguments):
         found = super().predict_step(*arguments)

@@ -1,5 +1,8 @@
 """Callbacks that run after each training step or predicted batch."""
 
+import collections.abc
+import dataclasses
+import functools
 import math
 import time
 
@@ -29,19 +32,22 @@ class NonFiniteLoss(errors.RunError):
         self.step = step
 
 
-class _PerStep(keras.callbacks.Callback):
-    """Counts steps on top of the `first_step` steps already made."""
+# Callbacks are compared by identity, and Keras prints none.
+_settings = functools.partial(dataclasses.dataclass, eq=False, repr=False)
 
-    def __init__(self, first_step):
+
+@_settings
+class _PerStep(keras.callbacks.Callback):
+    """Counts steps on top of the `step` steps already made."""
+
+    step: int
+
+    def __post_init__(self):
         super().__init__()
-        self.step = first_step
 
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
         self.after_step(logs)
-
-    def after_step(self, logs):
-        raise NotImplementedError
 
 
 class StopOnNonFiniteLoss(_PerStep):
@@ -54,38 +60,22 @@ class StopOnNonFiniteLoss(_PerStep):
                 raise NonFiniteLoss(name, value, self.step)
 
 
+@_settings(kw_only=True)
 class LogMetrics(_PerStep):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     Perplexity is computed from the language-model loss: `lm_loss` if there is a
     task loss, else `loss`.
-
-    Args:
-        history: `results.History`; gets a line every `every` steps.
-        flops_per_token: number, 0 if unknown.
-        peak: peak GFLOP/s of the device, None if unknown.
-        advance: function `(amount, note)` of `console.bar`.
     """
 
-    def __init__(
-        self,
-        first_step,
-        *,
-        history,
-        every,
-        tokens_per_step,
-        flops_per_token=0,
-        peak=None,
-        advance,
-    ):
-        super().__init__(first_step)
-        self.history = history
-        self.every = every
-        self.tokens_per_step = tokens_per_step
-        self.flops_per_token = flops_per_token
-        self.peak = peak
-        self.advance = advance
-        self._seconds, self._steps = 0.0, 0
+    history: results.History  # gets a line every `every` steps
+    every: int
+    tokens_per_step: int
+    flops_per_token: float = 0  # 0: unknown
+    peak: float | None = None  # GFLOP/s of the device; None: unknown
+    advance: collections.abc.Callable  # `(amount, note)`, of `console.bar`
+    _seconds = 0.0
+    _steps = 0
 
     def on_train_batch_begin(self, batch, logs=None):
         self._started = time.monotonic()
@@ -128,22 +118,17 @@ class LogMetrics(_PerStep):
             self._seconds, self._steps = 0.0, 0
 
 
+@_settings(kw_only=True)
 class EstimateDuration(_PerStep):
     """Logs early in a run how long the rest will take.
 
     Logs after ten steps, or sooner if they take half a minute. The first step
     is not timed, because it builds the graphs.
-
-    Args:
-        num_steps: int. Total number of steps.
-        advice: str, how to make a long run shorter; None logs nothing.
     """
 
-    def __init__(self, first_step, *, num_steps, advice):
-        super().__init__(first_step)
-        self.num_steps = num_steps
-        self.advice = advice
-        self._first = None
+    num_steps: int  # in all
+    advice: str | None  # how to make a long run shorter; None logs nothing
+    _first = None
 
     def after_step(self, logs):
         if self.advice is None:
@@ -167,17 +152,12 @@ class EstimateDuration(_PerStep):
         self.advice = None
 
 
+@_settings(kw_only=True)
 class Periodically(_PerStep):
-    """Calls `function(step)` at intervals or after given steps.
+    """Calls `function(step)` at intervals or after given steps."""
 
-    Args:
-        every: int, the interval in steps, 0 for never; or a set of steps.
-    """
-
-    def __init__(self, first_step, *, every, function):
-        super().__init__(first_step)
-        self.every = every
-        self.function = function
+    every: int | set  # the interval in steps, 0 for never; or the steps
+    function: collections.abc.Callable
 
     def after_step(self, logs):
         if isinstance(self.every, int):
@@ -190,29 +170,24 @@ class Periodically(_PerStep):
             self.function(self.step)
 
 
+@_settings(kw_only=True)
 class SaveCheckpoints(_PerStep):
-    """Saves at intervals, after the last step and when asked to stop.
+    """Saves at intervals, after the last step and when asked to stop."""
 
-    Args:
-        every: int. Steps between two checkpoints, 0 for the last one only.
-        minutes: number. Minutes between them, 0 for no limit.
-        stop: `fit.StopRequest`.
-    """
+    checkpoints: object  # `checkpoints.Checkpoints`
+    every: int  # steps between two checkpoints; 0: only the last one
+    minutes: float = 0  # between two of them; 0: no limit
+    last_step: int
+    stop: object  # `fit.StopRequest`
 
-    def __init__(
-        self, first_step, *, checkpoints, every, minutes=0, last_step, stop
-    ):
-        super().__init__(first_step)
-        self.checkpoints = checkpoints
-        self.every = every
-        self.seconds = 60 * minutes or math.inf
-        self.last_step = last_step
-        self.stop = stop
+    def __post_init__(self):
+        super().__post_init__()
         self._saved = time.monotonic()
 
     def after_step(self, logs):
         is_due = self.every and self.step % self.every == 0
-        is_late = time.monotonic() - self._saved >= self.seconds
+        limit = 60 * self.minutes or math.inf
+        is_late = time.monotonic() - self._saved >= limit
         if is_due or is_late or self.step == self.last_step or self.stop:
             self.checkpoints.save(self.step, self.model)
             self._saved = time.monotonic()

@@ -3,6 +3,7 @@
 From finetune-transformer-lm opt.py, lines 5-49.
 """
 
+import dataclasses
 import functools
 import math
 
@@ -14,24 +15,16 @@ from gpt1_keras import checks
 from gpt1_keras.layers import fused
 
 
+@dataclasses.dataclass(kw_only=True, eq=False)
 class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to `peak_learning_rate`, then a decay to 0.
 
-    Args:
-        peak_learning_rate: float.
-        num_steps: int. Steps of the whole training.
-        warmup_steps: float. Steps of the warm-up; may be fractional (0.2 % of
-            138 steps).
+    `_shape` returns the fraction of the peak at fraction `x` of the training.
     """
 
-    def __init__(self, *, peak_learning_rate, num_steps, warmup_steps):
-        self.peak_learning_rate = peak_learning_rate
-        self.num_steps = num_steps
-        self.warmup_steps = warmup_steps
-
-    def _shape(self, x, rising, warming):
-        """Return the fraction of the peak rate at fraction `x` of training."""
-        raise NotImplementedError
+    peak_learning_rate: float
+    num_steps: int  # of the whole training
+    warmup_steps: float  # may be fractional (0.2 % of 138 steps)
 
     def __call__(self, step):
         step = ops.cast(step, "float32")
@@ -42,11 +35,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         )
 
     def get_config(self):
-        return {
-            "peak_learning_rate": self.peak_learning_rate,
-            "num_steps": self.num_steps,
-            "warmup_steps": self.warmup_steps,
-        }
+        return dataclasses.asdict(self)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

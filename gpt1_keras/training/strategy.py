@@ -36,7 +36,6 @@ class Strategy:
     """A single device; base class of the strategies for several."""
 
     num_replicas = 1  # devices that share a batch
-    num_workers = 1  # processes that they belong to
     is_chief = True  # whether this process writes
 
     def scope(self):
@@ -106,21 +105,18 @@ class Devices:
         then.
         """
         backend = keras.config.backend()
-        others = STRATEGIES[backend]
-        choice = " or ".join(map(repr, others))
-        if self.strategy_name not in ("none", *others):
+        names = ("none", *STRATEGIES[backend])
+        if self.strategy_name not in names:
             raise errors.InputError(
                 f"`strategy_name` {self.strategy_name!r} is not available on "
-                f"the {backend} backend: give 'none'"
-                f"{choice and f' or {choice}'}"
+                f"the {backend} backend: give {' or '.join(map(repr, names))}"
             )
         if self.strategy_name == "none":
             if self.num_replicas not in (None, 1):
                 raise errors.InputError(
                     f"`num_replicas` is {self.num_replicas}, but "
                     "`strategy_name` 'none' uses one device: give "
-                    "`num_replicas` = None"
-                    f"{choice and f' or `strategy_name` {choice}'}"
+                    "`num_replicas` = None or a strategy for several devices"
                 )
             if self.jit_compile:
                 _check_compiler()

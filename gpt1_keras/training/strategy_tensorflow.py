@@ -59,9 +59,6 @@ class MultiWorker(TensorFlowStrategy):
         task = resolver.task_type, resolver.task_id
         spec = resolver.cluster_spec().as_dict()
         chief = ("chief", 0) if "chief" in spec else ("worker", 0)
-        self.num_workers = sum(
-            len(spec.get(kind, ())) for kind in ("chief", "worker")
-        )
         self.is_chief = task == chief
 
     def workdir(self, workdir):
