@@ -11,16 +11,15 @@ import collections
 import json
 import re
 
+import tokenizers
+
 from gpt1_keras.text import standardize
+from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
-START, DELIMITER, EXTRACT, PADDING = (
-    "<start>",
-    "<delimiter>",
-    "<extract>",
-    "<pad>",
-)
-_UNKNOWN = "<unk>"
+START, DELIMITER, EXTRACT = "<start>", "<delimiter>", "<extract>"
+PADDING = "<pad>"
+_UNKNOWN = subwords.BytePair.unknown
 # spaCy's special cases covered here: words, times and abbreviations.
 _CASE = re.compile(r"[A-Za-z0-9'.]+")
 _END = r"(?=[\s.':]|$)"  # of a special case
@@ -33,22 +32,17 @@ def build(tokenizer, special_tokens=(), pad_token=None):
     `special_tokens` are the names of the ids after the vocabulary, one of
     which may be the `pad_token`.
     """
-    import tokenizers
-    from tokenizers import decoders
-    from tokenizers import models
-    from tokenizers import normalizers
-    from tokenizers import pre_tokenizers
+    normalizers = tokenizers.normalizers
 
     def gap(expression):
         return normalizers.Replace(tokenizers.Regex(expression), " ")
 
-    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
     found = tokenizers.Tokenizer(
-        models.BPE(
-            vocab=ids,
-            merges=[tuple(pair) for pair in tokenizer.merges],
+        tokenizers.models.BPE(
+            vocab=tokenizer.ids,
+            merges=tokenizer.merges,
             unk_token=_UNKNOWN,
-            end_of_word_suffix="</w>",
+            end_of_word_suffix=subwords.END_OF_WORD,
         )
     )
     affixes = _affixes()
@@ -60,8 +54,7 @@ def build(tokenizer, special_tokens=(), pad_token=None):
                 normalizers.Replace(old, new)
                 for old, new in (
                     *(("\r\n", "\n"), ("\r", "\n")),
-                    *standardize.STRAIGHT,
-                    *standardize.REPLACED,
+                    *(standardize.STRAIGHT + standardize.REPLACED),
                 )
             ),
             normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
@@ -74,13 +67,15 @@ def build(tokenizer, special_tokens=(), pad_token=None):
             normalizers.Lowercase(),
         ]
     )
-    found.pre_tokenizer = pre_tokenizers.Sequence(
+    found.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(tokenizers.Regex(r"[^\S\n]+"), "removed"),
-            pre_tokenizers.Split("\n", "isolated"),
+            tokenizers.pre_tokenizers.Split(
+                tokenizers.Regex(r"[^\S\n]+"), "removed"
+            ),
+            tokenizers.pre_tokenizers.Split("\n", "isolated"),
         ]
     )
-    found.decoder = decoders.BPEDecoder(suffix="</w>")
+    found.decoder = tokenizers.decoders.BPEDecoder(suffix=subwords.END_OF_WORD)
     found.add_special_tokens(list(special_tokens))
     if pad_token:
         place = found.token_to_id(pad_token)
@@ -90,12 +85,10 @@ def build(tokenizer, special_tokens=(), pad_token=None):
 
 def add_template(found, is_pair):
     """Make `found` add start, delimiter and extract (figure 1 of the paper)."""
-    from tokenizers import processors
-
     one = f"{START} $A {EXTRACT}"
     pair = f"{START} $A {DELIMITER} $B {EXTRACT}" if is_pair else None
     names = (START, DELIMITER, EXTRACT) if is_pair else (START, EXTRACT)
-    found.post_processor = processors.TemplateProcessing(
+    found.post_processor = tokenizers.processors.TemplateProcessing(
         single=one,
         pair=pair,
         special_tokens=[(name, found.token_to_id(name)) for name in names],

@@ -49,7 +49,7 @@ _RATES = {
     "layer_norm_epsilon": "layer_norm_epsilon",
     "initializer_range": "initializer_range",
 }
-_UNKNOWN = "<unk>"
+_UNKNOWN = subwords.BytePair.unknown
 _PREFIX = "transformer."
 _TOKENS = "tokens_embed.weight"
 _OUTPUT = "lm_head.weight"
@@ -422,10 +422,8 @@ def _config(network, architecture):
 
 
 def _contents(config, tokenizer, fast, special):
-    ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
-    merges = ["#version: 0.2", *map(" ".join, tokenizer.merges), ""]
     return {
         "config.json": json.dumps(config, indent=2),
-        "vocab.json": json.dumps(ids),
-        "merges.txt": "\n".join(merges),
+        "vocab.json": json.dumps(tokenizer.ids),
+        "merges.txt": subwords.merges_text(tokenizer.merges),
     } | fast_tokenizer.contents(fast, config["n_positions"], **special)

@@ -5,6 +5,8 @@ and `compare`, which compares the server's answers with the Keras model's. Its
 `name`, `labels`, `sequence_length` and `num_parameters` are for the model card.
 """
 
+import itertools
+
 import numpy as np
 
 from gpt1_keras.evaluation import metrics as metrics_lib
@@ -66,19 +68,12 @@ class ServedTask:
         """
         examples = self._examples.examples
         encoded = self._examples.encoded
-        expected_ids = [encoded.candidates(i) for i in range(len(examples))]
-        found_ids = self._ids_in_graph()
-        is_same = [a == b for a, b in zip(expected_ids, found_ids, strict=True)]
+        is_same, compared = _compare_ids(
+            [encoded.candidates(i) for i in range(len(examples))],
+            self._ids_in_graph(),
+        )
         predictions, difference, same = self._compare_outputs(answers, is_same)
-        compared = {
-            **metrics_lib.agreement_of_ids(
-                [ids for candidates in expected_ids for ids in candidates],
-                [ids for candidates in found_ids for ids in candidates],
-            ),
-            "compared_rows": sum(is_same),
-            "largest_difference": difference,
-            "same_predictions": same,
-        }
+        compared |= {"largest_difference": difference, "same_predictions": same}
         metrics = {}
         if all(example.label is not None for example in examples):
             metrics = self._examples.task.measure(examples, predictions)
@@ -175,15 +170,13 @@ class ServedLanguageModel:
         for request in self.requests():
             ids, lengths, _ = self.server.ids(request["text"])
             for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):
-                found_ids.append(row[1 : 1 + length].tolist())
-        is_same = [a == b for a, b in zip(expected_ids, found_ids, strict=True)]
+                found_ids.append([row[1 : 1 + length].tolist()])
+        is_same, compared = _compare_ids([[i] for i in expected_ids], found_ids)
         found = _joined(answers, "log_probability")
         num_tokens = _joined(answers, "num_tokens")
         lengths = np.array(list(map(len, expected_ids)))
         expected = np.array([self._log_probability(i) for i in expected_ids])
-        compared = {
-            **metrics_lib.agreement_of_ids(expected_ids, found_ids),
-            "compared_rows": sum(is_same),
+        compared |= {
             "same_num_tokens": metrics_lib.agreement_share(
                 num_tokens == lengths, is_same
             ),
@@ -202,6 +195,14 @@ class ServedLanguageModel:
         return text_view.log_probabilities(
             self._network, ids, before=self._tokenizer.opening_id
         ).sum()
+
+
+def _compare_ids(expected, found):
+    """Return which rows have equal candidates, and the agreement of all ids."""
+    is_same = [a == b for a, b in zip(expected, found, strict=True)]
+    flat = (list(itertools.chain(*rows)) for rows in (expected, found))
+    shares = metrics_lib.agreement_of_ids(*flat)
+    return is_same, shares | {"compared_rows": sum(is_same)}
 
 
 def _batches(rows, size):

@@ -20,7 +20,6 @@ BYTE_PAIR_VOCABULARY = "vocabulary.json"
 MERGES = "merges.txt"
 WORD_PIECE_VOCABULARY = "vocabulary.txt"
 NAMES = (BYTE_PAIR_VOCABULARY, MERGES, WORD_PIECE_VOCABULARY)
-_HEADER = "#version: 0.2"
 UNKNOWN_ID = 0
 END_OF_WORD = "</w>"
 CONTINUATION = "##"
@@ -200,9 +199,13 @@ def read_word_pieces(path):
 def write_byte_pairs(directory, pieces, merges):
     """Write `vocabulary.json` and `merges.txt` into `directory`."""
     ids = {piece: index for index, piece in enumerate(pieces)}
-    lines = [_HEADER, *(" ".join(pair) for pair in merges), ""]
     _write(directory, BYTE_PAIR_VOCABULARY, json.dumps(ids))
-    _write(directory, MERGES, "\n".join(lines))
+    _write(directory, MERGES, merges_text(merges))
+
+
+def merges_text(merges):
+    """Return the content of a merges file."""
+    return "\n".join(["#version: 0.2", *map(" ".join, merges), ""])
 
 
 def write_word_pieces(directory, pieces):

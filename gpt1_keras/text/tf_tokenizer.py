@@ -341,8 +341,7 @@ class GraphTokenizer(tf.Module):
         if tokenizer.type == "wordpiece":
             self._model = WordPiece(tokenizer.vocabulary)
         else:
-            ids = {piece: i for i, piece in enumerate(tokenizer.vocabulary)}
-            self._model = BytePair(ids, tokenizer.merges)
+            self._model = BytePair(tokenizer.ids, tokenizer.merges)
         known = list(
             dict.fromkeys(
                 piece

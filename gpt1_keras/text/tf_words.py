@@ -37,7 +37,7 @@ class WordRules(tf.Module):
             if not any(character.isspace() for character in piece)
         }
         self._special = table(special)
-        rejoined = _rejoined_cases(tokenizer, special)
+        rejoined = _rejoined_cases(special)
         self._counts = tuple(rejoined)
         self._rejoin = [table(cases) for cases in rejoined.values()]
         prefixes, suffixes, infixes = _defaults()
@@ -197,22 +197,13 @@ def table(entries, default="", *, key_dtype=None):
     )
 
 
-def _rejoined_cases(tokenizer, special):
+def _rejoined_cases(special):
     """Return the special cases that spaCy rejoins from their words.
 
     The result is {number of words, largest first: {words before, joined by
     `_BREAK`: words after, joined by `_TIE`}}.
     """
-    from spacy.tokenizer import Tokenizer
-
-    without = Tokenizer(
-        tokenizer.vocab,
-        rules={},
-        prefix_search=tokenizer.prefix_search,
-        suffix_search=tokenizer.suffix_search,
-        infix_finditer=tokenizer.infix_finditer,
-        url_match=tokenizer.url_match,
-    )
+    without = words_lib.english_but(rules={})
     cases = {n: {} for n in range(_MAX_REJOINED, 1, -1)}
     for piece, words in special.items():
         parts = [token.text for token in without(piece)]
@@ -235,15 +226,9 @@ def _defaults():
     """Return spaCy's prefixes, suffixes and infixes."""
     from spacy.lang.en import English  # takes seconds
 
-    defaults = English.Defaults
-    return (
-        [each for each in expressions if each.strip()]
-        for expressions in (
-            defaults.prefixes,
-            defaults.suffixes,
-            defaults.infixes,
-        )
-    )
+    names = ("prefixes", "suffixes", "infixes")
+    kinds = (getattr(English.Defaults, name) for name in names)
+    return [[each for each in kind if each.strip()] for kind in kinds]
 
 
 def _prefix(expressions):

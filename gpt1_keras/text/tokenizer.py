@@ -136,7 +136,7 @@ class Tokenizer:
 
     Attributes:
         type: "bpe" or "wordpiece".
-        vocabulary: list of str by id.
+        vocabulary: list of str by id; `ids` is the dict from each to its id.
         merges: list of (left, right) in order; None for WordPiece.
         vocabulary_size: int, without the three special tokens.
         start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
@@ -160,16 +160,16 @@ class Tokenizer:
     def __init__(
         self, pieces, merges=None, *, dictionary_limit=DICTIONARY_LIMIT
     ):
-        ids = {piece: index for index, piece in enumerate(pieces)}
         self.vocabulary = list(pieces)
+        self.ids = {piece: i for i, piece in enumerate(self.vocabulary)}
         if merges is None:
             self.merges = None
-            self._model = subwords.WordPiece(ids)
+            self._model = subwords.WordPiece(self.ids)
         else:
             self.merges = [tuple(pair) for pair in merges]
-            self._model = subwords.BytePair(ids, self.merges)
+            self._model = subwords.BytePair(self.ids, self.merges)
         self.type = self._model.type
-        self.newline_id = ids.get(self._model.newline)
+        self.newline_id = self.ids.get(self._model.newline)
         self.vocabulary_size = len(self.vocabulary)
         self.start_id = self.vocabulary_size
         self.delimiter_id = self.vocabulary_size + 1

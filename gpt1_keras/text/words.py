@@ -24,6 +24,15 @@ def english():
     return spacy.blank("en").tokenizer
 
 
+def english_but(**changes):
+    """Return a copy of spaCy's tokenizer with other rules or functions."""
+    from spacy.tokenizer import Tokenizer
+
+    names = ("rules", "prefix_search", "suffix_search", "infix_finditer")
+    parts = {name: getattr(english(), name) for name in (*names, "url_match")}
+    return Tokenizer(english().vocab, **parts | changes)
+
+
 @functools.cache
 def _special_cases():
     return frozenset(english().rules)
@@ -36,7 +45,6 @@ def _without_last_step():
     That step rejoins special cases in which spaCy found an affix or infix when
     they were added. Here it finds none until all are added.
     """
-    from spacy.tokenizer import Tokenizer
 
     def once_complete(function, nothing):
         return lambda text: function(text) if is_complete else nothing
@@ -44,13 +52,10 @@ def _without_last_step():
     is_complete = False
     whole = english()
     with _lock:  # no thread may be in a memory zone of the vocabulary
-        found = Tokenizer(
-            whole.vocab,
-            rules=whole.rules,
+        found = english_but(
             prefix_search=once_complete(whole.prefix_search, None),
             suffix_search=once_complete(whole.suffix_search, None),
             infix_finditer=once_complete(whole.infix_finditer, ()),
-            url_match=whole.url_match,
         )
     is_complete = True
     return found
