@@ -35,10 +35,11 @@ def test_values_are_refused_with_what_to_give():
         for value in allowed:
             checks.check("size", value, annotation)
         for value in refused:
-            with pytest.raises(errors.InputError) as caught:
+            with pytest.raises(
+                errors.InputError, match="^`size` is "
+            ) as caught:
                 checks.check("size", value, annotation)
             message = str(caught.value)
-            assert message.startswith("`size` is "), message
             assert expected in message.partition(": give ")[2], message
             assert message.isprintable() and len(message) < 200
 

@@ -8,21 +8,10 @@ from hypothesis import strategies
 from gpt1_keras import bindings
 from gpt1_keras import config
 from gpt1_keras import errors
-
-ALLOWED = ("tests.reference.recorded_run",)
-RECORD = """\
-from __gin__ import dynamic_registration
 from tests.reference import recorded_run
 
-RUN = @recorded_run.record
-STEPS = 10
-SEED = 0
-SPARE = 1
-
-recorded_run.record.steps = %STEPS
-recorded_run.record.build = @recorded_run.product
-recorded_run.product.factor = %SEED
-"""
+ALLOWED = ("tests.reference.recorded_run",)
+RECORD = recorded_run.GIN
 # Public names with parameters of every mark; the run refers to most.
 TEXT = """\
 from __gin__ import dynamic_registration
@@ -308,7 +297,7 @@ def test_settings_must_be_used_and_values_given(write):
         assert setting.split()[0] in found.macros
     path = write(RECORD.replace("STEPS = 10\n", ""))
     message = refusal(path)
-    assert message.startswith(f"{path}, line 8: macro STEPS is not defined")
+    assert message.startswith(f"{path}, line 10: macro STEPS is not defined")
     assert '--set "STEPS = VALUE"' in message
     path = write(RECORD + "recorded_run.record.workdir = %WORKDIR\n")
     assert "--workdir DIR" in refusal(path)
@@ -323,5 +312,5 @@ def test_settings_must_be_used_and_values_given(write):
         assert f"{name} must be given" in message
     assert resolve(write(RECORD + "STEPS = %gin.REQUIRED\n"), "STEPS = 3")
     # A required argument of the run that nothing binds.
-    path = write(RECORD.replace("recorded_run.record.steps = %STEPS\n", ""))
+    path = write(RECORD.replace("  steps = %STEPS\n", ""))
     assert "record.steps = VALUE" in refusal(path)

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from tests.reference.processes import ROOT
+
 BLOCK = re.compile(r"^```(bash|python|text)\n(.*?)^```$", re.M | re.S)
 
 
@@ -26,8 +27,7 @@ def test_commands_print_what_the_pages_show(tmp_path):
     scripts = pathlib.Path(sys.executable).parent
     environment = os.environ | {
         "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
+        **{"PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"},
         "GPT1_KERAS_CACHE": str(tmp_path / "cache"),
     }
     programs = {"bash": ["bash", "-ec"], "python": [sys.executable, "-c"]}

@@ -2,13 +2,12 @@
 
 import doctest
 import inspect
-import pathlib
 import pkgutil
 import re
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from tests.reference.processes import ROOT
 
 
 def test_examples_of_the_public_modules(monkeypatch):

@@ -4,15 +4,13 @@ Checked for each command: it parses, every macro in it is used, and the run
 gets all its arguments. The commands in README.md and WORKSPACE.md likewise.
 """
 
-import pathlib
 import re
 import shlex
-import subprocess
-import sys
 
 from gpt1_keras import config
+from tests.reference import processes
+from tests.reference.processes import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 GIN_FILES = sorted(
     path.relative_to(ROOT).as_posix() for path in ROOT.glob("gin/**/*.gin")
 )
@@ -98,11 +96,5 @@ def test_pretraining_loads_no_task_code():
         "config.resolve(['gin/pretrain.gin'], []);"
         "print([m for m in sys.modules if m.startswith('gpt1_keras.tasks')])"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    result = processes.python("-c", program)
     assert result.stdout == "[]\n", result.stderr

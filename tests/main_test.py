@@ -1,45 +1,23 @@
 """The command line: mostly called in this process, once as a process."""
 
 import json
-import os
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
 from gpt1_keras import files
 from gpt1_keras import main
+from tests.reference import processes
+from tests.reference import recorded_run
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 MODULE = "tests.reference.recorded_run"
 HEADER = "from tests.reference import recorded_run\n"
-RECORD = (
-    HEADER
-    + """
-RUN = @recorded_run.record
-STEPS = 10
-SEED = 0
-LOG_STEPS = 1
-
-recorded_run.record:
-  steps = %STEPS
-  build = @recorded_run.product
-  log_steps = %LOG_STEPS
-
-recorded_run.product.factor = %SEED
-"""
-)
 
 
 @pytest.fixture
 def call(tmp_path, monkeypatch, capfd):
-    """Return a function that calls main in tmp_path.
-
-    It returns exit status, stdout and stderr.
-    """
+    """Call main in tmp_path; return exit status, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "record.gin").write_text(RECORD)
+    (tmp_path / "record.gin").write_text(recorded_run.GIN)
 
     def run(*arguments):
         capfd.readouterr()
@@ -71,20 +49,13 @@ def assert_refused(result, *expected, status=2):
 
 
 def test_process_gets_files_settings_workdir_and_hash(tmp_path):
-    (tmp_path / "record.gin").write_text(RECORD)
+    (tmp_path / "record.gin").write_text(recorded_run.GIN)
     (tmp_path / "overlay.gin").write_text("STEPS = 20\nSEED = 1\n")
-    result = subprocess.run(
-        [
-            *(sys.executable, "-m", "gpt1_keras.main"),
-            *("--gin", "record.gin", "--gin", "overlay.gin"),
-            *("--allow_module", MODULE),
-            *("--set", "SEED = 7", "--workdir", "out/x"),
-        ],
+    result = processes.python(
+        *("-m", "gpt1_keras.main", "--allow_module", MODULE),
+        *("--gin", "record.gin", "--gin", "overlay.gin"),
+        *("--set", "SEED = 7", "--workdir", "out/x"),
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
     )
     assert (result.returncode, result.stderr) == (0, "")
     workdir = tmp_path / "out" / "x"

@@ -1,5 +1,5 @@
+import functools
 import itertools
-import pathlib
 
 import pytest
 
@@ -7,8 +7,8 @@ from gpt1_keras import bindings
 from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import public_names
+from tests.reference.processes import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 # Written by earlier versions of the program.
 OLD_CONFIGS = sorted((ROOT / "tests" / "configs").glob("*.gin"))
 # What the first versions bound under other names.
@@ -76,15 +76,12 @@ def test_config_of_an_earlier_version_may_be_continued():
 
 def test_former_dials_still_work_with_set():
     """The same command resumes a run that an earlier version started."""
-    former = config.resolve(
-        ["gin/pretrain.gin"], ["LOG_STEPS = 3", "EVALUATION_BATCH_SIZE = 5"]
-    )
-    now = config.resolve(
-        ["gin/pretrain.gin"],
-        ["fit.Intervals.log_steps = 3", "held_out.Evaluation.batch_size = 5"],
-    )
+    names = ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size")
+    resolve = functools.partial(config.resolve, ["gin/pretrain.gin"])
+    former = resolve(["LOG_STEPS = 3", "EVALUATION_BATCH_SIZE = 5"])
+    now = resolve([f"{names[0]} = 3", f"{names[1]} = 5"])
     assert former.sha256() == now.sha256()
-    for name in ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size"):
+    for name in names:
         parameters = [c.values_of(name) for c in (former, now)]
         assert parameters[0] == parameters[1]
     for setting, expected in {
@@ -93,5 +90,5 @@ def test_former_dials_still_work_with_set():
         "PROBES = ('cola',)": "gin/zero_shot/while_pretraining.gin",
     }.items():
         with pytest.raises(errors.InputError) as caught:
-            config.resolve(["gin/pretrain.gin"], [setting])
+            resolve([setting])
         assert expected in str(caught.value)

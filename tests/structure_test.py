@@ -6,16 +6,17 @@ path that the documents name exists.
 """
 
 import ast
+import graphlib
 import os
-import pathlib
 import re
 import subprocess
-import sys
 import tomllib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from tests.reference import processes
+from tests.reference.processes import ROOT
+
 PACKAGE = ROOT / "gpt1_keras"
 
 # Folders in the order in which data flows: each imports itself and what
@@ -64,10 +65,7 @@ def module_names():
 
 
 def imported(name, *, at_import_only=False):
-    """Return full dotted names that a module imports.
-
-    With `at_import_only`, leaves out imports inside functions.
-    """
+    """Return full dotted names; `at_import_only`: not those in functions."""
     path = PACKAGE.joinpath(*name.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     pending, names = [ast.parse(path.read_text(encoding="utf-8"))], []
@@ -117,22 +115,9 @@ def test_data_flows_one_way():
 
 
 def test_imports_run_in_no_circle():
-    graph = {name: ours(name) for name in module_names()}
-    finished, above = set(), []
-
-    def visit(name):
-        assert name not in above, " -> ".join([*above, name])
-        if name in finished:
-            return
-        above.append(name)
-        for other in graph.get(name, ()):
-            if other != name:
-                visit(other)
-        finished.add(above.pop())
-
-    for name in graph:
-        visit(name)
-    assert finished == set(graph)
+    graph = {name: ours(name) - {name} for name in module_names()}
+    # Raises CycleError, which names the modules.
+    graphlib.TopologicalSorter(graph).prepare()
 
 
 def is_for(name, framework):
@@ -159,22 +144,15 @@ def test_package_imports_without_tensorflow():
         for name in module_names()
         if not any(is_for(name, framework) for framework in FRAMEWORKS)
     ]
-    program = (
-        "import importlib, sys\n"
-        "for name in ('tensorflow', 'tensorflow_text', 'tf_keras'):\n"
-        "    sys.modules[name] = None\n"
-        f"for name in {names!r}:\n"
-        "    importlib.import_module(name.removesuffix('.__init__'))\n"
-        "print('all imported')\n"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env=os.environ | {"KERAS_BACKEND": "jax"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    program = f"""
+import importlib, sys
+for name in ("tensorflow", "tensorflow_text", "tf_keras"):
+    sys.modules[name] = None
+for name in {names}:
+    importlib.import_module(name.removesuffix(".__init__"))
+print("all imported")
+"""
+    result = processes.python("-c", program, KERAS_BACKEND="jax")
     assert result.stdout.endswith("all imported\n"), result.stderr
 
 
@@ -201,16 +179,14 @@ def test_every_path_that_the_documents_name_exists():
 
 def test_the_index_names_every_folder():
     text = (ROOT / "WORKSPACE.md").read_text(encoding="utf-8")
-    folders = [
-        p.name for p in PACKAGE.iterdir() if (p / "__init__.py").exists()
-    ]
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert not [name for name in folders if f"{name}/" not in text]
     assert len(text.splitlines()) <= 160
 
 
 def test_wheel_carries_every_folder():
-    with open(ROOT / "pyproject.toml", "rb") as file:
-        declared = tomllib.load(file)["tool"]["setuptools"]["packages"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    declared = project["tool"]["setuptools"]["packages"]
     folders = {
         ".".join(path.parent.relative_to(ROOT).parts)
         for path in PACKAGE.rglob("*.py")

@@ -11,11 +11,8 @@ def configuration(**macros):
     """A run that uses all `macros` but EXTEND."""
     macros = {"NUM_STEPS": 100, "SEED": 0} | macros
     lines = [f"{name} = {value!r}" for name, value in macros.items()]
-    lines += [
-        f"run.run.{name.lower()} = %{name}"
-        for name in macros
-        if name != "EXTEND"
-    ]
+    used = macros.keys() - {"EXTEND"}
+    lines += [f"run.run.{name.lower()} = %{name}" for name in used]
     return bindings.read_text("\n".join(lines) + "\n")
 
 

@@ -3,6 +3,8 @@
 Nothing is trained: this is what is checked before a run starts.
 """
 
+import itertools
+
 import pytest
 
 from gpt1_keras import bindings as bindings_lib
@@ -81,20 +83,17 @@ def refusal(path, setting):
 def test_any_value_of_any_dial_resolves_or_is_refused_in_a_line(resolved):
     seen = set()
     for path, bindings in resolved.values():
-        dials = [name for name in bindings.macros if name != "RUN"] + [
+        dials = (bindings.macros.keys() - {"RUN"}) | {
             name
             for name, value in bindings.parameters.items()
             if not isinstance(value, bindings_lib.Macro)
             and not bindings_lib.references(value)
-        ]
-        for dial in dials:
-            if dial in seen:
-                continue
-            seen.add(dial)
-            for value in NEVER + ANY:
-                message = refusal(path, f"{dial} = {value}")
-                if value in NEVER and dial not in UNTYPED:
-                    assert message, (path, dial, value)
+        }
+        for dial, value in itertools.product(dials - seen, NEVER + ANY):
+            message = refusal(path, f"{dial} = {value}")
+            if value in NEVER and dial not in UNTYPED:
+                assert message, (path, dial, value)
+        seen |= dials
     assert len(seen) > 100
 
 

@@ -18,12 +18,6 @@ def contents_of(path):
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-@pytest.fixture
-def submission(tmp_path):
-    path, _ = glue_submission.write(tmp_path, {}, num_rows=FEW)
-    return path
-
-
 def test_files_by_hand(tmp_path):
     path, filled = glue_submission.write(
         tmp_path / "new" / "folder",
@@ -109,7 +103,8 @@ def replace(name, old, new):
         (lambda c: c.update({"RTE.tsv": c["RTE.tsv"].replace(b"\n", b"\r\n")}), []),
     ],
 )  # fmt: skip
-def test_problems(submission, change, problems):
+def test_problems(tmp_path, change, problems):
+    submission, _ = glue_submission.write(tmp_path, {}, num_rows=FEW)
     assert glue_submission.check(submission, num_rows=FEW) == []
     contents = contents_of(submission)
     change(contents)

@@ -118,13 +118,11 @@ def test_table_5_holds_the_paper(tmp_path, paper):
 def test_table_5_has_means_in_the_row_of_the_ablation(tmp_path, paper):
     metrics = [{"matthews": v, "accuracy": 0.9} for v in (0.4, 0.5, 0.2)]
     fake_workdirs.finetune(tmp_path / "full", "cola", metrics)
-    fake_workdirs.finetune(
-        tmp_path / "lstm", "rte", {"accuracy": 0.512}, lstm=True
-    )
+    metrics = {"accuracy": 0.512}
+    fake_workdirs.finetune(tmp_path / "lstm", "rte", metrics, lstm=True)
     for i, task in enumerate(paper_tables.GLUE):
-        fake_workdirs.finetune(
-            tmp_path / task, task, {"x": 0.1 * i}, LM_LOSS_WEIGHT=0.0
-        )
+        metrics = {"x": 0.1 * i}
+        fake_workdirs.finetune(tmp_path / task, task, metrics, LM_LOSS_WEIGHT=0)
     table = table_5(tmp_path, paper)
     cells = table.cells()
     assert cells[0][3].text == "36.7"

@@ -6,11 +6,9 @@ from tests.reference import fake_workdirs
 
 def test_curves_run_through_means_in_bands(monkeypatch):
     figures = []
-
-    def save(figure, path, **options):
-        figures.append(figure)
-
-    monkeypatch.setattr(plots, "save", save)
+    monkeypatch.setattr(
+        plots, "save", lambda f, _, **options: figures.append(f)
+    )
     points = [
         *(plots.Point("a", "dev", x, y) for x, y in ((2, 7), (1, 2), (1, 4))),
         *(plots.Point("b", "train", 1, y) for y in (0, 1, 5)),
@@ -37,11 +35,9 @@ def test_curves_run_through_means_in_bands(monkeypatch):
 
 def test_points_of_the_figures(monkeypatch, tmp_path):
     drawn = []
-
-    def draw(points, *_, **__):
-        drawn.append(points)
-
-    monkeypatch.setattr(plots, "draw_curves", draw)
+    monkeypatch.setattr(
+        plots, "draw_curves", lambda p, *_, **__: drawn.append(p)
+    )
     scores = [{"accuracy": 0.25}, {"accuracy": 0.75}]
     for layers in (-1, 0, None):
         folder = tmp_path / f"transferred {layers}"

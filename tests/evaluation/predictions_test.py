@@ -73,13 +73,10 @@ def test_own_rows_keep_their_columns(tmp_path):
         {"id": "7", "Review": " fine ", "prediction": "?", "note": ""},
         {"id": "8", "Review": "bad", "prediction": "", "note": None, "n": [1]},
     ]
-    rows, _ = predictions.table(
-        [Text(g["Review"], line=i, given=g) for i, g in zip((2, 5), given)],
-        [None, None],
-        np.array([1, 0]),
-        [[0.25, 0.75], [0.5, 0.5]],
-        names=("no", "yes"),
-    )
+    texts = [Text(g["Review"], line=i, given=g) for i, g in zip((2, 5), given)]
+    answers = np.array([1, 0]), [[0.25, 0.75], [0.5, 0.5]]
+    names = ("no", "yes")
+    rows, _ = predictions.table(texts, [None, None], *answers, names=names)
     shares = "prediction_probability\tprobability_of_no\tprobability_of_yes"
     assert predictions.lines(rows) == [
         f"line\tprediction\t{shares}\tid\tReview\tgiven_prediction\tn\n",

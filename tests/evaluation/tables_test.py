@@ -31,9 +31,8 @@ def test_markdown_shows_any_name_as_it_is(cells, title, note):
     markdown.enable(["table", "strikethrough"])
     blocks = markdown.parse(tables.markdown(table))
     texts = [block.children for block in blocks if block.type == "inline"]
-    one, two, three, four, five = map(
-        tables.one_line, (title, first, second, f"n {small}", note or "n")
-    )
+    given = (title, first, second, f"n {small}", note or "n")
+    one, two, three, four, five = map(tables.one_line, given)
     column = tables.one_line(f"x{second}")
     expected = [f"t {one}", "run", column, two, three, f"{two} ({four})", ""]
     expected += [five] if five else []

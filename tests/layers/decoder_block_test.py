@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from gpt1_keras.layers import decoder_block
-from tests.reference import golden
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
@@ -32,8 +31,8 @@ def test_equals_numpy(x, scale):
         for weight in block.attention.weights + block.feed_forward.weights:
             weight.assign(scale * small_models.read(weight))
     arrays = {
-        name: small_models.read(operator.attrgetter(".".join(path))(block))
-        for name, path in golden.BLOCK_NAMES.items()
+        name: small_models.read(operator.attrgetter(path)(block))
+        for name, path in small_models.BLOCK_NAMES.items()
     }
     expected = [numpy_gpt1.block(row, arrays.get, 2) for row in x.astype("f8")]
     small_models.assert_close(block(x), expected)

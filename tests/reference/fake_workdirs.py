@@ -18,11 +18,7 @@ def write_lines(folder, lines):
 
 
 def write_config(folder, function, **macros):
-    """Write a `config.gin` that binds each macro to a parameter of its name.
-
-    Returns:
-        the hash in its second line.
-    """
+    """Bind each macro to a parameter of its name; return the hash."""
     bound = [f"{name} = {value!r}" for name, value in sorted(macros.items())]
     used = [f"{function}.{name.lower()} = %{name}" for name in sorted(macros)]
     text = "\n".join([*bound, f"RUN = @{function}", *used]) + "\n"
@@ -126,21 +122,12 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
     sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
     write_preset(folder, lstm=lstm, num_layers=num_layers)
     write_lines(folder, lines)
-    write_json(
-        folder / "result.json",
-        {
-            "run": "pretrain",
-            "task": "language_model",
-            "split": "held_out",
-            "metrics": {"loss": 3.0, "perplexity": 20.1},
-            "paper": {"perplexity": 18.4},
-            "num_examples": 1000,
-            "seed": 42,
-            "config_sha256": sha256,
-            "seconds": 10.0,
-            "num_steps": 1000,
-            "tokens_seen": 512000,
-            "parameters": 116534784,
-        },
-    )
+    record = {
+        **{"run": "pretrain", "task": "language_model", "split": "held_out"},
+        **{"metrics": {"loss": 3.0, "perplexity": 20.1}, "seed": 42},
+        **{"paper": {"perplexity": 18.4}, "num_examples": 1000},
+        **{"config_sha256": sha256, "seconds": 10.0, "num_steps": 1000},
+        **{"tokens_seen": 512000, "parameters": 116534784},
+    }
+    write_json(folder / "result.json", record)
     return folder

@@ -14,9 +14,10 @@ import time
 import safetensors.numpy
 
 from gpt1_keras import files
+from gpt1_keras import results
 from tests.reference import cluster
+from tests.reference.processes import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TIME_LIMIT = 600.0  # seconds for one process
 NUM_STEPS = 20
 _PRELOADED = [
@@ -30,19 +31,11 @@ _PRELOADED = [
 # Dropout on, two micro-batches per update; checkpoints, evaluations and
 # samples at intervals that seldom meet.
 SETTINGS = {
-    "VOCABULARY_SIZE": 200,
-    "NUM_LAYERS": 2,
-    "NUM_HEADS": 2,
-    "HIDDEN_DIM": 16,
-    "INTERMEDIATE_DIM": 32,
-    "NUM_POSITIONS": 32,
-    "SEQUENCE_LENGTH": 16,
-    "DROPOUT": 0.1,
-    "BATCH_SIZE": 4,
-    "MICROBATCH_SIZE": 2,
-    "NUM_STEPS": NUM_STEPS,
-    "PEAK_LEARNING_RATE": 1e-2,
-    "WARMUP_STEPS": 3,
+    **{"VOCABULARY_SIZE": 200, "NUM_LAYERS": 2, "NUM_HEADS": 2},
+    **{"HIDDEN_DIM": 16, "INTERMEDIATE_DIM": 32, "NUM_POSITIONS": 32},
+    **{"SEQUENCE_LENGTH": 16, "DROPOUT": 0.1},
+    **{"BATCH_SIZE": 4, "MICROBATCH_SIZE": 2, "NUM_STEPS": NUM_STEPS},
+    **{"PEAK_LEARNING_RATE": 1e-2, "WARMUP_STEPS": 3},
     "sources.Corpus.held_out_fraction": 0.34,
     "fit.Intervals.log_steps": 1,
     "fit.Intervals.checkpoint_steps": 3,
@@ -198,24 +191,16 @@ class Experiment:
             for i, environment in enumerate(cluster.environments(count))
         ]
 
-    def finish(self, workdir, **settings):
-        """Run to the end and return (exit status, output)."""
-        status = self.start(workdir, **settings).wait(TIME_LIMIT)
-        return status, pathlib.Path(f"{workdir}.log").read_text()
-
     def must_finish(self, workdir, **settings):
         """Run to the end and return the workdir."""
-        status, output = self.finish(workdir, **settings)
+        status = self.start(workdir, **settings).wait(TIME_LIMIT)
         if status:
-            raise RuntimeError(f"exit {status}: {output}")
+            log = pathlib.Path(f"{workdir}.log").read_text()
+            raise RuntimeError(f"exit {status}: {log}")
         return pathlib.Path(workdir)
 
     def send(self, workdir, number, *, step, delay=0.0):
-        """Start, send a signal once `step` is logged, and wait for the end.
-
-        Returns:
-            exit status, output, and the steps whose line was written.
-        """
+        """Send a signal once `step` is logged; return status and output."""
         metrics = pathlib.Path(workdir) / "metrics.jsonl"
         before = _identity(metrics)
         process = self.start(workdir)
@@ -228,26 +213,18 @@ class Experiment:
         time.sleep(delay)
         process.send_signal(number)
         status = process.wait(TIME_LIMIT)
-        output = pathlib.Path(f"{workdir}.log").read_text()
-        return status, output, last_step(metrics)
+        return status, pathlib.Path(f"{workdir}.log").read_text()
 
     def kill_and_finish(self, workdir, *, kills, seed):
-        """Kill `kills` times at random steps, then run to the end.
-
-        Returns:
-            list of int: the steps logged when each kill came.
-        """
+        """Kill `kills` times at random steps, then run to the end."""
         draws = random.Random(seed)
-        killed_at = []
         for step in sorted(draws.sample(range(1, NUM_STEPS - 1), kills)):
-            status, output, reached = self.send(
+            status, output = self.send(
                 workdir, signal.SIGKILL, step=step, delay=draws.random() / 20
             )
             if status != -signal.SIGKILL:
                 raise RuntimeError(f"exit {status} before the kill: {output}")
-            killed_at.append(reached)
         self.must_finish(workdir)
-        return killed_at
 
 
 def _identity(path):
@@ -256,10 +233,8 @@ def _identity(path):
 
 def last_step(metrics):
     """Return the step of the last whole line of a `metrics.jsonl`, or 0."""
-    if not metrics.exists():
-        return 0
-    lines = metrics.read_text(encoding="utf-8").split("\n")[:-1]
-    return json.loads(lines[-1])["step"] if lines else 0
+    found = results.read_metrics(metrics)
+    return found[-1]["step"] if found else 0
 
 
 def last_checkpoint(workdir):
@@ -271,13 +246,11 @@ def last_checkpoint(workdir):
 
 def lines(workdir):
     """Return the objects of `metrics.jsonl` without what measures time."""
+    timed = {"seconds", "tokens_per_second", "gflops_per_second"}
+    timed.add("share_of_peak")
     text = (pathlib.Path(workdir) / "metrics.jsonl").read_text()
-    timed = ("seconds", "tokens_per_second", "gflops_per_second")
-    timed += ("share_of_peak",)
-    return [
-        {k: v for k, v in json.loads(line).items() if k not in timed}
-        for line in text.splitlines()
-    ]
+    found = map(json.loads, text.splitlines())
+    return [{k: line[k] for k in line if k not in timed} for line in found]
 
 
 def outcome(workdir):

@@ -7,7 +7,6 @@
 logits after LoRA, after its merge into the weights, and with int8 weights.
 """
 
-import pathlib
 import sys
 import tempfile
 
@@ -91,12 +90,8 @@ def use(directory):
     return found
 
 
-def main(arguments):
-    if arguments[0] == "write":
-        write(pathlib.Path(arguments[1]))
-    else:
-        np.savez(arguments[2], **use(pathlib.Path(arguments[1])))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if sys.argv[1] == "write":
+        write(sys.argv[2])
+    else:
+        np.savez(sys.argv[3], **use(sys.argv[2]))

@@ -9,6 +9,23 @@ import sys
 from gpt1_keras import checks
 from gpt1_keras import errors
 
+GIN = """\
+from __gin__ import dynamic_registration
+from tests.reference import recorded_run
+
+RUN = @recorded_run.record
+STEPS = 10
+SEED = 0
+SPARE = 1
+LOG_STEPS = 1
+
+recorded_run.record:
+  steps = %STEPS
+  build = @recorded_run.product
+  log_steps = %LOG_STEPS
+
+recorded_run.product.factor = %SEED
+"""
 FRAMEWORKS = {"keras", "tensorflow", "torch", "jax"}
 
 
@@ -79,6 +96,4 @@ def fail(*, workdir=None):
 
 def need_module():
     """Import a module that is nowhere."""
-    import module_that_is_nowhere
-
-    return module_that_is_nowhere
+    import module_that_is_nowhere  # noqa: F401

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 
-from tests.reference import golden
 from tests.reference import small_models
 
 # Of `small_models.network`, as a released network has them.
@@ -12,16 +11,14 @@ SMALL = {"vocabulary_size": 60, "intermediate_dim": 32, "num_special_tokens": 0}
 
 
 def stored_arrays(arrays, *, num_positions):
-    """Return the arrays in the order and shapes of the released file.
+    """Return arrays of released names in the released order and shapes.
 
-    Args:
-        arrays: dict under the released names; `we` holds token rows, then
-            `num_positions` position rows.
+    `arrays["we"]` holds token rows, then `num_positions` position rows.
     """
     stored = [arrays["we"][-num_positions:], arrays["we"][:-num_positions]]
     num_layers = len({name.split("/")[0] for name in arrays if name[0] == "h"})
     for layer in range(num_layers):
-        for name in golden.BLOCK_NAMES:
+        for name in small_models.BLOCK_NAMES:
             value = np.asarray(arrays[f"h{layer}/{name}"])
             is_matrix = name.endswith("/w")
             stored.append(

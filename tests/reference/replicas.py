@@ -1,12 +1,12 @@
 """The same training on several devices and on one, in processes of their own.
 
-    python -m tests.reference.replicas --write FILE --strategy mirrored ...
+    python -m tests.reference.replicas FILE '{"strategy": "mirrored", ...}'
 
 trains a language model and a labelled task in this process for ten steps and
 writes losses, gradient norms, clipped gradients, weights and scores.
 """
 
-import argparse
+import json
 import os
 import pathlib
 import subprocess
@@ -15,8 +15,8 @@ import sys
 import numpy as np
 
 from tests.reference import cluster
+from tests.reference.processes import ROOT
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 NUM_STEPS = 10
 BATCH_SIZE = 8
 LIMIT = 1e-6
@@ -61,10 +61,8 @@ class Doubled:
 
     @property
     def spec(self):
-        return {
-            name: ((2 * shape[0], *shape[1:]), dtype)
-            for name, (shape, dtype) in self._batches.spec.items()
-        }
+        spec = self._batches.spec.items()
+        return {k: ((2 * n, *rest), dtype) for k, ((n, *rest), dtype) in spec}
 
     def __call__(self, step):
         batch = self._batches(step)
@@ -76,27 +74,32 @@ def _train_one(learner, batches):
     from keras import ops
 
     from gpt1_keras.data import loaders
+    from tests.reference import tiny_learner
 
-    seen = []
+    losses, norms = [], []
 
-    class Keep(keras.callbacks.Callback):
-        def on_train_batch_end(self, batch, logs=None):
-            seen.append((float(logs["loss"]), float(logs["gradient_norm"])))
+    def keep(batch, logs):
+        losses.append(float(logs["loss"]))
+        norms.append(float(logs["gradient_norm"]))
 
+    callback = keras.callbacks.LambdaCallback(on_train_batch_end=keep)
     loaded = loaders.load(batches, first_step=0, num_steps=NUM_STEPS)
-    learner.fit(loaded, epochs=1, verbose=0, shuffle=False, callbacks=[Keep()])
+    learner.fit(
+        loaded, epochs=1, verbose=0, shuffle=False, callbacks=[callback]
+    )
     loaded = loaders.load(batches, first_step=90, num_steps=3)
     scores = learner.predict(loaded, verbose=0)
     if "logits" in scores:
         scores["logits"] -= scores["logits"].mean(axis=1, keepdims=True)
 
     def values(variables):
+        pairs = zip(learner.trainable_variables, variables)
         return np.concatenate(
             [
-                _asymmetric(weight.path, ops.convert_to_numpy(variable))
-                for weight, variable in zip(
-                    learner.trainable_variables, variables
+                tiny_learner.asymmetric(
+                    weight.path, ops.convert_to_numpy(value)
                 )
+                for weight, value in pairs
             ]
         )
 
@@ -105,27 +108,15 @@ def _train_one(learner, batches):
         for variable in learner.non_trainable_variables
         if variable.name == "seed_generator_state"
     ]
-    losses, norms = np.array(seen).T
     return {
-        "losses": losses,
-        "norms": norms,
+        "losses": np.array(losses),
+        "norms": np.array(norms),
         # Adam's momentum is the mean of the clipped gradients.
         "gradients": values(learner.optimizer._momentums),
         "weights": values(learner.trainable_variables),
         "scores": np.concatenate([scores[key].ravel() for key in scores]),
         "states": np.array(states),
     }
-
-
-def _asymmetric(path, value):
-    """Leave out what changes no loss: its gradient is rounding noise.
-
-    A constant added to all keys changes no attention, and one added to both
-    choices changes no softmax.
-    """
-    if path.endswith("query_key_value/bias"):
-        return np.delete(value, np.s_[len(value) // 3 : 2 * len(value) // 3])
-    return value.ravel()[: 0 if path.endswith("/dense/bias") else None]
 
 
 def run(
@@ -153,18 +144,19 @@ def run(
     if backend == "jax":
         flag = f"--xla_force_host_platform_device_count={replicas}"
         environment["XLA_FLAGS"] = flag
+    options = {
+        **{"strategy": strategy, "replicas": replicas, "dropout": dropout},
+        **{"double": double, "batch_size": batch_size},
+        "micro_batch_size": micro_batch_size,
+    }
     command = [sys.executable, "-m", "tests.reference.replicas"]
-    command += ["--strategy", strategy, "--replicas", str(replicas)]
-    command += ["--dropout", str(dropout), *(["--double"] * double)]
-    command += ["--batch_size", str(batch_size)]
-    command += ["--micro_batch_size", str(micro_batch_size)]
     workers = [{}]
     if strategy == "multi_worker":
         workers = cluster.environments(replicas)
     paths = [pathlib.Path(f"{path}_{i}.npz") for i in range(len(workers))]
     processes = [
         subprocess.Popen(
-            [*command, "--write", str(own)],
+            [*command, str(own), json.dumps(options)],
             cwd=ROOT,
             env=environment | worker,
             stdout=subprocess.DEVNULL,
@@ -198,12 +190,13 @@ def differences(one, several):
 
 
 def assert_equal_to_one_device(directory, backend, strategies):
-    """The replicas of `{strategy: number}` learn what one device learns."""
+    """The replicas of (strategy, number) learn what one device learns."""
     one = run(directory / "one", backend, "none", 1)
-    for strategy, count in strategies.items():
-        several = run(directory / strategy, backend, strategy, count)
+    for strategy, count in strategies:
+        path = directory / f"{strategy}_{count}"
+        several = run(path, backend, strategy, count)
         found = differences(one, several)
-        print(row(backend, strategy, count, found))
+        print(backend, strategy, count, found)
         for task in TASKS:
             assert max(found[task].values()) <= LIMIT
             # Every step is clipped, and each changes the weights.
@@ -219,18 +212,13 @@ def assert_own_dropout(directory, backend, strategy):
     """
     share = BATCH_SIZE // 2
     for dropout in (0.0, 0.5):
-        once = run(
-            directory / f"once_{dropout}",
-            *(backend, "none", 1),
-            dropout=dropout,
-            batch_size=share,
-        )
+        options = {"dropout": dropout, "batch_size": share}
+        once = run(directory / f"once_{dropout}", backend, "none", 1, **options)
+        options = {"dropout": dropout, "micro_batch_size": share}
         twice = run(
-            directory / f"twice_{dropout}",
-            *(backend, strategy, 2),
-            dropout=dropout,
+            *(directory / f"twice_{dropout}", backend, strategy, 2),
+            **options,
             double=True,
-            micro_batch_size=share,
         )
         for task in TASKS:
             first, second = (x[f"{task}/losses"][0] for x in (once, twice))
@@ -244,30 +232,10 @@ def assert_own_dropout(directory, backend, strategy):
                 assert abs(first - second) < 1e-6
 
 
-def row(backend, strategy, replicas, found):
-    """Return the lines of one case of the table."""
-    return "\n".join(
-        f"| {backend} | {strategy} | {replicas} | {task} | "
-        + " | ".join(f"{found[task][name]:.1e}" for name in QUANTITIES)
-        + " |"
-        for task in TASKS
-    )
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--write", required=True)
-    parser.add_argument("--strategy", default="none")
-    parser.add_argument("--replicas", type=int, default=1)
-    parser.add_argument("--dropout", type=float, default=0.0)
-    parser.add_argument("--double", action="store_true")
-    parser.add_argument("--batch_size", type=int, default=BATCH_SIZE)
-    parser.add_argument("--micro_batch_size", type=int, default=BATCH_SIZE)
-    arguments = parser.parse_args()
+def main(path, options):
     from gpt1_keras.training import strategy as strategy_lib
 
-    given = vars(arguments)
-    path = given.pop("write")
+    given = json.loads(options)
     devices = strategy_lib.Devices(
         strategy_name=given.pop("strategy"), num_replicas=given.pop("replicas")
     )
@@ -275,4 +243,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -1,5 +1,6 @@
 """Networks and a tokenizer small enough for tests, and their weights."""
 
+import operator
 import string
 
 import keras
@@ -12,7 +13,22 @@ from gpt1_keras.models import lstm_backbone
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model as task_model_lib
 from gpt1_keras.text import tokenizer
-from tests.reference import golden
+
+# Released name of a block's weight -> its place in a `DecoderBlock`.
+BLOCK_NAMES = {
+    "attn/c_attn/w": "attention.query_key_value.kernel",
+    "attn/c_attn/b": "attention.query_key_value.bias",
+    "attn/c_proj/w": "attention.output_dense.kernel",
+    "attn/c_proj/b": "attention.output_dense.bias",
+    "ln_1/g": "attention_norm.gamma",
+    "ln_1/b": "attention_norm.beta",
+    "mlp/c_fc/w": "feed_forward.intermediate_dense.kernel",
+    "mlp/c_fc/b": "feed_forward.intermediate_dense.bias",
+    "mlp/c_proj/w": "feed_forward.output_dense.kernel",
+    "mlp/c_proj/b": "feed_forward.output_dense.bias",
+    "ln_2/g": "feed_forward_norm.gamma",
+    "ln_2/b": "feed_forward_norm.beta",
+}
 
 SIZES = {
     "vocabulary_size": 23,
@@ -33,7 +49,7 @@ SIZES = {
 
 def network(**changes):
     """A `GPT1Backbone` of `SIZES` with weights of ordinary size."""
-    model = backbone.GPT1Backbone(**{**SIZES, **changes})
+    model = backbone.GPT1Backbone(**SIZES | changes)
     randomize(model)
     return model
 
@@ -53,7 +69,7 @@ LSTM_SIZES = {
 
 def lstm_network(**changes):
     """An `LSTMBackbone` of `LSTM_SIZES` with weights of ordinary size."""
-    model = lstm_backbone.LSTMBackbone(**{**LSTM_SIZES, **changes})
+    model = lstm_backbone.LSTMBackbone(**LSTM_SIZES | changes)
     randomize(model)
     return model
 
@@ -70,7 +86,12 @@ def randomize(layer, seed=0):
         weight.assign(value + (1.0 if weight.name == "gamma" else 0.0))
 
 
-def released_arrays(model, head=None):
+def read(tensor):
+    """A tensor of any backend as float64."""
+    return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")), "f8")
+
+
+def released_arrays(model, head=None, read=read):
     """The weights of a `GPT1Backbone`, float64, under the released names."""
     embedding = model.token_and_position_embedding
     tables = [embedding.token_embeddings, embedding.position_embeddings]
@@ -78,20 +99,12 @@ def released_arrays(model, head=None):
         tables.insert(1, embedding.special_embeddings)
     arrays = {"we": np.concatenate([read(table) for table in tables])}
     for i, block in enumerate(model.decoder_blocks):
-        for name, path in golden.BLOCK_NAMES.items():
-            value = block
-            for attribute in path:
-                value = getattr(value, attribute)
-            arrays[f"h{i}/{name}"] = read(value)
+        for name, path in BLOCK_NAMES.items():
+            arrays[f"h{i}/{name}"] = read(operator.attrgetter(path)(block))
     if head is not None:
         arrays["clf/w"] = read(head.dense.kernel)
         arrays["clf/b"] = read(head.dense.bias)
     return arrays
-
-
-def read(tensor):
-    """A tensor of any backend as float64."""
-    return np.asarray(ops.convert_to_numpy(ops.cast(tensor, "float32")), "f8")
 
 
 def assert_close(found, expected, atol=1e-5):

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import pathlib
 
 import numpy as np
 
@@ -14,18 +13,13 @@ from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from tests.reference import small_models
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LENGTH = 32
 
 
 def write(directory, task, preset, *, seed=0):
-    """Save a `GPT1TaskModel` of random weights below `directory`.
+    """Save a `GPT1TaskModel` of random weights as `directory/preset`.
 
-    Args:
-        directory: path of a workdir; the preset is `preset/` in it.
-        task: `tasks.task.Task`.
-        preset: path of `tiny_task.write_preset`, for tokenizer and sizes.
-        seed: int.
+    Tokenizer and sizes are those of another `preset`; returns the model.
     """
     source = presets.Pretrained(
         preset=preset, num_transferred_layers=-1, dropout=0.0

@@ -16,6 +16,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import optimizers
+from tests.reference import small_models
 
 if keras.config.backend() == "jax":
     # Tests build the same network again and again: compile it once, fast.
@@ -29,28 +30,22 @@ if keras.config.backend() == "jax":
     jax.config.update("jax_disable_most_optimizations", True)
 
 VOCABULARY_SIZE = 11
-HIDDEN_DIM = 8
 LENGTH = 6
 
 
-def backbone_of(
-    *, dropout=0.0, table_dropout=None, num_layers=1, num_special_tokens=0
-):
-    return backbone.GPT1Backbone(
-        vocabulary_size=VOCABULARY_SIZE,
-        num_layers=num_layers,
-        num_heads=2,
-        hidden_dim=HIDDEN_DIM,
-        intermediate_dim=16,
-        max_sequence_length=LENGTH,
-        embedding_dropout=dropout if table_dropout is None else table_dropout,
-        attention_dropout=dropout,
-        residual_dropout=dropout,
-        embedding_dropout_on="tables",
-        layer_norm_epsilon=1e-5,
-        initializer_range=0.2,
-        num_special_tokens=num_special_tokens,
-    )
+def backbone_of(*, dropout=0.0, table_dropout=None, **sizes):
+    sizes |= {
+        "vocabulary_size": VOCABULARY_SIZE,
+        "intermediate_dim": 16,
+        "max_sequence_length": LENGTH,
+        "embedding_dropout": dropout,
+        "attention_dropout": dropout,
+        "residual_dropout": dropout,
+        "initializer_range": 0.2,
+    }
+    if table_dropout is not None:
+        sizes["embedding_dropout"] = table_dropout
+    return backbone.GPT1Backbone(**small_models.SIZES | sizes)
 
 
 def adam(learning_rate=0.01, weight_decay=0.01):
@@ -70,14 +65,14 @@ def _shared(build):
     """Decorate a builder: equal options give one learner, reset."""
 
     @functools.wraps(build)
-    def reset(**options):
-        options = build.__kwdefaults__ | options
-        if _has_strategy():
-            return build(**options)
+    def reset(*, seed=0, **options):
         policy = keras.config.dtype_policy().name
-        key = (build, policy, VOCABULARY_SIZE, *sorted(options.items()))
-        if key not in _learners:
+        key = (build, policy, VOCABULARY_SIZE, seed, *sorted(options.items()))
+        if key not in _learners or _has_strategy():
+            keras.utils.set_random_seed(seed)
             learner = build(**options)
+            if _has_strategy():
+                return learner
             _learners[key] = learner, state_of(learner)
         learner, state = _learners[key]
         # JAX's `fit` leaves a state of its own where an exception ended it.
@@ -107,68 +102,38 @@ def state_of(learner):
     return [ops.convert_to_numpy(v).copy() for v in _variables(learner)]
 
 
-def _compiled(build, loss, names, scorer, seed, learning_rate, **options):
-    keras.utils.set_random_seed(seed)
-    learner = learner_lib.Learner(
-        build(), loss=loss, loss_names=names, scorer=scorer, **options
-    )
+def _compiled(network, *, learning_rate=0.01, clip_norm=1.0, **options):
+    learner = learner_lib.Learner(network, clip_norm=clip_norm, **options)
     learner.compile(adam(learning_rate), jit_compile=False)
     return learner
 
 
 @_shared
-def language_model(
-    *,
-    seed=0,
-    dropout=0.0,
-    table_dropout=None,
-    num_layers=1,
-    micro_batch_size=None,
-    clip_norm=1.0,
-    learning_rate=0.01,
-):
+def language_model(*, dropout=0.0, table_dropout=None, num_layers=1, **options):
     """Return a compiled `Learner` without a head."""
     loss = losses.LanguageModelLoss(chunk_size=4)
-    return _compiled(
-        lambda: task_model.GPT1TaskModel(
-            backbone_of(
-                dropout=dropout,
-                table_dropout=table_dropout,
-                num_layers=num_layers,
-            )
-        ),
-        *(loss, ("loss",), loss, seed, learning_rate),
-        clip_norm=clip_norm,
-        micro_batch_size=micro_batch_size,
+    sizes = {"table_dropout": table_dropout, "num_layers": num_layers}
+    network = task_model.GPT1TaskModel(
+        backbone_of(dropout=dropout, num_special_tokens=0, **sizes)
     )
+    return _compiled(network, loss=loss, scorer=loss, **options)
 
 
 @_shared
-def chooser(
-    *,
-    seed=0,
-    lm_weight=0.5,
-    micro_batch_size=None,
-    dropout=0.0,
-    clip_norm=1.0,
-    learning_rate=0.01,
-):
+def chooser(*, dropout=0.0, **options):
     """Return a compiled `Learner` that chooses between two candidates."""
     scorer = losses.LanguageModelLoss(chunk_size=4)
     loss = losses.TaskLoss(
         task_loss=losses.cross_entropy,
         language_model_loss=scorer,
-        lm_weight=lm_weight,
+        lm_weight=0.5,
     )
-    return _compiled(
-        lambda: task_model.GPT1TaskModel(
-            backbone_of(dropout=dropout, num_special_tokens=3),
-            heads.ChoiceHead(dropout=dropout, initializer_range=0.2),
-        ),
-        *(loss, ("loss", "task_loss", "lm_loss"), scorer, seed, learning_rate),
-        clip_norm=clip_norm,
-        micro_batch_size=micro_batch_size,
+    network = task_model.GPT1TaskModel(
+        backbone_of(dropout=dropout, num_layers=1),
+        heads.ChoiceHead(dropout=dropout, initializer_range=0.2),
     )
+    options |= {"loss": loss, "loss_names": loss.names, "scorer": scorer}
+    return _compiled(network, **options)
 
 
 class Batches:
@@ -218,9 +183,8 @@ class LabelledBatches(Batches):
         return {**super().__call__(step), "labels": labels.astype("int32")}
 
 
-def labelled_batch(step=0, *, batch_size=4):
-    """Return a batch of two candidates with `labels` `[B]`."""
-    return LabelledBatches(batch_size=batch_size)(step)
+def tensors(batch):
+    return {key: ops.convert_to_tensor(value) for key, value in batch.items()}
 
 
 def weights_of(learner):
@@ -237,8 +201,25 @@ def update(learner, batch):
     return {name: float(values[0]) for name, values in history.items()}
 
 
-def update_many(learner, examples, *, batch_size):
+def update_many(learner, examples, *, batch_size, **options):
     """Make one update for each `batch_size` examples, in their order."""
-    return learner.fit(
-        examples, batch_size=batch_size, epochs=1, shuffle=False, verbose=0
-    ).history
+    options |= {"epochs": 1, "shuffle": False, "verbose": 0}
+    return learner.fit(examples, batch_size=batch_size, **options).history
+
+
+def gradients_of(learner):
+    """Return all gradients of the first update, clipped, as one array."""
+    # Adam's first momentum is a tenth of the gradient.
+    momentums = map(ops.convert_to_numpy, learner.optimizer._momentums)
+    return 10 * np.concatenate([m.ravel() for m in momentums])
+
+
+def asymmetric(path, value):
+    """Leave out what changes no loss: its gradient is rounding noise.
+
+    A constant added to all keys changes no attention, and one added to both
+    choices changes no softmax.
+    """
+    if path.endswith(("query_key_value/bias", "c_attn/b")):
+        return np.delete(value, np.s_[len(value) // 3 : 2 * len(value) // 3])
+    return value.ravel()[: 0 if path.endswith("/dense/bias") else None]

@@ -23,29 +23,25 @@ from gpt1_keras.training import optimizers
 
 SHA = "a" * 64
 FINE_TUNING = {
-    "batch_size": 8,
-    "microbatch_size": None,
-    "num_epochs": 1,
-    "num_train_examples": None,
-    "sequence_length": None,
-    "clip_norm": 1.0,
-    "lm_loss_weight": 0.5,
-    "softmax_over": "tokens",
-    "softmax_chunk": 8,
-    "classifier_dropout": 0.1,
-    "initializer_range": 0.02,
-    "bucket_lengths": (16, 32),
-    "pool_batches": 2,
-    "evaluation_batch_size": 8,
-    "num_scored_train_examples": 5,
-    "early_evaluation_steps": (),
-    "dtype": "float32",
+    **{"batch_size": 8, "microbatch_size": None, "evaluation_batch_size": 8},
+    **{"num_epochs": 1, "num_train_examples": None, "sequence_length": None},
+    **{"clip_norm": 1.0, "lm_loss_weight": 0.5, "dtype": "float32"},
+    **{"softmax_over": "tokens", "softmax_chunk": 8},
+    **{"classifier_dropout": 0.1, "initializer_range": 0.02},
+    **{"bucket_lengths": (16, 32), "pool_batches": 2},
+    **{"num_scored_train_examples": 5, "early_evaluation_steps": ()},
     "batches": finetune_lib.encoded_batches,
 }
 
 
 def files(data):
     return sources.BenchmarkFiles(data_dir=str(data))
+
+
+def _run(function, workdir, **settings):
+    workdir.mkdir(parents=True, exist_ok=True)
+    function(workdir=workdir, config_sha256=SHA, **settings)
+    return results.read(workdir)
 
 
 def scoring(dtype="float32"):
@@ -63,10 +59,7 @@ def evaluate(workdir, preset, data, **changes):
         "num_viewed": 10,
         "paper": {"cola": {"matthews": 0.454}},
     }
-    evaluate_lib.evaluate(
-        workdir=workdir, config_sha256=SHA, **settings | changes
-    )
-    return results.read(workdir)
+    return _run(evaluate_lib.evaluate, workdir, **settings | changes)
 
 
 def export(workdir, preset, data, **changes):
@@ -80,15 +73,13 @@ def export(workdir, preset, data, **changes):
         "scoring": scoring(),
         "weights_dtype": "float32",
     }
-    export_lib.export(
-        workdir=workdir,
-        config_sha256=SHA,
+    return _run(
+        *(export_lib.export, workdir),
         preset=str(preset),
         options=export_lib.Options(**settings | changes),
         agreement=verify.Agreement(tolerance=1e-4, min_identical_tokens=0.999),
         num_warm_up=0,
     )
-    return results.read(workdir)
 
 
 def fine_tuning(**changes):
@@ -101,9 +92,8 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
     pretrained = {"num_transferred_layers": None, "dropout": 0.1}
     pretrained |= _taken(presets.Pretrained, changes)
     settings = {"seed": 42, "seeds": None, "paper": {}} | changes
-    finetune_lib.finetune(
-        workdir=workdir,
-        config_sha256=SHA,
+    return _run(
+        *(finetune_lib.finetune, workdir),
         task=benchmarks.benchmark(task) if isinstance(task, str) else task,
         data=data if data is None or hasattr(data, "read") else files(data),
         pretrained=presets.Pretrained(preset=str(preset), **pretrained),
@@ -124,7 +114,6 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
         ),
         **settings,
     )
-    return results.read(workdir)
 
 
 def _taken(cls, changes):
@@ -136,19 +125,11 @@ def _taken(cls, changes):
 def generate(preset, **changes):
     """Return what is printed."""
     settings = {
-        "prompt": "the old captain",
-        "prompt_file": None,
-        "interactive": False,
-        "num_tokens": 6,
-        "num_texts": 1,
-        "sampler": "top_k",
-        "temperature": 0.8,
-        "top_k": 40,
-        "top_p": 0.9,
-        "num_beams": 4,
-        "stop_at_newline": False,
-        "seed": 42,
-        "dtype": "float32",
+        **{"prompt": "the old captain", "prompt_file": None},
+        **{"interactive": False, "num_tokens": 6, "num_texts": 1},
+        **{"sampler": "top_k", "temperature": 0.8, "top_k": 40},
+        **{"top_p": 0.9, "num_beams": 4, "stop_at_newline": False},
+        **{"seed": 42, "dtype": "float32"},
     }
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
@@ -158,12 +139,8 @@ def generate(preset, **changes):
 
 def perplexity(preset, corpus, workdir=None, split="all", **changes):
     """Return the metrics of a text."""
-    settings = {
-        "num_tokens": None,
-        "sequence_length": None,
-        "stride": 16,
-        "batch_size": 8,
-    }
+    settings = {"num_tokens": None, "sequence_length": None}
+    settings |= {"stride": 16, "batch_size": 8}
     if workdir is not None:
         workdir.mkdir(parents=True, exist_ok=True)
     return perplexity_lib.perplexity(
@@ -179,34 +156,20 @@ def perplexity(preset, corpus, workdir=None, split="all", **changes):
 def view(workdir, preset, text="the old captain", **changes):
     """Look at a text; return the result."""
     settings = {"text_file": None, "layer": -1, "head": None} | changes
-    workdir.mkdir(parents=True, exist_ok=True)
-    view_lib.view(
-        workdir=workdir,
-        config_sha256=SHA,
-        preset=str(preset),
-        text=text,
-        **settings,
-    )
-    return results.read(workdir)
+    settings |= {"preset": str(preset), "text": text}
+    return _run(view_lib.view, workdir, **settings)
 
 
 def zero_shot(
     workdir, preset, data, *, task="cola", dtype="float32", **changes
 ):
     """Measure a zero-shot task; return the result."""
-    if isinstance(task, str):
-        task = zero_shot_tasks.task(task)
+    task = zero_shot_tasks.task(task)
     settings = {"batch_size": 4, "bucket_lengths": (8,), "softmax_chunk": 8}
-    workdir.mkdir(parents=True, exist_ok=True)
-    zero_shot_lib.zero_shot(
-        workdir=workdir,
-        config_sha256=SHA,
-        preset=str(preset),
-        tasks=zero_shot_lib.ZeroShotTasks(
-            tasks=[task],
-            data=files(data),
-            scoring=zero_shot_lib.Scoring(**settings | changes),
-        ),
-        dtype=dtype,
+    tasks = zero_shot_lib.ZeroShotTasks(
+        tasks=[task],
+        data=files(data),
+        scoring=zero_shot_lib.Scoring(**settings | changes),
     )
-    return results.read(workdir)
+    settings = {"preset": str(preset), "tasks": tasks, "dtype": dtype}
+    return _run(zero_shot_lib.zero_shot, workdir, **settings)

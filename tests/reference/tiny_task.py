@@ -50,16 +50,10 @@ def write_preset(directory, tokenizer=None):
         texts, vocabulary_size=80
     )
     keras.utils.set_random_seed(0)
-    network = backbone.GPT1Backbone(
-        **small_models.SIZES
-        | {
-            "vocabulary_size": tokenizer.vocabulary_size,
-            "hidden_dim": 16,
-            "max_sequence_length": 32,
-            "initializer_range": 0.2,
-            "num_special_tokens": 0,
-        }
-    )
+    sizes = {"vocabulary_size": tokenizer.vocabulary_size, "hidden_dim": 16}
+    sizes |= {"max_sequence_length": 32, "num_special_tokens": 0}
+    sizes["initializer_range"] = 0.2
+    network = backbone.GPT1Backbone(**small_models.SIZES | sizes)
     presets.save(builders.gpt1_causal_lm(network, tokenizer), directory)
     return directory
 
@@ -76,11 +70,8 @@ class Experiment(kill_run.Experiment):
         return {
             "DATA_DIR": str(self.directory / "data"),
             "PRESET": str(self.directory / "preset"),
-            "SEQUENCE_LENGTH": 32,
-            "BATCH_SIZE": 8,
-            "MICROBATCH_SIZE": 4,
-            "NUM_EPOCHS": 3,
-            "PEAK_LEARNING_RATE": 1e-2,
+            **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8, "MICROBATCH_SIZE": 4},
+            **{"NUM_EPOCHS": 3, "PEAK_LEARNING_RATE": 1e-2},
             "finetune.FineTuning.pool_batches": 2,
             "finetune.FineTuning.bucket_lengths": (16, 32),
             "finetune.FineTuning.evaluation_batch_size": 8,

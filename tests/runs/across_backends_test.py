@@ -32,14 +32,13 @@ def every_backend():
 
 
 def continued(make, directory, *, stop, **settings):
-    """Stop a run on TensorFlow after `stop` steps, finish it on all.
+    """Stop a run on TensorFlow and finish it on all backends.
 
-    Returns:
-        the step of its checkpoint, `{backend: its workdir}`.
+    Returns the step of its checkpoint and `{backend: its workdir}`.
     """
     first = make(directory, backend="tensorflow", **settings)
     begun = directory / "begun"
-    status, output, _ = first.send(begun, signal.SIGTERM, step=stop)
+    status, output = first.send(begun, signal.SIGTERM, step=stop)
     assert status == 3, output
     step, _ = kill_run.last_checkpoint(begun)
     workdirs = {}
@@ -56,12 +55,10 @@ def continued(make, directory, *, stop, **settings):
 
 def steps_of(workdir, *, after):
     """Return `[N, 2]`: loss and norm of the gradient of each later step."""
-    rows = [
-        [line["loss"], line["gradient_norm"]]
-        for line in kill_run.lines(workdir)
-        if "gradient_norm" in line and line["step"] > after
-    ]
-    return np.array(rows)
+    lines = [x for x in kill_run.lines(workdir) if "gradient_norm" in x]
+    return np.array(
+        [[x["loss"], x["gradient_norm"]] for x in lines if x["step"] > after]
+    )
 
 
 def assert_same(step, workdirs, num_steps):

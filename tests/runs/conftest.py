@@ -55,9 +55,8 @@ def _write_stsb(data):
     for i, score in enumerate(SCORES):
         words = " ".join(tiny_task.WORDS[i : i + 3])
         lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
-    path = data / "glue/STS-B/dev.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text("\n".join(lines) + "\n")
+    (data / "glue/STS-B").mkdir(parents=True)
+    (data / "glue/STS-B/dev.tsv").write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="session")

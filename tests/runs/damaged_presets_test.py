@@ -17,7 +17,7 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.runs import demo
-from tests.reference import tiny_fine_tuned
+from tests.reference import processes
 from tests.reference import tiny_runs
 
 VOCABULARY = "assets/tokenizer/vocabulary.json"
@@ -27,7 +27,7 @@ WEIGHTS = "model.weights.h5"
 
 def convert(preset, workdir):
     """Call the tool; raise what it prints."""
-    path = tiny_fine_tuned.ROOT / "tools/convert_huggingface.py"
+    path = processes.ROOT / "tools/convert_huggingface.py"
     spec = importlib.util.spec_from_file_location("convert", path)
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
@@ -65,20 +65,15 @@ def change(name, edit):
     return damage
 
 
-def configure(*names, inside="", **values):
-    """A damage: other values in the `config` of JSON files."""
+def configure(name, *inside, **values):
+    """A damage: other values in the `config` of a JSON file."""
 
     def edit(found):
-        found = found["config"]
-        for key in inside.split():
-            found = found[key]["config"]
-        found |= values
+        for key in inside:
+            found = found["config"][key]
+        found["config"] |= values
 
-    def damage(preset):
-        for name in names:
-            change(name, edit)(preset)
-
-    return damage
+    return change(f"{name}.json", edit)
 
 
 def put(name, content):
@@ -92,14 +87,19 @@ def put(name, content):
     return damage
 
 
+def matrices(weights):
+    """The names of the matrices in an open file of weights."""
+    names = []
+    weights.visit(names.append)
+    return [name for name in names if getattr(weights[name], "ndim", 0) == 2]
+
+
 def weigh(value):
     """A damage: a value in the first matrix."""
 
     def damage(preset):
         with h5py.File(preset / WEIGHTS, "r+") as weights:
-            seen = []
-            weights.visititems(lambda _, x: seen.append(x))
-            next(x for x in seen if getattr(x, "ndim", 0) == 2)[0, 0] = value
+            weights[matrices(weights)[0]][0, 0] = value
 
     return damage
 
@@ -111,29 +111,20 @@ def cut(pieces):
 def other_weights(preset):
     """The weights of a narrower network."""
     with h5py.File(preset / WEIGHTS, "r+") as weights:
-        names = []
-        weights.visititems(lambda name, x: names.append(name))
-        for name in names:
-            if getattr(weights[name], "ndim", 0) == 2:
-                value = weights[name][:, :8]
-                del weights[name]
-                weights[name] = value
+        for name in matrices(weights):
+            value = weights[name][:, :8]
+            del weights[name]
+            weights[name] = value
 
 
 def link(preset):
     """Weights in another file: that of any reader's machine."""
+    place = [("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
     with h5py.File(preset / WEIGHTS, "r+") as weights:
-        names = []
-        weights.visititems(
-            lambda name, x: (
-                names.append((name, x.shape)) if hasattr(x, "shape") else None
-            )
-        )
-        name, shape = names[0]
+        name = matrices(weights)[0]
+        shape = weights[name].shape
         del weights[name]
-        weights.create_dataset(
-            name, shape, "f4", external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)]
-        )
+        weights.create_dataset(name, shape, "f4", external=place)
 
 
 # Damages of presets with checksums; the others are of presets without.
@@ -153,33 +144,33 @@ DAMAGES = {
     "weights of another network": (other_weights, "weight shapes differ"),
     "config torn": (put("config.json", b'{"config"'), "line 1|describe"),
     "positions below zero": (
-        configure("config.json", max_sequence_length=-1),
+        configure("config", max_sequence_length=-1),
         "weight shapes differ",
     ),
     "wider in one file": (
-        configure("config.json", intermediate_dim=99),
+        configure("config", intermediate_dim=99),
         "json differ in the network",
     ),
     "no length": (
-        configure("task.json", inside="preprocessor", sequence_length=-1),
+        configure("task", "preprocessor", sequence_length=-1),
         "sequence_length -1 in task.json",
     ),
     "length of all": (
-        configure("preprocessor.json", sequence_length=10**6),
+        configure("preprocessor", sequence_length=10**6),
         "sequence_length 1000000 in preprocessor.json",
     ),
 }
 TASK_DAMAGES = {
     "odd transform": (
-        configure("task.json", inside="preprocessor", transform="pad"),
+        configure("task", "preprocessor", transform="pad"),
         "transform is 'pad': give one of",
     ),
     "more labels": (
-        configure("task.json", inside="preprocessor", label_words=["a"] * 3),
+        configure("task", "preprocessor", label_words=["a"] * 3),
         "the head has 2 outputs, the task 3",
     ),
     "labels are a score": (
-        configure("task.json", inside="preprocessor", score_range=[0, 5]),
+        configure("task", "preprocessor", score_range=[0, 5]),
         "the head has 2 outputs, the task 6",
     ),
 }

@@ -16,75 +16,61 @@ PNG = b"\x89PNG"
 
 
 def read(path, names):
-    """Return the rows of a table, and of each {name: probability}."""
+    """Return {row: (fields, probability of each name)}, in their order."""
     with open(path, newline="", encoding="utf-8") as file:
-        rows = list(
-            csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        )
-    shares = [
-        {name: float(row[f"probability_of_{name}"]) for name in names}
-        for row in rows
-    ]
-    return zip(rows, shares)
+        table = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {
+            int(row["row"]): (
+                row,
+                [float(row[f"probability_of_{name}"]) for name in names],
+            )
+            for row in table
+        }
 
 
 @pytest.fixture(scope="module")
 def cola(tiny, tmp_path_factory):
     """The workdir of CoLA's dev split; tests do not change it."""
     workdir = tmp_path_factory.mktemp("cola_dev")
-    tiny_fine_tuned.succeed(
-        "gin/evaluate.gin",
-        workdir,
-        PRESET=str(tiny.folder / "cola"),
-        DATA_DIR=str(tiny.data),
-    )
+    settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
+    tiny_fine_tuned.succeed("gin/evaluate.gin", workdir, **settings)
     return workdir
 
 
-def test_metrics_are_those_of_examples_scored_one_by_one(tiny, cola):
+def test_metrics_and_predictions_are_those_of_one_example_at_a_time(tiny, cola):
     examples = glue.read_cola(tiny.data, "dev")
     truth = [int(example.label) for example in examples]
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
-    predicted = logits.argmax(-1)
+    predicted, share = logits.argmax(-1), np.mean(truth)
     assert len(set(predicted)) == 2
+    expected = {
+        **{"run": "evaluate", "task": "cola", "split": "dev"},
+        **{"num_examples": 40, "paper": {"matthews": 0.454}},
+        "preset": str(tiny.folder / "cola" / "preset"),
+        "metrics": {
+            "matthews": pytest.approx(
+                sklearn.metrics.matthews_corrcoef(truth, predicted)
+            ),
+            "accuracy": pytest.approx(np.mean(predicted == truth)),
+        },
+        "majority": {
+            "matthews": 0.0,
+            "accuracy": pytest.approx(max(share, 1 - share)),
+        },
+    }
     found = results.read(cola)
-    assert found["metrics"] == {
-        "matthews": pytest.approx(
-            sklearn.metrics.matthews_corrcoef(truth, predicted)
-        ),
-        "accuracy": pytest.approx(np.mean(predicted == truth)),
-    }
-    share = np.mean(truth)
-    assert found["majority"] == {
-        "matthews": 0.0,
-        "accuracy": pytest.approx(max(share, 1 - share)),
-    }
-    assert (found["run"], found["task"]) == ("evaluate", "cola")
-    assert (found["split"], found["num_examples"]) == ("dev", 40)
-    assert found["paper"] == {"matthews": 0.454}
-    assert found["preset"] == str(tiny.folder / "cola" / "preset")
+    assert {name: found[name] for name in expected} == expected
     assert (cola / "plots" / "confusion.png").read_bytes()[:4] == PNG
     assert not (cola / "plots" / "scores.png").exists()
-
-
-def test_predictions_have_probabilities_worst_first(tiny, cola):
-    examples = glue.read_cola(tiny.data, "dev")
-    expected = special.softmax(
-        tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples),
-        axis=-1,
-    )
-    indices, of_labels = [], []
-    for row, shares in read(cola / "predictions.tsv", "01"):
-        i = int(row["row"])
-        example, share = examples[i], expected[i]
+    # Every row, the worst first.
+    rows = read(cola / "predictions.tsv", "01")
+    assert sorted(rows) == list(range(len(examples)))
+    for i, (row, shares) in rows.items():
+        example, expected = examples[i], special.softmax(logits[i])
         assert (row["text"], row["label"]) == (example.text, example.label)
-        assert row["prediction"] == str(share.argmax())
-        assert shares == pytest.approx(
-            dict(zip("01", share.tolist(), strict=True)), abs=1e-4
-        )
-        indices.append(i)
-        of_labels.append(float(row["label_probability"]))
-    assert sorted(indices) == list(range(len(examples)))
+        assert row["prediction"] == str(predicted[i])
+        assert shares == pytest.approx(expected.tolist(), abs=1e-4)
+    of_labels = [float(row["label_probability"]) for row, _ in rows.values()]
     assert of_labels == sorted(of_labels)
 
 
@@ -108,11 +94,9 @@ def test_scores(tiny, tmp_path):
     assert (tmp_path / "plots" / "scores.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "confusion.png").exists()
     differences = []
-    for row, found in read(tmp_path / "predictions.tsv", "012345"):
-        i = int(row["row"])
-        assert found == pytest.approx(
-            dict(zip("012345", shares[i].tolist())), abs=1e-4
-        )
+    rows = read(tmp_path / "predictions.tsv", "012345")
+    for i, (row, found) in rows.items():
+        assert found == pytest.approx(shares[i].tolist(), abs=1e-4)
         assert float(row["label"]) == scores[i]
         assert float(row["prediction"]) == pytest.approx(expected[i], abs=1e-3)
         differences.append(float(row["error"]))

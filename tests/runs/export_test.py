@@ -8,7 +8,6 @@ import tensorflow as tf
 
 from gpt1_keras import bindings
 from gpt1_keras import errors
-from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
@@ -23,11 +22,13 @@ def run(tiny, workdir, preset="cola", data=None, **changes):
     return tiny_runs.export(workdir, tiny.folder / preset, data, **changes)
 
 
+def tensors(inputs):
+    return {name: tf.constant(value) for name, value in inputs.items()}
+
+
 def ask(workdir, version, **inputs):
     served = tf.saved_model.load(workdir / "saved_model" / version)
-    found = served.signatures["serving_default"](
-        **{name: tf.constant(value) for name, value in inputs.items()}
-    )
+    found = served.signatures["serving_default"](**tensors(inputs))
     return {name: value.numpy() for name, value in found.items()}
 
 
@@ -37,42 +38,34 @@ def here(monkeypatch):
 
     def answers(saved_model, requests):
         answer = tf.saved_model.load(saved_model).signatures["serving_default"]
-        found = []
-        for request in requests:
-            outputs = answer(**{k: tf.constant(v) for k, v in request.items()})
-            found.append({k: v.numpy().tolist() for k, v in outputs.items()})
-        return found
+        found = [answer(**tensors(request)) for request in requests]
+        return [{k: v.numpy().tolist() for k, v in x.items()} for x in found]
 
     monkeypatch.setattr(verify, "answers", answers)
 
 
 def test_through_main_and_a_bare_process(tiny, tmp_path):
-    tiny_fine_tuned.succeed(
-        "gin/export.gin",
-        tmp_path,
-        PRESET=str(tiny.folder / "cola"),
-        DATA_DIR=str(tiny.data),
-    )
+    settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
+    found = tiny_fine_tuned.succeed("gin/export.gin", tmp_path, **settings)
     rows = glue.read_cola(tiny.data, "dev")
     answer = ask(tmp_path, "1", text=[row.text for row in rows])
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], rows)
     expected = tf.nn.softmax(logits).numpy()
     np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
     predicted = logits.argmax(-1)
-    assert [label.decode() for label in answer["label"]] == [
-        str(each) for each in predicted
-    ]
-    found = results.read(tmp_path)
-    assert (found["run"], found["task"]) == ("export", "cola")
-    assert (found["split"], found["num_examples"]) == ("dev", 40)
-    assert found["saved_model"] == "saved_model/1"
+    assert answer["label"].astype(int).tolist() == predicted.tolist()
     metrics = found["metrics"]
+    assert 0 <= metrics.pop("largest_difference") < 1e-5
     truth = [int(row.label) for row in rows]
-    assert metrics["accuracy"] == pytest.approx(np.mean(predicted == truth))
-    assert metrics["identical_texts"] == metrics["identical_tokens"] == 1.0
-    assert metrics["same_predictions"] == 1.0
-    assert metrics["compared_rows"] == 40
-    assert 0 <= metrics["largest_difference"] < 1e-5
+    correct = pytest.approx(np.mean(predicted == truth))
+    expected = {
+        **{"run": "export", "task": "cola", "split": "dev"},
+        **{"num_examples": 40, "saved_model": "saved_model/1"},
+        "accuracy": correct,
+        **{"identical_texts": 1.0, "identical_tokens": 1.0},
+        **{"same_predictions": 1.0, "compared_rows": 40},
+    }
+    assert {name: (found | metrics)[name] for name in expected} == expected
     extra = tmp_path / "saved_model" / "1" / "assets.extra"
     card = (extra / "model_card.md").read_text()
     assert found["config_sha256"] in card and "# cola" in card
@@ -95,18 +88,19 @@ def test_versions(tiny, here, tmp_path):
     found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
     assert found["saved_model"] == "saved_model/2"
     assert found["metrics"]["largest_difference"] < 1e-4
-    answers = [ask(workdir, version, text=["the old gate"]) for version in "12"]
-    one, two = (answer["probabilities"] for answer in answers)
+    one, two = (
+        ask(workdir, version, text=["the old gate"])["probabilities"]
+        for version in "12"
+    )
     assert np.abs(one - two).max() > 1e-3
     one, two = (
         tf.train.load_checkpoint(
             str(workdir / f"saved_model/{n}/variables/variables")
-        )
+        ).get_variable_to_dtype_map()
         for n in "12"
     )
-    dtypes = set(one.get_variable_to_dtype_map().values())
-    assert tf.float16 in dtypes and tf.float32 not in dtypes
-    assert tf.int8 in two.get_variable_to_dtype_map().values()
+    assert tf.float16 in one.values() and tf.float32 not in one.values()
+    assert tf.int8 in two.values()
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):
@@ -141,12 +135,10 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
+    settings = {"PRESET": str(tmp_path / "own")}
+    settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(train)}
     found = tiny_fine_tuned.succeed(
-        "gin/export_custom.gin",
-        tmp_path / "x",
-        PRESET=str(tmp_path / "own"),
-        TEST_FILE=str(test),
-        TRAIN_FILE=str(train),
+        "gin/export_custom.gin", tmp_path / "x", **settings
     )
     assert found["num_examples"] == 3 and "accuracy" not in found["metrics"]
     # The words of the train file are in the table.

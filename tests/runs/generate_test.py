@@ -1,6 +1,3 @@
-import contextlib
-import io
-
 import numpy as np
 import pytest
 
@@ -44,14 +41,10 @@ NEWLINE_AT = {
 
 
 def reciting_model(pipeline, path):
-    """A language model that says the tokens of `path`, one after the other.
+    """A language model that says the ids of `path`, at most 16 that differ.
 
     Position alone decides: its row is that of the token which follows, and
     the block, all zeros, adds nothing.
-
-    Args:
-        pipeline: Tokenizer.
-        path: list of at most 16 ids that differ.
     """
     network = small_models.network(
         vocabulary_size=pipeline.vocabulary_size,
@@ -86,20 +79,12 @@ def test_paragraphs(tmp_path, newline_id):
     assert text == "\nthe cat\n"
 
 
-def test_through_main_and_mistakes(preset, tmp_path):
-    path, printed = tmp_path / "prompt.txt", io.StringIO()
+def test_through_main_and_mistakes(preset, tmp_path, capsys):
+    path = tmp_path / "prompt.txt"
     path.write_text("under a tall tree")
-    settings = {
-        "PRESET": str(preset),
-        "NUM_TOKENS": 3,
-        "PROMPT_FILE": str(path),
-    }
-    with contextlib.redirect_stdout(printed):
-        status, messages = tiny_fine_tuned.call_main(
-            "gin/generate.gin", None, **settings
-        )
-    assert status == 0, messages
-    assert printed.getvalue().startswith("under a tall tree ")
+    settings = {"PRESET": str(preset), "PROMPT_FILE": str(path)}
+    tiny_fine_tuned.succeed("gin/generate.gin", None, NUM_TOKENS=3, **settings)
+    assert capsys.readouterr().out.startswith("under a tall tree ")
     for changes, expected in (
         ({"prompt_file": "nowhere.txt"}, "`prompt_file`: nowhere.txt cannot"),
         ({"sampler": "beam", "num_tokens": 50}, "`num_tokens` are 5.*lower"),

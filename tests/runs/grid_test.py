@@ -33,6 +33,7 @@ class Finetune:
             raise errors.Stopped("stopped by SIGTERM")
         workdir.mkdir(parents=True, exist_ok=True)
         layers = pretrained.num_transferred_layers
+        is_lstm = "lstm" in str(pretrained.directory)
         return results.write(
             workdir,
             run="finetune",
@@ -47,9 +48,7 @@ class Finetune:
             seconds=60.0,
             lm_loss_weight=training.lm_loss_weight,
             num_transferred_layers=2 if layers is None else layers,
-            backbone="lstm"
-            if "lstm" in str(pretrained.directory)
-            else "GPT1Backbone",
+            backbone="lstm" if is_lstm else "GPT1Backbone",
         )
 
 
@@ -112,22 +111,15 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
     run(finetune, ("cola", "rte"), rows=rows, lstm_preset=str(lstm))
     assert finetune.called == ["cola"] * 5 + ["rte"] * 5
     names = ("num_transferred_layers", "lm_loss_weight", "backbone")
-    assert {
-        row: tuple(results.read(tmp_path / row / "rte")[n] for n in names)
-        for row in rows
-    } == {
-        "full": (2, 0.5, "GPT1Backbone"),
-        "no_pretraining": (-1, 0.5, "GPT1Backbone"),
-        "no_auxiliary_lm": (2, 0.0, "GPT1Backbone"),
-        "lstm": (2, 0.5, "lstm"),
-        "transfer_1": (1, 0.5, "GPT1Backbone"),
-    }
+    of_rows = [results.read(tmp_path / row / "rte") for row in rows]
+    assert [tuple(of_row[name] for name in names) for of_row in of_rows] == [
+        *((2, 0.5, "GPT1Backbone"), (-1, 0.5, "GPT1Backbone")),
+        *((2, 0.0, "GPT1Backbone"), (2, 0.5, "lstm")),
+        (1, 0.5, "GPT1Backbone"),
+    ]
     found = results.read(tmp_path)
-    assert found["metrics"] == {
-        f"{row}/{task}": VALUES[task]
-        for row in rows
-        for task in ("cola", "rte")
-    }
+    expected = [(row, task) for row in rows for task in ("cola", "rte")]
+    assert found["metrics"] == {f"{r}/{t}": VALUES[t] for r, t in expected}
     assert found["paper"] == TABLE_5
     table = (tmp_path / "table5.md").read_text()
     assert capsys.readouterr().out.endswith(f"{table}\n")
@@ -138,10 +130,8 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
 # --- Through main -------------------------------------------------------------
 
 SETTINGS = {
-    "SAMPLE_EXAMPLES": 16,
-    "SEQUENCE_LENGTH": 32,
-    "BATCH_SIZE": 8,
-    "NUM_EPOCHS": 1,
+    **{"SAMPLE_EXAMPLES": 16, "SEQUENCE_LENGTH": 32},
+    **{"BATCH_SIZE": 8, "NUM_EPOCHS": 1},
     "finetune.FineTuning.bucket_lengths": (32,),
     "finetune.FineTuning.evaluation_batch_size": 4,
     "finetune.FineTuning.early_evaluation_steps": (),

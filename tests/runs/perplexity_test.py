@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import special
 
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
@@ -20,10 +21,9 @@ TEXTS = {
 
 @pytest.fixture
 def texts(tmp_path, cache):
+    (tmp_path / "texts/below").mkdir(parents=True)
     for name, text in TEXTS.items():
-        path = tmp_path / "texts" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        (tmp_path / "texts" / name).write_text(text, encoding="utf-8")
     return tmp_path / "texts"
 
 
@@ -43,8 +43,7 @@ def log_probabilities(model, ids):
         # What follows the context is not seen.
         context = np.array([[*ids[max(0, end - POSITIONS) : t], 0]], "int32")
         logits = small_models.read(model(small_models.inputs(context)))
-        scores = logits[0, -2]
-        found.append(scores[ids[t]] - np.log(np.exp(scores).sum()))
+        found.append(special.log_softmax(logits[0, -2])[ids[t]])
     return found
 
 
@@ -68,17 +67,14 @@ def expected_of(preset, texts):
 def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     expected, words, size = expected_of(preset, TEXTS)
     assert len(expected) > 3 * POSITIONS
+    of_word = math.exp(-expected.sum() / words)
+    bits = -expected.sum() / math.log(2) / size
     wanted = {
         "loss": pytest.approx(-expected.mean(), abs=1e-5),
         "perplexity": pytest.approx(math.exp(-expected.mean()), rel=1e-5),
-        "word_perplexity": pytest.approx(
-            math.exp(-expected.sum() / words), rel=1e-4
-        ),
-        "bits_per_byte": pytest.approx(
-            -expected.sum() / math.log(2) / size, rel=1e-4
-        ),
-        "tokens": len(expected),
-        "words": round(words),
+        "word_perplexity": pytest.approx(of_word, rel=1e-4),
+        "bits_per_byte": pytest.approx(bits, rel=1e-4),
+        **{"tokens": len(expected), "words": round(words)},
     }
     assert run(preset, texts, tmp_path / "run", batch_size=5) == wanted
     found = results.read(tmp_path / "run")
@@ -89,12 +85,10 @@ def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
     assert found["sequence_length"] == POSITIONS
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
-    tiny_fine_tuned.succeed(
-        *("gin/perplexity.gin", tmp_path / "main"),
-        PRESET=str(preset),
-        CORPUS=str(texts / "short.txt"),
-    )
-    metrics = results.read(tmp_path / "main")["metrics"]
+    settings = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}
+    metrics = tiny_fine_tuned.succeed(
+        "gin/perplexity.gin", tmp_path / "main", **settings
+    )["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     assert metrics["tokens"] == len(short)
     # Less text, and less context.

@@ -55,6 +55,12 @@ class Page(html.parser.HTMLParser):
         if {"td", "th"} & set(self.open):
             self.tables[-1][-1][-1] += data.strip()
 
+    def cells(self):
+        """All cells; every table has rows of one length."""
+        for table in self.tables:
+            assert {len(row) for row in table} == {len(table[0])}
+        return [cell for table in self.tables for row in table for cell in row]
+
 
 def write(folder, directory):
     numbers = {"constants": CONSTANTS, "paper": PAPER, "table5": TABLE_5}
@@ -65,17 +71,16 @@ def write(folder, directory):
 
 def fill(folder):
     """A workdir of each kind, so that every section is there."""
+    metrics = {"accuracy": 0.4321}
+    lines = fake_workdirs.evaluations("accuracy", (0.4, 0.6), (0.5, 0.8))
     for name, options in {
         "full": {},
         "none": {"NUM_TRANSFERRED_LAYERS": -1},
         "some": {"NUM_TRANSFERRED_LAYERS": 1},
         "no_lm": {"LM_LOSS_WEIGHT": 0.0, "WEIGHT_DECAY": 0.5},
     }.items():
-        run = fake_workdirs.finetune(
-            folder / name, "rte", {"accuracy": 0.4321}, **options
-        )
-        lines = fake_workdirs.evaluations("accuracy", (0.4, 0.6), (0.5, 0.8))
-        fake_workdirs.write_lines(run, lines)
+        fake_workdirs.finetune(folder / name, "rte", metrics, **options)
+        fake_workdirs.write_lines(folder / name, lines)
     picture = ("confusion.png", b"a matrix")
     fake_workdirs.evaluate(folder / "dev", "rte", {"accuracy": 0.4}, picture)
     fake_workdirs.perplexity(folder / "novel")
@@ -114,46 +119,33 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def text(folder):
-    return (folder / "report" / "report.html").read_text(encoding="utf-8")
+def page(folder):
+    return Page((folder / "report/report.html").read_text(encoding="utf-8"))
 
 
-@pytest.fixture(scope="module")
-def page(text):
-    return Page(text)
-
-
-def test_page_is_whole_and_stands_alone(folder, text, page):
+def test_page_is_whole_and_stands_alone(folder, page):
+    text = (folder / "report/report.html").read_text(encoding="utf-8")
     assert "script" not in page.tags and "link" not in page.tags
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert 'name="viewport"' in text and "@media print" in text
     assert len(page.images) == 6 and all(page.alternatives)
-    for image, path in zip(
-        page.images,
-        (
-            "report/plots/figure2_left.png",
-            "report/plots/figure2_right.png",
-            "report/plots/learning_curves.png",
-            "report/plots/fine_tuning_curves.png",
-            "out/dev/plots/confusion.png",
-            "out/view/plots/a.png",
-        ),
-    ):
+    names = ("figure2_left", "figure2_right", "learning_curves")
+    paths = [f"report/plots/{n}.png" for n in (*names, "fine_tuning_curves")]
+    paths += ["out/dev/plots/confusion.png", "out/view/plots/a.png"]
+    for image, path in zip(page.images, paths, strict=True):
         content = base64.b64decode(image.partition(",")[2])
         assert content == (folder / path).read_bytes()
     assert {link.removeprefix("#") for link in page.links} < page.anchors
     assert len(page.links) == 7
     assert len(page.tables) == 7
-    for table in page.tables:
-        assert {len(row) for row in table} == {len(table[0])}
 
 
 def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
     (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
     assert row[2:5] == ["43.21 seed", "", "56.0"]
     assert row[-1] == str(folder / "out" / "full")
-    shown = {cell for table in page.tables for row in table for cell in row}
+    shown = set(page.cells())
     names = ("full", "none", "some", "no_lm", "pretrain", "probe")
     for name in (*names, "dev", "novel"):
         assert str(folder / "out" / name) in shown
@@ -176,10 +168,8 @@ def test_the_figures_have_their_numbers_as_csv(folder):
     assert scores == [("sst2", "1", "0.6", 0.25), ("sst2", "2", "0.7", 0.5)]
     found = read("fine_tuning_curves", "ablation", "split", "step", "score")
     assert len(found) == 16
-    assert found[:2] == [
-        ["full", "dev", "100", "0.4"],
-        ["full", "train_sample", "100", "0.6"],
-    ]
+    assert found[0] == ["full", "dev", "100", "0.4"]
+    assert found[1] == ["full", "train_sample", "100", "0.6"]
 
 
 def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
@@ -190,16 +180,12 @@ def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
     assert "a <book> & more" not in text and "a &lt;book&gt; &amp; more" in text
     assert "a<b>&c" not in text
     page = Page(text)
-    shown = [cell for table in page.tables for row in table for cell in row]
-    assert str(folder / "full") in shown
+    assert str(folder / "full") in page.cells()
     markdown = markdown_it.MarkdownIt("commonmark").enable("table")
     text_of_markdown = (tmp_path / "report/report.md").read_text()
     other = Page(markdown.render(text_of_markdown))
     assert list(map(len, other.tables)) == list(map(len, page.tables))
-    for table in other.tables:
-        assert {len(row) for row in table} == {len(table[0])}
-    shown = [cell for table in other.tables for row in table for cell in row]
-    assert " ".join(str(folder / "full").split()) in shown
+    assert " ".join(str(folder / "full").split()) in other.cells()
     assert len(other.images) == 5
     assert "&lt;i&gt;</span>" in text and "0.450)" in text
     assert len(page.images) == 5

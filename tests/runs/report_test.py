@@ -1,10 +1,7 @@
 """Through `gpt1_keras.main`, where neither TensorFlow nor Keras is there."""
 
-import os
-import subprocess
-import sys
-
 from tests.reference import fake_workdirs
+from tests.reference import processes
 from tests.reference import tiny_fine_tuned
 
 PROGRAM = """
@@ -17,19 +14,12 @@ sys.exit(main.main(sys.argv[1:]))
 
 
 def call(workdir, results, cwd):
-    """Return (exit status, output) of the run in a process of its own.
-
-    Without a workdir it is the one of gin/report.gin.
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "--gin", "gin/report.gin"]
-        + ["--set", f"RESULTS = {results!r}"]
-        + (["--workdir", workdir] if workdir else []),
+    """Return (exit status, output); workdir None: that of the gin file."""
+    done = processes.python(
+        *("-c", PROGRAM, "--gin", "gin/report.gin"),
+        *("--set", f"RESULTS = {results!r}"),
+        *(["--workdir", workdir] if workdir else []),
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": str(tiny_fine_tuned.ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=120,
     )
     return done.returncode, done.stdout + done.stderr
 

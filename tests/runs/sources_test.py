@@ -8,19 +8,15 @@ from tests.reference import tiny_task
 
 
 def warning(caplog):
-    (message,) = (
-        r.getMessage() for r in caplog.records if r.levelname == "WARNING"
-    )
-    return message
+    (record,) = (r for r in caplog.records if r.levelname == "WARNING")
+    return record.getMessage()
 
 
 def test_sample_corpus_where_none_is_given(cache, caplog):
     corpus = sources.Corpus(
-        **dict.fromkeys(("corpus", "vocabulary", "merges")),
-        tokenizer_type="bpe",
-        vocabulary_size=150,
-        held_out_fraction=0.34,
-        sample_words=4000,
+        **{"corpus": None, "vocabulary": None, "merges": None},
+        **{"tokenizer_type": "bpe", "vocabulary_size": 150},
+        **{"held_out_fraction": 0.34, "sample_words": 4000},
     )
     shards, tokenizer = corpus.open()
     message = warning(caplog)
@@ -56,8 +52,8 @@ def test_sample_files_are_written_once(cache, caplog):
     assert data.is_sample
     assert not cache.exists()  # Nothing is written before it is asked for.
     task = benchmarks.benchmark("rte")
-    sizes = {s: len(data.read(task, s)) for s in ("train", "dev", "test")}
-    assert sizes == {"train": 8, "dev": 2, "test": 2}
+    splits = ("train", "dev", "test")
+    assert [len(data.read(task, split)) for split in splits] == [8, 2, 2]
     message = warning(caplog)
     (folder,) = cache.iterdir()
     assert "`data_dir` is not given" in message and str(folder) in message

@@ -1,15 +1,15 @@
 """Pretraining to report where there is no TensorFlow, in its own processes."""
 
-import json
+import functools
 import os
-import pathlib
-import subprocess
-import sys
 
 import keras
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+from gpt1_keras import results
+from tests.reference import processes
+from tests.reference.processes import ROOT
+
 HIDING = ROOT / "tests" / "reference" / "no_tensorflow"
 PRETRAINING = {
     "VOCABULARY_SIZE": 400,
@@ -66,38 +66,26 @@ def test_every_run(tmp_path, backend):
     pytest.importorskip(backend)
     if keras.config.backend() != "tensorflow":
         pytest.skip("once is enough")
-    paths = [str(HIDING), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {
-        "KERAS_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "GPT1_KERAS_CACHE": str(tmp_path / "cache"),
-    }
-
-    def call(*arguments):
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
+    call = functools.partial(
+        processes.python,
+        KERAS_BACKEND=backend,
+        PYTHONPATH=f"{HIDING}{os.pathsep}{ROOT}",
+        GPT1_KERAS_CACHE=str(tmp_path / "cache"),
+    )
 
     def run(name, *gin_files, **settings):
         command = ["-m", "gpt1_keras.main"]
         if name != "generate":
-            command += ["--workdir", str(tmp_path / name)]
+            command += ["--workdir", tmp_path / name]
         for file in gin_files:
             command += ["--gin", f"gin/{file}.gin"]
         for macro, value in settings.items():
             command += ["--set", f"{macro} = {value!r}"]
         done = call(*command)
         assert done.returncode == 0, f"{name}: {done.stderr}"
-        path = tmp_path / name / "result.json"
-        if not path.exists():
+        result = results.read(tmp_path / name)
+        if result is None:
             return done.stdout
-        result = json.loads(path.read_text())
         assert result["backend"] == backend and result["num_examples"] > 0
         return result
 

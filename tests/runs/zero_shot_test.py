@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import sklearn.metrics
+from scipy import special
 
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
@@ -12,25 +13,21 @@ from tests.reference import tiny_runs
 
 def average_log_probability(model, text):
     """By the logits of the whole model, one sentence at a time."""
-    preprocessor, model.preprocessor = model.preprocessor, None
-    ids = np.array(preprocessor.tokenizer.tokenize(text))
-    logits = model.predict(small_models.inputs(ids[None]), verbose=0)
-    model.preprocessor = preprocessor
-    logits = logits[0].astype("f8")
-    log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
+    ids = np.array(model.preprocessor.tokenizer.tokenize(text))
+    logits = small_models.read(model(small_models.inputs(ids[None])))[0]
+    log_p = special.log_softmax(logits, axis=-1)
     return np.mean([log_p[t - 1, ids[t]] for t in range(1, len(ids))])
 
 
 def test_cola_through_main(tiny, tmp_path):
+    preset = str(tiny.folder / "pretrained")
+    settings = {"PRESET": preset, "DATA_DIR": str(tiny.data)}
     found = tiny_fine_tuned.succeed(
-        "gin/zero_shot/cola.gin",
-        tmp_path,
-        PRESET=str(tiny.folder / "pretrained"),
-        DATA_DIR=str(tiny.data),
+        "gin/zero_shot/cola.gin", tmp_path, **settings
     )
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
-    model = causal_lm.GPT1CausalLM.from_preset(str(tiny.folder / "pretrained"))
+    model = causal_lm.GPT1CausalLM.from_preset(preset)
     rows = glue.read_cola(tiny.data, "dev")
     scores = [average_log_probability(model, row.text) for row in rows]
     labels = [int(row.label) for row in rows]
@@ -45,18 +42,16 @@ def test_cola_through_main(tiny, tmp_path):
 
 def test_how_it_is_computed_changes_little_or_nothing(tiny, preset, tmp_path):
     """Batches and buckets nothing; bfloat16 a little."""
-    found = []
-    for i, changes in enumerate(
-        (
-            {"batch_size": 40, "bucket_lengths": (32,)},
-            {"batch_size": 3, "bucket_lengths": (16, 32)},
-            {"dtype": "mixed_bfloat16"},
-        )
-    ):
-        workdir = tmp_path / str(i)
+    found = {}
+    for name, changes in {
+        "one": {"batch_size": 40, "bucket_lengths": (32,)},
+        "two": {"batch_size": 3, "bucket_lengths": (16, 32)},
+        "three": {"dtype": "mixed_bfloat16"},
+    }.items():
+        workdir = tmp_path / name
         result = tiny_runs.zero_shot(workdir, preset, tiny.data, **changes)
-        found.append(result["metrics"])
-    one, two, three = found
+        found[name] = result["metrics"]
+    one, two, three = found.values()
     assert one == pytest.approx(two, abs=1e-4)
     assert one["threshold"] != three["threshold"]
     assert one["threshold"] == pytest.approx(three["threshold"], rel=0.02)
@@ -72,21 +67,11 @@ def test_during_pretraining(tiny, tmp_path, cache):
     }
     files = ("gin/pretrain.gin", "gin/model/tiny.gin")
     plain, measured = tmp_path / "plain", tmp_path / "measured"
-    for workdir, more_files, more in (
-        (plain, (), {}),
-        (
-            measured,
-            ("gin/zero_shot/while_pretraining.gin",),
-            {
-                "ZERO_SHOT_TASKS": ("cola",),
-                "zero_shot.ZeroShotTasks.first_step": 2,
-                "DATA_DIR": str(tiny.data),
-            },
-        ),
-    ):
-        tiny_fine_tuned.succeed(
-            (*files, *more_files), workdir, **settings | more
-        )
+    tiny_fine_tuned.succeed(files, plain, **settings)
+    files += ("gin/zero_shot/while_pretraining.gin",)
+    settings |= {"ZERO_SHOT_TASKS": ("cola",), "DATA_DIR": str(tiny.data)}
+    settings["zero_shot.ZeroShotTasks.first_step"] = 2
+    tiny_fine_tuned.succeed(files, measured, **settings)
     lines = [x for x in kill_run.lines(measured) if x.get("split") == "probes"]
     assert [line["step"] for line in lines] == [2, 4, 6]
     assert all(0 <= line["cola_auc"] <= 1 for line in lines)

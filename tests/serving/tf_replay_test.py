@@ -1,25 +1,19 @@
 import json
 import pathlib
-import subprocess
-import sys
 
 import tensorflow as tf
 
 from gpt1_keras.serving import tf_replay
 from gpt1_keras.text import tf_tokenizer
 from gpt1_keras.text import tokenizer
+from tests.reference import processes
 
 
 def replay(saved_model, tmp_path, code=None):
     (tmp_path / "asked").write_text('{"text": ["a", "bc"]}\n{"text": []}\n')
     program = ["-c", code] if code else [tf_replay.__file__]
-    return subprocess.run(
-        [sys.executable, "-I", *program]
-        + [saved_model, tmp_path / "asked", tmp_path / "answered"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    given = (saved_model, tmp_path / "asked", tmp_path / "answered")
+    return processes.python("-I", *program, *given)
 
 
 def test_what_a_server_lacks_cannot_be_imported(tmp_path):

@@ -1,8 +1,6 @@
 """What TensorFlow Serving reads; asked as it is asked, through its protos."""
 
 import json
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -11,6 +9,7 @@ import tensorflow as tf
 from tensorflow_serving.apis import prediction_log_pb2
 
 from gpt1_keras.serving import tf_saved_model
+from tests.reference import processes
 from tests.reference import tiny_served
 
 REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
@@ -38,12 +37,10 @@ def test_warm_up_requests_are_answered(directory):
     (record,) = tf.data.TFRecordDataset([str(path)])
     log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
     request = log.predict_log.request
-    model = tf.saved_model.load(directory)
-    found = model.signatures[request.model_spec.signature_name](
-        **{
-            name: tf.constant(tf.make_ndarray(value))
-            for name, value in request.inputs.items()
-        }
+    inputs = {k: tf.make_ndarray(v) for k, v in request.inputs.items()}
+    signatures = tf.saved_model.load(directory).signatures
+    found = signatures[request.model_spec.signature_name](
+        **{name: tf.constant(value) for name, value in inputs.items()}
     )
     np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
 
@@ -64,9 +61,7 @@ def test_keras_2_users_load_it(directory):
         " text_pair=tf.constant(['our gate']))\n"
         "print(found['probabilities'].numpy().tolist())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, directory], capture_output=True, text=True
-    )
+    done = processes.python("-c", code, directory)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     np.testing.assert_allclose(found, expected(), atol=1e-6)

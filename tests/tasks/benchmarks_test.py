@@ -86,11 +86,11 @@ def test_from_file_to_metrics(
 
 
 def test_stsb_by_regression():
-    found = benchmarks.benchmark("stsb", regression=True).label_space
-    assert type(found) is task_lib.Score and found.score_range == [0, 5]
-    found = benchmarks.benchmark("stsb").label_space
-    assert type(found) is task_lib.ScoreDistribution
-    assert found.score_range == [0, 5]
+    for regression, space in (
+        *((True, task_lib.Score), (False, task_lib.ScoreDistribution)),
+    ):
+        found = benchmarks.benchmark("stsb", regression=regression).label_space
+        assert type(found) is space and found.score_range == [0, 5]
     assert benchmarks.benchmark("cola", regression=True).name == "cola"
 
 
@@ -131,12 +131,9 @@ def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
     assert benchmarks.of_preset(network.preprocessor) is row
     assert network.preprocessor.label_words == list(WEATHER)
     labelled = scoring.Labelled(
-        task,
-        found,
+        *(task, found),
         tokenizer=network.preprocessor.tokenizer.pipeline,
-        max_sequence_length=32,
-        batch_size=2,
-        bucket_lengths=(),
+        **{"max_sequence_length": 32, "batch_size": 2, "bucket_lengths": ()},
         name="weather dev",
     )
     logits = labelled.logits(learner_lib.Learner(network))

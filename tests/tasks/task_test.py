@@ -75,17 +75,15 @@ LOGITS = np.random.default_rng(0).normal(size=(4, 6)) * 3
 def test_answers(ops, space, logits, expected):
     logits = np.array(logits, "float32")
     given = logits if ops is np else ops.convert_to_tensor(logits)
-    found = keras.ops.convert_to_numpy(space.predict(given, ops))
+    convert = keras.ops.convert_to_numpy
+    found = convert(space.predict(given, ops))
     np.testing.assert_allclose(found, expected, rtol=1e-5)
     found = space.probabilities(given, ops)
     if space is SCORE:
         assert found is None
     else:
-        np.testing.assert_allclose(
-            keras.ops.convert_to_numpy(found),
-            special.softmax(logits, axis=-1),
-            atol=1e-6,
-        )
+        found, shares = convert(found), special.softmax(logits, axis=-1)
+        np.testing.assert_allclose(found, shares, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -116,10 +114,10 @@ def test_majority(space, labels, expected):
 )  # fmt: skip
 def test_loss_of_labels_and_logits(space, labels, logits, expected):
     encoded = np.stack([space.encode(example(label)) for label in labels])
-    loss = space.loss(
-        keras.ops.convert_to_tensor(encoded),
-        keras.ops.convert_to_tensor(np.array(logits, "float32")),
+    tensors = map(
+        keras.ops.convert_to_tensor, (encoded, np.array(logits, "float32"))
     )
+    loss = space.loss(*tensors)
     found = keras.ops.convert_to_numpy(loss)
     np.testing.assert_allclose(found, expected, atol=1e-6)
 

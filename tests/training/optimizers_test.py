@@ -67,25 +67,6 @@ def train(optimizer, weights, gradients):
     return history
 
 
-def golden_schedule():
-    return optimizers.WarmupLinear(
-        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
-    )
-
-
-def test_golden_numbers_of_the_released_formula():
-    ones, half = np.ones((1, 1), "float32"), np.full((1, 1), 0.5, "float32")
-    history = train(adam(golden_schedule()), [ones], [[half]] * 4)
-    expected = [
-        1.0,
-        0.9999378069190986,
-        0.9998760883196236,
-        0.9998148346898305,
-    ]
-    found = [float(weights[0][0, 0]) for weights in history]
-    assert found == pytest.approx(expected, abs=2e-7)
-
-
 def released_adam(weight, gradients, rates, epsilon):
     """The update of the released opt.py (lines 36-48), in float64."""
     weight = np.asarray(weight, "float64")
@@ -124,55 +105,28 @@ def test_several_steps_against_the_formula_in_float64():
         np.testing.assert_allclose(found[i], expected, rtol=1e-5, atol=1e-6)
 
 
-def test_decay_falls_on_matrices_only():
-    """Without a gradient only the decay moves a weight."""
-    weights = [np.ones(s, "float32") for s in ((2, 3), (3,))]
-    zeros = [np.zeros_like(weight) for weight in weights]
-    optimizer = adam(0.5, weight_decay=0.1)
-    matrix, vector = train(optimizer, weights, [zeros])[0]
-    # The bias correction is part of the decay's rate: sqrt(0.001) / 0.1.
-    expected = 1 - 0.5 * np.sqrt(0.001) / 0.1 * 0.1
-    np.testing.assert_allclose(matrix, expected, rtol=1e-5)
-    assert (vector == 1.0).all()
-
-
-def test_config_round_trip_trains_alike():
-    optimizer = adam(golden_schedule())
+def test_config_round_trip():
+    schedule = optimizers.WarmupLinear(
+        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
+    )
+    optimizer = adam(schedule)
     again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
     assert isinstance(again, optimizers.AdamWithDecay)
     assert again.get_config() == optimizer.get_config()
-    weight = np.full((2, 2), 0.7, "float32")
-    gradient = np.full((2, 2), 0.3, "float32")
-    ours, theirs = (
-        train(one, [weight], [[gradient]] * 3)[-1][0]
-        for one in (optimizer, again)
-    )
-    assert (ours == theirs).all() and (ours != weight).all()
-
-
-def build(**changes):
-    return optimizers.adam_with_decay(
-        **{
-            "num_steps": 40,
-            "schedule": optimizers.WarmupLinear,
-            "peak_learning_rate": 0.5,
-            "warmup_steps": None,
-            "warmup_fraction": None,
-        }
-        | HYPERPARAMETERS
-        | changes
-    )
 
 
 @pytest.mark.parametrize(
     "warmup, expected", [((None, 0.25), 10), ((4, None), 4), ((4, 0.25), 4)]
 )
 def test_builder_takes_steps_or_a_fraction(warmup, expected):
-    optimizer = build(warmup_steps=warmup[0], warmup_fraction=warmup[1])
-    assert optimizer._learning_rate.get_config() == {
-        "peak_learning_rate": 0.5,
-        "num_steps": 40,
-        "warmup_steps": expected,
-    }
+    sizes = {"peak_learning_rate": 0.5, "num_steps": 40}
+    optimizer = optimizers.adam_with_decay(
+        schedule=optimizers.WarmupLinear,
+        warmup_steps=warmup[0],
+        warmup_fraction=warmup[1],
+        **sizes | HYPERPARAMETERS,
+    )
+    schedule = optimizer._learning_rate.get_config()
+    assert schedule == sizes | {"warmup_steps": expected}
     config = optimizer.get_config()
     assert {key: config[key] for key in HYPERPARAMETERS} == HYPERPARAMETERS

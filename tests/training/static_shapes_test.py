@@ -43,8 +43,8 @@ def specs(spec, length=None):
     return found
 
 
-def compile_step(function, spec):
-    """Compile with XLA; return the graphs, those of loops included."""
+def assert_compiles(function, spec):
+    """With XLA; return how many graphs were looked at, those of loops too."""
     step = tf.function(
         lambda batch: function(batch), jit_compile=True, autograph=False
     )
@@ -52,18 +52,11 @@ def compile_step(function, spec):
     # Compiles without running; complains of what XLA cannot do.
     zeros = {key: tf.zeros(s.shape, s.dtype) for key, s in spec.items()}
     assert "HloModule" in step.experimental_get_compiler_ir(zeros)(stage="hlo")
-    return [concrete.graph, *_inner(concrete.graph)]
-
-
-def _inner(graph):
-    """The graphs of a graph's functions: loops, branches, gradients."""
-    found = []
-    for name in graph._functions:
-        function = graph._get_function(name)
-        inner = getattr(function, "graph", None)
-        if inner is not None:
-            found.append(inner)
-    return found
+    inner = map(concrete.graph._get_function, concrete.graph._functions)
+    inner = [getattr(function, "graph", None) for function in inner]
+    graphs = [concrete.graph, *filter(None, inner)]
+    assert not faults(graphs)
+    return len(graphs)
 
 
 def faults(graphs):
@@ -87,22 +80,12 @@ def faults(graphs):
     return found
 
 
-def assert_compiles(function, spec):
-    """Return how many graphs were looked at."""
-    graphs = compile_step(function, spec)
-    assert not faults(graphs)
-    return len(graphs)
-
-
 @pytest.fixture(autouse=True)
 def policy(request):
     """Half precision, as on a TPU, unless a test is given another."""
     keras.config.set_dtype_policy(getattr(request, "param", "mixed_bfloat16"))
     yield
     keras.config.set_dtype_policy("float32")
-
-
-FLOAT32 = pytest.mark.parametrize("policy", ["float32"], indirect=True)
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"], indirect=True)
@@ -118,7 +101,7 @@ def test_pretraining():
     assert assert_compiles(learner.train_step, specs(batches.spec)) >= 5
 
 
-@FLOAT32
+@pytest.mark.parametrize("policy", ["float32"], indirect=True)
 def test_step_of_a_replica():
     """Around the step above: a seed of its own, and the stop request."""
     learner = tiny_learner.language_model(dropout=0.1)
@@ -135,11 +118,7 @@ def test_step_of_a_replica():
 
 
 @pytest.mark.parametrize(
-    "name, candidates, regression",
-    [
-        ("stsb", 2, True),
-        ("race", 4, False),
-    ],
+    "name, candidates, regression", [("stsb", 2, True), ("race", 4, False)]
 )
 def test_fine_tuning_and_its_evaluation(name, candidates, regression):
     task = benchmarks.benchmark(name, regression=regression)

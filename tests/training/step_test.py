@@ -9,12 +9,9 @@ from keras import ops
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import step
 from tests.reference import tiny_learner
+from tests.reference.tiny_learner import tensors
 
 BACKEND = keras.config.backend()
-
-
-def tensors(batch):
-    return {key: ops.convert_to_tensor(value) for key, value in batch.items()}
 
 
 @pytest.mark.parametrize(
@@ -36,10 +33,7 @@ def test_gradients_are_averaged_and_clipped_by_their_global_norm(
         ops.convert_to_tensor([[0.0], [-4.0]]),
     ]
     logs, clipped = step.finish({"loss": 6.0}, gradients, count, clip_norm)
-    assert {key: float(value) for key, value in logs.items()} == {
-        "loss": 6.0 / count,
-        "gradient_norm": 5.0 / count,
-    }
+    assert logs == {"loss": 6.0 / count, "gradient_norm": 5.0 / count}
     for found, gradient in zip(clipped, gradients):
         np.testing.assert_allclose(
             ops.convert_to_numpy(found),
@@ -70,21 +64,14 @@ def test_short_sequences_share_a_forward_pass(length, expected):
 
 
 def differences(first, second):
-    """Largest difference per weight; symmetric ones are left out.
-
-    A constant added to all keys changes no attention, and one added to both
-    choices changes no softmax: their gradients are rounding noise.
-    """
-    found = {}
-    width = tiny_learner.HIDDEN_DIM
+    """Largest difference per weight; symmetric ones are left out."""
     # The same layers, whatever numbers Keras appends to their names.
-    for (path, ours), theirs in zip(first.items(), second.values()):
-        if path.endswith("query_key_value/bias"):
-            keep = np.r_[:width, 2 * width : 3 * width]
-            ours, theirs = ours[keep], theirs[keep]
-        if not path.endswith("/dense/bias"):
-            found[path] = np.abs(ours - theirs).max()
-    return found
+    pairs = zip(first.items(), second.values(), strict=True)
+    return {
+        path: tiny_learner.asymmetric(path, np.abs(ours - theirs)).max()
+        for (path, ours), theirs in pairs
+        if not path.endswith("/dense/bias")
+    }
 
 
 @pytest.mark.parametrize(
@@ -95,7 +82,7 @@ def differences(first, second):
             functools.partial(tiny_learner.language_model, table_dropout=0.3),
             tiny_learner.Batches()(1),
         ),
-        (tiny_learner.chooser, tiny_learner.labelled_batch(1)),
+        (tiny_learner.chooser, tiny_learner.LabelledBatches()(1)),
     ],
 )
 def test_micro_batches_change_nothing(build, batch):
@@ -122,14 +109,7 @@ def test_step_is_that_of_the_clipped_gradient():
         learner = tiny_learner.language_model(clip_norm=clip_norm)
         logs = tiny_learner.update(learner, tiny_learner.Batches()(0))
         assert logs["gradient_norm"] > 2e-3
-        momentums.append(
-            np.concatenate(
-                [
-                    ops.convert_to_numpy(m).ravel() / 0.1
-                    for m in learner.optimizer._momentums
-                ]
-            )
-        )
+        momentums.append(tiny_learner.gradients_of(learner))
     small, large = momentums
     assert np.linalg.norm(small) == pytest.approx(1e-3, rel=1e-4)
     np.testing.assert_allclose(large, 2 * small, rtol=1e-3, atol=1e-9)
@@ -156,33 +136,22 @@ def test_micro_batches_share_only_the_dropout_of_tables(
     assert drawn == [1, 1, count, count, count]
 
 
-def test_bfloat16_keeps_weights_and_loss_in_float32():
-    batch = tiny_learner.Batches()(0)
-    exact = tiny_learner.update(tiny_learner.language_model(), batch)
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        learner = tiny_learner.language_model()
-        logs = tiny_learner.update(learner, batch)
-    finally:
-        keras.config.set_dtype_policy("float32")
-    assert logs["loss"] == pytest.approx(exact["loss"], rel=0.02)
-    assert logs["loss"] != exact["loss"]
-    assert {v.dtype for v in learner.trainable_variables} == {"float32"}
-
-
-def test_bfloat16_sums_the_look_ups_of_a_row_in_float32():
+def test_bfloat16_keeps_weights_loss_and_sums_of_look_ups_in_float32():
     batch = tiny_learner.Batches(batch_size=512)(0)
     batch["token_ids"][:, :, :3] = 3
-    found = []
+    losses, found = [], []
     for dtype in ("float32", "mixed_bfloat16"):
         keras.config.set_dtype_policy(dtype)
         try:
             learner = tiny_learner.language_model(clip_norm=0.0)
-            tiny_learner.update(learner, batch)
+            losses.append(tiny_learner.update(learner, batch)["loss"])
         finally:
             keras.config.set_dtype_policy("float32")
         # The first variable is the table; its momentum, the gradient.
         found.append(ops.convert_to_numpy(learner.optimizer._momentums[0])[3])
+    assert losses[1] == pytest.approx(losses[0], rel=0.02)
+    assert losses[1] != losses[0]
+    assert {v.dtype for v in learner.trainable_variables} == {"float32"}
     exact, rounded = found
     error = np.linalg.norm(rounded - exact) / np.linalg.norm(exact)
     assert error < 0.02  # 0.18 if 1,536 look-ups were summed in bfloat16

@@ -1,12 +1,9 @@
-"""One device here; several in processes of their own."""
-
 import os
 
 import keras
 import pytest
 
 from gpt1_keras import errors
-from tests.reference import replicas
 from tests.training import strategy_test
 
 if keras.config.backend() != "jax":
@@ -30,27 +27,14 @@ def test_more_than_there_are():
 
 
 def test_the_scope_is_suspended_for_a_single_device():
-    found = devices(1).open()
+    found, current = devices(1).open(), keras.distribution.distribution
     assert found.num_replicas == 1
     try:
         with found.scope():
             pass
-        assert keras.distribution.distribution() is found.distribution
+        assert current() is found.distribution
         with found.single_device():
-            assert keras.distribution.distribution() is None
-        assert keras.distribution.distribution() is found.distribution
+            assert current() is None
+        assert current() is found.distribution
     finally:
         keras.distribution.set_distribution(None)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", [1, 2])
-def test_replicas_learn_what_one_device_learns(tmp_path, count):
-    replicas.assert_equal_to_one_device(
-        tmp_path, "jax", {"data_parallel": count}
-    )
-
-
-@pytest.mark.slow
-def test_every_replica_draws_its_own_dropout(tmp_path):
-    replicas.assert_own_dropout(tmp_path, "jax", "data_parallel")

@@ -1,4 +1,4 @@
-"""Strategies and their loops with one replica; several in processes."""
+"""Strategies and their loops with one replica."""
 
 import keras
 import numpy as np
@@ -7,7 +7,6 @@ from keras import ops
 
 from gpt1_keras.data import loaders
 from gpt1_keras.training import fit
-from tests.reference import replicas
 from tests.reference import tiny_learner
 from tests.training import strategy_test
 
@@ -48,24 +47,11 @@ class Record(keras.callbacks.Callback):
         self.calls.append(f"scored {batch}")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def learner():
     """One replica: the loops are ours, the devices are not several."""
     with devices("mirrored").open().scope():
         return tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
-
-
-@pytest.fixture(autouse=True)
-def reset(request):
-    """Bring the shared learner back to its first state."""
-    if "learner" not in request.fixturenames:
-        return
-    learner = request.getfixturevalue("learner")
-    plain = tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
-    variables = learner.variables + learner.optimizer.variables
-    for variable, value in zip(variables, tiny_learner.state_of(plain)):
-        variable.assign(value)
-    learner.stop_request = None
 
 
 def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
@@ -96,7 +82,7 @@ def test_a_callback_ends_the_loop(learner):
     assert len(record.logs) == 2 == int(steps)
 
 
-def test_a_stop_request_is_obeyed_after_the_step_that_shares_it():
+def test_a_stop_request_is_obeyed_after_the_step_that_shares_it(learner):
     own = fit.StopRequest()
     stop, heard = fit.SharedStopRequest(own), []
 
@@ -106,20 +92,6 @@ def test_a_stop_request_is_obeyed_after_the_step_that_shares_it():
             heard.append(bool(stop))
             own.signal_name = "SIGTERM"
 
-    with devices("mirrored").open().scope():
-        learner = tiny_learner.language_model()
     learner.stop_request = stop
     learner.fit(loaded(2), callbacks=[Ask()])
     assert heard == [False, True] and stop.signal_name == "SIGTERM"
-
-
-@pytest.mark.slow
-def test_replicas_learn_what_one_device_learns(tmp_path):
-    replicas.assert_equal_to_one_device(
-        tmp_path, "tensorflow", {"mirrored": 2, "multi_worker": 2}
-    )
-
-
-@pytest.mark.slow
-def test_every_replica_draws_its_own_dropout(tmp_path):
-    replicas.assert_own_dropout(tmp_path, "tensorflow", "mirrored")

@@ -1,3 +1,5 @@
+"""Several devices are in processes of their own."""
+
 import sys
 
 import keras
@@ -5,18 +7,18 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.training import strategy
+from tests.reference import replicas
+
+BACKEND = keras.config.backend()
+SEVERAL = {
+    "tensorflow": [("mirrored", 2), ("multi_worker", 2)],
+    "jax": [("data_parallel", 1), ("data_parallel", 2)],
+}.get(BACKEND)
 
 
 def devices(name, **changes):
-    return strategy.Devices(
-        **{
-            "strategy_name": name,
-            "num_replicas": None,
-            "tpu": "",
-            "jit_compile": False,
-        }
-        | changes
-    )
+    given = {"num_replicas": None, "tpu": "", "jit_compile": False}
+    return strategy.Devices(strategy_name=name, **given | changes)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,19 @@ def test_seeds_of_replicas_are_far_apart():
         assert min(gaps) > 1000
 
 
-@pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")
+@pytest.mark.slow
+@pytest.mark.skipif(not SEVERAL, reason="one device only")
+def test_replicas_learn_what_one_device_learns(tmp_path):
+    replicas.assert_equal_to_one_device(tmp_path, BACKEND, SEVERAL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SEVERAL, reason="one device only")
+def test_every_replica_draws_its_own_dropout(tmp_path):
+    replicas.assert_own_dropout(tmp_path, BACKEND, SEVERAL[0][0])
+
+
+@pytest.mark.skipif(BACKEND != "torch", reason="torch only")
 def test_compiling_on_torch_needs_a_compiler(monkeypatch):
     asked = devices("none", jit_compile=True)
     monkeypatch.setenv("CXX", "no-such-compiler")
