@@ -284,7 +284,7 @@ _RESULT = {
     **dict.fromkeys(
         ("num_examples", "num_train_examples", "num_steps", "seconds")
         + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
-        + ("random", "lm_loss_weight", "num_transferred_layers"),
+        + ("random", "lm_loss_weight", "num_layers", "num_transferred_layers"),
         float,
     ),
     **dict.fromkeys(("metrics", "train_metrics", "majority"), _METRICS),

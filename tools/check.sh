@@ -58,7 +58,7 @@ keras_tests=(
   tests/models/{backbone,causal_lm,generation}_test.py
   tests/models/{lstm_backbone,shared_prefix,task_model,transfer}_test.py
   tests/training
-  tests/evaluation/{held_out,text_view}_test.py
+  tests/evaluation/text_view_test.py tests/runs/perplexity_test.py
   tests/runs/finetune_test.py::test_{learns_the_task,preset_is_the_best_model_on_dev}
 )
 if [[ "$backends" == yes && ${#arguments[@]} == 0 ]]; then

@@ -82,7 +82,7 @@ class Run:
     def num_layers(self):
         if self.backbone == "lstm":
             return 1
-        found = self._preset.get("num_layers")
+        found = self.result.get("num_layers", self._preset.get("num_layers"))
         return self.macro("NUM_LAYERS", int) if found is None else found
 
     @property

@@ -346,6 +346,7 @@ def finetune(
             num_train_cut=batches.num_cut,
             num_steps=num_steps,
             backbone=type(backbone).__name__,
+            num_layers=backbone.num_layers,
             num_transferred_layers=(
                 backbone.num_layers if layers is None else layers
             ),

@@ -17,6 +17,7 @@ from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import nli
+from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
@@ -44,7 +45,7 @@ def finished(experiment):
     return workdir
 
 
-def test_learns_the_task(finished):
+def test_learns_the_task(finished, tmp_path):
     found = results.read(finished)
     expected = {
         **{"run": "finetune", "task": "cola", "split": "dev"},
@@ -54,6 +55,8 @@ def test_learns_the_task(finished):
         "paper": {"matthews": 0.454},
     }
     assert {name: found[name] for name in expected} == expected
+    shutil.copy(results.path(finished), tmp_path)
+    assert comparison.read(tmp_path).row == "full"  # result.json is enough
     assert found["metrics"]["matthews"] > 0.7
     assert found["train_metrics"]["matthews"] > 0.7
     assert found["majority"]["matthews"] == 0.0
