@@ -46,3 +46,11 @@ def test_report_of_two_folders_twice(tmp_path):
     assert "books/x is left out" in output
     after = tiny_fine_tuned.contents(out)
     assert {path: after[path] for path in before} == before
+
+
+def test_report_of_the_measured_results(tmp_path):
+    """`docs/results/report.md` is what the command in RESULTS.md writes."""
+    status, output = call(tmp_path, "docs/results", processes.ROOT)
+    assert status == 0, output
+    kept = processes.ROOT / "docs" / "results" / "report.md"
+    assert (tmp_path / "report.md").read_text() == kept.read_text()
