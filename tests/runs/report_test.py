@@ -50,7 +50,10 @@ def test_report_of_two_folders_twice(tmp_path):
 
 def test_report_of_the_measured_results(tmp_path):
     """`docs/results/report.md` is what the command in RESULTS.md writes."""
-    status, output = call(tmp_path, "docs/results", processes.ROOT)
-    assert status == 0, output
+    done = processes.python(
+        *("-m", "gpt1_keras.main", "--gin", "gin/report.gin"),
+        *("--set", "RESULTS = 'docs/results'", "--workdir", tmp_path),
+    )
+    assert done.returncode == 0, done.stderr
     kept = processes.ROOT / "docs" / "results" / "report.md"
     assert (tmp_path / "report.md").read_text() == kept.read_text()
