@@ -31,7 +31,6 @@ from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer as tokenizer_lib
 
 SAFETENSORS = "model.safetensors"
-INDEX = "model.safetensors.index.json"
 PICKLE = "pytorch_model.bin"
 _FLOATS = ("F64", "F32", "F16", "BF16")
 # Names in config.json -> names here.
@@ -175,21 +174,16 @@ def _network_tensors(tensors, directory):
 def find_tensors(directory):
     """Return `{name: function that returns the float32 array}`.
 
-    Reads `model.safetensors`, else the files that
-    `model.safetensors.index.json` names, else `pytorch_model.bin`, from which
-    torch loads only tensors, no code.
+    Reads `model.safetensors`, else `pytorch_model.bin`, from which torch loads
+    only tensors, no code.
     """
-    readers = {
-        SAFETENSORS: _of_safetensors,
-        INDEX: _of_index,
-        PICKLE: _of_pickle,
-    }
+    readers = {SAFETENSORS: _of_safetensors, PICKLE: _of_pickle}
     for name, read_file in readers.items():
         if (directory / name).is_file():
             return read_file(directory / name)
     raise errors.InputError(
-        f"{directory} has no {SAFETENSORS}, {INDEX} or {PICKLE}: give the "
-        "folder of a model"
+        f"{directory} has no {SAFETENSORS} or {PICKLE}: give the folder of a "
+        "model"
     )
 
 
@@ -213,26 +207,6 @@ def _load(path, name):
                 f"{', '.join(_FLOATS)}: quantized weights are not supported"
             )
         return np.asarray(file.get_tensor(name), np.float32)
-
-
-def _of_index(path):
-    try:
-        shards = files.parse_json(path.read_bytes())["weight_map"]
-        names = sorted(set(shards.values()))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise errors.InputError(
-            f"{path} has no weight_map from tensors to files: download it again"
-        ) from None
-    present = {each.name for each in path.parent.iterdir() if each.is_file()}
-    tensors = {}
-    for name in names:
-        if name not in present:
-            raise errors.InputError(
-                f"{path.parent} lacks {errors.shortened(repr(name))}, which"
-                f" {INDEX} names: download it too"
-            )
-        tensors |= _of_safetensors(path.parent / name)
-    return tensors
 
 
 def _of_pickle(path):

@@ -1,17 +1,11 @@
 """The network that is trained: `C` candidate sequences, one forward pass."""
 
-import functools
-import importlib.util
-
 import keras
 import keras_hub
 from keras import ops
 
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import preprocessors
-
-# KerasHub feeds `fit`, `evaluate` and `predict` through one of these.
-_HAS_LOADER = any(map(importlib.util.find_spec, ("grain", "tensorflow")))
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -93,42 +87,12 @@ class GPT1TaskModel(
             return keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
         return super().preprocess_samples(x, y, sample_weight)
 
-    def fit(
-        self, x=None, y=None, sample_weight=None, validation_data=None, **kwargs
-    ):
-        if validation_data is not None and not _HAS_LOADER:
-            validation_data = self._arrays(*validation_data)
-        kwargs["validation_data"] = validation_data
-        return self._call_on("fit", x, y, sample_weight, **kwargs)
-
-    def evaluate(self, x=None, y=None, sample_weight=None, **kwargs):
-        return self._call_on("evaluate", x, y, sample_weight, **kwargs)
-
-    def predict(self, x=None, **kwargs):
-        if _HAS_LOADER:
-            return super().predict(x, **kwargs)
-        return keras.Model.predict(self, self._arrays(x)[0], **kwargs)
-
-    def _call_on(self, name, x, y, sample_weight, **kwargs):
-        """Call KerasHub's method; without a loader, Keras's on arrays."""
-        method = getattr(super(), name)
-        if not _HAS_LOADER:
-            method = functools.partial(getattr(keras.Model, name), self)
-            x, y, sample_weight = self._arrays(x, y, sample_weight)
-        return method(x, y, sample_weight=sample_weight, **kwargs)
-
     def predict_step(self, *arguments):
         found = super().predict_step(*arguments)
         # JAX returns the state beside the outputs.
         outputs, *state = found if isinstance(found, tuple) else (found,)
         outputs = outputs["hidden" if self.head is None else "logits"]
         return (outputs, *state) if state else outputs
-
-    def _arrays(self, x, y=None, sample_weight=None):
-        """Return (x, y, sample_weight), preprocessed as a whole."""
-        return keras.utils.unpack_x_y_sample_weight(
-            self.preprocess_samples(x, y, sample_weight)
-        )
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True

@@ -145,23 +145,26 @@ def export(
         (extra / "model_card.md").write_text(card, encoding="utf-8")
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
+        metrics |= compared | identity
+        # Before the version appears: a run that is killed between the two
+        # exports it again, not one version more.
+        path = results.write(
+            workdir,
+            run="export",
+            task=served.name,
+            split=options.split,
+            metrics=metrics,
+            num_examples=num_examples,
+            config_sha256=config_sha256,
+            seconds=time.monotonic() - started,
+            preset=str(directory),
+            data_dir=data_dir,
+            saved_model=str(saved_model.relative_to(workdir)),
+        )
     logging.info("exported: %s", saved_model)
-    metrics |= compared | identity
     for name, value in metrics.items():
         logging.info("  %-26s %.6g", name, value)
-    return results.write(
-        workdir,
-        run="export",
-        task=served.name,
-        split=options.split,
-        metrics=metrics,
-        num_examples=num_examples,
-        config_sha256=config_sha256,
-        seconds=time.monotonic() - started,
-        preset=str(directory),
-        data_dir=data_dir,
-        saved_model=str(saved_model.relative_to(workdir)),
-    )
+    return path
 
 
 def _served(directory, options):

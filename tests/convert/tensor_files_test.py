@@ -1,4 +1,3 @@
-import json
 import pickle
 
 import ml_dtypes
@@ -37,16 +36,6 @@ def test_one_file_comes_first(tmp_path, dtype):
         tmp_path / "model.safetensors",
     )
     (tmp_path / "pytorch_model.bin").write_bytes(b"not read")
-    check(tmp_path)
-
-
-def test_several_files(tmp_path):
-    for name, value in VALUES.items():
-        path = tmp_path / f"{name}.safetensors"
-        safetensors_numpy.save_file({name: value}, path)
-    index = {"weight_map": {name: f"{name}.safetensors" for name in VALUES}}
-    path = tmp_path / "model.safetensors.index.json"
-    path.write_text(json.dumps(index))
     check(tmp_path)
 
 

@@ -128,12 +128,6 @@ def write_whole_tokenizer(folder):
     (folder / "vocab.json").unlink()
 
 
-def write_index(folder):
-    safetensors_numpy.save_file({"a": np.zeros(3)}, folder / "b.safetensors")
-    index = {"weight_map": {"a": "b.safetensors"}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-
-
 def unpack(folder, name):
     fetch.unpack(folder / name, folder / "unpacked", lambda name: True)
 
@@ -186,7 +180,6 @@ PARSERS = {
     "checkpoint.json": ("checkpoints/00000002/checkpoint.json", lambda f: checkpoints.Checkpoints(f).save(2, EMPTY_MODEL), lambda f: checkpoints.Checkpoints(f).restore(EMPTY_MODEL)),
     "gin": ("config.gin", GIN, lambda f: bindings.read_text((f / "config.gin").read_bytes().decode("utf-8", "replace")).sha256()),
     "tensors": ("model.safetensors", safetensors_numpy.save({"a": np.zeros((2, 3), "float32")}), lambda f: [read() for read in huggingface.find_tensors(f).values()]),
-    "tensors' index": ("model.safetensors.index.json", write_index, lambda f: [read() for read in huggingface.find_tensors(f).values()]),
     "tokenizer.json": ("tokenizer.json", write_whole_tokenizer, huggingface.read_tokenizer),
     "zip": ("a.zip", downloads_test.zip_of(downloads_test.FILES), lambda f: unpack(f, "a.zip")),
     "tar": ("a.tar.gz", downloads_test.tar_of(downloads_test.FILES), lambda f: unpack(f, "a.tar.gz")),

@@ -277,9 +277,10 @@ def outcome(workdir):
             found[str(name)] = facts
         elif path.name == "metrics.jsonl":
             found[str(name)] = lines(path.parent)
-        elif path.suffix == ".pb":
+        elif path.name == "saved_model.pb":
             found[str(name)] = path.stat().st_size
-        elif path.name != "metadata.json":  # It has the date.
+        elif path.name not in ("metadata.json", "fingerprint.pb"):
+            # They have the date and random numbers of varying length.
             content = path.read_bytes()
             found[str(name)] = content.replace(str(workdir).encode(), b"")
     return found

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from gpt1_keras import bindings
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.data.readers import glue
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
@@ -74,10 +75,18 @@ def test_through_main_and_a_bare_process(tiny, tmp_path):
     assert kept.macros["PRESET"] == str(tiny.folder / "cola")
 
 
-def test_versions(tiny, here, tmp_path):
+def test_versions(tiny, here, tmp_path, monkeypatch):
     """A changed model is a new version; weights have the dtype asked for."""
     shutil.copytree(tiny.folder / "cola", tmp_path / "cola")
     workdir = tmp_path / "exported"
+
+    def killed(path):
+        if (path / "1").exists():  # the version, when it has just appeared
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(files, "sync", killed)
+        run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
     for _ in range(2):
         run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
         assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
