@@ -123,6 +123,7 @@ def test_hash_and_differences_cover_the_recipe():
         ("UNUSED = 5", "UNUSED = 6", False),
         ("= %SEED", "= 0", False),
         ("SEED = 0", "SEED = 0.0", False),
+        ("{'a': (1, True), 'b': None}", "{'b': None, 'a': (1, True)}", False),
         ("softmax_chunk = 512", "softmax_chunk = 9", False),
         ("top_k = 40", "top_k = 4", False),
         ("@pretrain.Sampling()", "None", False),

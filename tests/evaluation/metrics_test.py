@@ -87,6 +87,8 @@ def test_area_under_curve():
         ([0, 1], [1.0, np.nextafter(1.0, 2)], (np.nextafter(1.0, 2), 1.0)),
         ([1, 1], [2.0, 1.0], (0.0, 0.0)),
         ([1, 0], [3.0, 3.0], (2.0, 0.0)),
+        # The only threshold between them is no better than none.
+        ([0, 1, 0, 1], [1.0, 1.0, 2.0, 2.0], (0.0, 0.0)),
         # As good at 0.5 and at 2.5: the lowest.
         ([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], (0.5, 1 / math.sqrt(3))),
     ],
@@ -116,3 +118,16 @@ def test_matthews_threshold_is_the_best(pairs):
     expected = max(matthews(value) for value in np.arange(-0.5, 9.5))
     assert best == pytest.approx(expected, abs=1e-12)
     assert matthews(threshold) == pytest.approx(expected, abs=1e-12)
+
+
+def test_agreement_of_ids_by_hand():
+    found = metrics.agreement_of_ids([[1, 2], [3]], [[1, 2], [3, 4, 5]])
+    # Three tokens are common, of two and of the longer three.
+    assert found == {"identical_texts": 0.5, "identical_tokens": 0.6}
+
+
+def test_a_label_that_is_no_class_never_agrees():
+    probabilities, classes = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, -1]
+    for compared, expected in (([1, 1, 1], 2 / 3), ([1, 1, 0], 1.0)):
+        found = metrics.agreement_of_classes(probabilities, classes, compared)
+        assert found == pytest.approx(expected)

@@ -65,6 +65,19 @@ def test_cache_equals_the_whole_text(model, lengths):
     np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
+def test_score_hands_over_what_each_layer_returns(model):
+    seen = []
+
+    def intercept(activations, index):
+        seen.append(index)
+        return ops.zeros_like(activations) if index == 1 else activations
+
+    scores = model.score(IDS, layer_intercept_fn=intercept)
+    assert seen == [-1, 0, 1]
+    # Behind the last block there is only the softmax.
+    np.testing.assert_array_equal(small_models.read(scores), 0.0)
+
+
 def test_generates_text():
     model = small_models.language_model()
     model.compile(

@@ -110,6 +110,10 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     )
     assert tf.float16 in one.values() and tf.float32 not in one.values()
     assert tf.int8 in two.values()
+    # A result whose model is gone is not finished.
+    shutil.rmtree(workdir / "saved_model")
+    found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
+    assert (workdir / found["saved_model"]).is_dir()
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):

@@ -65,3 +65,10 @@ def test_keras_2_users_load_it(directory):
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout.splitlines()[-1])
     np.testing.assert_allclose(found, expected(), atol=1e-6)
+
+
+def test_the_next_version_is_above_the_largest(tmp_path):
+    assert tf_saved_model.next_version(tmp_path) == tmp_path / "1"
+    for name in ("3", "9.tmp"):
+        (tmp_path / name).mkdir()
+    assert tf_saved_model.next_version(tmp_path) == tmp_path / "4"

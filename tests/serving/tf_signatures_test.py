@@ -58,6 +58,14 @@ def test_score_is_the_sum_over_tokens():
         )
 
 
+def test_a_text_as_long_as_the_network_is_not_cut():
+    server = tiny_served.language_model_server()
+    texts = ["a " * LENGTH, "a " * (LENGTH + 1)]
+    _, lengths, is_cut = server.ids(tf.constant(texts))
+    assert lengths.numpy().tolist() == [LENGTH, LENGTH]
+    assert is_cut.numpy().tolist() == [False, True]
+
+
 def test_ids_in():
     network = tiny_served.model("rte")
     batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})

@@ -62,6 +62,17 @@ def test_mnli_dev_has_two_groups(tmp_path, logged):
     assert len(logged) == 1
 
 
+def test_only_a_test_file_keeps_the_place_of_a_bad_row(tmp_path, logged):
+    for case, content, expected in (
+        ("sst2 test", "index\tsentence\n0\tA.\n1\t\n2\tC.\n", ["A.", "", "C."]),
+        ("sst2 dev", "sentence\tlabel\nA.\t1\n\t0\nC.\t1\n", ["A.", "C."]),
+    ):
+        name = f"SST-2/{case.split()[1]}.tsv"
+        data_files.write(tmp_path, name, content)
+        assert [e.text for e in read(tmp_path, case)] == expected
+    assert len(logged) == 2
+
+
 # Rows and labels counted in the files with cut, sort and uniq.
 # fmt: off
 REAL = {

@@ -69,6 +69,8 @@ DEFINITE = [
     ("Ann,Sue", "Ann gave Sue the dress she found, since [she] had two."),
     ("Ann,Sue", "Ann met Sue. She sang and danced until [she] fell."),
     ("Ann,Sue", "Ann met Sue. [She] sang while dancing, she fell."),
+    # A conjunction before the second candidate does not count.
+    ("Ann,Sue", "Ann said that she saw Sue because [she] looked."),
     # A candidate that is not in the sentence says nothing.
     ("Eve,Sue", "She sang but [she] fell."),
     # Not in "shed"; the contraction stays.
