@@ -87,9 +87,8 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(files, "sync", killed)
         run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
-    for _ in range(2):
-        run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
-        assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
+    run(tiny, workdir, tmp_path / "cola", weights_dtype="float16")
+    assert [p.name for p in (workdir / "saved_model").iterdir()] == ["1"]
     task = benchmarks.benchmark("cola")
     tiny_fine_tuned.write(
         tmp_path / "cola", task, tiny.folder / "pretrained", seed=1
