@@ -56,7 +56,8 @@ Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
 UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
-Dtype = typing.Literal["float32", "mixed_bfloat16"]
+# "auto": the fastest one on this machine (`precision`).
+Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
 PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]

@@ -8,6 +8,7 @@ Gin files may refer only to the names in `public_names`, so a `config.gin`
 from somebody else runs no other code. Other modules must be allowed by name.
 """
 
+import pathlib
 import re
 
 import gin
@@ -17,6 +18,7 @@ from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import public_names
+from gpt1_keras import workdir as workdirs
 
 # Macros that `gpt1_keras.main` reads itself, so no binding need use them.
 _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
@@ -77,6 +79,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_macros(used)
     _check_parameters(used)
     _check_arguments(used)
+    _settle_dtype(used)
     _hand_to_gin(used)
     return used
 
@@ -207,21 +210,43 @@ def _check_parameters(used):
         try:
             checks.check(parameter, value, annotation)
             if checks.is_path(annotation) and isinstance(value, str):
-                _expand(used, name, files.user_path(label, value))
+                path = files.user_path(label, value)
+                if value.startswith("~"):
+                    _rebind(used, name, str(path))
         except errors.InputError as error:
             message = str(error).replace(f"`{parameter}`", label)
             raise used.error(label, message) from None
 
 
-def _expand(used, name, path):
-    """Expand a path that begins with `~`."""
-    into, value = used.parameters, used.parameters[name]
-    if not used.value(value).startswith("~"):
-        return
-    while isinstance(value, bindings_lib.Macro):
-        into, name = used.macros, value.name
-        value = used.macros[name]
-    into[name] = str(path)
+def _settle_dtype(used):
+    """Replace the dtype 'auto'; a run that resumes keeps the one it has."""
+    for name, bound in list(used.parameters.items()):
+        if name.endswith(".dtype") and used.value(bound) == "auto":
+            _rebind(used, name, _dtype_of_workdir(used, name) or _fastest())
+
+
+def _dtype_of_workdir(used, name):
+    workdir = pathlib.Path(used.macros.get("WORKDIR") or "")
+    try:
+        own, _ = workdirs.read(workdir.expanduser(), used.allowed)
+    except (OSError, ValueError, RuntimeError):
+        return None
+    return next(iter(own.values_of(name.rpartition("/")[2])), None)
+
+
+def _fastest():
+    from gpt1_keras import precision  # imports the backend
+
+    return precision.fastest()
+
+
+def _rebind(used, name, value):
+    """Give a value to a parameter, or to the macro that stands for it."""
+    into, bound = used.parameters, used.parameters[name]
+    while isinstance(bound, bindings_lib.Macro):
+        into, name = used.macros, bound.name
+        bound = used.macros[name]
+    into[name] = value
 
 
 def _hand_to_gin(used):

@@ -37,6 +37,17 @@ def is_written_by(new, tf_config):
         return True  # The strategy says what is wrong.
 
 
+def read(directory, allowed=()):
+    """Return the `Bindings` of a workdir and the hash noted beside them.
+
+    Raises:
+        OSError, ValueError: the `config.gin` is missing or damaged.
+    """
+    text = (pathlib.Path(directory) / CONFIG).read_text("utf-8")
+    noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
+    return bindings.read_text(text, allowed), noted[1] if noted else None
+
+
 def sha256(directory, new):
     """Return the hash that results of `Bindings` carry in a workdir.
 
@@ -44,13 +55,11 @@ def sha256(directory, new):
     a workdir keeps its hash when parameters are renamed or added.
     """
     try:
-        text = (pathlib.Path(directory or "") / CONFIG).read_text("utf-8")
-        old = bindings.read_text(text, new.allowed)
+        old, noted = read(directory or "", new.allowed)
     except (OSError, ValueError):
         return new.sha256()
-    noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
     is_same = noted and old.recipe() == new.recipe()
-    return noted[1] if is_same else new.sha256()
+    return noted if is_same else new.sha256()
 
 
 def claim(directory, new, command):

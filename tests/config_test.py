@@ -8,6 +8,8 @@ from hypothesis import strategies
 from gpt1_keras import bindings
 from gpt1_keras import config
 from gpt1_keras import errors
+from gpt1_keras import precision
+from gpt1_keras import workdir as workdirs
 from tests.reference import recorded_run
 
 ALLOWED = ("tests.reference.recorded_run",)
@@ -315,3 +317,31 @@ def test_settings_must_be_used_and_values_given(write):
     # A required argument of the run that nothing binds.
     path = write(RECORD.replace("  steps = %STEPS\n", ""))
     assert "record.steps = VALUE" in refusal(path)
+
+
+def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(precision, "fastest", lambda: "mixed_bfloat16")
+    files = ["gin/pretrain.gin"]
+
+    def dtype(*settings, workdir=tmp_path):
+        found = config.resolve(files, list(settings), str(workdir))
+        (value,) = found.values_of("pretrain.Training.dtype")
+        return value, found
+
+    assert dtype()[0] == "mixed_bfloat16"
+    assert dtype("DTYPE = 'float32'")[0] == "float32"
+    direct = "pretrain.Training.dtype = 'auto'"
+    assert dtype(direct)[0] == "mixed_bfloat16"
+    # What follows knows no 'auto', and neither does the recipe.
+    _, found = dtype("DTYPE = 'float32'")
+    workdirs.claim(tmp_path, found, "the command")
+    value, resumed = dtype()
+    assert value == "float32"
+    assert workdirs.claim(tmp_path, resumed, "the command") is False
+    assert "'auto'" not in resumed.text()
+    (tmp_path / "config.gin").write_text("damaged (")
+    assert dtype()[0] == "mixed_bfloat16"
+    with pytest.raises(errors.InputError, match="'auto' or 'float32' or"):
+        dtype("DTYPE = 'bfloat16'")

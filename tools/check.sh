@@ -57,7 +57,7 @@ keras_tests=(
   tests/layers
   tests/models/{backbone,causal_lm,generation}_test.py
   tests/models/{lstm_backbone,shared_prefix,task_model,transfer}_test.py
-  tests/training
+  tests/training tests/precision_test.py
   tests/evaluation/text_view_test.py tests/runs/perplexity_test.py
   tests/runs/finetune_test.py::test_{learns_the_task,preset_is_the_best_model_on_dev}
 )

@@ -8,12 +8,12 @@ import dataclasses
 import functools
 import os
 import pathlib
-import re
 import statistics
 
 from gpt1_keras import bindings as bindings_lib
 from gpt1_keras import errors
 from gpt1_keras import results as results_lib
+from gpt1_keras import workdir
 
 # Folders inside a workdir that hold no workdirs.
 _INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
@@ -226,18 +226,17 @@ def _read_config(path, sha256):
     """Return the bindings of the nearest `config.gin` of a hash."""
     path = path.resolve()
     for folder in (path, *path.parents)[:_LEVELS]:
-        config = folder / "config.gin"
-        if not config.is_file():
+        if not (folder / workdir.CONFIG).is_file():
             continue
         try:
-            text = config.read_text(encoding="utf-8")
-            noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
-            if sha256 is None or (noted and noted[1] == sha256):
-                return bindings_lib.read_text(text)
+            found, noted = workdir.read(folder)
         except (ValueError, OSError):
             raise errors.InputError(
-                f"{config}: damaged, not valid gin; remove it or its folder"
+                f"{folder / workdir.CONFIG}: damaged, not valid gin; remove it"
+                " or its folder"
             ) from None
+        if sha256 in (None, noted):
+            return found
     return None
 
 

@@ -12,6 +12,7 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
@@ -115,7 +116,7 @@ class FineTuning:
         strategy.check_share(
             "evaluation_batch_size", self.evaluation_batch_size
         )
-        fit.set_dtype(self.dtype)
+        precision.set_dtype(self.dtype)
 
     def num_steps(self, steps_per_epoch):
         """Return the steps of all passes over the training examples."""

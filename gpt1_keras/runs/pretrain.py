@@ -6,6 +6,7 @@ import keras
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import held_out as held_out_lib
@@ -47,7 +48,7 @@ class Training:
     def begin(self, strategy):
         """Check the batch sizes; set dtype policy and random seed."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
-        fit.set_dtype(self.dtype)
+        precision.set_dtype(self.dtype)
         keras.utils.set_random_seed(self.seed)
 
     def count_steps(self, num_windows):

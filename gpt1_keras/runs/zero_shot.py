@@ -7,6 +7,7 @@ import time
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
@@ -180,7 +181,7 @@ def zero_shot(
     if presets.is_measured(workdir, config_sha256, [directory]):
         return results.path(workdir)
     started = time.monotonic()
-    fit.set_dtype(dtype)
+    precision.set_dtype(dtype)
     (task,) = tasks.tasks
     split = tasks.split_of(task)
     examples = tasks.examples(task, split)

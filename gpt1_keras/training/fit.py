@@ -138,12 +138,6 @@ def catch_signals():
         os.close(readable)
 
 
-def set_dtype(dtype):
-    """Make `dtype` the policy of all layers built afterwards."""
-    checks.check("dtype", dtype, checks.Dtype)
-    keras.config.set_dtype_policy(dtype)
-
-
 def fit(
     learner,
     batches,

@@ -33,7 +33,7 @@ _PRELOADED = [
 SETTINGS = {
     **{"VOCABULARY_SIZE": 200, "NUM_LAYERS": 2, "NUM_HEADS": 2},
     **{"HIDDEN_DIM": 16, "INTERMEDIATE_DIM": 32, "NUM_POSITIONS": 32},
-    **{"SEQUENCE_LENGTH": 16, "DROPOUT": 0.1},
+    **{"SEQUENCE_LENGTH": 16, "DROPOUT": 0.1, "DTYPE": "float32"},
     **{"BATCH_SIZE": 4, "MICROBATCH_SIZE": 2, "NUM_STEPS": NUM_STEPS},
     **{"PEAK_LEARNING_RATE": 1e-2, "WARMUP_STEPS": 3},
     "sources.Corpus.held_out_fraction": 0.34,

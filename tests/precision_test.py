@@ -1,0 +1,88 @@
+import keras
+import pytest
+
+from gpt1_keras import precision
+
+BACKEND = keras.config.backend()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    """Return a function that sets the flags of the CPU and a GPU's version."""
+
+    def change(flags, capability=None):
+        (tmp_path / "cpuinfo").write_text(f"flags\t: fpu {flags} sse\n")
+        monkeypatch.setattr(precision, "_CPU_INFO", tmp_path / "cpuinfo")
+        gpus = ["a GPU"] if capability else []
+        if BACKEND == "tensorflow":
+            import tensorflow as tf
+
+            there = {"GPU": gpus, "TPU": []}
+            details = {"compute_capability": capability}
+            for module, name, found in (
+                (tf.config, "list_physical_devices", there.get),
+                (
+                    tf.config.experimental,
+                    "get_device_details",
+                    lambda _: details,
+                ),
+            ):
+                monkeypatch.setattr(module, name, found)
+        elif BACKEND == "jax":
+            import jax
+
+            kind = "gpu" if gpus else "cpu"
+            monkeypatch.setattr(jax, "default_backend", lambda: kind)
+        else:
+            import torch
+
+            for name, found in (
+                ("is_available", bool(gpus)),
+                ("get_device_capability", capability),
+            ):
+                monkeypatch.setattr(torch.cuda, name, lambda x=found: x)
+
+    return change
+
+
+def test_bfloat16_where_it_is_fast(machine, monkeypatch):
+    bfloat16, float32 = "mixed_bfloat16", "float32"
+    is_jax = BACKEND == "jax"
+    for flags, capability, expected in (
+        ("avx512f avx512_bf16", None, float32 if is_jax else bfloat16),
+        ("amx_bf16 avx512_bf16", None, float32 if is_jax else bfloat16),
+        ("avx2 avx512f", None, float32),
+        ("", (8, 0), bfloat16),
+        ("", (9, 0), bfloat16),
+        # JAX does not say how old a GPU is.
+        ("avx512_bf16", (7, 5), bfloat16 if is_jax else float32),
+    ):
+        machine(flags, capability)
+        assert precision.fastest() == expected, (flags, capability)
+    machine("")
+    monkeypatch.setattr(precision, "_CPU_INFO", precision._CPU_INFO / "none")
+    assert precision.fastest() == float32
+
+
+def test_the_log_says_which_and_why(machine, caplog):
+    try:
+        for flags, dtype, expected in (
+            (
+                "amx_bf16",
+                "mixed_bfloat16",
+                "mixed_bfloat16: fast with this CPU",
+            ),
+            ("", "mixed_bfloat16", "computing in mixed_bfloat16"),
+            ("amx_bf16", "float32", "computing in float32"),
+        ):
+            machine(flags)
+            with caplog.at_level("INFO"):
+                caplog.clear()
+                precision.set_dtype(dtype)
+            if BACKEND == "jax":
+                expected = f"computing in {dtype}"
+            assert caplog.messages[0].startswith("computing in")
+            assert expected in caplog.messages[0]
+            assert keras.config.dtype_policy().name == dtype
+    finally:
+        keras.config.set_dtype_policy("float32")
