@@ -33,7 +33,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     Call arguments:
         x: float tensor `[B, T, D]`.
-        cache: float tensor `[B, 2, S, H, K]` of keys and values, or None.
+        cache: float tensor `[B, 2, H, S, K]` of keys and values, or None.
         cache_update_index: int or scalar tensor. Column of the cache that
             the first position of `x` is written to.
         allowed: bool tensor `[B, T, S]`, the keys that each query may see, or
@@ -83,20 +83,16 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def call(
         self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
-        # [B, T, D] -> [B, T, 3D] -> three times [B, T, H, K]
-        query, key, value = (
-            self._split_heads(part)
-            for part in ops.split(self.query_key_value(x), 3, axis=-1)
-        )
+        query, key, value = self._heads(x)
         if cache is not None:
-            start = (0, cache_update_index, 0, 0)
-            # [B, T, H, K] into [B, S, H, K] from the column on
+            start = (0, 0, cache_update_index, 0)
+            # [B, H, T, K] into [B, H, S, K] from the column on
             key = ops.slice_update(cache[:, 0], start, key)
             value = ops.slice_update(cache[:, 1], start, value)
             cache = ops.stack([key, value], axis=1)
         if allowed is None:
             allowed = causal_mask(
-                ops.shape(query)[1], ops.shape(key)[1], cache_update_index
+                ops.shape(query)[2], ops.shape(key)[2], cache_update_index
             )
         else:
             # [B, T, S] -> [B, 1, T, S]
@@ -104,25 +100,28 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         probabilities = self._probabilities(
             self._scores(query, key), allowed, training
         )
-        # [B, S, H, K] -> [B, H, S, K]
-        value = ops.transpose(value, (0, 2, 1, 3))
-        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, D]
+        shape = ops.shape(x)
+        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [N, D]
         x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
-        x = ops.reshape(x, (*ops.shape(x)[:2], self.hidden_dim))
-        x = self.output_dropout(self.output_dense(x), training=training)
+        x = self.output_dense(ops.reshape(x, (-1, self.hidden_dim)))
+        # [N, D] -> [B, T, D]
+        x = ops.reshape(self.output_dropout(x, training=training), shape)
         return x if cache is None else (x, cache)
 
-    def _split_heads(self, x):
-        # [B, T, D] -> [B, T, H, K]
-        return ops.reshape(
-            x, (*ops.shape(x)[:2], self.num_heads, self.head_dim)
-        )
+    def _heads(self, x):
+        """Return query, key and value, each `[B, H, T, K]`."""
+        shape = (*ops.shape(x)[:2], self.num_heads, self.head_dim)
+        # [B, T, D] -> [N, D] -> [N, 3D]
+        x = self.query_key_value(ops.reshape(x, (-1, self.hidden_dim)))
+        # three times [N, D] -> [B, T, H, K] -> [B, H, T, K]
+        return [
+            ops.transpose(ops.reshape(part, shape), (0, 2, 1, 3))
+            for part in ops.split(x, 3, axis=-1)
+        ]
 
     def _scores(self, query, key):
-        # [B, T, H, K] -> [B, H, T, K]
-        query = ops.transpose(query, (0, 2, 1, 3))
-        # [B, S, H, K] -> [B, H, K, S]
-        key = ops.transpose(key, (0, 2, 3, 1))
+        # [B, H, S, K] -> [B, H, K, S]
+        key = ops.transpose(key, (0, 1, 3, 2))
         # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
         return ops.matmul(ops.multiply(query, self.head_dim**-0.5), key)
 
@@ -140,9 +139,9 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     def probabilities(self, x):
         """Return the float32 attention weights `[B, H, T, T]`, undropped."""
-        query, key, _ = ops.split(self.query_key_value(x), 3, axis=-1)
+        query, key, _ = self._heads(x)
         length = ops.shape(x)[1]
-        scores = self._scores(self._split_heads(query), self._split_heads(key))
+        scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(length, length))
 
     def compute_output_spec(self, x, **unused):

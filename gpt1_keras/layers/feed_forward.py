@@ -68,10 +68,13 @@ class FeedForward(configured.ConfiguredLayer):
         self.built = True
 
     def call(self, x, training=False):
-        # [B, T, D] -> [B, T, F]
-        x = _gelu(self.intermediate_dense(x), training=training)
-        # [B, T, F] -> [B, T, D]
-        return self.output_dropout(self.output_dense(x), training=training)
+        shape = ops.shape(x)
+        # [B, T, D] -> [N, D] -> [N, F]
+        x = self.intermediate_dense(ops.reshape(x, (-1, self.hidden_dim)))
+        x = self.output_dense(_gelu(x, training=training))
+        x = self.output_dropout(x, training=training)
+        # [N, D] -> [B, T, D]
+        return ops.reshape(x, shape)
 
     def compute_output_shape(self, input_shape):
         return input_shape

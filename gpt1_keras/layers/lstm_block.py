@@ -25,7 +25,7 @@ class LSTMBlock(configured.ConfiguredLayer):
 
     Call arguments:
         x: float tensor `[B, T, D]`.
-        cache: float tensor `[B, 2, S, 1, U]` of the hidden and cell states
+        cache: float tensor `[B, 2, 1, S, U]` of the hidden and cell states
             after each column, or None.
         cache_update_index: int or scalar tensor. Column of the cache that
             the first position of `x` is written to.
@@ -90,8 +90,8 @@ class LSTMBlock(configured.ConfiguredLayer):
 
     def _step_through(self, x, cache, index):
         """Continue from the states before column `index` of the cache."""
-        # [B, 2, S, 1, U] -> [B, 2, 1 + S, U]: zeros before the first column
-        states = ops.pad(cache[:, :, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
+        # [B, 2, 1, S, U] -> [B, 2, 1 + S, U]: zeros before the first column
+        states = ops.pad(cache[:, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
         batch_size = ops.shape(x)[0]
         before = ops.slice(
             states, (0, 0, index, 0), (batch_size, 2, 1, self.num_units)
@@ -104,13 +104,13 @@ class LSTMBlock(configured.ConfiguredLayer):
         start = (before[:, 0, 0], before[:, 1, 0])
         x = ops.transpose(ops.cast(x, self.compute_dtype), (1, 0, 2))
         _, found = ops.scan(step, start, x)
-        # twice [T, B, U] -> [B, 2, T, 1, U]
+        # twice [T, B, U] -> [B, 2, 1, T, U]
         found = ops.transpose(ops.stack(found), (2, 0, 1, 3))
-        found = ops.expand_dims(found, 3)
+        found = ops.expand_dims(found, 2)
         cache = ops.slice_update(
-            cache, (0, 0, index, 0, 0), ops.cast(found, cache.dtype)
+            cache, (0, 0, 0, index, 0), ops.cast(found, cache.dtype)
         )
-        return found[:, 0, :, 0], cache
+        return found[:, 0, 0], cache
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype="float32")

@@ -180,7 +180,7 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         return hidden, table, positions
 
     def cache_shape(self, batch_size, length):
-        """Return the shape of the cache, `[B, L, 2, S, H, K]`.
+        """Return the shape of the cache, `[B, L, 2, H, S, K]`.
 
         It holds keys and values of `S = length` positions.
         """
@@ -188,8 +188,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
             batch_size,
             self.num_layers,
             2,
-            length,
             self.num_heads,
+            length,
             self.hidden_dim // self.num_heads,
         )
 

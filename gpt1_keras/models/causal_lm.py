@@ -54,7 +54,7 @@ class GPT1CausalLM(
 
         Args:
             token_ids: int tensor `[B, T]`.
-            cache: float tensor `[B, L, 2, S, H, K]`.
+            cache: float tensor `[B, L, 2, H, S, K]`.
             cache_update_index: int or scalar tensor. Position of the first
                 column of `token_ids`.
 
@@ -73,7 +73,7 @@ class GPT1CausalLM(
             )
             caches.append(block_cache)
         logits = self.tied_logits(hidden, table)
-        # L times [B, 2, S, H, K] -> [B, L, 2, S, H, K]
+        # L times [B, 2, H, S, K] -> [B, L, 2, H, S, K]
         return logits, hidden, ops.stack(caches, axis=1)
 
     def _build_cache(self, token_ids):

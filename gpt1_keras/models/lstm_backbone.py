@@ -58,8 +58,8 @@ class LSTMBackbone(backbone.GPT1Backbone):
         return 1
 
     def cache_shape(self, batch_size, length):
-        """Return the shape of the states of a text, `[B, 1, 2, S, 1, U]`."""
-        return (batch_size, 1, 2, length, 1, self.num_units)
+        """Return the shape of the states of a text, `[B, 1, 2, 1, S, U]`."""
+        return (batch_size, 1, 2, 1, length, self.num_units)
 
     def flops_per_token(self, length, *, with_softmax=True):
         """See `GPT1Backbone`; there is no attention."""

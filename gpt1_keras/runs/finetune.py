@@ -111,12 +111,11 @@ class FineTuning:
     share_prefix: bool = False
 
     def begin(self, strategy):
-        """Check the batch sizes and set the dtype policy."""
+        """Check the batch sizes."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
             "evaluation_batch_size", self.evaluation_batch_size
         )
-        precision.set_dtype(self.dtype)
 
     def num_steps(self, steps_per_epoch):
         """Return the steps of all passes over the training examples."""
@@ -275,7 +274,8 @@ def finetune(
         return _training_examples(task, data, training, pretrained, subset_seed)
 
     def run(directory, seed):
-        keras.utils.clear_session()
+        keras.utils.clear_session()  # which also resets the dtype policy
+        precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
         subset_seed = _subset_seed(shared, training, seed)
         train, sample = examples_of(subset_seed)

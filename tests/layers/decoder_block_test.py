@@ -39,7 +39,7 @@ def test_equals_numpy(x, scale):
 
 
 def test_cache_equals_the_whole_text(x):
-    small_models.assert_cached(make(), x, keras.ops.zeros((6, 2, 7, 2, 4)))
+    small_models.assert_cached(make(), x, keras.ops.zeros((6, 2, 2, 7, 4)))
 
 
 def test_each_dropout_has_its_rate_and_is_drawn_once(x):

@@ -53,14 +53,14 @@ def test_softmax_sees_the_dropped_table(on):
 
 @pytest.mark.parametrize("lengths", [[7], [1] * 7, [4, 1, 1, 1]])
 def test_cache_equals_the_whole_text(model, lengths):
-    cache, index, pieces = ops.zeros((6, 2, 2, 7, 2, 4)), 0, []
+    cache, index, pieces = ops.zeros((6, 2, 2, 2, 7, 4)), 0, []
     for length in lengths:
         ids = IDS[:, index : index + length]
         piece, hidden, cache = model.call_with_cache(ids, cache, index)
         assert tuple(hidden.shape) == (6, length, 8)
         pieces.append(small_models.read(piece))
         index += length
-    assert tuple(cache.shape) == (6, 2, 2, 7, 2, 4)
+    assert tuple(cache.shape) == (6, 2, 2, 2, 7, 4)
     whole = small_models.run(model, IDS)
     np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 

@@ -51,7 +51,7 @@ def test_cache_continues_at_any_column(network, start):
     _, cache = model._build_cache(ops.convert_to_tensor(ids))
     # What lies behind must not matter.
     cache = ops.concatenate(
-        [cache[:, :, :, :start], 9 + 0 * cache[:, :, :, start:]], axis=3
+        [cache[..., :start, :], 9 + 0 * cache[..., start:, :]], axis=-2
     )
     logits, _, _ = model.call_with_cache(
         ops.convert_to_tensor(ids[:, start:]), cache, start

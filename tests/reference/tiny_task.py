@@ -71,7 +71,7 @@ class Experiment(kill_run.Experiment):
             "DATA_DIR": str(self.directory / "data"),
             "PRESET": str(self.directory / "preset"),
             **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8, "MICROBATCH_SIZE": 4},
-            **{"NUM_EPOCHS": 3, "PEAK_LEARNING_RATE": 1e-2},
+            **{"NUM_EPOCHS": 3, "PEAK_LEARNING_RATE": 1e-2, "DTYPE": "float32"},
             "finetune.FineTuning.pool_batches": 2,
             "finetune.FineTuning.bucket_lengths": (16, 32),
             "finetune.FineTuning.evaluation_batch_size": 8,

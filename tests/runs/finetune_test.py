@@ -219,6 +219,22 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
         tiny_runs.finetune(*arguments, **settings)
 
 
+@pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])
+def test_dtype_reaches_the_network(tiny, tmp_path, monkeypatch, dtype):
+    """Each seed clears Keras's session, and the dtype policy with it."""
+
+    class Built(Exception):
+        pass
+
+    def build(self, task, backbone, tokenizer):
+        raise Built(backbone.decoder_blocks[0].compute_dtype)
+
+    monkeypatch.setattr(finetune.FineTuning, "build_network", build)
+    arguments = (tmp_path, tiny.folder / "pretrained", tiny.data)
+    with pytest.raises(Built, match=f"^{dtype.removeprefix('mixed_')}$"):
+        tiny_runs.finetune(*arguments, dtype=dtype)
+
+
 class Choices:
     """Documents with three answers; "the garden" is the right one."""
 
@@ -386,6 +402,7 @@ def run_own(tiny, folder):
         "PRESET": str(tiny.folder / "pretrained"),
         **{"TEXT_COLUMN": "review", "LABEL_COLUMN": "stars"},
         **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8, "NUM_EPOCHS": 4},
+        "DTYPE": "float32",
         "PEAK_LEARNING_RATE": 1e-2,
         "finetune.FineTuning.bucket_lengths": (16, 32),
     }

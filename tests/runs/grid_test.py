@@ -131,7 +131,7 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
 
 SETTINGS = {
     **{"SAMPLE_EXAMPLES": 16, "SEQUENCE_LENGTH": 32},
-    **{"BATCH_SIZE": 8, "NUM_EPOCHS": 1},
+    **{"BATCH_SIZE": 8, "NUM_EPOCHS": 1, "DTYPE": "float32"},
     "finetune.FineTuning.bucket_lengths": (32,),
     "finetune.FineTuning.evaluation_batch_size": 4,
     "finetune.FineTuning.early_evaluation_steps": (),
