@@ -21,8 +21,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     head-major (finetune-transformer-lm train.py, lines 86-129). Scores and
     softmax are float32 under every dtype policy.
 
-    Letters: `B` batch, `T` query positions, `S` key positions, `D`
-    hidden_dim, `H` num_heads, `K` head_dim = D / H.
+    Letters: `B` batch, `T` query positions, `N` = B T, `S` key positions,
+    `D` hidden_dim, `H` num_heads, `K` head_dim = D / H.
 
     Args:
         hidden_dim: int. Width `D`.

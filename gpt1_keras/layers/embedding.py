@@ -110,8 +110,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def _rows(self, token_ids):
         """Return undropped rows `[B, T, D]` without joining the tables.
 
-        To join them for each request would take a served model longer than
-        a short text does.
+        A served model would copy both tables for every request.
         """
         tokens = ops.minimum(token_ids, self.vocabulary_size - 1)
         special = token_ids - self.vocabulary_size

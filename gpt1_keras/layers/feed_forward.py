@@ -25,7 +25,8 @@ class FeedForward(configured.ConfiguredLayer):
 
     As in finetune-transformer-lm train.py, lines 131-138.
 
-    Letters: `B` batch, `T` positions, `D` hidden_dim, `F` intermediate_dim.
+    Letters: `B` batch, `T` positions, `N` = B T, `D` hidden_dim, `F`
+    intermediate_dim.
 
     Args:
         hidden_dim: int. Width `D`.
