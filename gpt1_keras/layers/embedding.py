@@ -107,21 +107,10 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             table = ops.concatenate([table, self.special_embeddings], axis=0)
         return table, ops.convert_to_tensor(self.position_embeddings)
 
-    def _rows(self, token_ids):
-        """Return undropped rows `[B, T, D]` without joining the tables.
-
-        A served model would copy both tables for every request.
-        """
-        tokens = ops.minimum(token_ids, self.vocabulary_size - 1)
-        special = token_ids - self.vocabulary_size
-        return ops.where(
-            ops.expand_dims(special >= 0, 2),
-            ops.take(self.special_embeddings, ops.maximum(special, 0), axis=0),
-            ops.take(self.token_embeddings, tokens, axis=0),
-        )
-
-    def _sum(self, tokens, positions, start_index, position_ids):
-        length = ops.shape(tokens)[1]
+    def _sum(self, token_ids, table, positions, start_index, position_ids):
+        length = ops.shape(token_ids)[1]
+        # [V + S, D] at [B, T] -> [B, T, D]
+        tokens = ops.take(table, token_ids, axis=0)
         if position_ids is not None:
             return ops.add(tokens, ops.take(positions, position_ids, axis=0))
         # [P, D] -> [T, D]
@@ -130,12 +119,9 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     def call(self, token_ids, start_index=0, position_ids=None, training=False):
         table, positions = self.tables(training=training)
-        if training or self.special_embeddings is None:
-            # [V + S, D] at [B, T] -> [B, T, D]
-            hidden = ops.take(table, token_ids, axis=0)
-        else:
-            hidden = self._rows(token_ids)
-        hidden = self._sum(hidden, positions, start_index, position_ids)
+        hidden = self._sum(
+            token_ids, table, positions, start_index, position_ids
+        )
         hidden, table, positions = (
             ops.cast(x, self.compute_dtype) for x in (hidden, table, positions)
         )

@@ -21,7 +21,6 @@ EXTRA = "assets.extra"
 WARM_UP = "tf_serving_warmup_requests"
 # Tokens of a text whose logits are in memory at once when it is scored.
 _SOFTMAX_CHUNK = 512
-_LENGTHS = 16  # Sequences are padded to multiples of it.
 
 
 class TaskServer(tf.Module):
@@ -67,8 +66,7 @@ class TaskServer(tf.Module):
 
     def answer(self, text, text_pair=None, choices=None):
         found = self.candidates(text, text_pair, choices)
-        ids = self._padded(found.token_ids)
-        logits = self.tokens(ids, found.extract_position)["logits"]
+        logits = self.tokens(found.token_ids, found.extract_position)["logits"]
         logits = tf.cast(logits, tf.float32)
         space = self._label_space
         prediction = space.predict(logits, keras.ops)
@@ -107,13 +105,6 @@ class TaskServer(tf.Module):
             tokenizer=self._pipeline,
             max_sequence_length=self._max_sequence_length,
         )
-
-    def _padded(self, token_ids):
-        """Pad to one of few lengths: TensorFlow keeps kernels by shape."""
-        length = tf.shape(token_ids)[-1]
-        room = self._max_sequence_length - length
-        missing = tf.minimum(-length % _LENGTHS, room)
-        return tf.pad(token_ids, [[0, 0], [0, 0], [0, missing]])
 
     def _encode(self, texts):
         # One more token than fits shows that a text was truncated.

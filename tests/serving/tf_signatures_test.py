@@ -66,27 +66,6 @@ def test_a_text_as_long_as_the_network_is_not_cut():
     assert is_cut.numpy().tolist() == [False, True]
 
 
-def test_the_network_sees_few_lengths():
-    server = tf_saved_model.TaskServer(
-        tiny_served.model("rte"), tiny_served.graph_tokenizer()
-    )
-    answer, seen = server.tokens, []
-
-    def tokens(token_ids, extract_position):
-        seen.append(token_ids.shape[-1])
-        return answer(token_ids, extract_position)
-
-    server.tokens = tokens
-    pair = tf.constant(["a"])
-    for length in (1, 4, 7, 12, 13, 20, 50):
-        server.answer(tf.constant(["a " * length]), pair)
-    assert set(seen) == {16, 32} and LENGTH == 32
-    # The network has no more positions.
-    server._max_sequence_length = 20
-    server.answer(tf.constant(["a " * 50]), tf.constant(["a " * 50]))
-    assert seen[-1] <= 20
-
-
 def test_ids_in():
     network = tiny_served.model("rte")
     batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})
