@@ -101,7 +101,7 @@ def test_every_run(tmp_path, backend):
     assert '"split": "probes"' in lines
     settings = pretrained | EXAMPLES
     sst2 = ("sst2", "finetune/sst2", "finetune/tiny")
-    learned = run(*sst2, **settings, NUM_EPOCHS=2)
+    learned = run(*sst2, **settings, NUM_EPOCHS=2, DTYPE="float32")
     found = run("evaluate", "evaluate", **fine_tuned | EXAMPLES)
     assert found["metrics"] == learned["metrics"]
     run("zero_shot", "zero_shot/cola", **settings, NUM_EXAMPLES=16)
