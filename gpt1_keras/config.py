@@ -226,10 +226,13 @@ def _settle_dtype(used):
 
 
 def _dtype_of_workdir(used, name):
-    workdir = pathlib.Path(used.macros.get("WORKDIR") or "")
+    workdir = used.macros.get("WORKDIR")
+    if not isinstance(workdir, str) or not workdir:
+        return None
     try:
-        own, _ = workdirs.read(workdir.expanduser(), used.allowed)
-    except (OSError, ValueError, RuntimeError):
+        path = pathlib.Path(workdir).expanduser()
+        own, _ = workdirs.read(path, used.allowed)
+    except (OSError, ValueError, RuntimeError):  # no run there, or no path
         return None
     return next(iter(own.values_of(name.rpartition("/")[2])), None)
 

@@ -343,5 +343,11 @@ def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(
     assert "'auto'" not in resumed.text()
     (tmp_path / "config.gin").write_text("damaged (")
     assert dtype()[0] == "mixed_bfloat16"
+    # Of no workdir, not of the current folder; a wrong one is main's to refuse.
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.gin").write_text(resumed.text())
+    for setting in ("SEED = 1", "WORKDIR = 3", "WORKDIR = ''"):
+        found = config.resolve(files, [setting])
+        assert found.macros["DTYPE"] == "mixed_bfloat16", setting
     with pytest.raises(errors.InputError, match="'auto' or 'float32' or"):
         dtype("DTYPE = 'bfloat16'")

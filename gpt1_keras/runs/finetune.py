@@ -110,8 +110,8 @@ class FineTuning:
     # other masks.
     share_prefix: bool = False
 
-    def begin(self, strategy):
-        """Check the batch sizes."""
+    def check_batches(self, strategy):
+        """Refuse batch sizes that do not suit the devices."""
         strategy.check_batch(self.batch_size, self.microbatch_size)
         strategy.check_share(
             "evaluation_batch_size", self.evaluation_batch_size
@@ -264,7 +264,7 @@ def finetune(
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
-    training.begin(strategy)
+    training.check_batches(strategy)
     shared, workdir = workdir, strategy.workdir(workdir)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _read_test(task, data)
