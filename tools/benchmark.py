@@ -1,13 +1,14 @@
 """Compare speed with other libraries that are installed.
 
 python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
-                          [--data DIR] [--json FILE]
+                          [--data DIR] [--json FILE] [--figure FILE]
 
   --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
   --rounds N      how often each contender is timed; default: 3
   --data DIR      benchmark files for finetune and probe; default: generated
   --json FILE     write the figures to this file, too
+  --figure FILE   draw them as bars, a PNG
 
 Weights are random. Contenders are timed in turns: compare the ratios, since
 the machine may be doing other work. Exit status: 0 done; 2 wrong arguments
@@ -70,13 +71,17 @@ def _measure(arguments):
         _show(name, values.size, found)
     if values.json is not None:
         files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
+    if values.figure is not None:
+        from tools.benchmarks import figure
+
+        figure.draw(record, values.figure)
 
 
 def _show(name, size, found):
     first = found.get("first_seconds")
     note = "; first call with compilation" if first else ""
     print(f"{name}, {size} ({found['unit']}{note})")
-    ratios = found.get("ratios", {})
+    ratios, spread = found.get("ratios", {}), found.get("ratio_spread", {})
     for contender, speed in (
         found.get("per_second") or found["values"]
     ).items():
@@ -84,13 +89,16 @@ def _show(name, size, found):
             print(f"  {contender:<14} not installed")
             continue
         ratio = ratios.get(contender)
+        low, high = spread.get(contender, (None, None))
         print(
             f"  {contender:<14} {speed:>10,.{1 if speed > 20 else 2}f}"
             + (f"  first {first[contender]:7.2f} s" if first else "")
-            + (f"  ratio {ratio:6.2f}" if ratio else ""),
+            + (f"  ratio {ratio:6.2f}" if ratio else "")
+            + (f" ({low:.2f} to {high:.2f})" if low else ""),
             flush=True,
         )
-    shown = ("unit", "per_second", "values", "first_seconds", "ratios")
+    shown = ("unit", "per_second", "values", "spread", "first_seconds")
+    shown += ("ratios", "ratio_spread")
     rest = {k: v for k, v in found.items() if k not in shown}
     if rest:
         print("  " + ", ".join(f"{k} {v}" for k, v in rest.items()), flush=True)
@@ -109,11 +117,20 @@ def _machine():
     return {
         "date": datetime.date.today().isoformat(),
         "backend": keras.config.backend(),
-        "processor": platform.processor() or platform.machine(),
+        "processor": _processor(),
         "processors": len(os.sched_getaffinity(0)),
         "load": os.getloadavg()[0],
         "versions": versions,
     }
+
+
+def _processor():
+    """Return the processor's name, from Linux if it tells."""
+    info = pathlib.Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line for line in lines if line.startswith("model name")]
+    name = names[0].partition(":")[2].strip() if names else ""
+    return name or platform.processor() or platform.machine()
 
 
 def _parse(arguments):
@@ -123,9 +140,12 @@ def _parse(arguments):
     parser.add_argument("--rounds", type=command_line.positive, default=3)
     parser.add_argument("--data", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--figure", type=pathlib.Path)
     values = parser.parse(arguments)
-    if values.json is not None and not values.json.parent.is_dir():
-        parser.error(f"--json {values.json}: there is no such folder")
+    for name in ("json", "figure"):
+        path = getattr(values, name)
+        if path is not None and not path.parent.is_dir():
+            parser.error(f"--{name} {path}: there is no such folder")
     return values
 
 

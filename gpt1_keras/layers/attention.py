@@ -11,6 +11,8 @@ from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
+# From this length on, torch's kernel is the faster one on a CPU (docs/log.md).
+_LONG = 256
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -83,7 +85,14 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def call(
         self, x, cache=None, cache_update_index=0, allowed=None, training=False
     ):
+        shape = ops.shape(x)
+        # each [B, T, H, K]
         query, key, value = self._heads(x)
+        is_plain = cache is None and allowed is None
+        if is_plain and not self._drops(training) and has_kernel(shape[1]):
+            return self._output(_kernel(query, key, value), shape, training)
+        # [B, T, H, K] -> [B, H, T, K]
+        query, key, value = map(_swap, (query, key, value))
         if cache is not None:
             start = (0, 0, cache_update_index, 0)
             # [B, H, T, K] into [B, H, S, K] from the column on
@@ -100,24 +109,23 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         probabilities = self._probabilities(
             self._scores(query, key), allowed, training
         )
-        shape = ops.shape(x)
-        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [N, D]
-        x = ops.transpose(ops.matmul(probabilities, value), (0, 2, 1, 3))
-        x = self.output_dense(ops.reshape(x, (-1, self.hidden_dim)))
-        # [N, D] -> [B, T, D]
-        x = ops.reshape(self.output_dropout(x, training=training), shape)
+        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, H, K]
+        x = _swap(ops.matmul(probabilities, value))
+        x = self._output(x, shape, training)
         return x if cache is None else (x, cache)
 
+    def _output(self, x, shape, training):
+        """Project the joined heads: [B, T, H, K] -> [N, D] -> [B, T, D]."""
+        x = self.output_dense(ops.reshape(x, (-1, self.hidden_dim)))
+        return ops.reshape(self.output_dropout(x, training=training), shape)
+
     def _heads(self, x):
-        """Return query, key and value, each `[B, H, T, K]`."""
+        """Return query, key and value, each `[B, T, H, K]`."""
         shape = (*ops.shape(x)[:2], self.num_heads, self.head_dim)
         # [B, T, D] -> [N, D] -> [N, 3D]
         x = self.query_key_value(ops.reshape(x, (-1, self.hidden_dim)))
-        # three times [N, D] -> [B, T, H, K] -> [B, H, T, K]
-        return [
-            ops.transpose(ops.reshape(part, shape), (0, 2, 1, 3))
-            for part in ops.split(x, 3, axis=-1)
-        ]
+        # three times [N, D] -> [B, T, H, K]
+        return [ops.reshape(part, shape) for part in ops.split(x, 3, axis=-1)]
 
     def _scores(self, query, key):
         # [B, H, S, K] -> [B, H, K, S]
@@ -127,25 +135,63 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     def _probabilities(self, scores, allowed, training):
         """Return attention weights `[B, H, T, S]`, dropped in training."""
-        dropout = self.probability_dropout
-        if not (training and dropout.rate):
+        if not self._drops(training):
             return _softmax(self.compute_dtype)(
                 scores, allowed, training=training
             )
+        dropout = self.probability_dropout
         bits = dropout.random_bits(ops.shape(scores))
         return _softmax(self.compute_dtype, dropout.rate)(
             scores, allowed, bits, training=True
         )
 
+    def _drops(self, training):
+        return training and self.probability_dropout.rate > 0
+
     def probabilities(self, x):
         """Return the float32 attention weights `[B, H, T, T]`, undropped."""
-        query, key, _ = self._heads(x)
+        query, key, _ = map(_swap, self._heads(x))
         length = ops.shape(x)[1]
         scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(length, length))
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
+
+
+def has_kernel(length):
+    """Return whether one kernel of the backend attends faster than we do.
+
+    On a GPU it keeps no `[B, H, T, T]` in memory. TensorFlow has none, and
+    none draws dropout from Keras's seeds.
+
+    Args:
+        length: int or scalar tensor `T`.
+    """
+    if keras.config.backend() == "jax":
+        import jax
+
+        return jax.default_backend() == "gpu"
+    if keras.config.backend() == "torch":
+        import torch
+
+        return length >= _LONG or torch.cuda.is_available()
+    return False
+
+
+def _kernel(query, key, value):
+    """Attend causally by the backend's kernel, all `[B, T, H, K]`."""
+    return ops.dot_product_attention(
+        *(query, key, value),
+        is_causal=True,
+        # torch itself chooses the fastest.
+        flash_attention=False if keras.config.backend() == "torch" else None,
+    )
+
+
+def _swap(x):
+    """Transpose [B, T, H, K] -> [B, H, T, K], or back."""
+    return ops.transpose(x, (0, 2, 1, 3))
 
 
 def masked_softmax(scores, allowed):

@@ -28,3 +28,32 @@ def test_probabilities_and_output_have_dropouts_of_their_own(name):
     assert (0.2 < np.mean(moved == 0) < 0.8) == (name == "residual_dropout")
     assert np.any(still != moved)
     assert small_models.draws(layer) == [1]
+
+
+def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):
+    """Its values: decoder_block_test.py."""
+    calls = []
+    monkeypatch.setattr(attention, "has_kernel", lambda length: True)
+    monkeypatch.setattr(
+        attention, "_kernel", lambda query, key, value: calls.append(1) or query
+    )
+    layer = small_models.built(
+        attention.CausalSelfAttention(
+            **{"hidden_dim": 8, "num_heads": 2, "initializer_range": 0.02},
+            **{"attention_dropout": 0.5, "residual_dropout": 0.0},
+        )
+    )
+    x = keras.ops.convert_to_tensor(small_models.states(6, 7, 8))
+    layer(x, training=True)
+    layer(x, cache=keras.ops.zeros((6, 2, 2, 7, 4)))
+    layer(x, allowed=keras.ops.ones((6, 7, 7), "bool"))
+    assert not calls
+    layer(x)
+    assert calls
+
+
+@pytest.mark.skipif(
+    keras.config.backend() != "torch", reason="others have none on a CPU"
+)
+def test_torch_attends_to_long_texts_by_its_kernel():
+    assert attention.has_kernel(512) and not attention.has_kernel(16)

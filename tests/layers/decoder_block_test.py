@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 
+from gpt1_keras.layers import attention
 from gpt1_keras.layers import decoder_block
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
@@ -24,8 +25,11 @@ def x():
 
 
 # With small inputs, an epsilon other than 1e-5 shows.
-@pytest.mark.parametrize("scale", [1.0, 1e-3])
-def test_equals_numpy(x, scale):
+@pytest.mark.parametrize(
+    "scale, kernel", [(1, False), (1e-3, False), (1, True)]
+)
+def test_equals_numpy(x, scale, kernel, monkeypatch):
+    monkeypatch.setattr(attention, "has_kernel", lambda length: kernel)
     block, x = make(), scale * x
     if scale < 1:
         for weight in block.attention.weights + block.feed_forward.weights:

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tools import benchmark
+from tools.benchmarks import figure
 
 
 @pytest.mark.parametrize("name", benchmark.SECTIONS)
@@ -16,24 +17,28 @@ def test_section_is_documented_and_takes_what_it_is_given(name):
     assert ("data" in taken) == (name in benchmark._WITH_DATA)
 
 
-def test_figures_are_shown_with_ratios_and_what_is_beside_them(capsys):
-    benchmark._show(
-        "probe",
-        "mini",
-        {
-            "unit": "questions/s",
-            "per_second": {"ours": 1234.5, "theirs": 2.345, "absent": None},
-            "first_seconds": {"ours": 1.0, "theirs": 2.0},
-            "ratios": {"theirs": 0.5},
-            "equal": True,
-        },
-    )
-    benchmark._show("memory", "mini", {"unit": "GB", "values": {"1": 0.875}})
+def test_figures_are_shown_and_drawn(capsys, tmp_path):
+    found = {
+        "unit": "questions/s",
+        "per_second": {"ours": 1234.5, "theirs": 2.345, "absent": None},
+        "spread": {"ours": [1200.0, 1300.0], "theirs": [2.0, 2.5]},
+        "first_seconds": {"ours": 1.0, "theirs": 2.0},
+        "ratios": {"theirs": 0.5},
+        "ratio_spread": {"theirs": [0.25, 0.75]},
+        "equal": True,
+    }
+    memory = {"unit": "GB", "values": {"1": 0.875}}
+    record = benchmark._machine() | {"size": "mini"}
+    record["sections"] = {"probe": found, "memory": memory, "peak": memory}
+    figure.draw(record, tmp_path / "bars.png")
+    assert (tmp_path / "bars.png").read_bytes()[1:4] == b"PNG"
+    benchmark._show("probe", "mini", found)
+    benchmark._show("memory", "mini", memory)
     shown = re.sub(" +", " ", capsys.readouterr().out).splitlines()
     assert shown == [
         "probe, mini (questions/s; first call with compilation)",
         " ours 1,234.5 first 1.00 s",
-        " theirs 2.35 first 2.00 s ratio 0.50",
+        " theirs 2.35 first 2.00 s ratio 0.50 (0.25 to 0.75)",
         " absent not installed",
         " equal True",
         "memory, mini (GB)",

@@ -20,9 +20,10 @@ def run(contenders, *, rounds, work, peer_of):
 
     Returns:
         (measurements, dict from name to the value of the last call). The
-        measurements are dicts by name: `per_second`, the median;
-        `first_seconds` of the first call, compilation included; `ratios`,
-        how many times as fast `peer_of` is.
+        measurements are dicts by name: `per_second`, the median, and
+        `spread`, the lowest and the highest; `first_seconds` of the first
+        call, compilation included; `ratios`, how many times as fast `peer_of`
+        is, and `ratio_spread`.
     """
     present = {name: call for name, call in contenders.items() if call}
     answers, first, seconds = {}, {}, {name: [] for name in present}
@@ -32,20 +33,23 @@ def run(contenders, *, rounds, work, peer_of):
         for name, call in present.items():
             elapsed, answers[name] = timed(call)
             seconds[name].append(elapsed)
+    ratios = {
+        name: [a / b for a, b in zip(seconds[name], seconds[peer_of])]
+        for name in present
+        if name != peer_of
+    }
     return {
         "per_second": {
             name: work / statistics.median(seconds[name]) if call else None
             for name, call in contenders.items()
         },
-        "first_seconds": first,
-        "ratios": {
-            name: statistics.median(
-                theirs / ours
-                for theirs, ours in zip(seconds[name], seconds[peer_of])
-            )
-            for name in present
-            if name != peer_of
+        "spread": {
+            name: [work / max(taken), work / min(taken)]
+            for name, taken in seconds.items()
         },
+        "first_seconds": first,
+        "ratios": {k: statistics.median(v) for k, v in ratios.items()},
+        "ratio_spread": {k: [min(v), max(v)] for k, v in ratios.items()},
     }, answers
 
 

@@ -1,0 +1,57 @@
+"""Bars of what `tools/benchmark.py` measured, one panel for each section."""
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+from matplotlib import pyplot  # noqa: E402
+
+_COLUMNS = 2
+
+
+def draw(record, path):
+    """Draw the figures of all sections.
+
+    Args:
+        record: dict as `tools/benchmark.py --json` writes it.
+        path: the PNG to write.
+    """
+    sections = record["sections"]
+    rows = -(-len(sections) // _COLUMNS)
+    figure, panels = pyplot.subplots(
+        rows, _COLUMNS, figsize=(11, 2.2 * rows), squeeze=False
+    )
+    for panel in panels.flat[len(sections) :]:
+        panel.axis("off")
+    for panel, (name, found) in zip(panels.flat, sections.items()):
+        _bars(panel, found)
+        panel.set_title(f"{name} ({found['unit']})", fontsize=10, loc="left")
+    figure.suptitle(
+        f"{record['size']}, {record['backend']}, {record['processors']} cores "
+        f"of {record['processor']}, {record['date']}",
+        fontsize=10,
+    )
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+    pyplot.close(figure)
+
+
+def _bars(panel, found):
+    """Draw the median of each contender, and its spread as a line."""
+    speeds = found.get("per_second") or found["values"]
+    speeds = {k: v for k, v in speeds.items() if v is not None}
+    spread = found.get("spread", {})
+    lengths = [
+        (value - low, high - value)
+        for value, (low, high) in (
+            (value, spread.get(name, (value, value)))
+            for name, value in speeds.items()
+        )
+    ]
+    bars = panel.barh(list(speeds), speeds.values(), xerr=list(zip(*lengths)))
+    texts = [f"{v:,.0f}" if v > 20 else f"{v:.2f}" for v in speeds.values()]
+    panel.bar_label(bars, texts, padding=4, fontsize=8)
+    panel.margins(x=0.15)
+    panel.invert_yaxis()
+    panel.tick_params(labelsize=8)
+    panel.spines[["top", "right"]].set_visible(False)
