@@ -11,8 +11,6 @@ from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
-# From this length on, torch's kernel is the faster one on a CPU (docs/log.md).
-_LONG = 256
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -89,7 +87,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         # each [B, T, H, K]
         query, key, value = self._heads(x)
         is_plain = cache is None and allowed is None
-        if is_plain and not self._drops(training) and has_kernel(shape[1]):
+        if is_plain and not self._drops(training) and has_kernel():
             return self._output(_kernel(query, key, value), shape, training)
         # [B, T, H, K] -> [B, H, T, K]
         query, key, value = map(_swap, (query, key, value))
@@ -159,14 +157,11 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
 
 
-def has_kernel(length):
-    """Return whether one kernel of the backend attends faster than we do.
+def has_kernel():
+    """Return whether one kernel of the backend should attend: on a GPU.
 
-    On a GPU it keeps no `[B, H, T, T]` in memory. TensorFlow has none, and
-    none draws dropout from Keras's seeds.
-
-    Args:
-        length: int or scalar tensor `T`.
+    It keeps no `[B, H, T, T]` in memory. TensorFlow has none; on a CPU,
+    torch's is no faster (docs/log.md). None draws dropout from Keras's seeds.
     """
     if keras.config.backend() == "jax":
         import jax
@@ -175,7 +170,7 @@ def has_kernel(length):
     if keras.config.backend() == "torch":
         import torch
 
-        return length >= _LONG or torch.cuda.is_available()
+        return torch.cuda.is_available()
     return False
 
 

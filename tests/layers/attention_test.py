@@ -33,7 +33,7 @@ def test_probabilities_and_output_have_dropouts_of_their_own(name):
 def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):
     """Its values: decoder_block_test.py."""
     calls = []
-    monkeypatch.setattr(attention, "has_kernel", lambda length: True)
+    monkeypatch.setattr(attention, "has_kernel", lambda: True)
     monkeypatch.setattr(
         attention, "_kernel", lambda query, key, value: calls.append(1) or query
     )
@@ -50,10 +50,3 @@ def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):
     assert not calls
     layer(x)
     assert calls
-
-
-@pytest.mark.skipif(
-    keras.config.backend() != "torch", reason="others have none on a CPU"
-)
-def test_torch_attends_to_long_texts_by_its_kernel():
-    assert attention.has_kernel(512) and not attention.has_kernel(16)

@@ -29,7 +29,7 @@ def x():
     "scale, kernel", [(1, False), (1e-3, False), (1, True)]
 )
 def test_equals_numpy(x, scale, kernel, monkeypatch):
-    monkeypatch.setattr(attention, "has_kernel", lambda length: kernel)
+    monkeypatch.setattr(attention, "has_kernel", lambda: kernel)
     block, x = make(), scale * x
     if scale < 1:
         for weight in block.attention.weights + block.feed_forward.weights:
