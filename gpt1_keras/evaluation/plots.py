@@ -277,7 +277,7 @@ def fine_tuning(results, ablations, directory):
 
 
 def transferred_layers(results, directory):
-    """Draw figure 2, left: accuracy against transferred layers.
+    """Draw figure 2, left: the paper's metric against transferred layers.
 
     Of several settings with the same number of layers the one that differs
     least from the full model counts; of networks of several sizes the one
@@ -292,16 +292,19 @@ def transferred_layers(results, directory):
         full = comparison.preferred(curve[max(curve)])
         for layers in sorted(curve):
             result = comparison.preferred(curve[layers], full)
+            metric = tables.metric_name(result.metric)
+            label = f"{tables.task_name(task)}, {metric}"
             runs += result.runs
             for split in ("dev", "train"):
-                values = result.values("accuracy", split)
+                values = result.values(result.metric, split)
                 if not values:
                     continue
                 row = {
                     "task": task,
                     "split": split,
                     "num_transferred_layers": layers,
-                    "accuracy": statistics.fmean(values),
+                    "metric": result.metric,
+                    "score": statistics.fmean(values),
                     "lowest": min(values),
                     "highest": max(values),
                     "num_seeds": len(values),
@@ -309,20 +312,19 @@ def transferred_layers(results, directory):
                 }
                 rows.append(row)
                 points += [
-                    Point(tables.task_name(task), split, layers, 100 * value)
-                    for value in values
+                    Point(label, split, layers, 100 * value) for value in values
                 ]
     ticks = sorted({point.x for point in points})
     return _figure(
         directory / "figure2_left.csv",
         "Figure 2, left: transferred layers",
-        "Accuracy against the number of transferred layers; dev solid, "
-        "train dashed.",
+        "The paper's metric of each task against the number of transferred "
+        "layers; dev solid, train dashed.",
         rows=rows,
         points=points,
         runs=runs,
         note="Mean over seeds, in a band from the lowest to the highest.",
-        y_label="accuracy, percent",
+        y_label="percent",
         x_label="layers transferred (0: embeddings alone)",
         format_axes=lambda axes: axes.set_xticks(
             ticks, ["none" if k == -1 else str(k) for k in ticks]
@@ -340,7 +342,7 @@ def _layer_curves(results):
         run, layers = result.run, result.run.num_transferred_layers
         layers = run.num_layers if layers is None else layers
         is_full = run.backbone == "transformer" and run.lm_loss_weight
-        if is_full and layers is not None and result.values("accuracy"):
+        if is_full and layers is not None:
             sizes = curves.setdefault(run.task, {})
             curve = sizes.setdefault(run.num_layers, {})
             curve.setdefault(layers, []).append(result)

@@ -58,7 +58,7 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
     chosen = paper_tables.choose_ablations(results)
     picture = plots.fine_tuning(results, chosen, tmp_path)
     assert drawn[0] == [
-        plots.Point("RTE", "dev", layers, score)
+        plots.Point("RTE, accuracy", "dev", layers, score)
         for layers in (-1, 0, 12)
         for score in (25, 75)
     ]

@@ -161,7 +161,7 @@ def test_the_figures_have_their_numbers_as_csv(folder):
         with open(folder / "report" / f"{name}.csv") as file:
             return [[r[c] for c in columns] for r in csv.DictReader(file)]
 
-    left = read("figure2_left", "task", "num_transferred_layers", "accuracy")
+    left = read("figure2_left", "task", "num_transferred_layers", "score")
     assert left == [["rte", k, "0.4321"] for k in ("-1", "1", "12")]
     right = read("figure2_right", "task", "step", "score", "relative")
     scores = [(*row[:3], round(float(row[3]), 6)) for row in right]
