@@ -54,9 +54,22 @@ def dataset(batches, *, first_step=0, num_steps):
 
     end = tf.int64.max if num_steps is None else first_step + num_steps
     steps = tf.data.Dataset.range(first_step, end)
-    return steps.map(gather, num_parallel_calls=2, deterministic=True).prefetch(
-        _PREFETCHED_BATCHES
+    return prefetched(
+        steps.map(gather, num_parallel_calls=2, deterministic=True)
     )
+
+
+def prefetched(dataset):
+    """Return a tf.data.Dataset that keeps some batches ready.
+
+    It does not tune itself: all numbers are given, and the thread that does
+    it can keep a finished iterator from closing for up to a minute.
+    """
+    import tensorflow as tf
+
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.prefetch(_PREFETCHED_BATCHES).with_options(options)
 
 
 class BatchSequence(keras.utils.PyDataset):

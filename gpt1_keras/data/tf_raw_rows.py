@@ -6,12 +6,12 @@ import tensorflow as tf
 from gpt1_keras.data import batches
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import loaders
 from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 from gpt1_keras.text import tf_tokenizer
 
 _PARALLEL_CALLS = 2
-_PREFETCHED_BATCHES = 4
 _STEPS_AT_ONCE = 32  # steps whose texts are tokenised in one call
 _NUM_FREQUENT = 50_000
 _NUM_MEASURED = 200  # examples from which tokens per character are estimated
@@ -87,7 +87,7 @@ class RawTrainingExamples:
             dataset = dataset.apply(
                 tf.data.experimental.assert_cardinality(num_steps)
             )
-        return dataset.prefetch(_PREFETCHED_BATCHES)
+        return loaders.prefetched(dataset)
 
     def _read(self, steps):
         """`G` steps -> texts and text_pairs `[G * B]`, choices, labels."""

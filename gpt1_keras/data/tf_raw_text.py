@@ -17,6 +17,7 @@ from gpt1_keras import files as files_lib
 from gpt1_keras.data import batches
 from gpt1_keras.data import books
 from gpt1_keras.data import encode
+from gpt1_keras.data import loaders
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.data import windows as windows_lib
@@ -37,7 +38,6 @@ _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
 _EMPTY_INDEX = {"shard_tokens": 1, "dtype": "uint16", "shards": []}
 _PARALLEL_CALLS = 2
-_PREFETCHED_BATCHES = 4
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 
 
@@ -170,7 +170,7 @@ class RawTextBatches:
             chain = chain.take(num_steps).apply(
                 tf.data.experimental.assert_cardinality(num_steps)
             )
-        return chain.prefetch(_PREFETCHED_BATCHES)
+        return loaders.prefetched(chain)
 
     def _book(self, place):
         """Return the windows of the book at `place`, int32 `[K, T]`."""
