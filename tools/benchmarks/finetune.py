@@ -23,7 +23,7 @@ _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
 # forward pass.
 _TASKS = {
     "cola": (16, 4000, None),
-    "rte": (8, 2000, None),
+    "rte": (4, 1000, None),
     "race": (1, 500, 4),
 }
 _DTYPES = {"padded": "mixed_bfloat16", "released": "float32"}
