@@ -7,7 +7,7 @@ all at once. Each is a process of its own; its libraries are counted.
 import json
 import os
 import pathlib
-import resource
+import re
 import subprocess
 import sys
 
@@ -73,5 +73,7 @@ def run():
             micro_batch_size=int(kind),
         )
     steps()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(peak * 1024 / 1e9)  # KiB on Linux
+    # Linux; `ru_maxrss` would begin with the peak of the parent process.
+    status = pathlib.Path("/proc/self/status").read_text()
+    (peak,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    print(int(peak) * 1024 / 1e9)
