@@ -30,8 +30,8 @@ def test_figures_are_shown_and_drawn(capsys, tmp_path):
     memory = {"unit": "GB", "values": {"1": 0.875}}
     record = benchmark._machine() | {"size": "mini"}
     record["sections"] = {"probe": found, "memory": memory, "peak": memory}
-    figure.draw(record, tmp_path / "bars.png")
-    assert (tmp_path / "bars.png").read_bytes()[1:4] == b"PNG"
+    figure.draw(record, tmp_path / "bars.figure")
+    assert (tmp_path / "bars.figure").read_bytes()[1:4] == b"PNG"
     benchmark._show("probe", "mini", found)
     benchmark._show("memory", "mini", memory)
     shown = re.sub(" +", " ", capsys.readouterr().out).splitlines()
