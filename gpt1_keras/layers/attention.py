@@ -33,16 +33,17 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     Call arguments:
         x: float tensor `[B, T, D]`.
-        cache: float tensor `[B, 2, H, S, K]` of keys and values, or None.
-        cache_update_index: int or scalar tensor. Column of the cache that
-            the first position of `x` is written to.
+        cache: float tensor `[B, 2, H, S, K]`, keys and values of the
+            positions before `x`, or None.
+        cache_update_index: int or scalar tensor. Number of these positions;
+            further columns of the cache are not read.
         allowed: bool tensor `[B, T, S]`, the keys that each query may see, or
             None for the causal mask.
         training: bool.
 
     Returns:
-        float tensor `[B, T, D]`; with a cache, a pair of it and the updated
-        cache.
+        float tensor `[B, T, D]`; with a cache, a pair of it and the keys and
+        values of `x`, `[B, 2, H, T, K]`.
     """
 
     def __init__(
@@ -92,15 +93,16 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         # [B, T, H, K] -> [B, H, T, K]
         query, key, value = map(_swap, (query, key, value))
         if cache is not None:
-            start = (0, 0, cache_update_index, 0)
-            # [B, H, T, K] into [B, H, S, K] from the column on
-            key = ops.slice_update(cache[:, 0], start, key)
-            value = ops.slice_update(cache[:, 1], start, value)
-            cache = ops.stack([key, value], axis=1)
-        if allowed is None:
-            allowed = causal_mask(
-                ops.shape(query)[2], ops.shape(key)[2], cache_update_index
+            # [B, 2, H, T, K]
+            found = ops.stack([key, value], axis=1)
+            # [B, H, S, K], [B, H, T, K] -> [B, H, S + T, K]
+            key = ops.concatenate([cache[:, 0], key], axis=2)
+            value = ops.concatenate([cache[:, 1], value], axis=2)
+            allowed = _cached_mask(
+                shape[1], ops.shape(cache)[3], cache_update_index
             )
+        elif allowed is None:
+            allowed = causal_mask(shape[1])
         else:
             # [B, T, S] -> [B, 1, T, S]
             allowed = ops.expand_dims(allowed, 1)
@@ -110,7 +112,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, H, K]
         x = _swap(ops.matmul(probabilities, value))
         x = self._output(x, shape, training)
-        return x if cache is None else (x, cache)
+        return x if cache is None else (x, found)
 
     def _output(self, x, shape, training):
         """Project the joined heads: [B, T, H, K] -> [N, D] -> [B, T, D]."""
@@ -151,7 +153,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         query, key, _ = map(_swap, self._heads(x))
         length = ops.shape(x)[1]
         scores = self._scores(query, key)
-        return masked_softmax(scores, causal_mask(length, length))
+        return masked_softmax(scores, causal_mask(length))
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
@@ -213,15 +215,21 @@ def _softmax(dtype, dropout=0.0):
     return fused.fused(weights)
 
 
-def causal_mask(num_queries, num_keys, first_position=0):
-    """Return bool `[T, S]`: whether query `first_position + t` sees key `s`.
+def causal_mask(length):
+    """Return bool `[T, T]`: whether query `t` sees key `s`.
 
     Examples:
-        >>> ops.convert_to_numpy(causal_mask(3, 3)).astype(int)
+        >>> ops.convert_to_numpy(causal_mask(3)).astype(int)
         array([[1, 0, 0],
                [1, 1, 0],
                [1, 1, 1]])
     """
-    queries = ops.arange(num_queries, dtype="int32") + first_position
-    keys = ops.arange(num_keys, dtype="int32")
-    return ops.expand_dims(keys, 0) <= ops.expand_dims(queries, 1)
+    positions = ops.arange(length, dtype="int32")
+    return ops.expand_dims(positions, 0) <= ops.expand_dims(positions, 1)
+
+
+def _cached_mask(length, num_columns, num_used):
+    """Return bool `[T, S + T]`: all used columns, and causally the new keys."""
+    used = ops.arange(num_columns, dtype="int32") < num_used
+    used = ops.broadcast_to(used, (length, num_columns))
+    return ops.concatenate([used, causal_mask(length)], axis=1)

@@ -37,8 +37,8 @@ class DecoderBlock(configured.ConfiguredLayer):
         training: bool.
 
     Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
-        cache.
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the keys
+        and values of `x`, `[B, 2, H, T, K]`.
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class DecoderBlock(configured.ConfiguredLayer):
             training=training,
         )
         if cache is not None:
-            attended, cache = attended
+            attended, found = attended
         x = self._add_norm(self.attention_norm, x, attended, training)
         fed = self.feed_forward(x, training=training)
         x = self._add_norm(self.feed_forward_norm, x, fed, training)
-        return x if cache is None else (x, cache)
+        return x if cache is None else (x, found)
 
     def _add_norm(self, layer, x, y, training):
         return _add_norm(self.layer_norm_epsilon)(

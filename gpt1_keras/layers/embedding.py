@@ -33,9 +33,8 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
-        start_index: int or scalar tensor. Position of the first column.
-        position_ids: int tensor `[B, T]`, the position of each token, or
-            None for consecutive positions.
+        position_ids: int tensor `[B, T]` or `[1, T]`, the position of each
+            token, or None to count from 0.
         training: bool.
 
     Returns:
@@ -107,21 +106,20 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             table = ops.concatenate([table, self.special_embeddings], axis=0)
         return table, ops.convert_to_tensor(self.position_embeddings)
 
-    def _sum(self, token_ids, table, positions, start_index, position_ids):
-        length = ops.shape(token_ids)[1]
+    def _sum(self, token_ids, table, positions, position_ids):
         # [V + S, D] at [B, T] -> [B, T, D]
         tokens = ops.take(table, token_ids, axis=0)
-        if position_ids is not None:
-            return ops.add(tokens, ops.take(positions, position_ids, axis=0))
-        # [P, D] -> [T, D]
-        rows = ops.slice(positions, (start_index, 0), (length, self.hidden_dim))
+        if position_ids is None:
+            # [P, D] -> [T, D]
+            rows = positions[: ops.shape(token_ids)[1]]
+        else:
+            # [P, D] at [B, T] -> [B, T, D]
+            rows = ops.take(positions, position_ids, axis=0)
         return ops.add(tokens, rows)
 
-    def call(self, token_ids, start_index=0, position_ids=None, training=False):
+    def call(self, token_ids, position_ids=None, training=False):
         table, positions = self.tables(training=training)
-        hidden = self._sum(
-            token_ids, table, positions, start_index, position_ids
-        )
+        hidden = self._sum(token_ids, table, positions, position_ids)
         hidden, table, positions = (
             ops.cast(x, self.compute_dtype) for x in (hidden, table, positions)
         )
@@ -129,9 +127,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             hidden = self.hidden_dropout(hidden, training=training)
         return hidden, table, positions
 
-    def compute_output_spec(
-        self, token_ids, start_index=0, position_ids=None, training=False
-    ):
+    def compute_output_spec(self, token_ids, position_ids=None, training=False):
         rows = self.vocabulary_size + self.num_special_tokens
 
         def spec(*shape):

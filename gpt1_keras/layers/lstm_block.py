@@ -25,16 +25,16 @@ class LSTMBlock(configured.ConfiguredLayer):
 
     Call arguments:
         x: float tensor `[B, T, D]`.
-        cache: float tensor `[B, 2, 1, S, U]` of the hidden and cell states
-            after each column, or None.
-        cache_update_index: int or scalar tensor. Column of the cache that
-            the first position of `x` is written to.
+        cache: float tensor `[B, 2, 1, S, U]`, hidden and cell states after
+            each position before `x`, or None.
+        cache_update_index: int or scalar tensor. Number of these positions;
+            further columns of the cache are not read.
         allowed: must be None: an LSTM sees every earlier position.
         training: bool.
 
     Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair of it and the updated
-        cache.
+        float32 tensor `[B, T, D]`; with a cache, a pair of it and the
+        states after each position of `x`, `[B, 2, 1, T, U]`.
 
     Raises:
         ValueError: `allowed` is not None.
@@ -82,11 +82,11 @@ class LSTMBlock(configured.ConfiguredLayer):
             # [B, T, D] -> [B, T, U]
             x = self.lstm(x, training=training)
         else:
-            x, cache = self._step_through(x, cache, cache_update_index)
+            x, found = self._step_through(x, cache, cache_update_index)
         # [B, T, U] -> [B, T, D], float32 like the output of every block
         x = self.output_dropout(self.output_dense(x), training=training)
         x = ops.cast(x, "float32")
-        return x if cache is None else (x, cache)
+        return x if cache is None else (x, found)
 
     def _step_through(self, x, cache, index):
         """Continue from the states before column `index` of the cache."""
@@ -107,10 +107,7 @@ class LSTMBlock(configured.ConfiguredLayer):
         # twice [T, B, U] -> [B, 2, 1, T, U]
         found = ops.transpose(ops.stack(found), (2, 0, 1, 3))
         found = ops.expand_dims(found, 2)
-        cache = ops.slice_update(
-            cache, (0, 0, 0, index, 0), ops.cast(found, cache.dtype)
-        )
-        return found[:, 0, 0], cache
+        return found[:, 0, 0], found
 
     def compute_output_spec(self, x, **unused):
         return keras.KerasTensor(x.shape, dtype="float32")

@@ -61,20 +61,27 @@ class GPT1CausalLM(
         Returns:
             logits `[B, T, V]`, hidden states `[B, T, D]`, the updated cache.
         """
-        hidden, table, _ = self.backbone.token_and_position_embedding(
-            token_ids, start_index=cache_update_index
+        # [1, T]; a slice would make XLA compile again for every position.
+        position_ids = cache_update_index + ops.expand_dims(
+            ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0
         )
-        caches = []
+        hidden, table, _ = self.backbone.token_and_position_embedding(
+            token_ids, position_ids=position_ids
+        )
+        found = []
         for i, block in enumerate(self.backbone.decoder_blocks):
-            hidden, block_cache = block(
+            hidden, of_block = block(
                 hidden,
                 cache=cache[:, i],
                 cache_update_index=cache_update_index,
             )
-            caches.append(block_cache)
+            found.append(of_block)
         logits = self.tied_logits(hidden, table)
-        # L times [B, 2, H, S, K] -> [B, L, 2, H, S, K]
-        return logits, hidden, ops.stack(caches, axis=1)
+        # L times [B, 2, H, T, K] -> [B, L, 2, H, T, K], written at once: on
+        # a CPU, copies of the cache take most of the time of a token.
+        start = (0, 0, 0, 0, cache_update_index, 0)
+        cache = ops.slice_update(cache, start, ops.stack(found, axis=1))
+        return logits, hidden, cache
 
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and cache of a prompt."""
@@ -86,6 +93,20 @@ class GPT1CausalLM(
 
     # Sampling is the same for every decoder with such a cache.
     generate_step = keras_hub.models.GPT2CausalLM.generate_step
+
+    def make_generate_function(self):
+        """Return the function behind `generate`, compiled with XLA.
+
+        KerasHub takes `jit_compile`, which Keras sets to False on a CPU.
+        """
+        if self.generate_function is None and not self.run_eagerly:
+            if keras.config.backend() == "tensorflow":
+                import tensorflow as tf
+
+                self.generate_function = tf.function(
+                    self.generate_step, jit_compile=True
+                )
+        return super().make_generate_function()
 
     def score(
         self,

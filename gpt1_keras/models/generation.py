@@ -94,7 +94,7 @@ def _compile(causal_lm):
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        return tf.function(causal_lm.call_with_cache)
+        return tf.function(causal_lm.call_with_cache, jit_compile=True)
     if keras.config.backend() == "jax":
         import jax
 

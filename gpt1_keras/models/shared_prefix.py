@@ -83,7 +83,7 @@ class SeesPrefixAndBranch(keras.layers.Layer):
         # [B, T] -> [B, T, T]: the query's branch, the key's branch
         query, key = ops.expand_dims(branch, 2), ops.expand_dims(branch, 1)
         length = ops.shape(branch)[1]
-        causal = attention.causal_mask(length, length)
+        causal = attention.causal_mask(length)
         return ops.logical_and(causal, ops.logical_or(key == 0, key == query))
 
     def compute_output_spec(self, branch):

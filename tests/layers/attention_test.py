@@ -8,12 +8,6 @@ from gpt1_keras.layers import attention
 from tests.reference import small_models
 
 
-def test_mask_of_queries_that_begin_at_a_later_position():
-    mask = keras.ops.convert_to_numpy(attention.causal_mask(2, 5, 2))
-    assert mask.dtype == bool
-    np.testing.assert_array_equal(mask, [[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]])
-
-
 @pytest.mark.parametrize("name", ["attention_dropout", "residual_dropout"])
 def test_probabilities_and_output_have_dropouts_of_their_own(name):
     rates = {"attention_dropout": 0.0, "residual_dropout": 0.0, name: 0.5}

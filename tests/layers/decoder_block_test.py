@@ -43,7 +43,8 @@ def test_equals_numpy(x, scale, kernel, monkeypatch):
 
 
 def test_cache_equals_the_whole_text(x):
-    small_models.assert_cached(make(), x, keras.ops.zeros((6, 2, 2, 7, 4)))
+    # Columns that were not written yet must not matter.
+    small_models.assert_cached(make(), x, keras.ops.full((6, 2, 2, 7, 4), 9.0))
 
 
 def test_each_dropout_has_its_rate_and_is_drawn_once(x):

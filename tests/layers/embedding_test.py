@@ -33,7 +33,7 @@ def test_without_training_rows_are_added(on):
     )
     np.testing.assert_allclose(hidden, table[IDS] + positions[:4], atol=1e-6)
     assert not any(small_models.draws(layer))
-    part, *_ = call(layer, IDS[:, 2:], start_index=2)
+    part, *_ = call(layer, IDS[:, 2:], position_ids=np.array([[2, 3]]))
     np.testing.assert_array_equal(part, hidden[:, 2:])
     places = np.array([[5, 0, 0, 3], [2, 1, 4, 4]], "int32")
     moved, *_ = call(layer, position_ids=places)

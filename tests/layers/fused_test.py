@@ -25,11 +25,11 @@ CHAINS = {
     ),
     "softmax": (
         attention._softmax("float32"),
-        [example(2, 3, 5, 5), attention.causal_mask(5, 5)],
+        [example(2, 3, 5, 5), attention.causal_mask(5)],
     ),
     "softmax with dropout": (
         attention._softmax("float32", 0.25),
-        [example(2, 3, 5, 5), attention.causal_mask(5, 5), BITS],
+        [example(2, 3, 5, 5), attention.causal_mask(5), BITS],
     ),
     "dropout": (dropout._fused_drop(0.25), [example(2, 3, 5, 5), BITS]),
 }
