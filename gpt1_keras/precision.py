@@ -6,6 +6,7 @@ import keras
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import device
 
 _CPU_INFO = pathlib.Path("/proc/cpuinfo")
 _CPU_FLAGS = ("amx_bf16", "avx512_bf16")
@@ -32,31 +33,30 @@ def fastest():
 
 def _why_bfloat16():
     """Return what makes bfloat16 fast on this machine, None if nothing."""
-    backend = keras.config.backend()
-    if backend == "jax":
-        import jax
+    kind = device.kind()
+    if kind == "cpu":
+        flags = _CPU_INFO.read_text().split() if _CPU_INFO.exists() else ()
+        # On JAX, XLA is slower in bfloat16, whatever the instructions.
+        known = () if keras.config.backend() == "jax" else _CPU_FLAGS
+        return next((f"this CPU's {f}" for f in known if f in flags), None)
+    if kind == "gpu" and _capability() < _CAPABILITY:
+        return None
+    return f"this {kind.upper()}"
 
-        kind = jax.default_backend()
-        # On a CPU, XLA is slower in bfloat16, whatever the instructions.
-        return None if kind == "cpu" else f"this {kind.upper()}"
-    if backend == "torch":
+
+def _capability():
+    """Return the lowest compute capability of the GPUs, as far as known."""
+    if keras.config.backend() == "torch":
         import torch
 
-        gpus = torch.cuda.is_available() and [
-            torch.cuda.get_device_capability()
-        ]
-    else:
+        return torch.cuda.get_device_capability()
+    if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        if tf.config.list_physical_devices("TPU"):
-            return "this TPU"
-        gpus = [
+        return min(
             tf.config.experimental.get_device_details(gpu).get(
                 "compute_capability", _CAPABILITY
             )
             for gpu in tf.config.list_physical_devices("GPU")
-        ]
-    if gpus:
-        return "this GPU" if min(gpus) >= _CAPABILITY else None
-    flags = _CPU_INFO.read_text().split() if _CPU_INFO.exists() else ()
-    return next((f"this CPU's {f}" for f in _CPU_FLAGS if f in flags), None)
+        )
+    return _CAPABILITY

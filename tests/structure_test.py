@@ -23,7 +23,7 @@ PACKAGE = ROOT / "gpt1_keras"
 # stands before it. The modules beside the folders come first, `main` last.
 BASE = (
     *("errors", "files", "checks", "console", "results"),
-    *("public_names", "bindings", "precision", "config", "workdir"),
+    *("public_names", "bindings", "device", "precision", "config", "workdir"),
 )
 ORDER = (
     *("text", "layers", "data", "models", "training", "tasks", "evaluation"),

@@ -5,6 +5,7 @@ import functools
 import keras
 from keras import ops
 
+from gpt1_keras import device
 from gpt1_keras.layers import configured
 from gpt1_keras.layers import dropout as dropout_lib
 from gpt1_keras.layers import fused
@@ -165,15 +166,7 @@ def has_kernel():
     It keeps no `[B, H, T, T]` in memory. TensorFlow has none; on a CPU,
     torch's is no faster (docs/log.md). None draws dropout from Keras's seeds.
     """
-    if keras.config.backend() == "jax":
-        import jax
-
-        return jax.default_backend() == "gpu"
-    if keras.config.backend() == "torch":
-        import torch
-
-        return torch.cuda.is_available()
-    return False
+    return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 
 
 def _kernel(query, key, value):

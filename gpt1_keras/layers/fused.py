@@ -13,6 +13,8 @@ import math
 
 import keras
 
+from gpt1_keras import device
+
 # Compilation takes tenths of a second. From this many values per tensor, it
 # pays off within a few thousand steps.
 SMALLEST = 2**16
@@ -99,10 +101,7 @@ def _call(function, loop, arguments):
     """Call the loop on a CPU if sizes are large."""
     import tensorflow as tf
 
-    is_on_tpu = isinstance(
-        tf.distribute.get_strategy(), tf.distribute.TPUStrategy
-    )
-    if is_on_tpu or tf.config.list_physical_devices("GPU"):
+    if device.kind() != "cpu":
         return function(*arguments)
     tensors = [tf.convert_to_tensor(argument) for argument in arguments]
     size = max(math.prod(d or _USUAL for d in t.shape) for t in tensors)

@@ -9,6 +9,7 @@ complete. The variables include random states (the counters of all
 SeedGenerators), which Keras's own formats drop.
 """
 
+import concurrent.futures
 import contextlib
 import errno
 import json
@@ -41,13 +42,21 @@ class Checkpoints:
             the first save creates.
         keep: int. Number of newest checkpoints to keep.
         is_written: bool. False where another process writes them.
+        in_background: bool. Whether `save` returns once it has copied the
+            state. `wait` before anything else, and at the end.
     """
 
-    def __init__(self, workdir, *, keep=1, is_written=True):
+    def __init__(
+        self, workdir, *, keep=1, is_written=True, in_background=False
+    ):
         self.directory = pathlib.Path(workdir) / "checkpoints"
         self.preset = pathlib.Path(workdir) / _PRESET
         self.keep = keep
         self.is_written = is_written
+        self._writer = in_background and concurrent.futures.ThreadPoolExecutor(
+            1
+        )
+        self._written = None  # future of the last save
 
     def steps(self):
         return sorted(
@@ -57,17 +66,43 @@ class Checkpoints:
         )
 
     def save(self, step, model):
-        """Write the state of a compiled model; skip a step already saved."""
+        """Write the state of a compiled model; skip a step already saved.
+
+        Raises:
+            OSError: this or the save before could not be written.
+        """
+        self.wait()
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
         temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
+        # The next steps change variables and preset.
+        owned = ["C", "OWNDATA"] if self._writer else ["C"]
         arrays = {
-            key: np.asarray(ops.convert_to_numpy(variable), order="C")
+            key: np.require(ops.convert_to_numpy(variable), requirements=owned)
             for key, variable in _variables(model).items()
         }
+        self._copy_preset(temporary / _PRESET)
+        if self._writer:
+            self._written = self._writer.submit(
+                self._write, step, arrays, temporary
+            )
+        else:
+            self._write(step, arrays, temporary)
+
+    def wait(self):
+        """Return when the last save is on disk.
+
+        Raises:
+            OSError: it could not be written.
+        """
+        written, self._written = self._written, None
+        if written:
+            written.result()
+
+    def _write(self, step, arrays, temporary):
         state = temporary / _STATE
         try:
             safetensors.numpy.save_file(arrays, state)
@@ -80,8 +115,7 @@ class Checkpoints:
             "variables": list(arrays),
         }
         files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
-        self._copy_preset(temporary / _PRESET)
-        os.replace(temporary, target)
+        os.replace(temporary, self._path(step))
         files.sync(self.directory)
         self._remove_old()
 

@@ -13,6 +13,7 @@ from keras import ops
 
 from gpt1_keras import checks
 from gpt1_keras import console
+from gpt1_keras import device
 from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.data import loaders
@@ -185,6 +186,8 @@ def fit(
         workdir,
         keep=intervals.num_checkpoints,
         is_written=strategy.is_chief,
+        # On a CPU, the steps need its cores and memory themselves.
+        in_background=device.kind() != "cpu",
     )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)
@@ -247,6 +250,7 @@ def fit(
             learner.fit(
                 loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
             )
+            checkpoints.wait()
         if stop:
             step = int(ops.convert_to_numpy(learner.optimizer.iterations))
             raise errors.Stopped(
@@ -255,10 +259,11 @@ def fit(
                 "command continues"
             )
     except BaseException as error:
+        history.close()
+        checkpoints.wait()
         if isinstance(error, callbacks.NonFiniteLoss):
             # The step before left weights that give no finite loss.
             checkpoints.discard(error.step - 1)
-        history.close()
         raise
     return history
 

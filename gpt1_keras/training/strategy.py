@@ -22,6 +22,7 @@ import sys
 import keras
 
 from gpt1_keras import checks
+from gpt1_keras import device
 from gpt1_keras import errors
 
 # Backend -> its values of strategy_name besides 'none'.
@@ -137,23 +138,17 @@ def _check_compiler():
     (`layers.fused`). On a CPU, torch.compile needs a C++ compiler.
     """
     if keras.config.backend() == "torch":
-        import torch
-
         usual = "clang++" if sys.platform == "darwin" else "g++"
         # Such as "ccache g++".
         name, *_ = (os.environ.get("CXX") or usual).split()
-        if not torch.cuda.is_available() and shutil.which(name) is None:
+        if device.kind() == "cpu" and shutil.which(name) is None:
             raise errors.InputError(
                 f"`jit_compile` is True, but torch compiles with {name}, "
                 "which is not installed: install it, name another compiler "
                 "in the environment variable CXX, or add --set "
                 '"strategy.Devices.jit_compile = False"'
             )
-    if keras.config.backend() != "tensorflow":
-        return
-    import tensorflow as tf
-
-    if not tf.config.list_physical_devices("GPU"):
+    if keras.config.backend() == "tensorflow" and device.kind() == "cpu":
         raise errors.InputError(
             "`jit_compile` is True, but there is no GPU, and on a CPU it makes "
             'steps several times slower: --set "strategy.Devices.jit_compile = '

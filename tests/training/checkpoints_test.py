@@ -1,8 +1,10 @@
 import logging
 import shutil
+import threading
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 from gpt1_keras import errors
 from gpt1_keras import files
@@ -151,3 +153,37 @@ def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):
     wider = tiny_learner.language_model(dropout=0.2)
     with pytest.raises(errors.InputError, match="shape .11, 8.*needs .12, 8"):
         checkpoints.restore(wider)
+
+
+def test_a_save_in_the_background(tmp_path, learner, monkeypatch):
+    """Later steps change nothing in it, and its failure is reported."""
+    checkpoints = checkpoints_lib.Checkpoints(tmp_path, in_background=True)
+    write_preset(tmp_path / "preset", 2)
+    before = tiny_learner.state_of(learner)
+    go_on, save_file = threading.Event(), safetensors.numpy.save_file
+
+    def save_later(arrays, path):
+        assert go_on.wait(60)
+        save_file(arrays, path)
+
+    def fail(arrays, path):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", save_later)
+    checkpoints.save(3, learner)
+    for variable in learner.variables:
+        variable.assign(variable + 1)
+    write_preset(tmp_path / "preset", 4)
+    assert checkpoints.steps() == []
+    go_on.set()
+    checkpoints.wait()
+    assert checkpoints.restore(learner) == 3
+    np.testing.assert_equal(tiny_learner.state_of(learner), before)
+    assert (tmp_path / "preset" / "weights").read_text() == "2"
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", fail)
+    for again in (checkpoints.wait, lambda: checkpoints.save(9, learner)):
+        checkpoints.save(6, learner)
+        with pytest.raises(OSError, match="no space"):
+            again()
+    assert checkpoints.steps() == [3]

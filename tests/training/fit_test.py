@@ -1,6 +1,7 @@
 import math
 import os
 import signal
+import types
 
 import numpy as np
 import pytest
@@ -68,8 +69,19 @@ def undisturbed(tmp_path_factory):
     return workdir
 
 
-@pytest.mark.parametrize("step", [2, 3, 7])
-def test_crashed_run_ends_with_the_same_weights(tmp_path, undisturbed, step):
+@pytest.fixture
+def save_on(monkeypatch):
+    """Return a function: on a GPU, a thread writes the checkpoints."""
+    return lambda kind: monkeypatch.setattr(
+        fit_lib, "device", types.SimpleNamespace(kind=lambda: kind)
+    )
+
+
+@pytest.mark.parametrize("step, kind", [(2, "cpu"), (3, "gpu"), (7, "gpu")])
+def test_crashed_run_ends_with_the_same_weights(
+    tmp_path, undisturbed, save_on, step, kind
+):
+    save_on(kind)
     with pytest.raises(Crash):
         fit(tmp_path, periodic=[crash_at(step)])
     # Before the first checkpoint the seed still counts.
@@ -92,10 +104,13 @@ def test_scoring_on_the_way_changes_nothing(tmp_path, undisturbed):
     assert kill_run.differences(tmp_path, undisturbed) == []
 
 
-@pytest.mark.parametrize("step, name", [(4, "SIGTERM"), (8, "SIGINT")])
+@pytest.mark.parametrize(
+    "step, name, kind", [(4, "SIGTERM", "gpu"), (8, "SIGINT", "cpu")]
+)
 def test_signal_saves_and_the_same_command_continues(
-    tmp_path, undisturbed, step, name
+    tmp_path, undisturbed, save_on, step, name, kind
 ):
+    save_on(kind)
     expected = f"{name} after step {step} of 8.*continues"
     with pytest.raises(errors.Stopped, match=expected):
         fit(tmp_path, periodic=[signal_at(step, name)])
@@ -128,11 +143,14 @@ class SpoiltBatches(tiny_learner.Batches):
         return batch
 
 
-@pytest.mark.parametrize("checkpoint_steps, kept", [(2, 2), (3, 3)])
+@pytest.mark.parametrize(
+    "checkpoint_steps, kept, kind", [(2, 2, "gpu"), (3, 3, "cpu")]
+)
 def test_non_finite_loss_keeps_the_last_good_checkpoint(
-    tmp_path, monkeypatch, checkpoint_steps, kept
+    tmp_path, monkeypatch, save_on, checkpoint_steps, kept, kind
 ):
     """A checkpoint whose next step has no finite loss is not good."""
+    save_on(kind)
     monkeypatch.setattr(tiny_learner, "Batches", SpoiltBatches)
     with pytest.raises(callbacks.NonFiniteLoss, match="step 5"):
         fit(tmp_path, checkpoint_steps=checkpoint_steps)
