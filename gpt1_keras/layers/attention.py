@@ -38,8 +38,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             positions before `x`, or None.
         cache_update_index: int or scalar tensor. Number of these positions;
             further columns of the cache are not read.
-        allowed: bool tensor `[B, T, S]`, the keys that each query may see, or
-            None for the causal mask.
+        allowed: bool tensor `[B, T, T]`, the keys that each query may see, or
+            None for the causal mask; not with a cache.
         training: bool.
 
     Returns:
@@ -105,7 +105,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         elif allowed is None:
             allowed = causal_mask(shape[1])
         else:
-            # [B, T, S] -> [B, 1, T, S]
+            # [B, T, T] -> [B, 1, T, T]
             allowed = ops.expand_dims(allowed, 1)
         probabilities = self._probabilities(
             self._scores(query, key), allowed, training

@@ -92,16 +92,14 @@ class LSTMBlock(configured.ConfiguredLayer):
         """Continue from the states before column `index` of the cache."""
         # [B, 2, 1, S, U] -> [B, 2, 1 + S, U]: zeros before the first column
         states = ops.pad(cache[:, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
-        batch_size = ops.shape(x)[0]
-        before = ops.slice(
-            states, (0, 0, index, 0), (batch_size, 2, 1, self.num_units)
-        )
+        # [B, 2, U]; a slice would make XLA compile again for every column.
+        before = ops.take(states, index, axis=2)
 
         def step(states, x):
             _, states = self.lstm.cell(x, list(states))
             return tuple(states), tuple(states)
 
-        start = (before[:, 0, 0], before[:, 1, 0])
+        start = (before[:, 0], before[:, 1])
         x = ops.transpose(ops.cast(x, self.compute_dtype), (1, 0, 2))
         _, found = ops.scan(step, start, x)
         # twice [T, B, U] -> [B, 2, 1, T, U]

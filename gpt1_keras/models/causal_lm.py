@@ -6,6 +6,7 @@ from keras import ops
 
 from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import generation
 from gpt1_keras.models import preprocessors
 
 
@@ -32,6 +33,7 @@ class GPT1CausalLM(
 
     backbone_cls = backbone_lib.GPT1Backbone
     preprocessor_cls = preprocessors.GPT1CausalLMPreprocessor
+    _is_jit_chosen = False
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         # === Layers ===
@@ -61,8 +63,16 @@ class GPT1CausalLM(
         Returns:
             logits `[B, T, V]`, hidden states `[B, T, D]`, the updated cache.
         """
+        logits, hidden, found = self._read(token_ids, cache, cache_update_index)
+        # Written at once: on a CPU, copies of the cache take most of the time
+        # of a token.
+        start = (0, 0, 0, 0, cache_update_index, 0)
+        return logits, hidden, ops.slice_update(cache, start, found)
+
+    def _read(self, token_ids, cache, index):
+        """Return logits, hidden states and what the cache needs of them."""
         # [1, T]; a slice would make XLA compile again for every position.
-        position_ids = cache_update_index + ops.expand_dims(
+        position_ids = index + ops.expand_dims(
             ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0
         )
         hidden, table, _ = self.backbone.token_and_position_embedding(
@@ -71,41 +81,48 @@ class GPT1CausalLM(
         found = []
         for i, block in enumerate(self.backbone.decoder_blocks):
             hidden, of_block = block(
-                hidden,
-                cache=cache[:, i],
-                cache_update_index=cache_update_index,
+                hidden, cache=cache[:, i], cache_update_index=index
             )
             found.append(of_block)
-        logits = self.tied_logits(hidden, table)
-        # L times [B, 2, H, T, K] -> [B, L, 2, H, T, K], written at once: on
-        # a CPU, copies of the cache take most of the time of a token.
-        start = (0, 0, 0, 0, cache_update_index, 0)
-        cache = ops.slice_update(cache, start, ops.stack(found, axis=1))
-        return logits, hidden, cache
+        # L times [B, 2, H, T, K] -> [B, L, 2, H, T, K]
+        found = ops.stack(found, axis=1)
+        return self.tied_logits(hidden, table), hidden, found
 
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and cache of a prompt."""
         batch_size, length = ops.shape(token_ids)
-        shape = self.backbone.cache_shape(batch_size, length)
-        cache = ops.zeros(shape, dtype=self.compute_dtype)
-        _, hidden, cache = self.call_with_cache(token_ids, cache, 0)
+        if length > self.backbone.max_sequence_length:
+            raise ValueError(
+                f"a text of {length} tokens, but the model has "
+                f"{self.backbone.max_sequence_length} positions: give a lower "
+                "max_length"
+            )
+        empty = ops.zeros(
+            self.backbone.cache_shape(batch_size, 0), dtype=self.compute_dtype
+        )
+        _, hidden, cache = self._read(token_ids, empty, 0)
         return hidden, cache
 
     # Sampling is the same for every decoder with such a cache.
     generate_step = keras_hub.models.GPT2CausalLM.generate_step
 
+    def compile(self, *args, jit_compile="auto", **kwargs):
+        """See KerasHub; "auto" compiles generation with XLA on a CPU, too."""
+        super().compile(*args, jit_compile=jit_compile, **kwargs)
+        self._is_jit_chosen = jit_compile != "auto"
+
     def make_generate_function(self):
-        """Return the function behind `generate`, compiled with XLA.
+        """Return the function behind `generate`."""
+        if (
+            self.generate_function is None
+            and not (self._is_jit_chosen or self.run_eagerly)
+            and generation.gains_by_xla(self)
+        ):
+            import tensorflow as tf
 
-        KerasHub takes `jit_compile`, which Keras sets to False on a CPU.
-        """
-        if self.generate_function is None and not self.run_eagerly:
-            if keras.config.backend() == "tensorflow":
-                import tensorflow as tf
-
-                self.generate_function = tf.function(
-                    self.generate_step, jit_compile=True
-                )
+            self.generate_function = tf.function(
+                self.generate_step, jit_compile=True
+            )
         return super().make_generate_function()
 
     def score(

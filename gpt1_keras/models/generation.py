@@ -76,6 +76,18 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
             return
 
 
+def gains_by_xla(causal_lm):
+    """Return whether XLA makes TensorFlow generate faster on a CPU.
+
+    Not in bfloat16 (docs/log.md). XLA reads no variable of another device.
+    """
+    if keras.config.backend() != "tensorflow":
+        return False
+    weight = causal_lm.backbone.weights[0]
+    is_on_cpu = weight.value.device.endswith("CPU:0")
+    return is_on_cpu and causal_lm.compute_dtype == "float32"
+
+
 def _compiled(causal_lm):
     """Return `call_with_cache`, compiled once for the current variables.
 
@@ -94,7 +106,10 @@ def _compile(causal_lm):
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        return tf.function(causal_lm.call_with_cache, jit_compile=True)
+        return tf.function(
+            causal_lm.call_with_cache,
+            jit_compile=True if gains_by_xla(causal_lm) else None,
+        )
     if keras.config.backend() == "jax":
         import jax
 

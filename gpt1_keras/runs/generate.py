@@ -134,7 +134,8 @@ def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
             f" {model.backbone.max_sequence_length} positions: lower"
             " `num_tokens`, or set `sampler` to 'top_p', whose window slides"
         )
-    model.compile(sampler=sampler, optimizer=None, loss=None)
+    if model.sampler is not sampler:
+        model.compile(sampler=sampler, optimizer=None, loss=None)
     preprocessor, model.preprocessor = model.preprocessor, None
     padding = [preprocessor.tokenizer.pad_token_id] * num_tokens
     mask = [1] * len(ids) + [0] * num_tokens

@@ -43,7 +43,7 @@ class Checkpoints:
         keep: int. Number of newest checkpoints to keep.
         is_written: bool. False where another process writes them.
         in_background: bool. Whether `save` returns once it has copied the
-            state. `wait` before anything else, and at the end.
+            state; `check` at the end.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class Checkpoints:
         self._writer = in_background and concurrent.futures.ThreadPoolExecutor(
             1
         )
-        self._written = None  # future of the last save
+        self._written = None  # future of a save in the background
+        self._failure = None  # of the last save in the background
 
     def steps(self):
         return sorted(
@@ -68,42 +69,70 @@ class Checkpoints:
     def save(self, step, model):
         """Write the state of a compiled model; skip a step already saved.
 
+        After a failure in the background, saves are made in the foreground.
+
         Raises:
-            OSError: this or the save before could not be written.
+            OSError: it could not be written.
         """
-        self.wait()
+        self.finish()
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
         temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
+        in_background = self._writer and not self._failure
         # The next steps change variables and preset.
-        owned = ["C", "OWNDATA"] if self._writer else ["C"]
+        owned = ["C", "OWNDATA"] if in_background else ["C"]
         arrays = {
             key: np.require(ops.convert_to_numpy(variable), requirements=owned)
             for key, variable in _variables(model).items()
         }
         self._copy_preset(temporary / _PRESET)
-        if self._writer:
+        if in_background:
             self._written = self._writer.submit(
-                self._write, step, arrays, temporary
+                self._write_later, step, arrays, temporary
             )
         else:
             self._write(step, arrays, temporary)
+            self._failure = None
 
-    def wait(self):
-        """Return when the last save is on disk.
+    def finish(self):
+        """Return when no save is going on in the background."""
+        if self._written:
+            self._written.result()
+            self._written = None
 
-        Raises:
-            OSError: it could not be written.
-        """
-        written, self._written = self._written, None
-        if written:
-            written.result()
+    def check(self):
+        """Raise the OSError of the last save, made in the background."""
+        self.finish()
+        if self._failure:
+            raise self._failure
+
+    def _write_later(self, step, arrays, temporary):
+        try:
+            self._write(step, arrays, temporary)
+        except OSError as error:
+            self._failure = error
+            logging.warning(
+                "%s could not be written (%s): training goes on, and the next "
+                "checkpoint is tried",
+                self._path(step),
+                error,
+            )
 
     def _write(self, step, arrays, temporary):
-        state = temporary / _STATE
+        try:
+            self._write_folder(step, arrays, temporary)
+        except OSError:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+        os.replace(temporary, self._path(step))
+        files.sync(self.directory)
+        self._remove_old()
+
+    def _write_folder(self, step, arrays, folder):
+        state = folder / _STATE
         try:
             safetensors.numpy.save_file(arrays, state)
         except safetensors.SafetensorError as error:  # Such as a full disk.
@@ -114,10 +143,7 @@ class Checkpoints:
             "sha256": files.sha256(state),
             "variables": list(arrays),
         }
-        files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
-        os.replace(temporary, self._path(step))
-        files.sync(self.directory)
-        self._remove_old()
+        files.write_atomic(folder / _INDEX, json.dumps(index, indent=1))
 
     def restore(self, model):
         """Load the newest intact checkpoint into a compiled model.
@@ -155,6 +181,7 @@ class Checkpoints:
 
     def discard(self, step):
         """Remove the checkpoint of a step unless it is the oldest."""
+        self.finish()
         if step in self.steps()[1:]:
             shutil.rmtree(self._path(step))
 

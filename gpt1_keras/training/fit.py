@@ -182,12 +182,14 @@ def fit(
     """
     workdir = pathlib.Path(workdir)
     workdir.mkdir(parents=True, exist_ok=True)
+    with strategy.scope():
+        kind = device.kind()
     checkpoints = checkpoints_lib.Checkpoints(
         workdir,
         keep=intervals.num_checkpoints,
         is_written=strategy.is_chief,
         # On a CPU, the steps need its cores and memory themselves.
-        in_background=device.kind() != "cpu",
+        in_background=kind != "cpu",
     )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)
@@ -250,7 +252,7 @@ def fit(
             learner.fit(
                 loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
             )
-            checkpoints.wait()
+            checkpoints.check()
         if stop:
             step = int(ops.convert_to_numpy(learner.optimizer.iterations))
             raise errors.Stopped(
@@ -260,7 +262,7 @@ def fit(
             )
     except BaseException as error:
         history.close()
-        checkpoints.wait()
+        checkpoints.finish()
         if isinstance(error, callbacks.NonFiniteLoss):
             # The step before left weights that give no finite loss.
             checkpoints.discard(error.step - 1)

@@ -65,6 +65,12 @@ def test_cache_equals_the_whole_text(model, lengths):
     np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
+def test_a_text_longer_than_the_positions_is_refused(model):
+    positions = model.backbone.max_sequence_length
+    with pytest.raises(ValueError, match=f"has {positions} positions"):
+        model._build_cache(ops.zeros((2, positions + 1), "int32"))
+
+
 def test_score_hands_over_what_each_layer_returns(model):
     seen = []
 
@@ -80,9 +86,7 @@ def test_score_hands_over_what_each_layer_returns(model):
 
 def test_generates_text():
     model = small_models.language_model()
-    model.compile(
-        sampler="greedy", optimizer=None, loss=None, jit_compile=False
-    )
+    model.compile(sampler="greedy", optimizer=None, loss=None)
     prompts = ["the cat", "a", "the hat", "cat", "a cat sat", "so"]
     texts = model.generate(prompts, max_length=7)
     rows = model.preprocessor.tokenizer(prompts)

@@ -1,3 +1,4 @@
+import keras
 import keras_hub
 import numpy as np
 import pytest
@@ -97,3 +98,31 @@ def test_sampled_text_begins_with_the_prompt_and_follows_the_seed(model):
 def test_top_1_is_greedy(model):
     ids = sample(model, top_k=1)
     assert ids[5:] == stream(model, ids[:5], 5)
+
+
+@pytest.mark.skipif(
+    keras.config.backend() != "tensorflow", reason="XLA on TensorFlow"
+)
+@pytest.mark.parametrize(
+    "build", [small_models.network, small_models.lstm_network]
+)
+def test_xla_need_not_compile_again_for_every_position(build):
+    """Where a slice begins is a constant of what XLA compiles."""
+    model = causal_lm.GPT1CausalLM(build())
+    cache = np.zeros(model.backbone.cache_shape(1, 12), "float32")
+    arguments = [np.array([[3]], "int32"), cache, np.array(2, "int32")]
+    graph = (
+        generation._compile(model)
+        .get_concrete_function(*map(keras.ops.convert_to_tensor, arguments))
+        .graph
+    )
+
+    def follows(tensor, other):
+        return tensor is other or any(
+            follows(each, other) for each in tensor.op.inputs
+        )
+
+    slices = [op for op in graph.get_operations() if "Slice" in op.type]
+    begins = [op.inputs[1] for op in slices if "Xla" not in op.type]
+    assert begins
+    assert not any(follows(begin, graph.inputs[2]) for begin in begins)

@@ -155,8 +155,8 @@ def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):
         checkpoints.restore(wider)
 
 
-def test_a_save_in_the_background(tmp_path, learner, monkeypatch):
-    """Later steps change nothing in it, and its failure is reported."""
+def test_a_save_in_the_background(tmp_path, learner, monkeypatch, caplog):
+    """Later steps change nothing in it; a failure is told and made good."""
     checkpoints = checkpoints_lib.Checkpoints(tmp_path, in_background=True)
     write_preset(tmp_path / "preset", 2)
     before = tiny_learner.state_of(learner)
@@ -176,14 +176,24 @@ def test_a_save_in_the_background(tmp_path, learner, monkeypatch):
     write_preset(tmp_path / "preset", 4)
     assert checkpoints.steps() == []
     go_on.set()
-    checkpoints.wait()
+    checkpoints.check()
     assert checkpoints.restore(learner) == 3
     np.testing.assert_equal(tiny_learner.state_of(learner), before)
     assert (tmp_path / "preset" / "weights").read_text() == "2"
 
     monkeypatch.setattr(safetensors.numpy, "save_file", fail)
-    for again in (checkpoints.wait, lambda: checkpoints.save(9, learner)):
-        checkpoints.save(6, learner)
-        with pytest.raises(OSError, match="no space"):
-            again()
-    assert checkpoints.steps() == [3]
+    checkpoints.save(6, learner)
+    with (
+        caplog.at_level(logging.WARNING, logger="absl"),
+        pytest.raises(OSError, match="no space"),
+    ):
+        checkpoints.check()
+    assert "00000006 could not be written (no space" in caplog.text
+    # The next one is tried, while training waits.
+    with pytest.raises(OSError, match="no space"):
+        checkpoints.save(9, learner)
+    monkeypatch.setattr(safetensors.numpy, "save_file", save_file)
+    checkpoints.save(12, learner)
+    checkpoints.check()
+    assert checkpoints.steps() == [12]
+    assert [p.name for p in checkpoints.directory.iterdir()] == ["00000012"]
