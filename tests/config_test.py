@@ -10,6 +10,7 @@ from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import precision
 from gpt1_keras import workdir as workdirs
+from tests.reference import data_files
 from tests.reference import recorded_run
 
 ALLOWED = ("tests.reference.recorded_run",)
@@ -49,17 +50,6 @@ def write(tmp_path):
         return str(tmp_path / name)
 
     return write_text
-
-
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    """An empty repository; the current directory is another one."""
-    root, current = tmp_path / "repository", tmp_path / "current"
-    (root / "gin").mkdir(parents=True)
-    (current / "gin").mkdir(parents=True)
-    monkeypatch.setattr(bindings, "ROOT", root)
-    monkeypatch.chdir(current)
-    return root
 
 
 def resolve(path, *settings, workdir=None, allowed=ALLOWED):
@@ -187,16 +177,20 @@ def test_hash_differences_and_text_agree(first, second):
 # Files and settings.
 
 
-def test_repository_is_first_and_the_current_directory_second(repository):
-    (repository / "gin" / "base.gin").write_text("A = 'ours'\n")
-    pathlib.Path("gin/base.gin").write_text("A = 'foreign'\n")
-    (repository / "gin" / "run.gin").write_text("include 'gin/base.gin'\n")
-    pathlib.Path("own.gin").write_text("include 'gin/base.gin'\nB = 2\n")
+def test_repository_is_first_and_the_current_directory_second(
+    tmp_path, monkeypatch
+):
+    root, current = tmp_path / "repository", tmp_path / "current"
+    base = data_files.write(root, "gin/base.gin", "A = 'ours'\n")
+    data_files.write(root, "gin/run.gin", "include 'gin/base.gin'\n")
+    data_files.write(current, "gin/base.gin", "A = 'foreign'\n")
+    data_files.write(current, "own.gin", "include 'gin/base.gin'\nB = 2\n")
+    monkeypatch.setattr(bindings, "ROOT", root)
+    monkeypatch.chdir(current)
     for name in ("gin/run.gin", "gin/base.gin", "own.gin"):
         assert bindings.read([name], []).macros["A"] == "ours"
     assert bindings.read(["own.gin"], []).macros["B"] == 2
     # Mistakes name the file in which they are.
-    base = repository / "gin" / "base.gin"
     base.write_text("A = 1\nB = 2 * 3\n")
     assert refusal("gin/run.gin").startswith("gin/base.gin, line 2: ")
     base.write_text("include 'gin/../gin/run.gin'\n")

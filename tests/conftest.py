@@ -7,12 +7,13 @@ import pathlib
 import hypothesis
 import pytest
 
+from tests.reference.processes import ROOT
+
 # How long an example takes says nothing on a busy machine.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = pathlib.Path(os.environ.get("GPT1_SHARED", ROOT.parent / "shared"))
 
 
@@ -27,6 +28,15 @@ def shared_file():
         return path
 
     return find
+
+
+@pytest.fixture
+def set_dtype():
+    """Return a function that sets the policy of Keras until the test ends."""
+    import keras
+
+    yield keras.config.set_dtype_policy
+    keras.config.set_dtype_policy("float32")
 
 
 @pytest.fixture

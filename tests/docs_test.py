@@ -10,6 +10,7 @@ import pytest
 
 from tests.reference.processes import ROOT
 
+CAUGHT = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
 BLOCK = re.compile(r"^```(bash|python|text)\n(.*?)^```$", re.M | re.S)
 
 
@@ -48,10 +49,8 @@ def test_commands_print_what_the_pages_show(tmp_path):
                 cwd=tmp_path,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
                 timeout=1800,
+                **CAUGHT,
             )
             print(f"--- {page}\n{block}---\n{result.stdout}")
             assert result.returncode == 0, f"{page}: {block}"
@@ -60,11 +59,5 @@ def test_commands_print_what_the_pages_show(tmp_path):
 
 @pytest.mark.slow
 def test_site_is_built_without_dead_links():
-    result = subprocess.run(
-        [ROOT / "tools/docs.sh"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=600,
-    )
+    result = subprocess.run([ROOT / "tools/docs.sh"], timeout=600, **CAUGHT)
     assert result.returncode == 0, result.stdout

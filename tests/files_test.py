@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gpt1_keras import files
 from gpt1_keras.errors import InputError
+from tests.reference import processes
 
 HOLD = """
 import sys, time
@@ -36,8 +37,7 @@ def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL);"
         f"files.write_atomic({str(path)!r}, 'new')"
     )
-    result = subprocess.run([sys.executable, "-c", program], timeout=60)
-    assert result.returncode == -9
+    assert processes.python("-c", program).returncode == -9
     assert path.read_text() == "old"
 
     def fail(descriptor):
@@ -50,11 +50,12 @@ def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert not list(tmp_path.glob(f".a.{os.getpid()}.tmp"))
 
 
-def test_one_process_at_a_time(tmp_path, request):
+def test_one_process_at_a_time(tmp_path):
     def hold(seconds):
         command = [sys.executable, "-c", HOLD, tmp_path, str(seconds)]
-        root = request.config.rootpath
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, cwd=root)
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, cwd=processes.ROOT
+        )
         assert process.stdout.readline() == b"held\n"
         return process
 

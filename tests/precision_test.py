@@ -18,16 +18,12 @@ def machine(tmp_path, monkeypatch):
             import tensorflow as tf
 
             there = {"GPU": gpus, "TPU": []}
+            monkeypatch.setattr(tf.config, "list_physical_devices", there.get)
             details = {"compute_capability": capability}
-            for module, name, found in (
-                (tf.config, "list_physical_devices", there.get),
-                (
-                    tf.config.experimental,
-                    "get_device_details",
-                    lambda _: details,
-                ),
-            ):
-                monkeypatch.setattr(module, name, found)
+            monkeypatch.setattr(
+                *(tf.config.experimental, "get_device_details"),
+                lambda _: details,
+            )
         elif BACKEND == "jax":
             import jax
 
@@ -36,10 +32,9 @@ def machine(tmp_path, monkeypatch):
         else:
             import torch
 
-            for name, found in (
-                ("is_available", bool(gpus)),
-                ("get_device_capability", capability),
-            ):
+            cuda = {"is_available": bool(gpus)}
+            cuda["get_device_capability"] = capability
+            for name, found in cuda.items():
                 monkeypatch.setattr(torch.cuda, name, lambda x=found: x)
 
     return change
@@ -64,25 +59,17 @@ def test_bfloat16_where_it_is_fast(machine, monkeypatch):
     assert precision.fastest() == float32
 
 
+@pytest.mark.usefixtures("set_dtype")
 def test_the_log_says_which_and_why(machine, caplog):
-    try:
-        for flags, dtype, expected in (
-            (
-                "amx_bf16",
-                "mixed_bfloat16",
-                "mixed_bfloat16: fast with this CPU",
-            ),
-            ("", "mixed_bfloat16", "computing in mixed_bfloat16"),
-            ("amx_bf16", "float32", "computing in float32"),
-        ):
-            machine(flags)
-            with caplog.at_level("INFO"):
-                caplog.clear()
-                precision.set_dtype(dtype)
-            if BACKEND == "jax":
-                expected = f"computing in {dtype}"
-            assert caplog.messages[0].startswith("computing in")
-            assert expected in caplog.messages[0]
-            assert keras.config.dtype_policy().name == dtype
-    finally:
-        keras.config.set_dtype_policy("float32")
+    for flags, dtype, why in (
+        ("amx_bf16", "mixed_bfloat16", ": fast with this CPU"),
+        ("", "mixed_bfloat16", ""),
+        ("amx_bf16", "float32", ""),
+    ):
+        machine(flags)
+        with caplog.at_level("INFO"):
+            caplog.clear()
+            precision.set_dtype(dtype)
+        expected = f"computing in {dtype}{'' if BACKEND == 'jax' else why}"
+        assert caplog.messages[0].startswith(expected)
+        assert keras.config.dtype_policy().name == dtype

@@ -9,29 +9,22 @@ from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import tokenizer as tokenizer_lib
+from tests.reference import data_files
 from tests.reference import letter_tokenizer
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 
 
-def paragraph(generator):
-    words = ["".join(generator.choice(LETTERS, 4)) for _ in range(30)]
-    return " ".join(words) + "."
-
-
-def write_books(folder, count=12):
-    """Books of 5 to 40 paragraphs, a line each, all random."""
-    folder.mkdir()
-    for number in range(count):
-        generator = np.random.default_rng(number)
-        lines = [paragraph(generator) for _ in range(5 + 3 * number)]
-        (folder / f"book_{number:02d}.txt").write_text("\n".join(lines))
-    return folder
-
-
 @pytest.fixture
 def folder(tmp_path):
-    return write_books(tmp_path / "books")
+    """Twelve books of 5 to 38 paragraphs, a line each, all random."""
+    folder = tmp_path / "books"
+    for number in range(12):
+        generator = np.random.default_rng(number)
+        letters = generator.choice(LETTERS, (5 + 3 * number, 30, 4))
+        lines = [" ".join(map("".join, words)) + "." for words in letters]
+        data_files.write(folder, f"book_{number:02d}.txt", "\n".join(lines))
+    return folder
 
 
 def prepare_letters(folder, directory, **recipe):

@@ -67,13 +67,6 @@ def test_reads_what_was_written(tmp_path, shard_tokens, vocabulary_size):
         assert shards.token_dtype(size) == expected
 
 
-def spoil_bit(directory):
-    path = directory / "shard_00001.bin"
-    content = bytearray(path.read_bytes())
-    content[3] ^= 1
-    path.write_bytes(content)
-
-
 def change(*path, to):
     """Return a function that changes a value of the index of a folder."""
 
@@ -93,9 +86,10 @@ def text(content):
     return lambda d: (d / "index.json").write_bytes(content)
 
 
+SHARD = "shard_00001.bin"
 SPOILERS = [
-    ("its sha256 is not", spoil_bit),
-    ("bytes instead of", lambda d: (d / "shard_00001.bin").write_bytes(b"12")),
+    ("its sha256 is not", lambda d: data_files.flip_bit(d / SHARD, 3)),
+    ("bytes instead of", lambda d: (d / SHARD).write_bytes(b"12")),
     ("is missing", lambda d: (d / "shard_00004.bin").unlink()),
     ("holds no index.json", lambda d: (d / "index.json").unlink()),
     ("is damaged", text(b'{"format": 1')),

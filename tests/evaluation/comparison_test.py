@@ -5,6 +5,7 @@ import pytest
 
 from gpt1_keras import bindings
 from gpt1_keras.evaluation import comparison
+from tests.reference import data_files
 from tests.reference import fake_workdirs
 
 ACCURACY = {"accuracy": 0.5}
@@ -25,13 +26,6 @@ def find_one(folder):
 
 def results(folder):
     return comparison.join_seeds(find(folder))
-
-
-def write_result(folder, sha256, **values):
-    """Write the `result.json` of a cell, whose config.gin lies above."""
-    record = {"run": "finetune", "task": "rte", "seed": 1, "metrics": ACCURACY}
-    record |= {"config_sha256": sha256} | values
-    fake_workdirs.write_json(folder / "result.json", record)
 
 
 @pytest.mark.parametrize(
@@ -58,9 +52,13 @@ def test_macros_of_a_suite_speak_for_its_tasks(tmp_path, function):
     if function == "grid.grid":
         macros["ROWS"] = ("full",)
     sha256 = fake_workdirs.write_config(tmp_path, function, **macros)
+    record = {"run": "finetune", "seed": 1, "metrics": ACCURACY}
+    record["config_sha256"] = sha256
     for task in ("cola", "rte"):
         fake_workdirs.write_preset(tmp_path / task)
-        write_result(tmp_path / task, sha256, task=task)
+        data_files.write(
+            tmp_path / task, "result.json", record | {"task": task}
+        )
     rows = [(run.task, run.row) for run in find(tmp_path)]
     assert rows == [("cola", "no_auxiliary_lm"), ("rte", "no_auxiliary_lm")]
 
@@ -68,7 +66,7 @@ def test_macros_of_a_suite_speak_for_its_tasks(tmp_path, function):
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
     metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
     folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
-    fake_workdirs.write_lines(folder / "seed_2", [{"step": 3}])
+    data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
     run = find_one(tmp_path)
     assert run.seeds == {"1": metrics[0], "2": metrics[1]}
     assert run.row == "full"

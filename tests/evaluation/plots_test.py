@@ -1,6 +1,7 @@
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
+from tests.reference import data_files
 from tests.reference import fake_workdirs
 
 
@@ -51,7 +52,7 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
         ("other", {"matthews": 0.5}, {"NUM_TRAIN_EXAMPLES": 9}),
     ):
         fake_workdirs.finetune(tmp_path / name, "cola", metrics, **options)
-        fake_workdirs.write_lines(tmp_path / name, lines)
+        data_files.write(tmp_path / name, "metrics.jsonl", lines)
     runs, _ = comparison.find([tmp_path])
     results = comparison.join_seeds(runs)
     plots.transferred_layers(results, tmp_path)

@@ -239,8 +239,14 @@ def test_killed_run_on_every_backend(tmp_path, backend, dtype):
         pytest.skip("once is enough")
     experiment = kill_run.Experiment(tmp_path, backend=backend, DTYPE=dtype)
     undisturbed = experiment.must_finish(tmp_path / "undisturbed")
-    experiment.kill_and_finish(tmp_path / "x", kills=3, seed=0)
-    assert kill_run.differences(undisturbed, tmp_path / "x") == []
+    workdir, draws = tmp_path / "x", random.Random(0)
+    for step in sorted(draws.sample(range(1, kill_run.NUM_STEPS - 1), 3)):
+        status, output = experiment.send(
+            workdir, signal.SIGKILL, step=step, delay=draws.random() / 20
+        )
+        assert status == -signal.SIGKILL, output
+    experiment.must_finish(workdir)
+    assert kill_run.differences(undisturbed, workdir) == []
 
 
 def finish_workers(experiment, workdir):

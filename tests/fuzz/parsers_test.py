@@ -71,8 +71,7 @@ def mutations(draw, content):
 
 
 def read_custom(folder, name, **columns):
-    found = {"text": "text", "label": "label"} | columns
-    columns = custom.Columns(**found)
+    columns = custom.Columns(**{"text": "text", "label": "label"} | columns)
     for is_labelled in (True, False):
         table = custom.read_table(folder / name)
         custom.read_rows(table, columns, is_labelled=is_labelled)

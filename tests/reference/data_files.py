@@ -4,7 +4,9 @@ import json
 
 
 def write(folder, name, content):
-    """Write bytes, text, or rows as JSON lines, and return the path."""
+    """Write bytes, text, a dict as JSON or rows as lines; return the path."""
+    if isinstance(content, dict):
+        content = json.dumps(content)
     if isinstance(content, list):
         content = "".join(json.dumps(row) + "\n" for row in content)
     if isinstance(content, str):
@@ -13,6 +15,13 @@ def write(folder, name, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     return path
+
+
+def flip_bit(path, place):
+    """Damage the byte at a place of a file."""
+    content = bytearray(path.read_bytes())
+    content[place] ^= 1
+    path.write_bytes(content)
 
 
 def contents(folder):

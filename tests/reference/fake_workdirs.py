@@ -1,20 +1,8 @@
 """Workdirs written by hand: the files that runs leave, without a run."""
 
 import hashlib
-import json
 
-
-def write_json(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value))
-    return path
-
-
-def write_lines(folder, lines):
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "metrics.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+from tests.reference import data_files
 
 
 def write_config(folder, function, **macros):
@@ -23,30 +11,20 @@ def write_config(folder, function, **macros):
     used = [f"{function}.{name.lower()} = %{name}" for name in sorted(macros)]
     text = "\n".join([*bound, f"RUN = @{function}", *used]) + "\n"
     sha256 = hashlib.sha256(text.encode()).hexdigest()
-    folder.mkdir(parents=True, exist_ok=True)
     head = f"# python -m gpt1_keras.main\n# config_sha256: {sha256}\n\n"
-    (folder / "config.gin").write_text(head + text)
+    data_files.write(folder, "config.gin", head + text)
     return sha256
 
 
 def write_preset(folder, *, lstm=False, num_layers=12):
     config = {"num_layers": num_layers}
     name = "LSTMBackbone" if lstm else "GPT1Backbone"
-    write_json(
-        folder / "preset" / "config.json",
-        {"class_name": name, "config": config},
-    )
+    content = {"class_name": name, "config": config}
+    data_files.write(folder, "preset/config.json", content)
 
 
 def finetune(
-    folder,
-    task,
-    metrics,
-    *,
-    lstm=False,
-    num_layers=12,
-    seed=42,
-    **macros,
+    folder, task, metrics, *, lstm=False, num_layers=12, seed=42, **macros
 ):
     """Write a finished fine-tuning; a list of metrics is one for each seed.
 
@@ -69,12 +47,12 @@ def finetune(
         own = folder if is_one else folder / f"seed_{number}"
         write_preset(own, lstm=lstm, num_layers=num_layers)
         values = {"seed": number, "metrics": each}
-        write_json(own / "result.json", record | values)
+        data_files.write(own, "result.json", record | values)
     record |= {"seed": seed if is_one else list(seeds), "metrics": found[0]}
     if not is_one:
         record["seeds"] = dict(zip(map(str, seeds), found))
     majority = {name: 0.5 for name in record["metrics"]}
-    write_json(folder / "result.json", record | {"majority": majority})
+    data_files.write(folder, "result.json", record | {"majority": majority})
     return folder
 
 
@@ -97,10 +75,8 @@ def evaluate(folder, task, metrics, picture):
     """Write an `evaluate` run with a picture (name, bytes) in `plots/`."""
     record = {"run": "evaluate", "task": task, "split": "dev"}
     record |= {"metrics": metrics, "seed": None, "num_examples": 10}
-    write_json(folder / "result.json", record)
-    name, content = picture
-    (folder / "plots").mkdir()
-    (folder / "plots" / name).write_bytes(content)
+    data_files.write(folder, "result.json", record)
+    data_files.write(folder / "plots", *picture)
 
 
 def perplexity(folder):
@@ -114,14 +90,14 @@ def perplexity(folder):
         **{"corpus": "novel.txt", "sequence_length": 512},
         **{"unknown_share": 0.0125, "paper": {}},
     }
-    write_json(folder / "result.json", record)
+    data_files.write(folder, "result.json", record)
 
 
 def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
     sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
     write_preset(folder, lstm=lstm, num_layers=num_layers)
-    write_lines(folder, lines)
+    data_files.write(folder, "metrics.jsonl", lines)
     record = {
         **{"run": "pretrain", "task": "language_model", "split": "held_out"},
         **{"metrics": {"loss": 3.0, "perplexity": 20.1}, "seed": 42},
@@ -129,5 +105,5 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
         **{"config_sha256": sha256, "seconds": 10.0, "num_steps": 1000},
         **{"tokens_seen": 512000, "parameters": 116534784},
     }
-    write_json(folder / "result.json", record)
+    data_files.write(folder, "result.json", record)
     return folder

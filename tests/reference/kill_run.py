@@ -16,6 +16,7 @@ import safetensors.numpy
 from gpt1_keras import files
 from gpt1_keras import results
 from tests.reference import cluster
+from tests.reference import processes
 from tests.reference.processes import ROOT
 
 TIME_LIMIT = 600.0  # seconds for one process
@@ -152,18 +153,11 @@ class Experiment:
         corpus = write_books(self.directory / "books")
         return SETTINGS | {"CORPUS": str(corpus)}
 
-    def arguments(self, workdir, **settings):
-        """Return the command line, with `settings` in place of others."""
-        arguments = ["--workdir", str(workdir)]
-        for name in self.gin_files:
-            arguments += ["--gin", name]
-        for name, value in (self.settings | settings).items():
-            arguments += ["--set", f"{name} = {value!r}"]
-        return arguments
-
     def start(self, workdir, *, log=None, environment=None, **settings):
         """Start a process; its output goes to `<workdir>.log`."""
-        arguments = self.arguments(workdir, **settings)
+        arguments = processes.arguments(
+            self.gin_files, workdir, **self.settings | settings
+        )
         log = log or f"{workdir}.log"
         environment = self.environment | (environment or {})
         if self.is_forked:
@@ -214,17 +208,6 @@ class Experiment:
         process.send_signal(number)
         status = process.wait(TIME_LIMIT)
         return status, pathlib.Path(f"{workdir}.log").read_text()
-
-    def kill_and_finish(self, workdir, *, kills, seed):
-        """Kill `kills` times at random steps, then run to the end."""
-        draws = random.Random(seed)
-        for step in sorted(draws.sample(range(1, NUM_STEPS - 1), kills)):
-            status, output = self.send(
-                workdir, signal.SIGKILL, step=step, delay=draws.random() / 20
-            )
-            if status != -signal.SIGKILL:
-                raise RuntimeError(f"exit {status} before the kill: {output}")
-        self.must_finish(workdir)
 
 
 def _identity(path):

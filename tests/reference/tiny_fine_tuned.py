@@ -11,6 +11,7 @@ from gpt1_keras.data import transforms
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
+from tests.reference import processes
 from tests.reference import small_models
 
 LENGTH = 32
@@ -76,13 +77,10 @@ def logits_one_by_one(model, examples):
 
 def call_main(gin_files, workdir, **settings):
     """Call main in this process; return exit status and stderr."""
-    arguments = ["--workdir", str(workdir)] if workdir else []
-    for name in [gin_files] if isinstance(gin_files, str) else gin_files:
-        arguments += ["--gin", name]
-    for name, value in settings.items():
-        arguments += ["--set", f"{name} = {value!r}"]
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors):
+    if isinstance(gin_files, str):
+        gin_files = [gin_files]
+    arguments = processes.arguments(gin_files, workdir, **settings)
+    with contextlib.redirect_stderr(io.StringIO()) as errors:
         status = main.main(arguments)
     return status, errors.getvalue()
 
@@ -92,12 +90,3 @@ def succeed(gin_files, workdir, **settings):
     status, messages = call_main(gin_files, workdir, **settings)
     assert status == 0, messages
     return workdir and results.read(workdir)
-
-
-def contents(workdir):
-    """Every file below `workdir` and its bytes."""
-    return {
-        path.relative_to(workdir): path.read_bytes()
-        for path in workdir.rglob("*")
-        if path.is_file()
-    }

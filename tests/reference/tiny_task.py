@@ -12,6 +12,7 @@ from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
 from gpt1_keras.runs import presets
 from gpt1_keras.text import train_vocabulary
+from tests.reference import data_files
 from tests.reference import kill_run
 from tests.reference import small_models
 
@@ -29,8 +30,6 @@ def sentence(draws):
 
 def write_cola(directory, *, sizes=None):
     """Write train, dev and test in CoLA's format; return `directory`."""
-    folder = directory / "glue" / "CoLA"
-    folder.mkdir(parents=True)
     draws = random.Random(0)
     for split, size in (sizes or SIZES).items():
         rows = [sentence(draws) for _ in range(size)]
@@ -38,7 +37,8 @@ def write_cola(directory, *, sizes=None):
         if split == "test":
             lines = [f"{i}\t{text}" for i, (text, _) in enumerate(rows)]
             lines.insert(0, "index\tsentence")
-        (folder / f"{split}.tsv").write_text("\n".join(lines) + "\n")
+        lines = "\n".join(lines) + "\n"
+        data_files.write(directory, f"glue/CoLA/{split}.tsv", lines)
     return directory
 
 

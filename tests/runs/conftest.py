@@ -2,7 +2,6 @@
 
 import types
 
-import keras
 import numpy as np
 import pytest
 
@@ -10,6 +9,7 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.models import builders
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from tests.reference import data_files
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
@@ -18,9 +18,8 @@ SCORES = (0.0, 4.75, 2.5, 3.0, 1.2)
 
 
 @pytest.fixture(autouse=True)
-def float32():
-    yield
-    keras.config.set_dtype_policy("float32")
+def float32(set_dtype):
+    """Every test leaves this policy behind."""
 
 
 @pytest.fixture
@@ -49,16 +48,6 @@ def lstm(preset, tmp_path_factory):
     return workdir
 
 
-def _write_stsb(data):
-    """Write a dev file: only the columns that are read."""
-    lines = ["index\tsentence1\tsentence2\tscore"]
-    for i, score in enumerate(SCORES):
-        words = " ".join(tiny_task.WORDS[i : i + 3])
-        lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}")
-    (data / "glue/STS-B").mkdir(parents=True)
-    (data / "glue/STS-B/dev.tsv").write_text("\n".join(lines) + "\n")
-
-
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
     """Folders and models; tests do not change them.
@@ -71,7 +60,12 @@ def tiny(tmp_path_factory):
     """
     folder = tmp_path_factory.mktemp("tiny")
     data = tiny_task.write_cola(folder / "data")
-    _write_stsb(data)
+    # Only the columns that are read.
+    lines = ["index\tsentence1\tsentence2\tscore\n"]
+    for i, score in enumerate(SCORES):
+        words = " ".join(tiny_task.WORDS[i : i + 3])
+        lines.append(f"{i}\tthe garden {words}\tthe old gate\t{score}\n")
+    data_files.write(data, "glue/STS-B/dev.tsv", "".join(lines))
     tiny_task.write_preset(folder / "pretrained")
     models = {
         name: tiny_fine_tuned.write(

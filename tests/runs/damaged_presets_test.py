@@ -5,7 +5,6 @@ would compute something else is refused where it can be seen.
 """
 
 import contextlib
-import importlib.util
 import io
 import json
 import shutil
@@ -17,8 +16,8 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.runs import demo
-from tests.reference import processes
 from tests.reference import tiny_runs
+from tools import convert_huggingface
 
 VOCABULARY = "assets/tokenizer/vocabulary.json"
 MERGES = "assets/tokenizer/merges.txt"
@@ -27,13 +26,9 @@ WEIGHTS = "model.weights.h5"
 
 def convert(preset, workdir):
     """Call the tool; raise what it prints."""
-    path = processes.ROOT / "tools/convert_huggingface.py"
-    spec = importlib.util.spec_from_file_location("convert", path)
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    said, output = io.StringIO(), str(workdir / "theirs")
-    with contextlib.redirect_stderr(said):
-        if tool.main(["--preset", str(preset), "--output", output]) == 2:
+    arguments = ["--preset", str(preset), "--output", str(workdir / "theirs")]
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        if convert_huggingface.main(arguments) == 2:
             raise errors.InputError(said.getvalue().strip())
 
 

@@ -13,6 +13,7 @@ from gpt1_keras.data.readers import glue
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import custom
+from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
@@ -116,9 +117,8 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):
-    path = tmp_path / "data" / "glue" / "SST-2" / "dev.tsv"
-    path.parent.mkdir(parents=True)
-    path.write_text("sentence\tlabel\nthe old gate\t1\na tall tree\t0\n")
+    rows = "sentence\tlabel\nthe old gate\t1\na tall tree\t0\n"
+    data_files.write(tmp_path, "data/glue/SST-2/dev.tsv", rows)
     book = tmp_path / "book.txt"
     book.write_text("The old gate.\n\nA tall tree, schÃƒÂ¶n and old.\n" * 20)
     found = run(

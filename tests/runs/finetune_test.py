@@ -22,6 +22,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
+from tests.reference import data_files
 from tests.reference import fake_workdirs
 from tests.reference import kill_run
 from tests.reference import small_models
@@ -108,7 +109,7 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
 def test_result_is_that_of_the_best_step(tmp_path):
     pairs = (0.5, 0.625), (0.75, 0.875), (0.25, 0.375)
     lines = fake_workdirs.evaluations("f1", *pairs, step=1)
-    path = fake_workdirs.write_lines(tmp_path, lines)
+    path = data_files.write(tmp_path, "metrics.jsonl", lines)
     dev = types.SimpleNamespace(majority=lambda: {"f1": 0.0})
     expected = {
         **{"metrics": {"f1": 0.75}, "train_metrics": {"f1": 0.875}},
@@ -122,14 +123,14 @@ def test_result_is_that_of_the_best_step(tmp_path):
 def write_scitail(folder):
     """Write rows that say whether a sentence ends in the garden."""
     draws = random.Random(0)
-    folder.mkdir(parents=True)
     for split in ("train", "dev", "test"):
         rows = [tiny_task.sentence(draws) for _ in range(16)]
         lines = [
             f"{text}\tnear our garden\t{('neutral', 'entails')[int(label)]}\n"
             for text, label in rows
         ]
-        (folder / f"scitail_1.0_{split}.tsv").write_text("".join(lines))
+        name = f"scitail_1.0_{split}.tsv"
+        data_files.write(folder, name, "".join(lines))
 
 
 def test_kept_weights_are_scored_on_a_labelled_test_once(
@@ -178,11 +179,11 @@ def again(finished, tmp_path):
 
 def test_a_lost_preset_is_restored_from_the_checkpoint(finished, again):
     workdir, run = again
-    before = tiny_fine_tuned.contents(finished / "preset")
+    before = data_files.contents(finished / "preset")
     # As an evaluation leaves it that lies behind the last checkpoint.
     files.seal(workdir / "preset", step=59)
     run()
-    assert tiny_fine_tuned.contents(workdir / "preset") == before
+    assert data_files.contents(workdir / "preset") == before
     assert kill_run.differences(finished, workdir) == []
 
 

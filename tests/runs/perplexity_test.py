@@ -6,6 +6,7 @@ from scipy import special
 
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
+from tests.reference import data_files
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference.tiny_runs import perplexity as run
@@ -21,9 +22,8 @@ TEXTS = {
 
 @pytest.fixture
 def texts(tmp_path, cache):
-    (tmp_path / "texts/below").mkdir(parents=True)
     for name, text in TEXTS.items():
-        (tmp_path / "texts" / name).write_text(text, encoding="utf-8")
+        data_files.write(tmp_path / "texts", name, text)
     return tmp_path / "texts"
 
 

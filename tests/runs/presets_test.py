@@ -15,6 +15,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from tests.reference import data_files
 from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 
@@ -92,7 +93,7 @@ def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
 def test_save_that_fails_leaves_what_was_there(
     cola, tmp_path, monkeypatch, is_full
 ):
-    before = tiny_fine_tuned.contents(tmp_path)
+    before = data_files.contents(tmp_path)
 
     def save(directory):
         assert not is_full  # h5py may crash there.
@@ -105,7 +106,7 @@ def test_save_that_fails_leaves_what_was_there(
         monkeypatch.setattr(presets.shutil, "disk_usage", lambda path: usage)
     with pytest.raises(OSError, match="No space left"):
         presets.save(cola, tmp_path / "preset")
-    assert tiny_fine_tuned.contents(tmp_path) == before
+    assert data_files.contents(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
 
 
@@ -130,11 +131,6 @@ def test_shipped_preset_reads_novels(caplog):
     assert float(np.mean(losses)) < 4.0  # uniform over all words: 9.0
 
 
-def pretrained(preset, **changes):
-    settings = {"num_transferred_layers": None, "dropout": 0.1} | changes
-    return presets.Pretrained(preset=preset, **settings)
-
-
 def table(network):
     embedding = network.token_and_position_embedding
     return small_models.read(embedding.token_embeddings.value)
@@ -143,7 +139,9 @@ def table(network):
 def test_pretrained_backbone(preset):
     """Transferred weights, special rows, dropout, and the global policy."""
     source = backbone_lib.GPT1Backbone.from_preset(str(preset))
-    found = pretrained(str(preset), dropout=0.25)
+    found = presets.Pretrained(
+        preset=str(preset), num_transferred_layers=None, dropout=0.25
+    )
     assert found.num_positions() == source.max_sequence_length == 32
     assert found.tokenizer.vocabulary_size == source.vocabulary_size
     keras.config.set_dtype_policy("mixed_bfloat16")

@@ -1,8 +1,17 @@
-"""Through `gpt1_keras.main`, where neither TensorFlow nor Keras is there."""
+"""Through `gpt1_keras.main` without frameworks, and what the page shows."""
 
+import base64
+import csv
+import html.parser
+import re
+
+import markdown_it
+import pytest
+
+from gpt1_keras.runs import report
+from tests.reference import data_files
 from tests.reference import fake_workdirs
 from tests.reference import processes
-from tests.reference import tiny_fine_tuned
 
 PROGRAM = """
 import sys
@@ -15,12 +24,8 @@ sys.exit(main.main(sys.argv[1:]))
 
 def call(workdir, results, cwd):
     """Return (exit status, output); workdir None: that of the gin file."""
-    done = processes.python(
-        *("-c", PROGRAM, "--gin", "gin/report.gin"),
-        *("--set", f"RESULTS = {results!r}"),
-        *(["--workdir", workdir] if workdir else []),
-        cwd=cwd,
-    )
+    command = processes.arguments(["gin/report.gin"], workdir, RESULTS=results)
+    done = processes.python("-c", PROGRAM, *command, cwd=cwd)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -29,7 +34,7 @@ def test_report_of_two_folders_twice(tmp_path):
     fake_workdirs.finetune(out / "rte", "rte", {"accuracy": 0.4321})
     lines = [{"step": 1, "split": "held_out", "perplexity": 80.0}]
     fake_workdirs.pretrain(tmp_path / "books", lines)
-    before = tiny_fine_tuned.contents(out)
+    before = data_files.contents(out)
     for workdir in ("out/report", None):
         status, output = call(workdir, ("out", "books"), tmp_path)
         assert status == 0, output
@@ -40,20 +45,202 @@ def test_report_of_two_folders_twice(tmp_path):
         # The next report finds one more run, and a damaged one; its own folder
         # is none.
         fake_workdirs.finetune(out / "cola", "cola", {"matthews": 0.1234})
-        fake_workdirs.write_lines(tmp_path / "books" / "x", [{"loss": 2.0}])
+        data_files.write(tmp_path, "books/x/metrics.jsonl", [{"loss": 2.0}])
     assert "12.3" in text and "out/report" not in text
     assert "books/x/metrics.jsonl:1: damaged, expected a step" in text
     assert "books/x is left out" in output
-    after = tiny_fine_tuned.contents(out)
+    after = data_files.contents(out)
     assert {path: after[path] for path in before} == before
 
 
 def test_report_of_the_measured_results(tmp_path):
     """`docs/results/report.md` is what the command in RESULTS.md writes."""
-    done = processes.python(
-        *("-m", "gpt1_keras.main", "--gin", "gin/report.gin"),
-        *("--set", "RESULTS = 'docs/results'", "--workdir", tmp_path),
+    command = processes.arguments(
+        ["gin/report.gin"], tmp_path, RESULTS="docs/results"
     )
+    done = processes.python("-m", "gpt1_keras.main", *command)
     assert done.returncode == 0, done.stderr
     kept = processes.ROOT / "docs" / "results" / "report.md"
     assert (tmp_path / "report.md").read_text() == kept.read_text()
+
+
+# The page.
+
+SST2 = {"metric": "accuracy", "random": 0.5, "state_of_the_art": 0.9}
+CONSTANTS = {"sst2": SST2 | {"source": "a <book> & more"}}
+PAPER = {"rte": {"accuracy": 0.56}, "mnli": {"accuracy_matched": 0.821}}
+TABLE_5 = {"full": {"average": 0.747, "rte": 0.56}}
+# Elements that have no end.
+VOID = {"meta", "img", "br", "wbr", "link", "input", "hr"}
+
+
+class Page(html.parser.HTMLParser):
+    """Checks that elements close, and keeps what a test asks for."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.anchors, self.images = [], [], set(), []
+        self.links, self.tables, self.alternatives = [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.anchors.add(attributes.get("id"))
+        if tag == "a":
+            self.links.append(attributes["href"])
+        if tag == "img":
+            self.images.append(attributes["src"])
+            self.alternatives.append(attributes["alt"])
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+
+    handle_startendtag = handle_starttag
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data.strip()
+
+    def cells(self):
+        """All cells; every table has rows of one length."""
+        for table in self.tables:
+            assert {len(row) for row in table} == {len(table[0])}
+        return [cell for table in self.tables for row in table for cell in row]
+
+
+def write(folder, directory):
+    numbers = {"constants": CONSTANTS, "paper": PAPER, "table5": TABLE_5}
+    path = report.report(workdir=directory, results=str(folder), **numbers)
+    assert path == directory / "report.html"
+    return path.read_text(encoding="utf-8")
+
+
+def fill(folder):
+    """A workdir of each kind, so that every section is there."""
+    metrics = {"accuracy": 0.4321}
+    lines = fake_workdirs.evaluations("accuracy", (0.4, 0.6), (0.5, 0.8))
+    for name, options in {
+        "full": {},
+        "none": {"NUM_TRANSFERRED_LAYERS": -1},
+        "some": {"NUM_TRANSFERRED_LAYERS": 1},
+        "no_lm": {"LM_LOSS_WEIGHT": 0.0, "WEIGHT_DECAY": 0.5},
+    }.items():
+        fake_workdirs.finetune(folder / name, "rte", metrics, **options)
+        data_files.write(folder / name, "metrics.jsonl", lines)
+    picture = ("confusion.png", b"a matrix")
+    fake_workdirs.evaluate(folder / "dev", "rte", {"accuracy": 0.4}, picture)
+    fake_workdirs.perplexity(folder / "novel")
+    fake_workdirs.pretrain(
+        folder / "pretrain",
+        [
+            {"step": 1, "perplexity": 90.0},
+            {"step": 1, "split": "held_out", "perplexity": 80.0},
+            {"step": 1, "split": "probes", "sst2_accuracy": 0.6},
+            {"step": 2, "split": "probes", "sst2_accuracy": 0.7},
+        ],
+    )
+    zero_shot = {
+        **{"run": "zero_shot", "task": "sst2", "split": "dev"},
+        **{"metrics": {"accuracy": 0.6789, "auc": 0.7123}, "random": 0.5},
+        **{"majority": {"accuracy": 0.5111}, "num_examples": 1872},
+    }
+    data_files.write(folder, "probe/result.json", zero_shot)
+    view = {
+        **{"run": "view", "pieces": ["tide ", "<i>"]},
+        **{"log_probabilities": [-1.0, -4.5], "attention": "plots/a.png"},
+    }
+    data_files.write(folder, "view/result.json", view)
+    data_files.write(folder, "view/plots/a.png", b"a picture")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Below it `out/` with a workdir of each kind, and `report/` of them."""
+    folder = tmp_path_factory.mktemp("report")
+    fill(folder / "out")
+    write(folder / "out", folder / "report")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(folder):
+    return Page((folder / "report/report.html").read_text(encoding="utf-8"))
+
+
+def test_page_is_whole_and_stands_alone(folder, page):
+    text = (folder / "report/report.html").read_text(encoding="utf-8")
+    assert "script" not in page.tags and "link" not in page.tags
+    assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
+    assert "http" not in text and "@import" not in text and "url(" not in text
+    assert 'name="viewport"' in text and "@media print" in text
+    assert len(page.images) == 6 and all(page.alternatives)
+    names = ("figure2_left", "figure2_right", "learning_curves")
+    paths = [f"report/plots/{n}.png" for n in (*names, "fine_tuning_curves")]
+    paths += ["out/dev/plots/confusion.png", "out/view/plots/a.png"]
+    for image, path in zip(page.images, paths, strict=True):
+        content = base64.b64decode(image.partition(",")[2])
+        assert content == (folder / path).read_bytes()
+    assert {link.removeprefix("#") for link in page.links} < page.anchors
+    assert len(page.links) == 7
+    assert len(page.tables) == 7
+
+
+def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
+    (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
+    assert row[2:5] == ["43.21 seed", "", "56.0"]
+    assert row[-1] == str(folder / "out" / "full")
+    shown = set(page.cells())
+    names = ("full", "none", "some", "no_lm", "pretrain", "probe")
+    for name in (*names, "dev", "novel"):
+        assert str(folder / "out" / name) in shown
+    assert {"67.9", "54.6", "321.5", "1.457", "WEIGHT_DECAY = 0.5"} <= shown
+    (table,) = [table for table in page.tables if "random" in table[0]]
+    numbers = ["67.9", "50.0", "51.1", "1,872"]
+    assert table[1][:7] == ["SST-2", "dev", "accuracy", *numbers]
+    assert table[2] == ["", "", "AUC", "71.2", *[""] * 6]
+
+
+def test_the_figures_have_their_numbers_as_csv(folder):
+    def read(name, *columns):
+        with open(folder / "report" / f"{name}.csv") as file:
+            return [[r[c] for c in columns] for r in csv.DictReader(file)]
+
+    left = read("figure2_left", "task", "num_transferred_layers", "score")
+    assert left == [["rte", k, "0.4321"] for k in ("-1", "1", "12")]
+    right = read("figure2_right", "task", "step", "score", "relative")
+    scores = [(*row[:3], round(float(row[3]), 6)) for row in right]
+    assert scores == [("sst2", "1", "0.6", 0.25), ("sst2", "2", "0.7", 0.5)]
+    found = read("fine_tuning_curves", "ablation", "split", "step", "score")
+    assert len(found) == 16
+    assert found[0] == ["full", "dev", "100", "0.4"]
+    assert found[1] == ["full", "train_sample", "100", "0.6"]
+
+
+def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
+    folder = tmp_path / "a<b>&c|`d\ne *f*"
+    fill(folder)
+    (folder / "view/plots/a.png").unlink()
+    text = write(folder, tmp_path / "report")
+    assert "a <book> & more" not in text and "a &lt;book&gt; &amp; more" in text
+    assert "a<b>&c" not in text
+    page = Page(text)
+    assert str(folder / "full") in page.cells()
+    markdown = markdown_it.MarkdownIt("commonmark").enable("table")
+    text_of_markdown = (tmp_path / "report/report.md").read_text()
+    other = Page(markdown.render(text_of_markdown))
+    assert list(map(len, other.tables)) == list(map(len, page.tables))
+    assert " ".join(str(folder / "full").split()) in other.cells()
+    assert len(other.images) == 5
+    assert "&lt;i&gt;</span>" in text and "0.450)" in text
+    assert len(page.images) == 5

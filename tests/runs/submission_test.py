@@ -1,6 +1,5 @@
 import csv
 import io
-import json
 import zipfile
 
 import pytest
@@ -9,6 +8,7 @@ from gpt1_keras import results
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
+from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
@@ -22,7 +22,7 @@ def folder(tiny, tmp_path_factory):
     for name in ("cola", "stsb", "mnli"):
         workdir, task = folder / "suite" / name, benchmarks.benchmark(name)
         tiny_fine_tuned.write(workdir, task, tiny.folder / "pretrained")
-        (workdir / "result.json").write_text(json.dumps({"task": name}))
+        data_files.write(workdir, "result.json", {"task": name})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
         yield folder
@@ -87,6 +87,6 @@ def test_tasks_without_a_model_and_the_result(folder, written, tables):
     expected["num_examples"] = 5 * NUM_TEST
     assert {name: result[name] for name in expected} == expected
     # It is not written again.
-    before = tiny_fine_tuned.contents(written)
+    before = data_files.contents(written)
     submit(folder, written)
-    assert tiny_fine_tuned.contents(written) == before
+    assert data_files.contents(written) == before

@@ -12,17 +12,10 @@ from tests.reference.processes import ROOT
 
 HIDING = ROOT / "tests" / "reference" / "no_tensorflow"
 PRETRAINING = {
-    "VOCABULARY_SIZE": 400,
-    "NUM_LAYERS": 1,
-    "HIDDEN_DIM": 32,
-    "INTERMEDIATE_DIM": 64,
-    "NUM_POSITIONS": 64,
-    "SEQUENCE_LENGTH": 32,
-    "BATCH_SIZE": 8,
-    "MICROBATCH_SIZE": 4,
-    "NUM_STEPS": 30,
-    "WARMUP_STEPS": 3,
-    "PROBES": ("sst2",),
+    **{"VOCABULARY_SIZE": 400, "NUM_LAYERS": 1, "HIDDEN_DIM": 32},
+    **{"INTERMEDIATE_DIM": 64, "NUM_POSITIONS": 64, "SEQUENCE_LENGTH": 32},
+    **{"BATCH_SIZE": 8, "MICROBATCH_SIZE": 4, "NUM_STEPS": 30},
+    **{"WARMUP_STEPS": 3, "PROBES": ("sst2",)},
     "fit.Intervals.sample_steps": 20,
     "held_out.Evaluation.final_tokens": 300,
     "held_out.Evaluation.stride": 16,
@@ -74,14 +67,10 @@ def test_every_run(tmp_path, backend):
     )
 
     def run(name, *gin_files, **settings):
-        command = ["-m", "gpt1_keras.main"]
-        if name != "generate":
-            command += ["--workdir", tmp_path / name]
-        for file in gin_files:
-            command += ["--gin", f"gin/{file}.gin"]
-        for macro, value in settings.items():
-            command += ["--set", f"{macro} = {value!r}"]
-        done = call(*command)
+        paths = [f"gin/{file}.gin" for file in gin_files]
+        workdir = None if name == "generate" else tmp_path / name
+        command = processes.arguments(paths, workdir, **settings)
+        done = call("-m", "gpt1_keras.main", *command)
         assert done.returncode == 0, f"{name}: {done.stderr}"
         result = results.read(tmp_path / name)
         if result is None:

@@ -3,21 +3,15 @@ import pytest
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.sample_world import benchmarks
+from tests.reference import data_files
 
 NUMBERS = {"num_train": 120, "num_dev": 24, "num_test": 12}
 
 
-def contents(folder):
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def test_the_same_arguments_give_the_same_bytes(folder, tmp_path):
     benchmarks.write_benchmarks(tmp_path / "again", **NUMBERS)
-    assert contents(tmp_path / "again") == contents(folder)
+    again = data_files.contents(tmp_path / "again")
+    assert again == data_files.contents(folder)
 
 
 def test_too_few_and_too_many_are_refused(tmp_path, monkeypatch):

@@ -1,12 +1,10 @@
 import collections
 import math
-import os
 import re
-import subprocess
-import sys
 
 from gpt1_keras.sample_world import corpus
 from gpt1_keras.sample_world import world
+from tests.reference import processes
 
 
 def test_size_and_shape(books):
@@ -25,11 +23,8 @@ def test_the_same_bytes_in_every_process():
     )
     expected = "".join(corpus.Book(1, 2, words=3000).paragraphs())
     for hash_seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
-        command = [sys.executable, "-c", program]
-        assert expected.encode() == subprocess.check_output(
-            command, env=environment
-        )
+        done = processes.python("-c", program, PYTHONHASHSEED=hash_seed)
+        assert done.stdout == expected, done.stderr
     assert expected != "".join(corpus.Book(2, 2, words=3000).paragraphs())
 
 

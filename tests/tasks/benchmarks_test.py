@@ -12,6 +12,7 @@ from gpt1_keras.layers import heads
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.training import learner as learner_lib
+from tests.reference import data_files
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -62,9 +63,7 @@ PAIR = "index|sentence1|sentence2"
 def test_from_file_to_metrics(
     tmp_path, name, file, content, transform, names, metric, labels
 ):
-    path = tmp_path / file
-    path.parent.mkdir(parents=True)
-    path.write_text(content)
+    data_files.write(tmp_path, file, content)
     found = benchmarks.benchmark(name)
     assert found.name == name and found.transform is transform
     is_choice = transform is transforms.multiple_choice
@@ -120,9 +119,7 @@ def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
         row_counts=(4, 2, 0),
     )
     monkeypatch.setitem(benchmarks.BENCHMARKS, row.name, row)
-
-    (tmp_path / "weather").mkdir()
-    (tmp_path / "weather/dev.tsv").write_text("it rains\twet\nsun\tdry\n")
+    data_files.write(tmp_path, "weather/dev.tsv", "it rains\twet\nsun\tdry\n")
     task = benchmarks.benchmark("weather")
     found = task.read(tmp_path, "dev")
     network = tiny_fine_tuned.write(

@@ -1,4 +1,3 @@
-import json
 import re
 import types
 
@@ -10,6 +9,7 @@ from gpt1_keras.data import transforms
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import custom
 from gpt1_keras.tasks import task as task_lib
+from tests.reference import data_files
 
 
 @pytest.fixture
@@ -17,8 +17,7 @@ def build(tmp_path):
     """Write a train file of JSON rows and build its task."""
 
     def build(rows, **arguments):
-        lines = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / "train.jsonl").write_text(lines)
+        data_files.write(tmp_path, "train.jsonl", rows)
         arguments = {"dev_fraction": 0.25, "seed": 1} | arguments
         return custom.custom(
             train="train.jsonl", data_dir=tmp_path, **arguments

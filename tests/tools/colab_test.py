@@ -1,12 +1,12 @@
 """The notebook: its form, its choices, and all of it from top to bottom."""
 
 import json
-import pathlib
 import re
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.reference.processes import ROOT
+
 NOTEBOOK = ROOT / "tools" / "colab.ipynb"
 # So small that it learns nothing, in place of what stands in the notebook.
 SMALL = {
@@ -14,13 +14,11 @@ SMALL = {
     "NUM_EPOCHS": 1,
     "PRETRAINING_DIALS": {
         "sources.Corpus.sample_words": 20000,
-        "VOCABULARY_SIZE": 400,
-        "NUM_LAYERS": 1,
+        **{"VOCABULARY_SIZE": 400, "NUM_LAYERS": 1},
+        **{"WARMUP_STEPS": 3, "BATCH_SIZE": 8},
         "fit.Intervals.evaluation_steps": 10,
         "held_out.Evaluation.tokens": 300,
         "held_out.Evaluation.final_tokens": 300,
-        "WARMUP_STEPS": 3,
-        "BATCH_SIZE": 8,
         "fit.Intervals.sample_steps": 0,
     },
     "FINE_TUNING_DIALS": {"NUM_TRAIN_EXAMPLES": 64},

@@ -6,8 +6,6 @@ repository.
 
 import importlib
 import os
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
@@ -17,10 +15,9 @@ from gpt1_keras.data import shards
 from gpt1_keras.models import causal_lm
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
+from tests.reference import processes
 from tests.reference import released_shards
 from tests.reference import small_models
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 TEXT = "The old man went home with his cat, and slept.\n" * 20
 LEARN = "--type bpe --output o --vocabulary_size"
@@ -117,11 +114,8 @@ def test_prepare_corpus(folder, capsys):
 
 def test_convert_openai_as_a_program(folder):
     arguments = "--input model --preset=new/gpt1 --num_heads=2".split()
-    done = subprocess.run(
-        [sys.executable, ROOT / "tools/convert_openai.py", *arguments],
-        capture_output=True,
-        text=True,
-    )
+    tool = processes.ROOT / "tools/convert_openai.py"
+    done = processes.python(tool, *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
     assert done.stdout == f"new/gpt1: 2320 parameters, {sizes}\n"

@@ -1,7 +1,7 @@
-import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from tests.reference.processes import ROOT
+
 PIN = re.compile(r"([\w.-]+)==([^ ;\\]+)")
 
 

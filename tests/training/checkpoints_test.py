@@ -9,6 +9,7 @@ import safetensors.numpy
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.training import checkpoints as checkpoints_lib
+from tests.reference import data_files
 from tests.reference import tiny_learner
 
 
@@ -51,15 +52,9 @@ def test_the_newest_are_kept_and_a_saved_step_is_left_alone(
     assert checkpoints.steps() == [12]
 
 
-def flip(state_file, index_file):
-    content = bytearray(state_file.read_bytes())
-    content[-3] ^= 1
-    state_file.write_bytes(content)
-
-
 DAMAGES = {
     "torn": lambda state, _: state.write_bytes(state.read_bytes()[:-7]),
-    "flipped": flip,
+    "flipped": lambda state, _: data_files.flip_bit(state, -3),
     "no state": lambda state, _: state.unlink(),
     "no index": lambda _, index: index.unlink(),
     "torn index": lambda _, index: index.write_text(index.read_text()[:20]),

@@ -139,17 +139,14 @@ def test_micro_batches_share_only_the_dropout_of_tables(
     assert drawn == [1, 1, count, count, count]
 
 
-def test_bfloat16_keeps_weights_loss_and_sums_of_look_ups_in_float32():
+def test_bfloat16_keeps_weights_loss_and_sums_of_look_ups_in_float32(set_dtype):
     batch = tiny_learner.Batches(batch_size=512)(0)
     batch["token_ids"][:, :, :3] = 3
     losses, found = [], []
     for dtype in ("float32", "mixed_bfloat16"):
-        keras.config.set_dtype_policy(dtype)
-        try:
-            learner = tiny_learner.language_model(clip_norm=0.0)
-            losses.append(tiny_learner.update(learner, batch)["loss"])
-        finally:
-            keras.config.set_dtype_policy("float32")
+        set_dtype(dtype)
+        learner = tiny_learner.language_model(clip_norm=0.0)
+        losses.append(tiny_learner.update(learner, batch)["loss"])
         # The first variable is the table; its momentum, the gradient.
         found.append(ops.convert_to_numpy(learner.optimizer._momentums[0])[3])
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
