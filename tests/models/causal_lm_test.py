@@ -1,23 +1,18 @@
-import os
-import pathlib
-import subprocess
-import sys
-
 import keras
 import keras_hub
 import numpy as np
 import pytest
 from keras import ops
+from scipy import special
 
 from gpt1_keras.models import backbone
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import preprocessors
 from tests.reference import keras_hub_programs
-from tests.reference import numpy_gpt1
 from tests.reference import preset_on_backend
+from tests.reference import processes
 from tests.reference import small_models
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 IDS = small_models.token_ids(6, 7, below=23)
 
 
@@ -122,10 +117,7 @@ def test_round_trip_by_preset(tmp_path):
     assert network.get_config() == model.backbone.get_config()
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*was not called as part of model loading",
-    "ignore:.*shuffle=True. was passed",
-)
+@keras_hub_programs.IGNORE_WARNINGS
 def test_keras_hub_task_program():
     model = small_models.language_model()
     keras_hub_programs.programs().run_task_test(
@@ -140,13 +132,8 @@ def test_keras_hub_task_program():
 
 
 def on_backend(backend, *arguments):
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.reference.preset_on_backend", *arguments],
-        cwd=ROOT,
-        env=os.environ | {"KERAS_BACKEND": backend},
-        capture_output=True,
-        text=True,
-    )
+    program = ("-m", "tests.reference.preset_on_backend")
+    done = processes.python(*program, *arguments, KERAS_BACKEND=backend)
     assert done.returncode == 0, done.stderr
 
 
@@ -156,7 +143,7 @@ def written_by_torch(tmp_path_factory):
     if keras.config.backend() != "tensorflow":
         pytest.skip("once is enough")
     preset = tmp_path_factory.mktemp("torch") / "preset"
-    on_backend("torch", "write", str(preset))
+    on_backend("torch", "write", preset)
     return preset
 
 
@@ -165,7 +152,7 @@ def written_by_torch(tmp_path_factory):
 @pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
 def test_one_preset_on_every_backend(written_by_torch, tmp_path, backend):
     pytest.importorskip(backend)
-    on_backend(backend, "use", str(written_by_torch), str(tmp_path / "a.npz"))
+    on_backend(backend, "use", written_by_torch, tmp_path / "a.npz")
     found = np.load(tmp_path / "a.npz")
     ours = causal_lm.GPT1CausalLM.from_preset(str(written_by_torch))
     ids = preset_on_backend.ids()
@@ -173,7 +160,7 @@ def test_one_preset_on_every_backend(written_by_torch, tmp_path, backend):
     assert np.std(expected) > 1
     for name in ("logits", "score"):
         np.testing.assert_allclose(found[name], expected, atol=2e-5)
-    log_p = numpy_gpt1.log_softmax(expected)
+    log_p = special.log_softmax(expected, axis=-1)
     nexts = np.roll(ids, -1, axis=1)[..., None]
     np.testing.assert_allclose(
         found["loss"], -np.take_along_axis(log_p, nexts, 2)[..., 0], atol=2e-5

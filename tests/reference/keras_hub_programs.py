@@ -7,6 +7,11 @@ same on every backend.
 import keras
 import pytest
 
+IGNORE_WARNINGS = pytest.mark.filterwarnings(
+    "ignore:.*was not called as part of model loading",
+    "ignore:.*shuffle=True. was passed",
+)
+
 
 def programs():
     """Return a `keras_hub.src.tests.test_case.TestCase`."""

@@ -1,4 +1,4 @@
-"""GPT-1 in plain float64 numpy: slow, one sequence and one head at a time.
+"""GPT-1 in float64 numpy and scipy: one sequence and one head at a time.
 
 Written from the released finetune-transformer-lm (train.py, lines 22-203) and
 from nothing of gpt1_keras. Weights are a dict of arrays under the released
@@ -7,6 +7,7 @@ order; `h0/attn/c_attn/w` and the like the blocks; `clf/w`, `clf/b` the head.
 """
 
 import numpy as np
+from scipy import special
 
 EPSILON = 1e-5
 
@@ -14,16 +15,6 @@ EPSILON = 1e-5
 def gelu(x):
     inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
     return 0.5 * x * (1 + np.tanh(inner))
-
-
-def softmax(x):
-    x = np.exp(x - x.max(axis=-1, keepdims=True))
-    return x / x.sum(axis=-1, keepdims=True)
-
-
-def log_softmax(x):
-    x = x - x.max(axis=-1, keepdims=True)
-    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
 
 
 def norm(x, gain, bias):
@@ -47,7 +38,7 @@ def attention(x, weights, num_heads, shares=None):
         part = slice(head * size, (head + 1) * size)
         scores = queries[:, part] @ keys[:, part].T / np.sqrt(size)
         scores = scores * allowed - 1e9 * (1 - allowed)
-        probabilities = softmax(scores)
+        probabilities = special.softmax(scores, axis=-1)
         if shares is not None:
             shares.append(probabilities)
         heads.append(probabilities @ values[:, part])
@@ -103,29 +94,7 @@ def language_model_losses(hidden, rows, token_ids, token_weights):
     """
     losses = []
     for h, ids, weights in zip(hidden, token_ids, token_weights):
-        log_p = log_softmax(h[:-1] @ np.asarray(rows, np.float64).T)
+        log_p = special.log_softmax(h[:-1] @ np.asarray(rows, "f8").T, axis=-1)
         nll = [-log_p[t, token] for t, token in enumerate(ids[1:])]
         losses.append(np.sum(nll * weights[1:]) / np.sum(weights[1:]))
     return np.array(losses)
-
-
-def extract_features(hidden, extract_position):
-    """Return [B, C, D] of hidden [B * C, T, D] at positions [B, C]."""
-    places = np.asarray(extract_position)
-    picked = [h[place] for h, place in zip(hidden, places.reshape(-1))]
-    return np.reshape(picked, (*places.shape, -1))
-
-
-def choice_logits(features, arrays):
-    """One logit for each candidate [B, C] of features [B, C, D]."""
-    return (features @ arrays["clf/w"] + arrays["clf/b"])[..., 0]
-
-
-def class_logits(features, arrays):
-    """Classes [B, Y] of the sum over candidates of features [B, C, D]."""
-    return features.sum(axis=1) @ arrays["clf/w"] + arrays["clf/b"]
-
-
-def task_losses(logits, labels):
-    """Return the cross-entropy [B] of logits [B, Y]."""
-    return -log_softmax(logits)[np.arange(len(labels)), labels]

@@ -49,23 +49,21 @@ def logits(model):
     return small_models.read(model(small_models.inputs(ids())))
 
 
-def with_lora(directory):
-    """Return logits with LoRA and of a preset into which it is merged."""
-    model = read(directory)
-    model.backbone.enable_lora(2)
-    random = np.random.default_rng(5)
-    changed = [w for w in model.weights if "lora_kernel_b" in w.name]
-    for weight in changed:
-        weight.assign(random.normal(size=weight.shape, scale=0.3))
-    found = {"num_lora": np.array(len(changed)), "lora": logits(model)}
-    with tempfile.TemporaryDirectory() as merged:
-        model.save_to_preset(merged)
-        found["merged"] = logits(read(merged))
-    return found
+def saved_and_read(model):
+    """Return logits of a model after it was a preset."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_to_preset(folder)
+        return logits(read(folder))
 
 
 def use(directory):
     """Return dict of what the model of a preset answers."""
+    with_lora = read(directory)
+    with_lora.backbone.enable_lora(2)
+    random = np.random.default_rng(5)
+    changed = [w for w in with_lora.weights if "lora_kernel_b" in w.name]
+    for weight in changed:
+        weight.assign(random.normal(size=weight.shape, scale=0.3))
     model = read(directory)
     targets = np.roll(ids(), -1, axis=1)
     model.compile(sampler="greedy", optimizer=None, loss=None)
@@ -76,7 +74,8 @@ def use(directory):
             model.score(ids(), scoring_mode="loss", target_ids=targets)
         ),
         "text": np.array(model.generate(["the cat", "a"], max_length=8)),
-        **with_lora(directory),
+        **{"num_lora": np.array(len(changed)), "lora": logits(with_lora)},
+        "merged": saved_and_read(with_lora),
     }
     model.quantize("int8")
     found["int8"] = logits(model)
@@ -84,10 +83,7 @@ def use(directory):
         sum(str(w.dtype) == "int8" for w in model.weights)
     )
     found["int8_text"] = np.array(model.generate("the cat", max_length=8))
-    with tempfile.TemporaryDirectory() as quantized:
-        model.save_to_preset(quantized)
-        found["int8_again"] = logits(read(quantized))
-    return found
+    return found | {"int8_again": saved_and_read(model)}
 
 
 if __name__ == "__main__":
