@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -64,3 +65,16 @@ def test_activations_have_masks_of_their_own():
     # Token 1 twice in a sequence, and at one position of two sequences.
     assert np.any(kept[0, 0] != kept[0, 2])
     assert np.any(kept[0, 0] != kept[1, 0])
+
+
+def test_logits_of_the_vocabulary_without_special_tokens():
+    hidden, table = small_models.states(2, 5, 8), small_models.states(10, 8)
+    exact = hidden.astype("f8") @ table[:7].astype("f8").T
+    layer = embedding.TiedLogits(vocabulary_size=7)
+    assert layer.weights == []
+    small_models.assert_close(layer(hidden, table), exact)
+    layer = embedding.TiedLogits(vocabulary_size=7, dtype="mixed_bfloat16")
+    logits = layer(hidden, table)
+    assert keras.backend.standardize_dtype(logits.dtype) == "float32"
+    # bfloat16 keeps 8 bits: wrong in the third digit, right in the first.
+    assert 1e-4 < np.abs(small_models.read(logits) - exact).max() < 0.2

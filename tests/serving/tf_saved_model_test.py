@@ -1,25 +1,106 @@
 """What TensorFlow Serving reads; asked as it is asked, through its protos."""
 
+import functools
 import json
+import pathlib
+import tempfile
 
 import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from scipy import special
 from tensorflow_serving.apis import prediction_log_pb2
 
+from gpt1_keras.data import examples
+from gpt1_keras.models import causal_lm
 from gpt1_keras.serving import tf_saved_model
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.text import tf_tokenizer
 from tests.reference import processes
-from tests.reference import tiny_served
+from tests.reference import small_models
+from tests.reference import tiny_fine_tuned
+from tests.reference import tiny_task
 
+TEXTS = [
+    "The old captain walked under a tall tree.",
+    "our gate",
+    "",
+    "the garden " * 30,
+    "Near, near - nearer!\nWalked",
+]
+# What no person writes.
+HOSTILE = [
+    *(b"", b"\xff\xfe\x00", b"\x00" * 9, b"a" * 1_000_000, b" " * 100_000),
+    *("\u202e\U0001f600\u0301".encode(), b"&#0;&#xffffffff;<"),
+]
 REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
+# Two texts, a score and choices.
+TASKS = ("rte", "stsb", "race")
+
+
+def rows_of(name):
+    """Examples of what a task takes, one of them too long."""
+    end = 6 if name == "race" else 2
+    rotated = [TEXTS[i:] + TEXTS[:i] for i in range(len(TEXTS))]
+    return [
+        examples.Example(texts[0], texts[1], (*texts, texts[0])[2:end])
+        for texts in rotated
+    ]
+
+
+@functools.cache
+def model(name):
+    """A `GPT1TaskModel` of random weights."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        tiny_task.write_preset(folder / "pretrained")
+        return tiny_fine_tuned.write(
+            folder / name, benchmarks.benchmark(name), folder / "pretrained"
+        )
+
+
+@functools.cache
+def server(name):
+    """The `TaskServer` of `model(name)`."""
+    return tf_saved_model.TaskServer(model(name), graph_tokenizer())
+
+
+@functools.cache
+def signature(name, which="serving_default"):
+    """A signature of `server(name)`, traced once."""
+    return server(name).signatures()[which]
+
+
+@functools.cache
+def graph_tokenizer():
+    """The graph of the tokenizer that all models have."""
+    tokenizer = language_model().preprocessor.tokenizer.pipeline
+    return tf_tokenizer.GraphTokenizer(tokenizer)
+
+
+@functools.cache
+def language_model():
+    """The pretrained `GPT1CausalLM`."""
+    with tempfile.TemporaryDirectory() as folder:
+        return causal_lm.GPT1CausalLM.from_preset(
+            str(tiny_task.write_preset(pathlib.Path(folder) / "preset"))
+        )
+
+
+@functools.cache
+def language_model_server():
+    """A `LanguageModelServer` of the pretrained network."""
+    return tf_saved_model.LanguageModelServer(
+        language_model(), graph_tokenizer()
+    )
 
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     directory = tmp_path_factory.mktemp("saved") / "1"
     tf_saved_model.write(
-        tiny_served.server("rte"),
+        server("rte"),
         directory,
         labels=["entailment", "not_entailment"],
         requests=REQUESTS,
@@ -28,8 +109,7 @@ def directory(tmp_path_factory):
 
 
 def expected():
-    server = tiny_served.server("rte")
-    return server.answer(**REQUESTS[0])["probabilities"].numpy()
+    return server("rte").answer(**REQUESTS[0])["probabilities"].numpy()
 
 
 def test_warm_up_requests_are_answered(directory):
@@ -72,3 +152,123 @@ def test_the_next_version_is_above_the_largest(tmp_path):
     for name in ("3", "9.tmp"):
         (tmp_path / name).mkdir()
     assert tf_saved_model.next_version(tmp_path) == tmp_path / "4"
+
+
+# What the signatures answer.
+
+LENGTH = tiny_fine_tuned.LENGTH
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
+    rows = rows_of(name)
+    texts = server(name).texts
+    inputs = {t: tf.constant([getattr(row, t) for row in rows]) for t in texts}
+    found = {k: v.numpy() for k, v in signature(name)(**inputs).items()}
+    logits = tiny_fine_tuned.logits_one_by_one(model(name), rows)
+    expected = special.softmax(logits, axis=-1)
+    np.testing.assert_allclose(found["probabilities"], expected, atol=1e-5)
+    if name == "stsb":
+        scores = expected @ np.arange(6)
+        np.testing.assert_allclose(found["score"], scores, atol=1e-4)
+    else:
+        names = benchmarks.benchmark(name).label_space.class_names
+        best = logits.argmax(-1).tolist()
+        right = [names[i].encode() for i in best] if names else best
+        assert found["label"].tolist() == right
+    assert found["is_cut"].any()
+    assert name == "race" or not found["is_cut"].all()
+
+
+def test_score_is_the_sum_over_tokens():
+    model = language_model()
+    server = language_model_server()
+    found = server.signatures()["score"](text=tf.constant(TEXTS))
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    for i, text in enumerate(TEXTS):
+        ids = tokenizer.encode(text)
+        assert found["is_cut"][i].numpy() == (len(ids) > LENGTH)
+        ids = ids[:LENGTH]
+        expected = 0.0
+        for j, token in enumerate(ids):  # one by one, without padding
+            before = np.array([[tokenizer.opening_id, *ids[:j], 0][:LENGTH]])
+            logits = small_models.read(model(small_models.inputs(before)))
+            expected += special.log_softmax(logits[0, j])[token]
+        assert found["num_tokens"][i].numpy() == len(ids)
+        assert found["log_probability"][i].numpy() == pytest.approx(
+            expected, abs=1e-3
+        )
+
+
+def test_a_text_as_long_as_the_network_is_not_cut():
+    server = language_model_server()
+    texts = ["a " * LENGTH, "a " * (LENGTH + 1)]
+    _, lengths, is_cut = server.ids(tf.constant(texts))
+    assert lengths.numpy().tolist() == [LENGTH, LENGTH]
+    assert is_cut.numpy().tolist() == [False, True]
+
+
+def test_ids_in():
+    network = model("rte")
+    batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})
+    inputs = {name: tf.constant(value) for name, value in batch.items()}
+    found = signature("rte", "tokens")(**inputs)
+    expected = network(batch)["logits"]
+    np.testing.assert_allclose(found["logits"], expected, atol=1e-6)
+    tokens = language_model_server().signatures()["tokens"]
+    ids = np.array([[1, 5, 2], [7, 7, 1]], "int32")
+    found = tokens(token_ids=tf.constant(ids))
+    expected = language_model()(small_models.inputs(ids))
+    np.testing.assert_allclose(found["logits"], expected, atol=1e-5)
+
+
+def test_hostile_input(capfd):
+    texts = HOSTILE
+    empty, million = texts.index(b""), texts.index(b"a" * 1_000_000)
+    found = signature("rte")(
+        text=tf.constant(texts), text_pair=tf.constant(texts[::-1])
+    )
+    probabilities = found["probabilities"].numpy()
+    np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-5)
+    assert found["is_cut"].numpy()[million]
+    server = language_model_server()
+    found = server.signatures()["score"](text=tf.constant(texts))
+    assert np.isfinite(found["log_probability"]).all()
+    lengths = found["num_tokens"].numpy()
+    assert lengths.min() == 0 and lengths.max() == LENGTH
+    assert lengths[empty] == 0 and found["log_probability"][empty] == 0.0
+    assert found["is_cut"][million] and not found["is_cut"][empty]
+    printed = "".join(capfd.readouterr())
+    assert not [c for c in ("aaaaaaaa", "\u202e", "\x00") if c in printed]
+
+
+def test_ids_out_of_range_are_errors():
+    answer = signature("rte", "tokens")
+    for last, place, message in (
+        (999, 2, "token_ids must be 0 to"),
+        (2, 3, "extract_position must be less than T"),
+    ):
+        inputs = tf.constant([[[0, 1, last]]]), tf.constant([[place]])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            answer(token_ids=inputs[0], extract_position=inputs[1])
+    tokens = language_model_server().signatures()["tokens"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="must be 0 to"):
+        tokens(token_ids=tf.constant([[0, 9999]], tf.int32))
+
+
+def test_frozen_network_has_stored_weights_and_no_dropout():
+    inputs = keras.Input((4,))
+    hidden = keras.layers.Dense(5, activation="tanh")(inputs)
+    outputs = keras.layers.Dense(2)(keras.layers.Dropout(0.5)(hidden))
+    network = keras.Model(inputs, outputs)
+    x = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
+    before = network(x, training=False)
+    np.testing.assert_array_equal(
+        tf_saved_model.FrozenNetwork(network)(x), before
+    )
+    frozen = tf_saved_model.FrozenNetwork(network, "float16")
+    for variable in network.trainable_variables:
+        rounded = np.asarray(variable).astype("float16").astype("float32")
+        variable.assign(rounded)
+    np.testing.assert_array_equal(frozen(x), network(x))
+    assert np.abs(frozen(x) - before).max() > 0
