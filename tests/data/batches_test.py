@@ -5,31 +5,12 @@ from gpt1_keras.data import windows
 from tests.reference import counting_books
 
 
-def training(lengths, *, length=8, size=4, **options):
-    return batches.TrainingBatches(
-        counting_books.CountingBooks(lengths),
-        batch_size=size,
-        sequence_length=length,
-        seed=0,
-        **options,
-    )
-
-
-def held_out(lengths, *, length=16, size=4, **options):
-    return batches.HeldOutBatches(
-        counting_books.CountingBooks(lengths),
-        batch_size=size,
-        sequence_length=length,
-        **options,
-    )
-
-
 def form(batch):
     return {name: (x.shape, x.dtype.name) for name, x in batch.items()}
 
 
 def test_training_batches():
-    make = training([50, 5, 80])
+    make = counting_books.training([50, 5, 80])
     assert make.num_windows == 7 + 11
     batch = make(3)
     expected = {
@@ -51,7 +32,9 @@ def test_training_batches():
 
 def test_a_share_of_the_windows_repeats_its_first_tokens():
     plain, make = (
-        training([900, 1000], length=64, size=50, repeated_share=share)
+        counting_books.training(
+            [900, 1000], length=64, size=50, repeated_share=share
+        )
         for share in (0.0, 0.2)
     )
     periods = []
@@ -70,7 +53,10 @@ def test_a_share_of_the_windows_repeats_its_first_tokens():
 
 
 def test_held_out_batches_table():
-    make = held_out([7, 1, 3], length=4, size=3, stride=2)
+    books = counting_books.CountingBooks([7, 1, 3])
+    make = batches.HeldOutBatches(
+        books, batch_size=3, sequence_length=4, stride=2
+    )
     assert len(make) == 2 and make.num_scored == 6 + 2
     first, second = make(0), make(1)
     assert form(first) == make.spec

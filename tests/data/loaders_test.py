@@ -9,13 +9,6 @@ from gpt1_keras.data import loaders
 from tests.reference import counting_books
 
 
-def training():
-    books = counting_books.CountingBooks([50, 90])
-    return batches.TrainingBatches(
-        books, batch_size=3, sequence_length=8, seed=5
-    )
-
-
 def as_list(loaded, count=None):
     if not isinstance(loaded, loaders.BatchSequence):
         loaded = loaded.as_numpy_iterator()
@@ -27,7 +20,7 @@ def test_yields_the_batches_of_the_steps(loader):
     if loader == "dataset":
         pytest.importorskip("tensorflow")
     load = getattr(loaders, loader)
-    make = training()
+    make = counting_books.training([50, 90], size=3, seed=5)
     loaded = load(make, first_step=17, num_steps=20)
     is_plain = loader == "BatchSequence"
     if loader == "load":
@@ -40,16 +33,12 @@ def test_yields_the_batches_of_the_steps(loader):
         # Its thread could keep a finished iterator from closing.
         assert loaded.options().autotune.enabled is False
     found = as_list(loaded)
-    assert len(found) == 20
-    for step, batch in enumerate(found, start=17):
-        np.testing.assert_equal(batch, make(step))
+    np.testing.assert_equal(found, [make(step) for step in range(17, 37)])
     endless = as_list(load(make, first_step=3, num_steps=None), 30)
     np.testing.assert_equal(endless[-1], make(32))
+    books = counting_books.CountingBooks([20, 7])
     scored = batches.HeldOutBatches(
-        counting_books.CountingBooks([20, 7]),
-        batch_size=4,
-        sequence_length=8,
-        stride=4,
+        books, batch_size=4, sequence_length=8, stride=4
     )
     found = as_list(load(scored, first_step=0, num_steps=len(scored)))
     assert sum(batch["token_weights"].sum() for batch in found) == 25

@@ -21,12 +21,6 @@ from gpt1_keras.data import tf_raw_text  # noqa: E402
 B, T = 3, 16
 
 
-def pooled(lengths, *, seed=3, pool_books=2):
-    return tf_raw_text.PooledWindows(
-        lengths, sequence_length=8, seed=seed, pool_books=pool_books
-    )
-
-
 def stream(made, num_pools):
     """(place of the book, share) of every window, as they are read."""
     found = []
@@ -46,7 +40,9 @@ def stream(made, num_pools):
 def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
     """If the estimate is right they start where `TrainingWindows` do."""
     lengths = [*lengths, 20]
-    made = pooled(lengths, seed=seed, pool_books=pool_books)
+    made = tf_raw_text.PooledWindows(
+        lengths, sequence_length=8, seed=seed, pool_books=pool_books
+    )
     counted = windows.TrainingWindows(lengths, sequence_length=8, seed=seed)
     num_books = sum(length >= 8 for length in lengths)
     found = stream(made, 3 * num_books)  # three epochs or more
@@ -118,14 +114,11 @@ def read(batches, first_step, num_steps):
     return list(dataset.as_numpy_iterator())
 
 
-def rows_of(found):
-    return [row for batch in found for row in batch["token_ids"][:, 0].tolist()]
-
-
 def test_an_epoch_reads_every_token(novels, batches):
     """If the number of tokens is known, except at the ends of books."""
     steps = -(-batches.num_windows // B)
-    rows = set(map(tuple, rows_of(read(batches, 0, steps))))
+    found = [x["token_ids"][:, 0].tolist() for x in read(batches, 0, steps)]
+    rows = {tuple(row) for batch in found for row in batch}
     for ids in novels[1]:
         starts = [
             i for i in range(len(ids) - T + 1) if tuple(ids[i : i + T]) in rows
@@ -140,8 +133,7 @@ def test_any_step_is_the_same_wherever_reading_begins(novels, batches):
     again = make(novels)
     for first in (1, steps - 2):
         found = read(again, first, 2)
-        for batch, expected in zip(found, everything[first:]):
-            np.testing.assert_equal(batch, expected)
+        np.testing.assert_equal(found, everything[first : first + 2])
     other = read(make(novels, seed=1), 0, 1)
     assert (other[0]["token_ids"] != everything[0]["token_ids"]).any()
 
@@ -159,28 +151,18 @@ def test_a_book_shorter_than_a_window_is_padded(novels, tmp_path):
     assert batch["extract_position"].tolist() == [[count - 1]]
 
 
-@pytest.fixture
-def corpus(tmp_path):
-    return kill_run.write_books(tmp_path / "books")
-
-
-RECIPE = prepare.Recipe(
-    tokenizer_type="bpe", vocabulary_size=150, held_out_fraction=0.34
-)
-
-
-def open_raw(corpus, tmp_path, recipe=RECIPE):
-    return tf_raw_text.open_raw(
-        corpus, recipe, pool_books=2, cache_dir=tmp_path / "cache"
+def test_split_and_tokenizer_are_those_of_prepared_books(tmp_path, monkeypatch):
+    corpus = kill_run.write_books(tmp_path / "books")
+    recipe = prepare.Recipe(
+        tokenizer_type="bpe", vocabulary_size=150, held_out_fraction=0.34
     )
-
-
-def test_split_and_tokenizer_are_those_of_prepared_books(
-    corpus, tmp_path, monkeypatch
-):
-    raw, tokenizer = open_raw(corpus, tmp_path)
+    open_raw = functools.partial(
+        *(tf_raw_text.open_raw, corpus, recipe),
+        **{"pool_books": 2, "cache_dir": tmp_path / "cache"},
+    )
+    raw, tokenizer = open_raw()
     prepared, same = prepare.open_corpus(
-        corpus, RECIPE, cache_dir=tmp_path / "other"
+        corpus, recipe, cache_dir=tmp_path / "other"
     )
     assert tokenizer.sha256 == same.sha256
     ours, theirs = raw.split("held_out"), prepared.split("held_out")
@@ -196,7 +178,7 @@ def test_split_and_tokenizer_are_those_of_prepared_books(
     estimated = raw.split("train").lengths
     np.testing.assert_allclose(sorted(estimated), sorted(counted), rtol=0.05)
     monkeypatch.setattr(tf_raw_text, "_make_index", None)  # made only once
-    again, same = open_raw(corpus, tmp_path)
+    again, same = open_raw()
     assert same.sha256 == tokenizer.sha256
     options = {"batch_size": 2, "sequence_length": 16, "seed": 0}
     (batch,) = read(again.training_batches(**options), 0, 1)

@@ -8,14 +8,18 @@ from gpt1_keras.layers import attention
 from tests.reference import small_models
 
 
+def make(dropout):
+    """With a rate of 0.5 for the dropout of this name."""
+    rates = {"attention_dropout": 0.0, "residual_dropout": 0.0, dropout: 0.5}
+    layer = attention.CausalSelfAttention(
+        hidden_dim=8, num_heads=2, initializer_range=0.02, **rates
+    )
+    return small_models.built(layer)
+
+
 @pytest.mark.parametrize("name", ["attention_dropout", "residual_dropout"])
 def test_probabilities_and_output_have_dropouts_of_their_own(name):
-    rates = {"attention_dropout": 0.0, "residual_dropout": 0.0, name: 0.5}
-    layer = small_models.built(
-        attention.CausalSelfAttention(
-            hidden_dim=8, num_heads=2, initializer_range=0.02, **rates
-        )
-    )
+    layer = make(name)
     x = small_models.states(6, 7, 8)
     still = small_models.read(layer(x))
     moved = small_models.read(layer(x, training=True))
@@ -31,12 +35,7 @@ def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):
     monkeypatch.setattr(
         attention, "_kernel", lambda query, key, value: calls.append(1) or query
     )
-    layer = small_models.built(
-        attention.CausalSelfAttention(
-            **{"hidden_dim": 8, "num_heads": 2, "initializer_range": 0.02},
-            **{"attention_dropout": 0.5, "residual_dropout": 0.0},
-        )
-    )
+    layer = make("attention_dropout")
     x = keras.ops.convert_to_tensor(small_models.states(6, 7, 8))
     layer(x, training=True)
     layer(x, cache=keras.ops.zeros((6, 2, 2, 7, 4)))

@@ -16,12 +16,16 @@ def as_before():
     keras.config.set_dtype_policy("float32")
 
 
+def builder(files, settings=()):
+    """The function that builds the network of gin files."""
+    config_lib.resolve(files, settings)
+    name = "pretrain.pretrain.build_backbone"
+    return gin.query_parameter(name).scoped_configurable_fn
+
+
 def shapes(network):
     """Shapes of the weights of the network of a gin file, none allocated."""
-    files = ["gin/pretrain.gin", f"gin/model/{network}.gin"]
-    config_lib.resolve(files, [])
-    name = "pretrain.pretrain.build_backbone"
-    build = gin.query_parameter(name).scoped_configurable_fn
+    build = builder(["gin/pretrain.gin", f"gin/model/{network}.gin"])
     # In this scope a variable knows its shape and waits for its value.
     with keras.StatelessScope(initialize_variables=False):
         model = build(vocabulary_size=gin.query_parameter("%VOCABULARY_SIZE"))
@@ -48,8 +52,6 @@ def test_parameters_of_the_paper_and_of_small_networks():
 
 
 def test_a_network_beyond_the_memory_is_refused_at_once():
-    config_lib.resolve(["gin/pretrain.gin"], ["NUM_LAYERS = 10000000"])
-    name = "pretrain.pretrain.build_backbone"
-    build = gin.query_parameter(name).scoped_configurable_fn
+    build = builder(["gin/pretrain.gin"], ["NUM_LAYERS = 10000000"])
     with pytest.raises(errors.InputError, match="GiB"):
         build(vocabulary_size=100)

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from gpt1_keras.data import batches
+
 
 class CountingBooks:
     """Like `shards.Split`; token i of book b is 1000 * b + i."""
@@ -16,3 +18,14 @@ class CountingBooks:
     def gather(self, book, start, length):
         rows = [self.read(b, s, s + length) for b, s in zip(book, start)]
         return np.stack(rows)
+
+
+def training(lengths, *, length=8, size=4, seed=0, **options):
+    """`TrainingBatches` of such books."""
+    return batches.TrainingBatches(
+        CountingBooks(lengths),
+        batch_size=size,
+        sequence_length=length,
+        seed=seed,
+        **options,
+    )

@@ -48,24 +48,21 @@ def build(meta):
         scorer=language_model,
         clip_norm=meta["max_grad_norm"],
     )
-    trained.compile(optimizer(meta), jit_compile=False)
-    return trained
-
-
-def optimizer(meta):
-    """Return the optimizer with the golden file's hyperparameters."""
     num_steps = meta["n_updates_total"]
-    return optimizers.AdamWithDecay(
-        learning_rate=optimizers.WarmupLinear(
-            peak_learning_rate=meta["lr"],
-            num_steps=num_steps,
-            warmup_steps=meta["lr_warmup"] * num_steps,
-        ),
+    schedule = optimizers.WarmupLinear(
+        peak_learning_rate=meta["lr"],
+        num_steps=num_steps,
+        warmup_steps=meta["lr_warmup"] * num_steps,
+    )
+    optimizer = optimizers.AdamWithDecay(
+        learning_rate=schedule,
         beta_1=meta["b1"],
         beta_2=meta["b2"],
         epsilon=meta["e"],
         weight_decay=meta["l2"],
     )
+    trained.compile(optimizer, jit_compile=False)
+    return trained
 
 
 def released_views(trained, read):
@@ -91,21 +88,6 @@ def set_weights(trained, golden):
         variable.assign(value.reshape(variable.shape))
 
 
-def batch_of(golden):
-    """Return the batch dict of the golden `X`, `M`, `Y`."""
-    ids, mask = golden["X"][..., 0], golden["M"]
-    meta = json.loads(str(golden["meta"]))
-    extract_id = meta["n_vocab"] + 2
-    weights = mask.astype("float32").copy()
-    weights[..., 0] = 0.0
-    return {
-        "token_ids": ids.astype("int32"),
-        "token_weights": weights,
-        "extract_position": (ids == extract_id).argmax(-1).astype("int32"),
-        "labels": golden["Y"].astype("int32"),
-    }
-
-
 def compare(path):
     """Return `{quantity: largest absolute difference}`.
 
@@ -116,7 +98,15 @@ def compare(path):
     meta = json.loads(str(golden["meta"]))
     trained = build(meta)
     set_weights(trained, golden)
-    batch = batch_of(golden)
+    ids, weights = golden["X"][..., 0], golden["M"].astype("float32")
+    weights[..., 0] = 0.0
+    is_extract = ids == meta["n_vocab"] + 2
+    batch = {
+        "token_ids": ids.astype("int32"),
+        "token_weights": weights,
+        "extract_position": is_extract.argmax(-1).astype("int32"),
+        "labels": golden["Y"].astype("int32"),
+    }
     found = {
         name: difference(value, golden[name])
         for name, value in forward(trained, batch).items()

@@ -19,25 +19,28 @@ from tests.reference.processes import ROOT
 
 NUM_STEPS = 10
 BATCH_SIZE = 8
-LIMIT = 1e-6
-
-
 TASKS = ("pretraining", "fine-tuning")
 QUANTITIES = ("losses", "norms", "gradients", "weights", "scores")
 
 
-def train(devices, *, dropout, double, batch_size, micro_batch_size):
-    """Train both tasks on the devices; return `{task/quantity: array}`."""
+def train(*, strategy, replicas, dropout, double, batch_size, micro_batch_size):
+    """Train both tasks on several devices; return `{task/quantity: array}`.
+
+    `double`: the second half of every batch repeats the first.
+    """
     # Not at the top: the backend is chosen by the process.
+    from gpt1_keras.training import strategy as strategy_lib
     from tests.reference import tiny_learner
 
-    strategy = devices.open()
+    devices = strategy_lib.Devices(
+        strategy_name=strategy, num_replicas=replicas
+    ).open()
     found = {}
     for task, build, batches in (
         (TASKS[0], tiny_learner.language_model, tiny_learner.Batches),
         (TASKS[1], tiny_learner.chooser, tiny_learner.LabelledBatches),
     ):
-        with strategy.scope():
+        with devices.scope():
             learner = build(
                 dropout=dropout,
                 micro_batch_size=micro_batch_size,
@@ -93,15 +96,9 @@ def _train_one(learner, batches):
         scores["logits"] -= scores["logits"].mean(axis=1, keepdims=True)
 
     def values(variables):
-        pairs = zip(learner.trainable_variables, variables)
-        return np.concatenate(
-            [
-                tiny_learner.asymmetric(
-                    weight.path, ops.convert_to_numpy(value)
-                )
-                for weight, value in pairs
-            ]
-        )
+        paths = [weight.path for weight in learner.trainable_variables]
+        arrays = map(ops.convert_to_numpy, variables)
+        return np.concatenate([*map(tiny_learner.asymmetric, paths, arrays)])
 
     states = [
         ops.convert_to_numpy(variable).astype("int64")
@@ -119,36 +116,23 @@ def _train_one(learner, batches):
     }
 
 
-def run(
-    path,
-    backend,
-    strategy,
-    replicas,
-    *,
-    dropout=0.0,
-    double=False,
-    batch_size=BATCH_SIZE,
-    micro_batch_size=None,
-):
+def run(path, backend, strategy, replicas, **options):
     """Train in processes of their own; return what the first one wrote.
 
-    Args:
-        double: bool. The second half of every batch repeats the first.
-        micro_batch_size: int or None. Examples per forward pass on each
-            replica; None: 2 on several, all on one.
+    Of the options of `train` the examples per forward pass on each replica
+    are 2 on several and all on one, if not given.
     """
-    if micro_batch_size is None:
-        micro_batch_size = 2 if replicas > 1 else batch_size
+    options = {
+        **{"strategy": strategy, "replicas": replicas, "dropout": 0.0},
+        **{"double": False, "batch_size": BATCH_SIZE},
+    } | options
+    examples = 2 if replicas > 1 else options["batch_size"]
+    options.setdefault("micro_batch_size", examples)
     environment = os.environ | {"KERAS_BACKEND": backend}
     environment["TF_CPP_MIN_LOG_LEVEL"] = "3"
     if backend == "jax":
         flag = f"--xla_force_host_platform_device_count={replicas}"
         environment["XLA_FLAGS"] = flag
-    options = {
-        **{"strategy": strategy, "replicas": replicas, "dropout": dropout},
-        **{"double": double, "batch_size": batch_size},
-        "micro_batch_size": micro_batch_size,
-    }
     command = [sys.executable, "-m", "tests.reference.replicas"]
     workers = [{}]
     if strategy == "multi_worker":
@@ -172,75 +156,5 @@ def run(
     return dict(np.load(paths[0]))
 
 
-def differences(one, several):
-    """Return `{task: {quantity: largest difference}}`.
-
-    What is larger than 1, such as the score of a sequence, by its size.
-    """
-
-    def largest(key):
-        ours, theirs = one[key], several[key]
-        assert ours.shape == theirs.shape and np.isfinite(ours).all()
-        return float((abs(ours - theirs) / np.maximum(1, abs(ours))).max())
-
-    return {
-        task: {name: largest(f"{task}/{name}") for name in QUANTITIES}
-        for task in TASKS
-    }
-
-
-def assert_equal_to_one_device(directory, backend, strategies):
-    """The replicas of (strategy, number) learn what one device learns."""
-    one = run(directory / "one", backend, "none", 1)
-    for strategy, count in strategies:
-        path = directory / f"{strategy}_{count}"
-        several = run(path, backend, strategy, count)
-        found = differences(one, several)
-        print(backend, strategy, count, found)
-        for task in TASKS:
-            assert max(found[task].values()) <= LIMIT
-            # Every step is clipped, and each changes the weights.
-            assert one[f"{task}/norms"].min() > 0.05
-            assert len(set(one[f"{task}/losses"])) == NUM_STEPS
-
-
-def assert_own_dropout(directory, backend, strategy):
-    """Two replicas read the same rows and lose different units.
-
-    With the same masks on both, their losses would be those of one device
-    that reads the rows once.
-    """
-    share = BATCH_SIZE // 2
-    for dropout in (0.0, 0.5):
-        options = {"dropout": dropout, "batch_size": share}
-        once = run(directory / f"once_{dropout}", backend, "none", 1, **options)
-        options = {"dropout": dropout, "micro_batch_size": share}
-        twice = run(
-            *(directory / f"twice_{dropout}", backend, strategy, 2),
-            **options,
-            double=True,
-        )
-        for task in TASKS:
-            first, second = (x[f"{task}/losses"][0] for x in (once, twice))
-            if dropout:
-                assert abs(first - second) > 1e-3
-                # One state for all in a checkpoint: that of one device.
-                states = once[f"{task}/states"]
-                np.testing.assert_array_equal(twice[f"{task}/states"], states)
-                assert states.shape[1] == 2 and len(states) > 3
-            else:
-                assert abs(first - second) < 1e-6
-
-
-def main(path, options):
-    from gpt1_keras.training import strategy as strategy_lib
-
-    given = json.loads(options)
-    devices = strategy_lib.Devices(
-        strategy_name=given.pop("strategy"), num_replicas=given.pop("replicas")
-    )
-    np.savez(path, **train(devices, **given))
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    np.savez(sys.argv[1], **train(**json.loads(sys.argv[2])))

@@ -31,20 +31,17 @@ BLOCK_NAMES = {
 }
 
 SIZES = {
-    "vocabulary_size": 23,
-    "num_layers": 2,
-    "num_heads": 2,
-    "hidden_dim": 8,
-    "intermediate_dim": 20,
-    "max_sequence_length": 12,
-    "embedding_dropout": 0.0,
-    "attention_dropout": 0.0,
-    "residual_dropout": 0.0,
-    "embedding_dropout_on": "tables",
-    "layer_norm_epsilon": 1e-5,
-    "initializer_range": 0.02,
+    **{"vocabulary_size": 23, "num_layers": 2, "num_heads": 2},
+    **{"hidden_dim": 8, "intermediate_dim": 20, "max_sequence_length": 12},
+    **{"embedding_dropout": 0.0, "attention_dropout": 0.0},
+    **{"residual_dropout": 0.0, "embedding_dropout_on": "tables"},
+    **{"layer_norm_epsilon": 1e-5, "initializer_range": 0.02},
     "num_special_tokens": 3,
 }
+
+
+ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8}
+ADAM["weight_decay"] = 0.01
 
 
 def network(**changes):
@@ -54,16 +51,13 @@ def network(**changes):
     return model
 
 
-LSTM_SIZES = {
-    "vocabulary_size": 23,
-    "num_units": 10,
-    "hidden_dim": 8,
-    "max_sequence_length": 12,
-    "embedding_dropout": 0.0,
-    "residual_dropout": 0.0,
-    "embedding_dropout_on": "tables",
-    "initializer_range": 0.02,
-    "num_special_tokens": 0,
+LSTM_SIZES = {"num_units": 10, "num_special_tokens": 0} | {
+    name: SIZES[name]
+    for name in (
+        *("vocabulary_size", "hidden_dim", "max_sequence_length"),
+        *("embedding_dropout", "residual_dropout", "embedding_dropout_on"),
+        "initializer_range",
+    )
 }
 
 
@@ -131,18 +125,6 @@ def built(layer, width=8):
 def states(*shape):
     """Random float32 activations."""
     return np.random.default_rng(1).normal(size=shape).astype("float32")
-
-
-def assert_cached(layer, x, cache):
-    """Positions run piece by piece with a cache give the same as together."""
-    whole, pieces = read(layer(x)), []
-    for start, end in ((0, 3), (3, 4), (4, 7)):
-        piece, found = layer(
-            x[:, start:end], cache=cache, cache_update_index=start
-        )
-        cache = ops.slice_update(cache, (0, 0, 0, start, 0), found)
-        pieces.append(read(piece))
-    np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
 def token_ids(*shape, below=26, seed=0):

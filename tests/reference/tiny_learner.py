@@ -48,13 +48,9 @@ def backbone_of(*, dropout=0.0, table_dropout=None, **sizes):
     return backbone.GPT1Backbone(**small_models.SIZES | sizes)
 
 
-def adam(learning_rate=0.01, weight_decay=0.01):
+def adam(learning_rate=0.01, **changes):
     return optimizers.AdamWithDecay(
-        learning_rate=learning_rate,
-        beta_1=0.9,
-        beta_2=0.999,
-        epsilon=1e-8,
-        weight_decay=weight_decay,
+        learning_rate=learning_rate, **small_models.ADAM | changes
     )
 
 
@@ -159,10 +155,9 @@ class Batches:
         weights = (draws.random(shape) < 0.7).astype("float32")
         weights[..., 0] = 0.0
         weights[..., 1] = 1.0
+        ids = draws.integers(VOCABULARY_SIZE, size=shape)
         return {
-            "token_ids": draws.integers(VOCABULARY_SIZE, size=shape).astype(
-                "int32"
-            ),
+            "token_ids": ids.astype("int32"),
             "token_weights": weights,
             "extract_position": np.full(shape[:2], LENGTH - 1, "int32"),
         }

@@ -20,6 +20,7 @@ from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import zero_shot as zero_shot_tasks
 from gpt1_keras.training import fit
 from gpt1_keras.training import optimizers
+from tests.reference import small_models
 
 SHA = "a" * 64
 FINE_TUNING = {
@@ -103,10 +104,7 @@ def finetune(workdir, preset, data, *, task="cola", rate=1e-2, **changes):
             peak_learning_rate=rate,
             warmup_steps=None,
             warmup_fraction=0.002,
-            beta_1=0.9,
-            beta_2=0.999,
-            epsilon=1e-8,
-            weight_decay=0.01,
+            **small_models.ADAM,
         ),
         training=training,
         intervals=fit.Intervals(

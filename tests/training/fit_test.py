@@ -1,3 +1,4 @@
+import functools
 import math
 import os
 import signal
@@ -21,20 +22,13 @@ class Crash(Exception):
     """In place of a kill."""
 
 
-def crash_at(step):
-    def function(now, history):
-        if now == step:
-            raise Crash
-
-    return 1, function
+def crash():
+    raise Crash
 
 
-def signal_at(step, name="SIGTERM"):
-    def function(now, history):
-        if now == step:
-            os.kill(os.getpid(), signal.Signals[name])
-
-    return 1, function
+def at(step, act):
+    """Return what `fit` does after every step: act after this one."""
+    return 1, lambda now, history: now == step and act()
 
 
 def fit(workdir, *, seed=0, periodic=(), num_steps=NUM_STEPS, **intervals):
@@ -83,7 +77,7 @@ def test_crashed_run_ends_with_the_same_weights(
 ):
     save_on(kind)
     with pytest.raises(Crash):
-        fit(tmp_path, periodic=[crash_at(step)])
+        fit(tmp_path, periodic=[at(step, crash)])
     # Before the first checkpoint the seed still counts.
     fit(tmp_path, seed=1 if step > 3 else 0)
     assert kill_run.differences(tmp_path, undisturbed) == []
@@ -112,8 +106,9 @@ def test_signal_saves_and_the_same_command_continues(
 ):
     save_on(kind)
     expected = f"{name} after step {step} of 8.*continues"
+    send = functools.partial(os.kill, os.getpid(), signal.Signals[name])
     with pytest.raises(errors.Stopped, match=expected):
-        fit(tmp_path, periodic=[signal_at(step, name)])
+        fit(tmp_path, periodic=[at(step, send)])
     assert kill_run.last_checkpoint(tmp_path)[0] == step
     fit(tmp_path, seed=1)
     assert kill_run.differences(tmp_path, undisturbed) == []
@@ -124,7 +119,7 @@ def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
     before = kill_run.last_checkpoint(tmp_path)[1]
     lines = kill_run.lines(tmp_path)
     (tmp_path / "result.json").write_text("{}")
-    learner = fit(tmp_path, num_steps=2, periodic=[crash_at(3)])
+    learner = fit(tmp_path, num_steps=2, periodic=[at(3, crash)])
     assert int(ops.convert_to_numpy(learner.optimizer.iterations)) == 2
     np.testing.assert_equal(kill_run.last_checkpoint(tmp_path)[1], before)
     assert kill_run.lines(tmp_path) == lines

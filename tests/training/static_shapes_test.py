@@ -7,7 +7,6 @@ on strings: a TPU could do none of these.
 import keras
 import pytest
 
-from gpt1_keras.data import batches as batches_lib
 from gpt1_keras.data import examples
 from gpt1_keras.tasks import benchmarks
 from tests.reference import counting_books
@@ -81,20 +80,15 @@ def faults(graphs):
 
 
 @pytest.fixture(autouse=True)
-def policy(request):
+def policy(request, set_dtype):
     """Half precision, as on a TPU, unless a test is given another."""
-    keras.config.set_dtype_policy(getattr(request, "param", "mixed_bfloat16"))
-    yield
-    keras.config.set_dtype_policy("float32")
+    set_dtype(getattr(request, "param", "mixed_bfloat16"))
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"], indirect=True)
 def test_pretraining():
-    batches = batches_lib.TrainingBatches(
-        counting_books.CountingBooks([50, 60]),
-        batch_size=BATCH_SIZE,
-        sequence_length=tiny_learner.LENGTH,
-        seed=0,
+    batches = counting_books.training(
+        [50, 60], size=BATCH_SIZE, length=tiny_learner.LENGTH
     )
     learner = tiny_learner.language_model(dropout=0.1, micro_batch_size=2)
     # The loops over micro-batches and chunks, with their conditions.

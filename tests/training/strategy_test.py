@@ -1,8 +1,10 @@
 """Several devices are in processes of their own."""
 
+import itertools
 import sys
 
 import keras
+import numpy as np
 import pytest
 
 from gpt1_keras import errors
@@ -55,13 +57,56 @@ def test_seeds_of_replicas_are_far_apart():
 @pytest.mark.slow
 @pytest.mark.skipif(not SEVERAL, reason="one device only")
 def test_replicas_learn_what_one_device_learns(tmp_path):
-    replicas.assert_equal_to_one_device(tmp_path, BACKEND, SEVERAL)
+    one = replicas.run(tmp_path / "one", BACKEND, "none", 1)
+    for strategy_name, count in SEVERAL:
+        path = tmp_path / f"{strategy_name}_{count}"
+        several = replicas.run(path, BACKEND, strategy_name, count)
+        found = {}
+        for name in itertools.product(replicas.TASKS, replicas.QUANTITIES):
+            ours, theirs = one["/".join(name)], several["/".join(name)]
+            assert ours.shape == theirs.shape and np.isfinite(ours).all()
+            # What is larger than 1, such as a sequence's score, by its size.
+            differences = abs(ours - theirs) / np.maximum(1, abs(ours))
+            found[name] = float(differences.max())
+        print(BACKEND, strategy_name, count, found)
+        assert max(found.values()) <= 1e-6
+    for task in replicas.TASKS:
+        # Every step is clipped, and each changes the weights.
+        assert one[f"{task}/norms"].min() > 0.05
+        assert len(set(one[f"{task}/losses"])) == replicas.NUM_STEPS
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SEVERAL, reason="one device only")
 def test_every_replica_draws_its_own_dropout(tmp_path):
-    replicas.assert_own_dropout(tmp_path, BACKEND, SEVERAL[0][0])
+    """Two replicas read the same rows and lose different units.
+
+    With the same masks on both, their losses would be those of one device
+    that reads the rows once.
+    """
+    share = replicas.BATCH_SIZE // 2
+    for dropout in (0.0, 0.5):
+        once, twice = (
+            replicas.run(
+                *(tmp_path / f"{dropout}_{name}", BACKEND, name, count),
+                dropout=dropout,
+                **options,
+            )
+            for name, count, options in (
+                ("none", 1, {"batch_size": share}),
+                (SEVERAL[0][0], 2, {"micro_batch_size": share, "double": True}),
+            )
+        )
+        for task in replicas.TASKS:
+            difference = abs(once[f"{task}/losses"] - twice[f"{task}/losses"])
+            if dropout == 0.0:
+                assert difference[0] < 1e-6
+                continue
+            assert difference[0] > 1e-3
+            # One state for all in a checkpoint: that of one device.
+            states = once[f"{task}/states"]
+            np.testing.assert_array_equal(twice[f"{task}/states"], states)
+            assert states.shape[1] == 2 and len(states) > 3
 
 
 @pytest.mark.skipif(BACKEND != "torch", reason="torch only")
