@@ -54,11 +54,9 @@ class Sizes:
 
 def test_value_object_checks_its_fields_and_is_frozen():
     assert Sizes(batch=2) == Sizes(batch=2, steps=None)
-    for arguments, expected in (
-        ({"batch": 0}, "`batch`"),
-        ({"batch": 1, "steps": "x"}, "`steps`"),
-    ):
-        with pytest.raises(errors.InputError, match=expected):
-            Sizes(**arguments)
+    with pytest.raises(errors.InputError, match="`batch`"):
+        Sizes(batch=0)
+    with pytest.raises(errors.InputError, match="`steps`"):
+        Sizes(batch=1, steps="x")
     with pytest.raises(AttributeError):
         Sizes(batch=2).batch = 3

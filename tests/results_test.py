@@ -42,10 +42,6 @@ def test_all_keys_other_programs_read(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
 
 
-def recorded(workdir):
-    return results.read_metrics(workdir / "metrics.jsonl")
-
-
 @given(losses=st.lists(st.floats(allow_nan=False)))
 def test_lines_come_back_without_a_torn_last_one(tmp_path_factory, losses):
     path = tmp_path_factory.mktemp("lines") / "metrics.jsonl"
@@ -60,7 +56,7 @@ def test_history_writes_lines_at_once_and_the_same_to_tensorboard(tmp_path):
     history = results.History(tmp_path, step=0)
     history.write(3, loss=2.5, tokens=7, sample="it was")
     history.write(4, split="held_out", loss=2)
-    lines = recorded(tmp_path)
+    lines = results.read_metrics(tmp_path / "metrics.jsonl")
     assert all(line.pop("seconds") >= 0 for line in lines)
     assert lines == [
         {"step": 3, "loss": 2.5, "tokens": 7, "sample": "it was"},
@@ -88,5 +84,6 @@ def test_resumed_history_drops_later_lines_and_counts_on(tmp_path):
     assert 100.5 <= history.seconds < 150
     history.write(2, loss=20.0)
     history.close()
-    assert [line["loss"] for line in recorded(tmp_path)] == [1.0, 20.0]
-    assert 100.5 <= recorded(tmp_path)[-1]["seconds"] < 150
+    lines = results.read_metrics(tmp_path / "metrics.jsonl")
+    assert [line["loss"] for line in lines] == [1.0, 20.0]
+    assert 100.5 <= lines[-1]["seconds"] < 150

@@ -39,9 +39,7 @@ def test_greedy_is_the_likeliest_and_the_window_slides(model):
     for end in range(3, 19):
         start = 0 if end <= 12 else 7
         assert found[end] == greedy(model, found[start:end])
-
-
-def test_prompt_longer_than_the_positions(model):
+    # A prompt longer than the positions.
     prompt = list(range(20))
     assert stream(model, prompt, 1) == [greedy(model, prompt[-11:])]
 
@@ -93,9 +91,7 @@ def test_sampled_text_begins_with_the_prompt_and_follows_the_seed(model):
     assert ids[:5] == [ord(letter) for letter in "Itwas"] and len(ids) == 10
     assert sample(model) == ids != sample(model, seed=2)
     assert sample(model, prompt="a" * 50)[:9] == [97] * 9
-
-
-def test_top_1_is_greedy(model):
+    # The best one only is greedy.
     ids = sample(model, top_k=1)
     assert ids[5:] == stream(model, ids[:5], 5)
 

@@ -237,11 +237,8 @@ def test_any_schema_fits(before, choices, after, limit):
 
 
 @pytest.mark.needs_data
-def test_released_ids(shared_file):
-    folder = shared_file("data/gpt1_vocab")
-    tokenizer = tokenizer_lib.Tokenizer.from_files(
-        folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
-    )
+def test_released_ids(shared_file, released_files):
+    tokenizer = tokenizer_lib.Tokenizer.from_files(*released_files)
     sizes = {"tokenizer": tokenizer, "max_sequence_length": 512}
     row = examples.Example("the president is good .")
     found = SST2.candidates(row, **sizes)

@@ -51,15 +51,13 @@ def test_learned_merges_apply_as_in_the_released_code(corpus, count, texts):
         assert model.encode_word(word) == expected
 
 
-def test_unknown_pieces_are_0_even_where_that_is_another():
+def test_byte_pairs_look_up_and_join():
+    """Unknown pieces are 0, even where that is another."""
     model = subwords.BytePair({"a": 3, "b</w>": 5}, [])
     assert model.encode_word("axb") == (3, 0, 5)
-
-
-def test_byte_pairs_join():
-    join = subwords.BytePair({}, []).join
-    assert join(["ab", "c</w>", "\n</w>", "d"]) == ["abc", "\n", "d"]
-    assert join(["a</w>"]) == ["a"] and join([]) == []
+    found = model.join(["ab", "c</w>", "\n</w>", "d"])
+    assert found == ["abc", "\n", "d"]
+    assert model.join(["a</w>"]) == ["a"] and model.join([]) == []
 
 
 PIECES = ["[UNK]", "[NEWLINE]", "a", "b", "##a", "##b", "ab", "##ab", "##bab"]

@@ -26,10 +26,6 @@ def small(**arguments):
     return tokenizer.Tokenizer(PIECES, [("a", "b</w>")], **arguments)
 
 
-def alone(word):
-    return (word,)
-
-
 @settings(max_examples=250)
 @given(
     st.lists(
@@ -41,9 +37,10 @@ def alone(word):
 )
 @example(["boys' 'em...foo\nhe said", "he boys' 'em...foo"])
 def test_same_words_with_and_without_cache(texts):
-    caching = tokenizer.ChunkDictionary(alone, 1000)
-    tight = tokenizer.ChunkDictionary(alone, 3)
-    plain = tokenizer.ChunkDictionary(alone, 0)
+    caching, tight, plain = (
+        tokenizer.ChunkDictionary(lambda word: (word,), limit)
+        for limit in (1000, 3, 0)
+    )
     for text in texts:
         expected = plain(text)
         assert caching(text) == caching(text) == tight(text) == expected

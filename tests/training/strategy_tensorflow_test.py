@@ -68,11 +68,9 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     (ours, states, scores), (theirs, expected, their_scores) = found
     assert ours.calls == theirs.calls and len(ours.calls) == 10
     assert ours.logs == theirs.logs
-    for a, b in zip(states, expected, strict=True):
-        np.testing.assert_array_equal(a, b)
-    assert set(scores) == set(their_scores) == {"log_probability", "weight"}
-    for name in scores:
-        np.testing.assert_array_equal(scores[name], their_scores[name])
+    np.testing.assert_equal(states, expected)
+    assert set(scores) == {"log_probability", "weight"}
+    np.testing.assert_equal(scores, their_scores)
 
 
 def test_a_callback_ends_the_loop(learner):
