@@ -91,12 +91,6 @@ class GPT1CausalLM(
     def _build_cache(self, token_ids):
         """Return hidden states `[B, T, D]` and cache of a prompt."""
         batch_size, length = ops.shape(token_ids)
-        if length > self.backbone.max_sequence_length:
-            raise ValueError(
-                f"a text of {length} tokens, but the model has "
-                f"{self.backbone.max_sequence_length} positions: give a lower "
-                "max_length"
-            )
         empty = ops.zeros(
             self.backbone.cache_shape(batch_size, 0), dtype=self.compute_dtype
         )
@@ -112,18 +106,42 @@ class GPT1CausalLM(
         self._is_jit_chosen = jit_compile != "auto"
 
     def make_generate_function(self):
-        """Return the function behind `generate`."""
-        if (
-            self.generate_function is None
-            and not (self._is_jit_chosen or self.run_eagerly)
-            and generation.gains_by_xla(self)
-        ):
-            import tensorflow as tf
+        """Return the function behind `generate`.
 
-            self.generate_function = tf.function(
-                self.generate_step, jit_compile=True
+        It refuses what compiled look-ups would clip: ids that the table does
+        not have, and texts longer than the positions (ValueError).
+        """
+        if self.generate_function is None:
+            write = super().make_generate_function()
+            is_free = not (self._is_jit_chosen or self.run_eagerly)
+            if is_free and generation.gains_by_xla(self):
+                import tensorflow as tf
+
+                write = tf.function(self.generate_step, jit_compile=True)
+
+            def checked(inputs, stop_token_ids=None):
+                self._check(ops.convert_to_numpy(inputs["token_ids"]))
+                return write(inputs, stop_token_ids)
+
+            self.generate_function = checked
+        return self.generate_function
+
+    def _check(self, token_ids):
+        """Raise ValueError if the backbone cannot read ids `[B, T]`."""
+        network = self.backbone
+        length, highest = token_ids.shape[1], token_ids.max()
+        if length > network.max_sequence_length:
+            raise ValueError(
+                f"a text of {length} tokens, but the model has "
+                f"{network.max_sequence_length} positions: give a lower "
+                "max_length"
             )
-        return super().make_generate_function()
+        rows = network.vocabulary_size + network.num_special_tokens
+        if highest >= rows:
+            raise ValueError(
+                f"token id {highest}, but the model has {rows}: is the "
+                "tokenizer another model's?"
+            )
 
     def score(
         self,

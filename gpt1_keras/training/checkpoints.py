@@ -9,7 +9,6 @@ complete. The variables include random states (the counters of all
 SeedGenerators), which Keras's own formats drop.
 """
 
-import concurrent.futures
 import contextlib
 import errno
 import json
@@ -17,6 +16,7 @@ import os
 import pathlib
 import re
 import shutil
+from concurrent import futures
 
 import numpy as np
 import safetensors
@@ -53,9 +53,7 @@ class Checkpoints:
         self.preset = pathlib.Path(workdir) / _PRESET
         self.keep = keep
         self.is_written = is_written
-        self._writer = in_background and concurrent.futures.ThreadPoolExecutor(
-            1
-        )
+        self._writer = in_background and futures.ThreadPoolExecutor(1)
         self._written = None  # future of a save in the background
         self._failure = None  # of the last save in the background
 
@@ -99,9 +97,9 @@ class Checkpoints:
 
     def finish(self):
         """Return when no save is going on in the background."""
-        if self._written:
-            self._written.result()
-            self._written = None
+        written, self._written = self._written, None
+        if written:
+            written.result()
 
     def check(self):
         """Raise the OSError of the last save, made in the background."""

@@ -60,10 +60,17 @@ def test_cache_equals_the_whole_text(model, lengths):
     np.testing.assert_allclose(np.concatenate(pieces, axis=1), whole, atol=1e-5)
 
 
-def test_a_text_longer_than_the_positions_is_refused(model):
-    positions = model.backbone.max_sequence_length
-    with pytest.raises(ValueError, match=f"has {positions} positions"):
-        model._build_cache(ops.zeros((2, positions + 1), "int32"))
+def test_what_the_network_cannot_read_is_refused(model):
+    model.compile(sampler="greedy", optimizer=None, loss=None)
+    network = model.backbone
+    length = network.max_sequence_length
+    rows = network.vocabulary_size + network.num_special_tokens
+    for ids, said in (
+        (np.zeros((2, length + 1), "int32"), f"has {length} positions"),
+        (np.full((1, 3), rows, "int32"), f"token id {rows}, but"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            model.generate(small_models.inputs(ids), stop_token_ids=None)
 
 
 def test_score_hands_over_what_each_layer_returns(model):
