@@ -103,6 +103,9 @@ class FineTuning:
     # Evaluations in a row without a better score on dev after which training
     # stops early; None: it never does.
     patience: checks.Count | None = None
+    # With fewer dev examples, which cannot tell which weights are best, the
+    # last ones are kept.
+    min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
     # Whether encoded candidates that begin alike share a row, so that their
@@ -137,7 +140,8 @@ class FineTuning:
         """Return whether the lines of a `results.History` exhaust patience."""
         if self.patience is None:
             return False
-        lines, best = _dev_lines(history.path)
+        lines = _dev_lines(history.path)
+        best = _best(lines)
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
 
@@ -282,7 +286,7 @@ def finetune(
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
-            backbone = pretrained.backbone()
+            backbone = pretrained.backbone(num_special_tokens=3)
             network = training.build_network(task, backbone, dev.tokenizer)
             learner = training.build_learner(
                 network, task, share_prefix=dev.share_prefix
@@ -300,7 +304,15 @@ def finetune(
         _check_or_write_examples(directory, task, data, subset_seed)
         custom_lib.report_skipped(task.skipped, directory)
         scored = {"dev": dev, "train_sample": sample}
-        evaluate = _evaluator(learner, network, scored, directory, num_steps)
+        keeps_last = len(dev) < training.min_dev_examples
+        if keeps_last:
+            logging.warning(
+                f"{dev.name}: {len(dev)} rows cannot tell which epoch is best:"
+                " keeping the weights of the last one"
+            )
+        evaluate = _evaluator(
+            learner, network, scored, directory, num_steps, keeps_last
+        )
         due = training.evaluation_steps(batches.steps_per_epoch)
         # Sequences per step: candidates that share a row are one.
         rows = batches.batch_size
@@ -321,7 +333,7 @@ def finetune(
             is_over=training.is_over,
         )
         history.close()
-        found = _measured(history.path, dev, num_steps)
+        found = _measured(history.path, dev, num_steps, keeps_last)
         if strategy.is_chief:
             preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
@@ -462,11 +474,11 @@ def _as_json(example):
     return files.json_line(kept)
 
 
-def _evaluator(learner, network, scored, directory, num_steps):
-    """Return `function(step, history)` that scores and saves the best."""
+def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
+    """Return `function(step, history)` that scores, and saves the best."""
 
     def evaluate(step, history):
-        _, best = _dev_lines(history.path)
+        best = _best(_dev_lines(history.path))
         for split, examples in scored.items():
             logits = examples.logits(learner)
             metrics = examples.measure(logits)
@@ -476,7 +488,8 @@ def _evaluator(learner, network, scored, directory, num_steps):
                 f"{examples.name} after step {step} of {num_steps}: {shown}"
             )
             main = _main_metric(best or metrics)
-            if split == "dev" and (best is None or metrics[main] > best[main]):
+            is_kept = keeps_last or best is None or metrics[main] > best[main]
+            if split == "dev" and is_kept:
                 presets.save(
                     network,
                     directory / "preset",
@@ -498,29 +511,34 @@ def _main_metric(line):
 
 
 def _dev_lines(path):
-    """Return the dev lines of `metrics.jsonl`, and the first of the best."""
+    """Return the dev lines of `metrics.jsonl`."""
     lines = results.read_metrics(path)
-    lines = [line for line in lines if line.get("split") == "dev"]
+    return [line for line in lines if line.get("split") == "dev"]
+
+
+def _best(lines):
+    """Return the first of the best lines, None if there are none."""
     if not lines:
-        return [], None
+        return None
     name = _main_metric(lines[0])
-    return lines, max(lines, key=lambda line: line[name])
+    return max(lines, key=lambda line: line[name])
 
 
-def _measured(path, dev, num_steps):
-    """Return the result's entries for the best step in `metrics.jsonl`."""
-    (lines, best), majority = _dev_lines(path), dev.majority()
-    last_step = lines[-1]["step"]
+def _measured(path, dev, num_steps, keeps_last):
+    """Return the result's entries for the kept step in `metrics.jsonl`."""
+    lines, majority = _dev_lines(path), dev.majority()
+    best, last_step = _best(lines), lines[-1]["step"]
+    kept = last_step if keeps_last else best["step"]
     metrics = {
         line.get("split"): {k: line[k] for k in majority if k in line}
         for line in results.read_metrics(path)
-        if line["step"] == best["step"]
+        if line["step"] == kept
     }
     found = {
         "metrics": metrics["dev"],
         "train_metrics": metrics.get("train_sample", {}),
         "majority": majority,
-        "best_step": best["step"],
+        "best_step": kept,
     }
     if last_step < num_steps:
         logging.info(

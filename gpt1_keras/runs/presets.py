@@ -353,7 +353,7 @@ def read_back(cls, directory, *, step):
 
 @checks.value_object
 class Pretrained:
-    """A preset from which fine-tuning starts."""
+    """A preset from which training starts."""
 
     preset: checks.Path | None  # see `find`
     # See `builders.transferred_backbone`.
@@ -379,8 +379,8 @@ class Pretrained:
         """Return whether the backbone has attention: a `GPT1Backbone`."""
         return "num_heads" in read_config(self.directory)
 
-    def backbone(self):
-        """Return a new backbone with special rows and transferred weights.
+    def backbone(self, num_special_tokens):
+        """Return a new backbone with transferred weights.
 
         It has the global dtype policy; weights that are not transferred are
         drawn from the global seed.
@@ -394,7 +394,7 @@ class Pretrained:
         backbone = builders.transferred_backbone(
             source,
             num_transferred_layers=self.num_transferred_layers,
-            num_special_tokens=3,
+            num_special_tokens=num_special_tokens,
             **rates,
         )
         if self.lora_rank:

@@ -111,6 +111,7 @@ def pretrain(
     sampling: checks.NotRecipe[object],
     intervals: checks.NotRecipe[object],
     paper: checks.NotRecipe[dict],
+    pretrained=None,
     zero_shot: checks.NotRecipe[object] = None,
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
@@ -118,13 +119,15 @@ def pretrain(
 
     Args:
         corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
-        build_backbone: function of `vocabulary_size`.
+        build_backbone: function of `vocabulary_size`, for new weights.
         build_optimizer: function of `num_steps`.
         training: `Training`.
         evaluation: `held_out.Evaluation`.
         sampling: `Sampling`.
         intervals: `fit.Intervals`.
         paper: dict of the paper's metrics.
+        pretrained: `presets.Pretrained`, whose network, weights and vocabulary
+            are trained further in place of new ones, or None.
         zero_shot: `zero_shot.ZeroShotTasks` measured during training, or
             None.
         devices: `strategy.Devices`.
@@ -137,7 +140,7 @@ def pretrain(
     workdir = strategy.workdir(workdir)
     if zero_shot is not None:
         zero_shot.read()
-    shards, tokenizer = corpus.open()
+    shards, tokenizer = corpus.open(pretrained and pretrained.tokenizer)
     presets.check_tokenizer(tokenizer)
     batches = shards.training_batches(
         batch_size=training.batch_size,
@@ -148,7 +151,10 @@ def pretrain(
     tokens_per_step = training.batch_size * training.sequence_length
     num_steps = training.count_steps(batches.num_windows)
     with strategy.scope():
-        network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
+        if pretrained is None:
+            network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
+        else:
+            network = pretrained.backbone(num_special_tokens=0)
         learner = training.build_learner(
             network, build_optimizer, num_steps, devices.jit_compile
         )

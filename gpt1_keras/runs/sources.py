@@ -38,8 +38,15 @@ class Corpus:
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
 
-    def tokenizer(self):
-        """Return the tokenizer of `vocabulary`, None if none is given."""
+    def tokenizer(self, required=None):
+        """Return `required`, else the tokenizer of `vocabulary` or None."""
+        if required is not None:
+            if self.vocabulary is not None:
+                raise errors.InputError(
+                    f"`vocabulary` is {self.vocabulary}, but the preset has"
+                    " its own: leave it out"
+                )
+            return required
         if self.vocabulary is not None:
             return tokenizer_lib.Tokenizer.from_files(
                 self.vocabulary, self.merges
@@ -51,20 +58,23 @@ class Corpus:
             )
         return None
 
-    def open(self):
-        """Return (`Shards`, `Tokenizer`); books are prepared on first use."""
-        recipe = self.recipe()
+    def open(self, tokenizer=None):
+        """Return (`Shards`, `Tokenizer`); books are prepared on first use.
+
+        A `tokenizer` must be used, as a preset's.
+        """
+        recipe = self.recipe(tokenizer)
         return prepare.open_corpus(self.folder(recipe), recipe)
 
     def prepare(self, directory):
         recipe = self.recipe()
         return prepare.prepare([self.folder(recipe)], directory, recipe)
 
-    def recipe(self):
-        """Return the `prepare.Recipe`."""
+    def recipe(self, tokenizer=None):
+        """Return the `prepare.Recipe`; `tokenizer` as in `open`."""
         named = self.held_out_books
         return prepare.Recipe(
-            tokenizer=self.tokenizer(),
+            tokenizer=self.tokenizer(tokenizer),
             tokenizer_type=self.tokenizer_type,
             vocabulary_size=self.vocabulary_size,
             held_out_fraction=self.held_out_fraction,
@@ -99,15 +109,15 @@ class RawText:
     corpus: Corpus
     pool_books: checks.Count  # books whose windows are shuffled together
 
-    def open(self):
-        """Return (`RawCorpus`, `Tokenizer`)."""
+    def open(self, tokenizer=None):
+        """Return (`RawCorpus`, `Tokenizer`); `tokenizer` as in `Corpus`."""
         check_tensorflow(
             "gin/data/raw_text.gin", "without it, prepared shards are read"
         )
         # Imports TensorFlow, so only where its backend is in use.
         from gpt1_keras.data import tf_raw_text
 
-        recipe = self.corpus.recipe()
+        recipe = self.corpus.recipe(tokenizer)
         return tf_raw_text.open_raw(
             self.corpus.folder(recipe), recipe, pool_books=self.pool_books
         )

@@ -40,7 +40,7 @@ def write(directory, task, preset, *, seed=0):
         name="head",
     )
     model = task_model.GPT1TaskModel(
-        source.backbone(), head, preprocessor=preprocessor
+        source.backbone(num_special_tokens=3), head, preprocessor=preprocessor
     )
     small_models.randomize(model, seed)
     directory.mkdir(parents=True, exist_ok=True)

@@ -115,9 +115,13 @@ def test_result_is_that_of_the_best_step(tmp_path):
         **{"metrics": {"f1": 0.75}, "train_metrics": {"f1": 0.875}},
         **{"majority": {"f1": 0.0}, "best_step": 2},
     }
-    assert finetune._measured(path, dev, num_steps=3) == expected
+    measured = functools.partial(finetune._measured, path, dev)
+    assert measured(num_steps=3, keeps_last=False) == expected
     expected["stopped_early"] = 3
-    assert finetune._measured(path, dev, num_steps=4) == expected
+    assert measured(num_steps=4, keeps_last=False) == expected
+    last = {"metrics": {"f1": 0.25}, "train_metrics": {"f1": 0.375}}
+    last |= {"best_step": 3}
+    assert measured(num_steps=4, keeps_last=True) == expected | last
 
 
 def write_scitail(folder):
@@ -212,6 +216,12 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
     dev = [line for line in lines if line.get("split") == "dev"]
     assert dev[0]["matthews"] == dev[1]["matthews"]
     assert found["best_step"] == dev[0]["step"] == 4
+    # Where dev has too few rows to choose by, it is that of the last.
+    others = (tmp_path / "last", *arguments[1:])
+    found = tiny_runs.finetune(*others, **settings, min_dev_examples=999)
+    facts = tmp_path / "last" / "preset" / "checksums.json"
+    assert found["best_step"] == json.loads(facts.read_text())["step"]
+    assert found["best_step"] == dev[-1]["step"] > 4
     # It does not resume on other examples.
     (tmp_path / "run" / "result.json").unlink()
     with open(data / "glue/CoLA/dev.tsv", "a") as file:

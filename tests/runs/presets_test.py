@@ -145,7 +145,7 @@ def test_pretrained_backbone(preset):
     assert found.num_positions() == source.max_sequence_length == 32
     assert found.tokenizer.vocabulary_size == source.vocabulary_size
     keras.config.set_dtype_policy("mixed_bfloat16")
-    network = found.backbone()
+    network = found.backbone(num_special_tokens=3)
     assert network.dtype_policy.name == "mixed_bfloat16"
     np.testing.assert_array_equal(table(network), table(source))
     assert network.num_special_tokens == 3
@@ -153,6 +153,8 @@ def test_pretrained_backbone(preset):
     rates = {config[name] for name in config if name.endswith("_dropout")}
     assert rates == {0.25}
     # Another one shares nothing with it.
-    embedding = found.backbone().token_and_position_embedding
+    embedding = found.backbone(
+        num_special_tokens=3
+    ).token_and_position_embedding
     embedding.token_embeddings.assign(embedding.token_embeddings * 0.0)
     np.testing.assert_array_equal(table(network), table(source))

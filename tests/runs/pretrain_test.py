@@ -155,3 +155,37 @@ def test_non_finite_loss_names_the_step_and_keeps_a_good_checkpoint(experiment):
     assert step == 1
     assert all(np.abs(array).max() < 1e12 for array in arrays.values())
     assert not (workdir / "result.json").exists()
+
+
+def test_a_preset_is_trained_further(experiment, finished):
+    """At a rate of next to nothing it stays what it was; then it learns."""
+    (corpus,) = (experiment.directory / "cache").iterdir()
+    further = experiment.directory / "further"
+    settings = {
+        name: experiment.settings[name]
+        for name in experiment.settings
+        if name.startswith(("held_out.", "fit.", "pretrain.", "SEQUENCE"))
+    } | {"PRESET": str(finished), "CORPUS": str(corpus), "DTYPE": "float32"}
+    gin_files = ("gin/pretrain.gin", "gin/model/preset.gin")
+
+    def loss(workdir, **changes):
+        found = tiny_fine_tuned.succeed(
+            gin_files, workdir, NUM_STEPS=4, **settings | changes
+        )
+        return found["metrics"]["loss"]
+
+    before = results.read(finished)["metrics"]["loss"]
+    same = loss(further, PEAK_LEARNING_RATE=1e-12)
+    assert same == pytest.approx(before, rel=1e-5)
+    for name in ("merges.txt", "vocabulary.json"):
+        old, new = (
+            workdir / "preset" / "assets" / "tokenizer" / name
+            for workdir in (finished, further)
+        )
+        assert old.read_text() == new.read_text()
+    assert loss(experiment.directory / "more", PEAK_LEARNING_RATE=1e-3) < same
+    status, errors = tiny_fine_tuned.call_main(
+        gin_files, further / "x", **settings, VOCABULARY="voc/vocabulary.json"
+    )
+    assert status == 2
+    assert "the preset has its own: leave it out" in errors

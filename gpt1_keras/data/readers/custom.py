@@ -383,8 +383,7 @@ def read_splits(
     if count < _FEW:
         logging.warning(
             f"{dev}: the dev split has only {count} rows, so one row is"
-            f" {100 / count:.1f} % of accuracy, and which epoch is best is"
-            " mostly chance"
+            f" {100 / count:.1f} % of accuracy"
         )
     return examples, known
 
