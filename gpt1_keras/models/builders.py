@@ -131,7 +131,8 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
         old = source.token_and_position_embedding
         new = target.token_and_position_embedding
         names = ["token_embeddings", "position_embeddings"]
-        if None not in (old.special_embeddings, new.special_embeddings):
+        # By identity: a Keras variable compares its values with `==`.
+        if all(table.special_embeddings is not None for table in (old, new)):
             names.append("special_embeddings")
         for name in names:
             # Through numpy: on JAX both would share one array otherwise.
