@@ -15,7 +15,7 @@ from gpt1_keras.data import windows
 # The default lengths of padded batches. Rows of several candidates can be
 # longer than a network has positions.
 BUCKET_LENGTHS = (
-    *(16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512),
+    *(8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512),
     *(640, 768, 1024),
 )
 

@@ -141,9 +141,9 @@ class CausalSelfAttention(configured.ConfiguredLayer):
                 scores, allowed, training=training
             )
         dropout = self.probability_dropout
-        bits = dropout.random_bits(ops.shape(scores))
+        source = dropout.draw(ops.shape(scores))
         return _softmax(self.compute_dtype, dropout.rate)(
-            scores, allowed, bits, training=True
+            scores, allowed, source, training=True
         )
 
     def _drops(self, training):
@@ -199,10 +199,10 @@ def masked_softmax(scores, allowed):
 def _softmax(dtype, dropout=0.0):
     """Return `masked_softmax` and dropout as one loop; all layers share it."""
 
-    def weights(scores, allowed, *bits):
+    def weights(scores, allowed, *source):
         found = masked_softmax(scores, allowed)
-        if bits:
-            found = dropout_lib.drop(found, *bits, dropout)
+        if source:
+            found = dropout_lib.drop(found, *source, dropout)
         return ops.cast(found, dtype)
 
     return fused.fused(weights)

@@ -43,28 +43,24 @@ class Dropout(keras.layers.Dropout):
         if not (training and self.rate):
             return inputs
         noise = self.noise_shape or [None] * len(inputs.shape)
-        shape = [
-            size if fixed is None else fixed
-            for fixed, size in zip(noise, ops.shape(inputs))
-        ]
-        bits = self.random_bits(shape)
-        return _fused_drop(self.rate)(inputs, bits, training=True)
+        shared = tuple(i for i, size in enumerate(noise) if size is not None)
+        source = self.draw(_mask_shape(inputs, shared))
+        return _fused_drop(self.rate, shared)(inputs, source, training=True)
 
-    def random_bits(self, shape):
-        """Return uniform int16 bits of a shape, for `drop`."""
+    def draw(self, shape):
+        """Return what `drop` needs for the next mask, of this shape.
+
+        That is a key, uint32 `[2]`, and on torch the bits themselves, int16.
+        """
+        if keras.config.backend() != "torch":
+            return ops.cast(self.seed_generator.next(), "uint32")
         size = math.prod(shape)
-        draws = self._draw((size + 1) // 2)
-        # [ceil(N / 2), 1] int32 -> [ceil(N / 2), 2] int16 -> [N]
-        bits = ops.reshape(ops.view(draws, dtype="int16"), (-1,))[:size]
-        return ops.reshape(bits, shape)
-
-    def _draw(self, size):
-        """Return uniform int32 `[size, 1]`."""
-        if keras.config.backend() == "torch":
-            return self._torch_draw(self.seed_generator.state.value, size)
-        return keras.random.randint(
-            (size, 1), -(2**31), 2**31 - 1, seed=self.seed_generator
+        draws = self._torch_draw(
+            self.seed_generator.state.value, (size + 1) // 2
         )
+        # [ceil(N / 2), 1] int32 -> [ceil(N / 2), 2] int16 -> [N]
+        values = ops.reshape(ops.view(draws, dtype="int16"), (-1,))[:size]
+        return ops.reshape(values, shape)
 
 
 @functools.cache
@@ -100,23 +96,55 @@ def _torch_draw():
     return draw
 
 
-def drop(x, bits, rate):
+def drop(x, source, rate, shared_axes=()):
     """Return `x` with a share of its values set to 0, the others scaled up.
 
     Args:
         x: float tensor.
-        bits: int16 tensor of its shape, with size 1 on axes that share bits.
+        source: what `Dropout.draw` returned for a mask of the shape of `x`.
         rate: float. Share that is set to 0.
+        shared_axes: tuple of ints. Axes along which one draw decides.
 
     Returns:
         float32 tensor.
     """
     num_dropped = round(rate * _NUM_DRAWS)
     scale = _NUM_DRAWS / max(_NUM_DRAWS - num_dropped, 1)
-    kept = ops.cast(bits, "int32") >= num_dropped - _NUM_DRAWS // 2
+    kept = bits(source, _mask_shape(x, shared_axes)) >= num_dropped
     return ops.where(kept, ops.cast(x, "float32") * scale, 0.0)
 
 
+def bits(source, shape):
+    """Return int32 values from 0 to 65,535 for each place of a mask.
+
+    They are a hash of key and place: each round mixes all bits below the
+    highest into it, and its product those above. In one loop with what needs
+    the mask, they are never in memory.
+    """
+    if keras.config.backend() == "torch":
+        return ops.cast(source, "int32") + _NUM_DRAWS // 2
+    places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
+    x = ops.bitwise_xor(places * np.uint32(0x9E3779B9), source[0])
+    x = ops.bitwise_xor(_mixed(x, 16, 0x21F0AAAD), source[1])
+    x = _mixed(_mixed(x, 16, 0x7FEB352D), 15, 0x846CA68B)
+    x = ops.bitwise_xor(x, ops.right_shift(x, 16))
+    return ops.reshape(ops.cast(ops.right_shift(x, 16), "int32"), shape)
+
+
+def _mixed(x, distance, factor):
+    x = ops.bitwise_xor(x, ops.right_shift(x, distance))
+    return x * np.uint32(factor)
+
+
+def _mask_shape(x, shared_axes):
+    return tuple(
+        1 if axis in shared_axes else size
+        for axis, size in enumerate(ops.shape(x))
+    )
+
+
 @functools.cache
-def _fused_drop(rate):
-    return fused.fused(lambda x, bits: ops.cast(drop(x, bits, rate), x.dtype))
+def _fused_drop(rate, shared_axes=()):
+    return fused.fused(
+        lambda x, source: ops.cast(drop(x, source, rate, shared_axes), x.dtype)
+    )

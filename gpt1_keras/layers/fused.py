@@ -19,7 +19,7 @@ from gpt1_keras import device
 # pays off within a few thousand steps.
 SMALLEST = 2**16
 # What a size counts that is not known before the graph runs.
-_USUAL = 16
+_USUAL = 64
 
 
 _torch_compiles = contextvars.ContextVar("torch_compiles", default=False)

@@ -135,16 +135,21 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         # are already those of the whole batch (`training.step`).
         return grads_and_vars
 
-    def update_step(self, gradient, variable, learning_rate):
-        index = self._get_variable_index(variable)
-        momentum, velocity = self._momentums[index], self._velocities[index]
-        gradient = ops.cast(gradient, variable.dtype)
+    def _backend_update_step(self, grads, trainable_variables, learning_rate):
+        # Once for all variables: TensorFlow would compute it for each.
         step = ops.cast(self.iterations + 1, "float32")
         rate = (
             ops.cast(learning_rate, "float32")
             * ops.sqrt(_one_minus_power(self.beta_2, step))
             / _one_minus_power(self.beta_1, step)
         )
+        super()._backend_update_step(grads, trainable_variables, rate)
+
+    def update_step(self, gradient, variable, rate):
+        """Update a variable at the schedule's rate with bias correction."""
+        index = self._get_variable_index(variable)
+        momentum, velocity = self._momentums[index], self._velocities[index]
+        gradient = ops.cast(gradient, variable.dtype)
         decay = self.matrix_decay if len(variable.shape) > 1 else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)

@@ -7,8 +7,6 @@ the whole batch, and likewise for gradients.
 
 from keras import ops
 
-from gpt1_keras.layers import fused
-
 
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     """Return the number of micro-batches in a batch.
@@ -75,15 +73,11 @@ def finish(sums, gradients, num_micro_batches, clip_norm):
         the list of clipped gradients.
     """
     scale = 1.0 / ops.cast(num_micro_batches, "float32")
-    norm = scale * ops.sqrt(sum(map(_squares, gradients)))
+    squares = (ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)
+    norm = scale * ops.sqrt(sum(squares))
     factor = scale
     if clip_norm:
         factor = scale * clip_norm / ops.maximum(norm, clip_norm)
     gradients = [g * ops.cast(factor, g.dtype) for g in gradients]
     logs = {key: value * scale for key, value in sums.items()}
     return {**logs, "gradient_norm": norm}, gradients
-
-
-@fused.compiled
-def _squares(gradient):
-    return ops.sum(ops.square(ops.cast(gradient, "float32")))

@@ -56,20 +56,50 @@ def test_leaves_the_global_generator_of_torch_alone():
     assert np.any(first != masks(layer, 1)[0])
 
 
+def bits(layer, *shape):
+    source = layer.draw(shape)
+    return keras.ops.convert_to_numpy(dropout.bits(source, shape))
+
+
 @pytest.mark.parametrize("seed", [1, 5, 2**31 - 1])
 def test_bits_are_uniform_and_independent(seed):
     layer = dropout.Dropout(0.5, seed=seed)
-    drawn = [
-        keras.ops.convert_to_numpy(layer.random_bits((20_000, 3)))
-        for _ in range(2)
-    ]
-    for bits in drawn:
-        assert bits.dtype == np.int16
-        for byte in np.moveaxis(bits.reshape(-1, 1).view(np.uint8), 1, 0):
-            counts = np.bincount(byte, minlength=256)
+    neighbour = dropout.Dropout(0.5, seed=seed - 1)
+    drawn = [bits(each, 20_000, 3) for each in (layer, layer, neighbour)]
+    for found in drawn:
+        assert found.min() >= 0 and found.max() < 2**16
+        for byte in (found % 256, found // 256):
+            counts = np.bincount(byte.ravel(), minlength=256)
             assert stats.chisquare(counts).pvalue > 1e-6
+    # also with the values one, two and eight rows further
     rows = np.concatenate(drawn, axis=1).astype("float64")
-    between = np.corrcoef(rows, rowvar=False)[np.triu_indices(6, 1)]
-    # Standard deviation 0.007.
-    assert np.abs(between).max() < 0.04
-    assert layer.random_bits((3, 3, 1)).shape == (3, 3, 1)
+    rows = np.concatenate([np.roll(rows, n, 0) for n in (0, 1, 2, 8)], axis=1)
+    for values in (rows, rows < 2**16 * 0.1):
+        between = np.corrcoef(values, rowvar=False)[np.triu_indices(36, 1)]
+        # Standard deviation 0.007.
+        assert np.abs(between).max() < 0.04
+    assert bits(layer, 3, 3, 1).shape == (3, 3, 1)
+
+
+@pytest.mark.skipif(keras.config.backend() == "torch", reason="draws bits")
+def test_bits_are_the_hash_of_key_and_place():
+    layer = dropout.Dropout(0.5, seed=12345)
+    bits(layer, 5, 7)
+
+    def mixed(x, distance, factor):
+        return (x ^ x >> distance) * factor % 2**32
+
+    expected = []
+    for place in range(35):
+        x = place * 0x9E3779B9 % 2**32 ^ 12345
+        x = mixed(x, 16, 0x21F0AAAD) ^ 1  # the second draw
+        x = mixed(mixed(x, 16, 0x7FEB352D), 15, 0x846CA68B)
+        expected.append((x ^ x >> 16) >> 16)
+    np.testing.assert_array_equal(bits(layer, 5, 7).ravel(), expected)
+
+
+def test_shared_axes_share_a_mask():
+    layer = dropout.Dropout(0.5, seed=1, noise_shape=(None, 1, None))
+    got = small_models.read(layer(np.ones((40, 3, 5), "f4"), training=True))
+    np.testing.assert_array_equal(got, got[:, :1].repeat(3, axis=1))
+    assert 0.3 < np.mean(got == 0) < 0.7
