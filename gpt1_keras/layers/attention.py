@@ -12,6 +12,8 @@ from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
+# Queries that attend together: fewer take more, smaller products.
+BLOCK = 128
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -93,6 +95,9 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             return self._output(_kernel(query, key, value), shape, training)
         # [B, T, H, K] -> [B, H, T, K]
         query, key, value = map(_swap, (query, key, value))
+        if is_plain:
+            x = self._attend_causally(query, key, value, training)
+            return self._output(_swap(x), shape, training)
         if cache is not None:
             # [B, 2, H, T, K]
             found = ops.stack([key, value], axis=1)
@@ -102,18 +107,41 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             allowed = _cached_mask(
                 shape[1], ops.shape(cache)[3], cache_update_index
             )
-        elif allowed is None:
-            allowed = causal_mask(shape[1])
         else:
             # [B, T, T] -> [B, 1, T, T]
             allowed = ops.expand_dims(allowed, 1)
+        x = self._attend(query, key, value, allowed, training)
+        x = self._output(_swap(x), shape, training)
+        return x if cache is None else (x, found)
+
+    def _attend_causally(self, query, key, value, training):
+        """Attend in blocks of queries, each to the keys up to its end.
+
+        So most of the scores that the mask would forbid are never computed.
+        All tensors are `[B, H, T, K]`.
+        """
+        length = ops.shape(query)[2]
+        allowed, found = causal_mask(length), []
+        is_known = isinstance(length, int)  # not in a graph for any length
+        if not is_known or length <= BLOCK:
+            return self._attend(query, key, value, allowed, training)
+        # Not slices, whose gradient TensorFlow computes slowly.
+        ends = list(range(BLOCK, length, BLOCK))
+        parts = [ops.split(x, ends, axis=2) for x in (query, key, value)]
+        for i, query in enumerate(parts[0], start=1):
+            end = min(i * BLOCK, length)
+            key, value = (ops.concatenate(x[:i], axis=2) for x in parts[1:])
+            seen = allowed[end - query.shape[2] : end, :end]
+            found.append(self._attend(query, key, value, seen, training))
+        return ops.concatenate(found, axis=2)
+
+    def _attend(self, query, key, value, allowed, training):
+        """Return the values `[B, H, T, K]` that allowed keys give."""
         probabilities = self._probabilities(
             self._scores(query, key), allowed, training
         )
-        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K] -> [B, T, H, K]
-        x = _swap(ops.matmul(probabilities, value))
-        x = self._output(x, shape, training)
-        return x if cache is None else (x, found)
+        # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K]
+        return ops.matmul(probabilities, value)
 
     def _output(self, x, shape, training):
         """Project the joined heads: [B, T, H, K] -> [N, D] -> [B, T, D]."""

@@ -35,7 +35,7 @@ class LanguageModelLoss:
 
     def __call__(self, outputs, batch):
         hidden, targets, weights = _shifted(outputs["hidden"], batch)
-        # [B * C, T - 1] -> [B * C, 1]
+        # [B * C, T] -> [B * C, 1]
         total = ops.sum(weights, axis=1, keepdims=True)
         num_sequences = ops.cast(ops.shape(weights)[0], "float32")
         share = weights / ops.maximum(total, 1e-9) / num_sequences
@@ -62,7 +62,7 @@ class LanguageModelLoss:
             *_tokens(hidden, targets, weights, self.table(outputs)),
             chunk_size=self.chunk_size,
         )
-        # [B * C * (T - 1)] -> [B * C, T - 1]
+        # [B * C * T] -> [B * C, T]
         scores = ops.reshape(scores, ops.shape(weights))
         return {
             "log_probability": ops.sum(scores * weights, axis=1),
@@ -190,19 +190,23 @@ def squared_error(labels, logits):
 def _shifted(hidden, batch):
     """Align hidden states with the tokens they predict.
 
+    The last state predicts nothing: its weight is 0.
+
     Returns:
-        hidden `[B * C, T - 1, D]`, targets and weights `[B * C, T - 1]`.
+        hidden `[B * C, T, D]`, targets and weights `[B * C, T]`.
     """
     length = ops.shape(hidden)[1]
-    # [B, C, T] -> [B * C, T]
-    ids = ops.reshape(batch["token_ids"], (-1, length))
-    weights = ops.reshape(batch["token_weights"], (-1, length))
-    return hidden[:, :-1], ids[:, 1:], ops.cast(weights[:, 1:], "float32")
+    # [B, C, T] -> [B * C, T] -> the next token's
+    targets, weights = (
+        ops.pad(ops.reshape(batch[name], (-1, length))[:, 1:], ((0, 0), (0, 1)))
+        for name in ("token_ids", "token_weights")
+    )
+    return hidden, targets, ops.cast(weights, "float32")
 
 
 def _tokens(hidden, targets, weights, table):
     """Return the arguments of `chunked_softmax`, positions on one axis."""
-    # [B * C, T - 1, ...] -> [N, ...]
+    # [B * C, T, ...] -> [N, ...]
     return (
         ops.reshape(hidden, (-1, hidden.shape[-1])),
         table,

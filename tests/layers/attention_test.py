@@ -28,6 +28,17 @@ def test_probabilities_and_output_have_dropouts_of_their_own(name):
     assert small_models.draws(layer) == [1]
 
 
+def test_blocks_of_queries_draw_masks_of_their_own(monkeypatch):
+    monkeypatch.setattr(attention, "BLOCK", 3)
+    layer = make("attention_dropout")
+    x = keras.ops.convert_to_tensor(small_models.states(6, 7, 8))
+    assert np.any(
+        small_models.read(layer(x))
+        != small_models.read(layer(x, training=True))
+    )
+    assert small_models.draws(layer) == [3]
+
+
 def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):
     """Its values: decoder_block_test.py."""
     calls = []

@@ -24,12 +24,14 @@ def x():
     return small_models.states(6, 7, 8)
 
 
-# With small inputs, an epsilon other than 1e-5 shows.
+# With small inputs, an epsilon other than 1e-5 shows. Blocks of 3, 3 and 1.
 @pytest.mark.parametrize(
-    "scale, kernel", [(1, False), (1e-3, False), (1, True)]
+    "scale, kernel, queries",
+    [(1, False, 9), (1, False, 3), (1e-3, False, 9), (1, True, 9)],
 )
-def test_equals_numpy(x, scale, kernel, monkeypatch):
+def test_equals_numpy(x, scale, kernel, queries, monkeypatch):
     monkeypatch.setattr(attention, "has_kernel", lambda: kernel)
+    monkeypatch.setattr(attention, "BLOCK", queries)
     block, x = make(), scale * x
     if scale < 1:
         for weight in block.attention.weights + block.feed_forward.weights:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpt1_keras.layers import attention
 from gpt1_keras.layers import fused
 from tests.reference import golden
 
@@ -18,11 +19,17 @@ TOLERANCES = {
 }
 
 
-# As small networks are computed, and with all chains compiled.
-@pytest.mark.parametrize("smallest", [fused.SMALLEST, 0])
+# As small networks are computed; with all chains compiled, and attention in
+# blocks, as in large ones.
+@pytest.mark.parametrize(
+    "smallest, block", [(fused.SMALLEST, attention.BLOCK), (0, 4)]
+)
 @pytest.mark.needs_data
-def test_agrees_with_the_released_code(shared_file, smallest, monkeypatch):
+def test_agrees_with_the_released_code(
+    shared_file, smallest, block, monkeypatch
+):
     monkeypatch.setattr(fused, "SMALLEST", smallest)
+    monkeypatch.setattr(attention, "BLOCK", block)
     found = golden.compare(shared_file("golden/openai_finetune_a.npz"))
     print(found)
     assert found.keys() == TOLERANCES.keys()
