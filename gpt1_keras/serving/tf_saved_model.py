@@ -3,6 +3,7 @@
 Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 """
 
+import functools
 import logging
 import pathlib
 import tempfile
@@ -46,7 +47,7 @@ class TaskServer(tf.Module):
         super().__init__()
         preprocessor = network.preprocessor
         self._network = FrozenNetwork(network, dtype)
-        self._check_ids = lambda ids: check_ids(ids, network)
+        self._check_ids = functools.partial(check_ids, network)
         self._tokenizer = tokenizer
         self._pipeline = preprocessor.tokenizer.pipeline
         self._transform = getattr(tf_transforms, preprocessor.transform)
@@ -80,9 +81,7 @@ class TaskServer(tf.Module):
         return answers
 
     def tokens(self, token_ids, extract_position):
-        ids = self._check_ids(token_ids)
-        places = check_positions(extract_position, ids)
-        inputs = {"token_ids": ids, "extract_position": places}
+        inputs = self._check_ids(token_ids, extract_position)
         return {"logits": self._network(inputs)["logits"]}
 
     def candidates(self, text, text_pair=None, choices=None):
@@ -142,7 +141,7 @@ class LanguageModelServer(tf.Module):
             keras.Model(network.input, outputs), dtype
         )
         self._vocabulary_size = backbone.vocabulary_size
-        self._check_ids = lambda ids: check_ids(ids, network)
+        self._check_ids = functools.partial(check_ids, network)
         self._tokenizer = tokenizer
         pipeline = network.preprocessor.tokenizer.pipeline
         self._opening_id = pipeline.opening_id
@@ -176,8 +175,8 @@ class LanguageModelServer(tf.Module):
         }
 
     def tokens(self, token_ids):
-        outputs = self._outputs(self._check_ids(token_ids))
-        return {"logits": outputs["logits"]}
+        inputs = self._check_ids(token_ids)
+        return {"logits": self._outputs(**inputs)["logits"]}
 
     def _outputs(self, token_ids):
         mask = tf.ones_like(token_ids)
@@ -245,53 +244,39 @@ def _stored(variable, dtype):
     return tf.cast(value, dtype) if value.dtype.is_floating else value
 
 
-def check_ids(token_ids, network):
-    """Return `token_ids` `[..., T]`; raise if one has no embedding.
+def check_ids(network, token_ids, extract_position=None):
+    """Return the inputs by name; raise if one is out of range.
 
     Some devices embed such ids as zeros, and negative ones count from the end:
     the answer would be silently wrong.
     """
-    backbone = network.backbone
+    backbone, tests = network.backbone, tf.debugging
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
-    longest = backbone.max_sequence_length
+    longest, shape = backbone.max_sequence_length, tf.shape(token_ids)
     message = f"token_ids must be 0 to {num_ids - 1}"
-    return _checked(
-        token_ids,
-        tf.debugging.assert_non_negative(token_ids, message),
-        tf.debugging.assert_less(token_ids, num_ids, message),
-        tf.debugging.assert_less_equal(
-            tf.shape(token_ids)[-1],
-            longest,
-            f"token_ids must have at most {longest} positions",
-        ),
-    )
-
-
-def check_positions(extract_position, token_ids):
-    """Return `extract_position`; raise if outside of `token_ids`."""
-    shape = tf.shape(token_ids)
-    return _checked(
-        extract_position,
-        tf.debugging.assert_equal(
-            tf.shape(extract_position),
-            shape[:-1],
-            "extract_position must be [B, C] for token_ids [B, C, T]",
-        ),
-        tf.debugging.assert_non_negative(
-            extract_position, "extract_position must not be negative"
-        ),
-        tf.debugging.assert_less(
-            extract_position,
-            shape[-1],
-            "extract_position must be less than T of token_ids [B, C, T]",
-        ),
-    )
-
-
-def _checked(tensor, *assertions):
-    # In eager mode they have already raised, and are None.
-    with tf.control_dependencies([each for each in assertions if each]):
-        return tf.identity(tensor)
+    too_long = f"token_ids must have at most {longest} positions"
+    inputs = {"token_ids": token_ids}
+    checked = [
+        tests.assert_non_negative(token_ids, message),
+        tests.assert_less(token_ids, num_ids, message),
+        tests.assert_less_equal(shape[-1], longest, too_long),
+    ]
+    if extract_position is not None:
+        inputs["extract_position"] = extract_position
+        name, given = "extract_position must", "for token_ids [B, C, T]"
+        found = tf.shape(extract_position)
+        checked += [
+            tests.assert_equal(found, shape[:-1], f"{name} be [B, C] {given}"),
+            tests.assert_non_negative(
+                extract_position, f"{name} not be negative"
+            ),
+            tests.assert_less(
+                extract_position, shape[-1], f"{name} be less than T {given}"
+            ),
+        ]
+    # Else a lookup may raise first, with a message of its own.
+    with tf.control_dependencies(checked):
+        return {name: tf.identity(value) for name, value in inputs.items()}
 
 
 # Versions, assets and warm-up, in TensorFlow Serving's layout.
