@@ -10,7 +10,6 @@ different ids. transformers applies embedding dropout to activations, this
 package to the tables.
 """
 
-import functools
 import json
 import pathlib
 import re
@@ -32,7 +31,7 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 
 SAFETENSORS = "model.safetensors"
 PICKLE = "pytorch_model.bin"
-_FLOATS = ("F64", "F32", "F16", "BF16")
+_FLOATS = ("float64", "float32", "float16", "bfloat16")
 # Names in config.json -> names here.
 _SIZES = {
     "vocab_size": "vocabulary_size",
@@ -66,7 +65,7 @@ def read(directory):
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
     tokenizer = read_tokenizer(directory)
-    tensors = _network_tensors(find_tensors(directory), directory)
+    tensors = _network_tensors(directory)
 
     def values(variables):
         theirs = {_tensor_name(name): name for name in variables}
@@ -77,7 +76,7 @@ def read(directory):
                 "config.json belong to different networks"
             )
         for name, ours in theirs.items():
-            yield ours, tensors[name]()
+            yield ours, tensors[name].astype("float32")
 
     return networks.causal_lm(tokenizer, values, directory, **sizes)
 
@@ -150,19 +149,26 @@ def _tensor_name(released):
     return ".".join(["h", block[1:], *parts, kind])
 
 
-def _network_tensors(tensors, directory):
-    """Return the network's tensors, without prefix, masks and heads."""
+def _network_tensors(directory):
+    """Return the network's arrays, without prefix, masks and heads."""
     found = {}
-    for name, load in tensors.items():
+    for name, array in read_tensors(directory).items():
         name = name.removeprefix(_PREFIX)
+        if _BUFFER.fullmatch(name):
+            continue
         if name.startswith(_OTHER_HEADS):
             logging.warning("%s: %s is not converted", directory, name)
-        elif not _BUFFER.fullmatch(name):
-            found[name] = load
+            continue
+        if array.dtype.name not in _FLOATS:
+            raise errors.InputError(
+                f"{directory}: {name} is {array.dtype}, expected one of "
+                f"{', '.join(_FLOATS)}: quantized weights are not supported"
+            )
+        found[name] = array
     output = found.pop(_OUTPUT, None)
     # Some versions store only this one of the tied tensors.
-    if output and not np.array_equal(
-        found.setdefault(_TOKENS, output)(), output()
+    if output is not None and not np.array_equal(
+        found.setdefault(_TOKENS, output), output
     ):
         raise errors.InputError(
             f"{directory}: {_OUTPUT} differs from {_TOKENS}: GPT-1 ties them, "
@@ -171,68 +177,26 @@ def _network_tensors(tensors, directory):
     return found
 
 
-def find_tensors(directory):
-    """Return `{name: function that returns the float32 array}`.
+def read_tensors(directory):
+    """Return `{name: array}` of a folder.
 
     Reads `model.safetensors`, else `pytorch_model.bin`, from which torch loads
-    only tensors, no code.
+    only tensors, no code, and which is returned as float32.
     """
-    readers = {SAFETENSORS: _of_safetensors, PICKLE: _of_pickle}
-    for name, read_file in readers.items():
-        if (directory / name).is_file():
-            return read_file(directory / name)
-    raise errors.InputError(
-        f"{directory} has no {SAFETENSORS} or {PICKLE}: give the folder of a "
-        "model"
-    )
-
-
-def _of_safetensors(path):
+    path = directory / SAFETENSORS
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            names = list(file.keys())
-    except (safetensors.SafetensorError, OSError) as error:
-        raise errors.InputError(
-            f"{path} cannot be read ({error}): download it again"
-        ) from None
-    return {name: functools.partial(_load, path, name) for name in names}
-
-
-def _load(path, name):
-    with safetensors.safe_open(path, framework="numpy") as file:
-        dtype = file.get_slice(name).get_dtype()
-        if dtype not in _FLOATS:
-            raise errors.InputError(
-                f"{path}: {name} is {dtype}, expected one of "
-                f"{', '.join(_FLOATS)}: quantized weights are not supported"
-            )
-        return np.asarray(file.get_tensor(name), np.float32)
-
-
-def _of_pickle(path):
-    try:
+        if path.is_file():
+            return safetensors_numpy.load_file(path)
+        path = directory / PICKLE
         import torch
-    except ImportError:
-        raise errors.InputError(
-            f"{path} needs torch: pip install torch, or download {SAFETENSORS}"
-        ) from None
-    try:
+
         tensors = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # torch raises whatever its parts raise
+        return {k: v.detach().float().numpy() for k, v in tensors.items()}
+    except Exception as error:  # They raise whatever their parts raise.
         raise errors.InputError(
-            f"{path} is damaged or holds more than tensors "
-            f"({str(error)[:80]}): download {SAFETENSORS}"
+            f"{path} cannot be read as a dict of tensors ({str(error)[:80]}): "
+            f"download {SAFETENSORS}"
         ) from None
-    if not isinstance(tensors, dict) or not all(
-        isinstance(value, torch.Tensor) for value in tensors.values()
-    ):
-        raise errors.InputError(
-            f"{path} is not a dict of tensors: save model.state_dict()"
-        )
-    return {
-        name: lambda value=value: value.detach().float().numpy()
-        for name, value in tensors.items()
-    }
 
 
 def write(model, directory):

@@ -25,8 +25,6 @@ _HEAD_DIM = 64
 def read(directory, *, num_heads=None):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    It reads one shard at a time: memory holds little more than the network.
-
     No file states `num_heads`; None gives heads of width 64, as in the
     released network.
     """
@@ -36,18 +34,24 @@ def read(directory, *, num_heads=None):
     # Counted, so that one that is missing in between is named.
     num_shards = len(list(directory.glob("params_[0-9]*.npy")))
     shards = [directory / f"params_{i}.npy" for i in range(num_shards)]
-    found = sum(len(_open(path)) for path in shards)
-    expected = sum(map(math.prod, shapes))
-    if found != expected:
+    numbers = np.concatenate([*map(_open, shards)] or [[]])
+    *ends, expected = np.cumsum(list(map(math.prod, shapes)))
+    if len(numbers) != expected:
         raise errors.InputError(
-            f"{directory}: {num_shards} shards hold {found} numbers, {SHAPES} "
-            f"lists {expected}: a shard is missing or from another model"
+            f"{directory}: {num_shards} shards hold {len(numbers)} numbers, "
+            f"{SHAPES} lists {expected}: a shard is missing or from another "
+            "model"
         )
+    # Dense layers are stored as convolutions: [1, A, B] -> [A, B]
+    arrays = [
+        part.reshape(shape[1:] if len(shape) == 3 and shape[0] == 1 else shape)
+        for part, shape in zip(np.split(numbers, ends), shapes, strict=True)
+    ]
     return networks.causal_lm(
         tokenizer_lib.Tokenizer.from_files(
             directory / VOCABULARY, directory / MERGES
         ),
-        lambda variables: _values(variables, shapes, shards),
+        lambda variables: zip(variables, arrays, strict=True),
         directory,
         max_sequence_length=shapes[0][0],
         vocabulary_size=shapes[1][0],
@@ -93,22 +97,3 @@ def _open(path):
             "flat float32: download it again"
         )
     return array
-
-
-def _values(variables, shapes, shards):
-    """Yield (name, array) in order from the shards."""
-    pieces = (_open(path) for path in shards)
-    piece = next(pieces)
-    for shape, name in zip(shapes, variables, strict=True):
-        value = np.empty(math.prod(shape), np.float32)
-        filled = 0
-        while filled < len(value):
-            if not len(piece):
-                piece = next(pieces)
-            part = piece[: len(value) - filled]
-            value[filled : filled + len(part)] = part
-            filled += len(part)
-            piece = piece[len(part) :]
-        # Dense layers are stored as convolutions: [1, A, B] -> [A, B]
-        is_convolution = len(shape) == 3 and shape[0] == 1
-        yield name, value.reshape(shape[1:] if is_convolution else shape)
