@@ -2,6 +2,7 @@
 
 import collections.abc
 import functools
+import inspect
 import json
 import statistics
 import typing
@@ -158,7 +159,8 @@ class FineTuning:
             bucket_lengths=self.bucket_lengths,
             name=f"{task.name} {split}",
             share_prefix=self.share_prefix
-            and self.batches is encoded_batches
+            # Gin passes functions in a wrapper.
+            and inspect.unwrap(self.batches) is encoded_batches
             and signature.shares_prefix
             and pretrained.can_share_prefix(),
         )

@@ -8,9 +8,11 @@ import shutil
 import sys
 import types
 
+import gin
 import numpy as np
 import pytest
 
+from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
@@ -22,6 +24,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
+from gpt1_keras.tasks import benchmarks
 from tests.reference import data_files
 from tests.reference import fake_workdirs
 from tests.reference import kill_run
@@ -279,6 +282,22 @@ def test_documents_that_choices_share_are_computed_once(tiny, tmp_path):
     assert losses[0][-1] < losses[0][0]
     for name in ("metrics", "test"):
         assert found[0][name] == found[1][name]
+
+
+@pytest.mark.parametrize(
+    "overlays, shares", [([], True), (["gin/data/raw_examples.gin"], False)]
+)
+def test_documents_are_shared_through_gin(preset, overlays, shares):
+    """Gin passes `encoded_batches` in a wrapper of its own."""
+    config.resolve(["gin/finetune/race.gin", *overlays], [], "out/race")
+    training = gin.get_configurable("finetune.FineTuning")()
+    pretrained = presets.Pretrained(
+        preset=str(preset), num_transferred_layers=None, dropout=0.1
+    )
+    task = benchmarks.benchmark("race")
+    rows = Choices().read(task, "dev")
+    found = training.labelled(task, rows, pretrained, "dev")
+    assert found.share_prefix == shares
 
 
 def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
