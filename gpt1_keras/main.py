@@ -44,8 +44,7 @@ def main(arguments=None):
         if flags["list"]:
             print(_settings(flags) if flags["gin"] else _runs())
             return 0
-        if backend == "jax":
-            _keep_compiled()
+        _keep_compiled()
         run(
             *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
             command=shlex.join(["python", "-m", "gpt1_keras.main", *arguments]),
@@ -202,8 +201,8 @@ def _start(bindings, command, verbose):
 def _keep_compiled():
     """Let XLA find on disk what it compiled for an earlier run or seed.
 
-    Call it before jax or tensorflow is imported. On a CPU, TensorFlow would
-    warn of every program that it finds, and save a second.
+    Call it before jax or tensorflow is imported. TensorFlow does so on GPUs:
+    on a CPU, it would warn of every program that it finds, and save a second.
     """
     from gpt1_keras import files
 
