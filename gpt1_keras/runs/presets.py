@@ -43,6 +43,8 @@ _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
 _REMEDY = "give the workdir of a finished run, or run it again"
 # Merges are missing if more than this share of the pieces comes from none.
 _FEW_PIECES = 0.01
+# Of a network's configuration, not compared between a preset's files.
+_UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
 
 
 def find(preset):
@@ -145,7 +147,7 @@ def check(directory):
             continue
         found = _read_json(directory / name)["config"]
         network = found.get("backbone", {}).get("config", config)
-        if _sizes(network) != _sizes(config):
+        if network | _UNCOMPARED != config | _UNCOMPARED:
             raise ValueError(f"{name} and config.json differ in the network")
         found = found.get("preprocessor", {}).get("config", found)
         length = found.get("sequence_length", 2)
@@ -180,14 +182,6 @@ def check_tokenizer(tokenizer):
                 f" {lost[0]!r}"
             )
     return tokenizer.vocabulary_size
-
-
-def _sizes(config):
-    return {
-        name: value
-        for name, value in config.items()
-        if name not in ("name", "dtype", "trainable")
-    }
 
 
 def _check_model(model):
@@ -291,20 +285,16 @@ def save(model, directory, **facts):
             reason = str(error).split("\n")[0]
             raise OSError(errno.EIO, reason, str(temporary)) from None
         for path in temporary.glob("*.json"):
-            config = _as_float32(json.loads(path.read_text(encoding="utf-8")))
+            text = path.read_text(encoding="utf-8")
+            config = json.loads(text, object_hook=_as_float32)
             path.write_text(json.dumps(config, indent=4), encoding="utf-8")
         files.seal(temporary, **facts)
 
 
 def _as_float32(config):
-    """Replace dtype policies: KerasHub cannot load a mixed one."""
-    if isinstance(config, list):
-        return [_as_float32(each) for each in config]
-    if not isinstance(config, dict):
-        return config
-    if config.get("class_name") == "DTypePolicy":
-        return config | {"config": {"name": "float32"}}
-    return {name: _as_float32(each) for name, each in config.items()}
+    """Replace a dtype policy: KerasHub cannot load a mixed one."""
+    is_policy = config.get("class_name") == "DTypePolicy"
+    return config | {"config": {"name": "float32"}} if is_policy else config
 
 
 def is_finished(workdir, config_sha256, advice="to run it again,"):
