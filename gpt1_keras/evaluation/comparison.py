@@ -1,7 +1,7 @@
 """Runs read from their workdirs, and which of them may be compared.
 
-Everything comes from files: `result.json`, `metrics.jsonl`, `config.gin` and
-the preset's `config.json`. No model is loaded.
+Everything comes from files: `result.json`, `metrics.jsonl` and `config.gin`.
+No model is loaded.
 """
 
 import dataclasses
@@ -44,8 +44,8 @@ class Run:
     @property
     def kind(self):
         """The verb, such as "finetune"."""
-        function = self._function.rpartition(".")[2]
-        return self.result.get("run") or function or None
+        started = self.bindings and self.bindings.run
+        return self.result.get("run", started and started.name.split(".")[-1])
 
     @property
     def task(self):
@@ -61,29 +61,23 @@ class Run:
     @property
     def lm_loss_weight(self):
         """Weight of the auxiliary objective."""
-        return self._fine_tuning("lm_loss_weight")
+        return self.result.get("lm_loss_weight")
 
     @property
     def num_transferred_layers(self):
         """Layers taken from the pretrained network: -1 nothing, None all."""
-        number = self._fine_tuning("num_transferred_layers")
+        number = self.result.get("num_transferred_layers")
         return None if number == self.num_layers else number
 
     @property
     def backbone(self):
         """ "transformer" or "lstm"."""
-        name = self.result.get("backbone") or self._preset.get("class_name")
-        name = name or self.macro("BUILD_BACKBONE")
-        if name is None:
-            return None
-        return "lstm" if "lstm" in str(name).lower() else "transformer"
+        name = self.result.get("backbone")
+        return name and ("lstm" if "lstm" in name.lower() else "transformer")
 
     @property
     def num_layers(self):
-        if self.backbone == "lstm":
-            return 1
-        found = self.result.get("num_layers", self._preset.get("num_layers"))
-        return self.macro("NUM_LAYERS", int) if found is None else found
+        return self.result.get("num_layers")
 
     @property
     def row(self):
@@ -129,43 +123,6 @@ class Run:
         value = self.bindings and self.bindings.dial(name)
         return value if isinstance(value, kind) else None
 
-    @property
-    def _function(self):
-        run = self.bindings and self.bindings.run
-        return run.name if run else ""
-
-    def _fine_tuning(self, name):
-        """Return a number of fine-tuning: from the result, else a macro."""
-        if name in self.result:
-            return self.result[name]
-        is_full = self.macro("ROWS") in (None, ("full",))
-        if self._function == "grid.grid" and not is_full:
-            return None  # Rows of a grid differ from its macros.
-        if self._function not in ("finetune.finetune", "grid.grid"):
-            return None
-        return self.macro(name.upper(), int | float)
-
-    @functools.cached_property
-    def _preset(self):
-        """Class and layers of the network, or of the preset it started from."""
-        source = self.result.get("preset") or self.macro("PRESET", str)
-        runs = self.seed_runs.values() or [self]
-        places = [run.path / "preset" for run in runs]
-        if source:
-            places += [pathlib.Path(source), pathlib.Path(source) / "preset"]
-        for place in places:
-            path = place / "config.json"
-            if not os.path.isfile(path):
-                continue
-            found = results_lib.read_json(path)
-            config = found.get("config")
-            layers = isinstance(config, dict) and config.get("num_layers")
-            return {
-                "class_name": found.get("class_name"),
-                "num_layers": layers if type(layers) is int else None,
-            }
-        return {}
-
 
 def read(path):
     """Return the `Run` of a workdir; a damaged file is an InputError."""
@@ -174,7 +131,7 @@ def read(path):
         for name, value in (results_lib.read(path) or {}).items()
         if value is not None
     }
-    run = Run(
+    return Run(
         path,
         result,
         _read_config(path, result.get("config_sha256")),
@@ -184,8 +141,6 @@ def read(path):
             for seed in result.get("seeds") or ()
         },
     )
-    run._preset  # Read now, so that a damaged file is named here.
-    return run
 
 
 def find(folders):

@@ -195,8 +195,13 @@ def pretrain(
     preset = workdir / "preset"
     presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
     presets.read_back(type(causal_lm), preset, step=num_steps)
+    facts = {
+        "backbone": type(network).__name__,
+        "num_layers": network.num_layers,
+    }
+    lines = results.read_metrics(history.path)
     curve = workdir / "plots" / "learning_curve.png"
-    plots.perplexities([comparison.read(workdir)], curve)
+    plots.perplexities([comparison.Run(workdir, facts, lines=lines)], curve)
     return results.write(
         workdir,
         run="pretrain",
@@ -211,4 +216,5 @@ def pretrain(
         num_steps=num_steps,
         tokens_seen=num_steps * tokens_per_step,
         parameters=network.count_params(),
+        **facts,
     )

@@ -203,4 +203,6 @@ def zero_shot(
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(directory),
+        backbone=type(backbone).__name__,
+        num_layers=backbone.num_layers,
     )

@@ -45,24 +45,6 @@ def test_rows_of_the_ablation(tmp_path, options, row):
     assert find_one(tmp_path).row == row
 
 
-@pytest.mark.parametrize("function", ["suite.suite", "grid.grid"])
-def test_macros_of_a_suite_speak_for_its_tasks(tmp_path, function):
-    """Also those of the time before a suite was a grid of one row."""
-    macros = {"LM_LOSS_WEIGHT": 0.0, "NUM_TRANSFERRED_LAYERS": None}
-    if function == "grid.grid":
-        macros["ROWS"] = ("full",)
-    sha256 = fake_workdirs.write_config(tmp_path, function, **macros)
-    record = {"run": "finetune", "seed": 1, "metrics": ACCURACY}
-    record["config_sha256"] = sha256
-    for task in ("cola", "rte"):
-        fake_workdirs.write_preset(tmp_path / task)
-        data_files.write(
-            tmp_path / task, "result.json", record | {"task": task}
-        )
-    rows = [(run.task, run.row) for run in find(tmp_path)]
-    assert rows == [("cola", "no_auxiliary_lm"), ("rte", "no_auxiliary_lm")]
-
-
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
     metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
     folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)

@@ -16,11 +16,9 @@ def write_config(folder, function, **macros):
     return sha256
 
 
-def write_preset(folder, *, lstm=False, num_layers=12):
-    config = {"num_layers": num_layers}
+def _network(lstm, num_layers):
     name = "LSTMBackbone" if lstm else "GPT1Backbone"
-    content = {"class_name": name, "config": config}
-    data_files.write(folder, "preset/config.json", content)
+    return {"backbone": name, "num_layers": num_layers}
 
 
 def finetune(
@@ -42,10 +40,13 @@ def finetune(
         **{"run": "finetune", "task": task, "split": "dev", "paper": {}},
         **{"num_examples": 1043, "num_train_examples": 8551, "seconds": 60.0},
         "config_sha256": write_config(folder, "finetune.finetune", **macros),
+        **_network(lstm, num_layers),
+        "lm_loss_weight": macros["LM_LOSS_WEIGHT"],
     }
+    layers = macros["NUM_TRANSFERRED_LAYERS"]
+    record["num_transferred_layers"] = num_layers if layers is None else layers
     for number, each in zip(seeds, found):
         own = folder if is_one else folder / f"seed_{number}"
-        write_preset(own, lstm=lstm, num_layers=num_layers)
         values = {"seed": number, "metrics": each}
         data_files.write(own, "result.json", record | values)
     record |= {"seed": seed if is_one else list(seeds), "metrics": found[0]}
@@ -96,7 +97,6 @@ def perplexity(folder):
 def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
     sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
-    write_preset(folder, lstm=lstm, num_layers=num_layers)
     data_files.write(folder, "metrics.jsonl", lines)
     record = {
         **{"run": "pretrain", "task": "language_model", "split": "held_out"},
@@ -104,6 +104,7 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
         **{"paper": {"perplexity": 18.4}, "num_examples": 1000},
         **{"config_sha256": sha256, "seconds": 10.0, "num_steps": 1000},
         **{"tokens_seen": 512000, "parameters": 116534784},
+        **_network(lstm, num_layers),
     }
     data_files.write(folder, "result.json", record)
     return folder
