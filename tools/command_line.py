@@ -32,6 +32,16 @@ def positive(text):
     return number
 
 
+def share(text):
+    """Return a number from 0 to below 1; as `type` of an argument."""
+    number = float(text)
+    if not 0 <= number < 1:
+        raise argparse.ArgumentTypeError(
+            f"{text}: give a share from 0 to below 1"
+        )
+    return number
+
+
 def run(work, arguments):
     """Call `work(arguments)`; return the exit status, its own or 0."""
     try:

@@ -53,7 +53,9 @@ def _prepare(arguments):
         parser.add_argument(f"--{name}", required=True)
     for name in ("merges", "held_out_books", "beam"):
         parser.add_argument(f"--{name}")
-    parser.add_argument("--held_out_fraction", type=float, default=0.03)
+    parser.add_argument(
+        "--held_out_fraction", type=command_line.share, default=0.03
+    )
     parser.add_argument("--beam_option", action="append")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--num_processes", type=command_line.positive)

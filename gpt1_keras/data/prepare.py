@@ -10,7 +10,6 @@ import pathlib
 
 from absl import logging
 
-from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras import files as files_lib
 from gpt1_keras.data import books
@@ -41,12 +40,6 @@ class Recipe:
     # Names of the held-out books, in place of a fraction and a seed.
     held_out_books: tuple | None = None
 
-    def __post_init__(self):
-        self.held_out([])  # refuses a wrong fraction before any work
-        if self.tokenizer is None:
-            kinds = train_vocabulary.TRAINERS
-            checks.find_name(self.tokenizer_type, kinds, "`tokenizer_type`")
-
     @property
     def named(self):
         """The end of an identity: the list of named books, if any."""
@@ -64,7 +57,7 @@ class Recipe:
 
     def held_out(self, names):
         """Return the held-out books among `names`."""
-        if self.held_out_books is not None and names:
+        if self.held_out_books is not None:
             return split.find(names, self.held_out_books)
         return split.choose(
             names, fraction=self.held_out_fraction, seed=self.split_seed

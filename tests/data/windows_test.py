@@ -70,12 +70,6 @@ def test_windows_of_earlier_versions():
     assert sorted(order(1, 0)) != sorted(order(1, 1))
 
 
-def test_mistakes():
-    for stride in (0, 8, 9):
-        with pytest.raises(InputError, match="stride"):
-            windows.held_out_windows([20], sequence_length=8, stride=stride)
-
-
 @settings(max_examples=100)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=6),
