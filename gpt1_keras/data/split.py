@@ -10,7 +10,7 @@ from gpt1_keras.errors import InputError
 
 _SHINGLE_TOKENS = 12  # about ten words; novels share hardly any such sequence
 _MAX_SHINGLES = 1 << 22
-_BLOCK_TOKENS = 1 << 20
+_LARGEST = np.uint64(2**64 - 1)
 _FACTOR = 0x9E3779B97F4A7C15
 
 
@@ -68,24 +68,29 @@ def overlaps(chosen, names, read, *, limit):
     Returns:
         {name: overlap in [0, 1]} of the held-out books, and of those put back.
     """
+    if not chosen:
+        return {}, {}
     tokens = sum(len(ids) for name in chosen for ids in read(name))
     modulus = np.uint64(2 ** (tokens // _MAX_SHINGLES).bit_length())
 
     def sampled(name):
-        for block in _overlapping(read(name)):
+        block = np.empty(0, np.int64)
+        for ids in read(name):
+            # No sequence is lost between two arrays.
+            block = np.concatenate([block[1 - _SHINGLE_TOKENS :], ids])
             hashes = _shingle_hashes(block)
             # The high bits of a product are the well mixed ones.
             yield hashes[(hashes >> np.uint64(40)) % modulus == 0]
 
-    own = {name: np.unique(_joined(sampled(name))) for name in chosen}
-    known = np.unique(_joined(own.values()))
+    own = {name: np.unique(np.concatenate([*sampled(name)])) for name in chosen}
+    # The largest number may be none of them; it makes every place valid.
+    known = np.unique(np.concatenate([*own.values(), [_LARGEST]]))
     is_found = np.zeros(len(known), bool)
 
     def mark(name):
         """Mark the known sequences that occur in a training book."""
-        for hashes in sampled(name) if len(known) else ():
+        for hashes in sampled(name):
             places = np.searchsorted(known, hashes)
-            places = np.minimum(places, len(known) - 1)
             is_found[places[known[places] == hashes]] = True
 
     def overlap_of(name):
@@ -95,7 +100,7 @@ def overlaps(chosen, names, read, *, limit):
     for name in sorted(set(names) - set(chosen)):
         mark(name)
     held, moved = list(chosen), {}
-    while held:
+    while True:
         overlap = {name: overlap_of(name) for name in held}
         new = [name for name in held if overlap[name] <= limit]
         new = new or [min(held, key=overlap.get)]
@@ -105,33 +110,15 @@ def overlaps(chosen, names, read, *, limit):
             moved[name] = overlap[name]
             mark(name)
         held = new
-    return {}, moved
-
-
-def _joined(arrays):
-    return np.concatenate([*arrays, np.empty(0, np.uint64)])
 
 
 def _shingle_hashes(ids):
     """Polynomial hashes of the 12-token sequences in int `[n]`: `[n - 11]`."""
-    if len(ids) < _SHINGLE_TOKENS:
-        return np.empty(0, np.uint64)
     one = (ids.astype(np.uint64) + np.uint64(1)) * np.uint64(0xBF58476D1CE4E5B9)
     one ^= one >> np.uint64(31)
-    size = len(ids) - _SHINGLE_TOKENS + 1
+    size = max(0, len(ids) - _SHINGLE_TOKENS + 1)
     hashes = np.zeros(size, np.uint64)
     for i in range(_SHINGLE_TOKENS):
         hashes *= np.uint64(_FACTOR)
         hashes += one[i : i + size]
     return hashes
-
-
-def _overlapping(blocks):
-    """Rearrange blocks so that no sequence is lost at their borders."""
-    rest = np.empty(0, np.int64)
-    for block in blocks:
-        rest = np.concatenate([rest, block])
-        while len(rest) >= _BLOCK_TOKENS:
-            yield rest[:_BLOCK_TOKENS]
-            rest = rest[_BLOCK_TOKENS - _SHINGLE_TOKENS + 1 :]
-    yield rest

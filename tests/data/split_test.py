@@ -51,15 +51,15 @@ def shared(ids, other):
     return len(mine & sequences(other.tolist())) / len(mine)
 
 
-def test_overlap_is_the_share_of_common_sequences(monkeypatch):
+def test_overlap_is_the_share_of_common_sequences():
     new, train = random_ids(0, 5000), random_ids(1, 9000)
     train[4000:4150] = new[1000:1150]
     expected = {"new": pytest.approx(shared(new, train), abs=1e-9)}
     assert 0.02 < shared(new, train) < 0.05
     texts = {"new": new, "train": train}
     assert overlaps(texts, ["new"]) == (expected, {})
-    monkeypatch.setattr(split, "_BLOCK_TOKENS", 100)
-    assert overlaps(texts, ["new"]) == (expected, {})
+    for block in (5, 100):
+        assert overlaps(texts, ["new"], block=block) == (expected, {})
 
 
 def test_books_with_overlap_go_back_and_count_as_training():
