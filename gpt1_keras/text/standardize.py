@@ -5,6 +5,7 @@ encoding; then dashes, ellipses and the spacing around punctuation are made
 uniform.
 """
 
+import io
 import re
 
 import ftfy
@@ -47,36 +48,26 @@ STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 def repair(text):
     """Return `ftfy.fix_text(text)`, fast if there is nothing to repair."""
-    clean = _is_clean(text)
-    if not (clean and text.isascii()):
-        text = _repair_lines(text, clean)
+    if not (_is_clean(text) and text.isascii()):
+        text = _repair_lines(text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text
 
 
-def _repair_lines(text, clean):
+def _repair_lines(text):
     """Return ftfy's text; lines it would not change keep their line ends."""
-    lines = text.split("\n")
-    straight = _replace(text, STRAIGHT).split("\n")
-    first_html = text.find("<")
-    position = 0
-    for index, line in enumerate(lines):
-        end = "\n" if index < len(lines) - 1 else ""
-        is_kept = (
-            straight[index].isascii()
-            or _replace(straight[index], REPLACED[:4]).isascii()
-            or _NEEDS_FTFY.search(line) is None
-        )
-        if is_kept and (clean or _is_clean(line)):
-            straight[index] += end
+    repaired = []
+    for line in io.StringIO(text, newline="\n"):
+        straight = _replace(line, STRAIGHT)
+        is_plain = straight.isascii() and _is_clean(line)
+        if is_plain or _NEEDS_FTFY.search(line) is None:
+            repaired.append(straight)
+        elif "<" in text:  # From there on, ftfy does not unescape HTML.
+            return ftfy.fix_text(text)
         else:
-            # ftfy unescapes HTML until it has seen "<" in an earlier line.
-            unescape = False if 0 <= first_html < position else "auto"
-            fixed = ftfy.fix_text(line + end, unescape_html=unescape)
-            straight[index] = fixed
-        position += len(line) + 1
-    return "".join(straight)
+            repaired.append(ftfy.fix_text(line))
+    return "".join(repaired)
 
 
 def _is_clean(text):
