@@ -161,7 +161,7 @@ def task_name(task):
 
 
 def metric_name(metric):
-    """`accuracy_middle` -> `accuracy, middle`; `num_last` -> `num last`."""
+    """`f1_high` -> `F1, high`; `positive_share` -> `positive share`."""
     name, _, group = metric.partition("_")
     if metric in _SHARES:
         return _SHARES[metric]

@@ -59,7 +59,11 @@ class ZeroShotTask(abc.ABC):
 
     def majority(self, examples):
         """Return the metrics of the best constant prediction."""
-        return _majority_accuracy(self.labels(examples))
+        return metrics.by_group(
+            _majority_accuracy,
+            [example.group for example in examples],
+            np.array(self.labels(examples)),
+        )
 
     def labels(self, examples):
         """Return the labels; an example without one is an InputError."""
@@ -87,13 +91,6 @@ class ChoiceTask(ZeroShotTask):
             [example.group for example in examples],
             np.array(self.labels(examples)),
             np.array(predictions),
-        )
-
-    def majority(self, examples):
-        return metrics.by_group(
-            _majority_accuracy,
-            [example.group for example in examples],
-            np.array(self.labels(examples)),
         )
 
 
@@ -240,20 +237,6 @@ class PronounResolution(ChoiceTask):
             max_sequence_length,
             num_context=list(map(len, names)) if rest else (),
         )
-
-    def measure(self, examples, scores, train=None):
-        """Return `accuracy` and two counts of special cases.
-
-        `num_possessive`: candidates end in 's. `num_last`: no word follows the
-        pronoun, so that at most punctuation is scored.
-        """
-        found = super().measure(examples, scores)
-        found |= {"num_possessive": 0, "num_last": 0}
-        for example in examples:
-            _, choices, after = substitute(example)
-            found["num_possessive"] += tuple(choices) != example.choices
-            found["num_last"] += re.search(r"\w", after) is None
-        return found
 
 
 class LastWord(ZeroShotTask):
