@@ -22,6 +22,7 @@ from gpt1_keras.text import tf_words
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
 _NO_PAIR = -1  # the key of a word's last symbol
+_NOT_YET = -1  # the rank before the first merge
 _NEVER = 2**31 - 1  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
@@ -207,41 +208,26 @@ class BytePair(tf.Module):
         rows = tf.cast(characters.value_rowids(), tf.int32)
         is_last = rows != tf_words.shift_left(rows, 1, -1)
         ends = tf.where(is_last, subwords.END_OF_WORD, "")
-        symbols, rows = self._merge_all(
-            self._numbers.lookup(tf.strings.join([characters.values, ends])),
-            rows,
-            tf.size(words),
+        symbols = tf.strings.join([characters.values, ends])
+        not_yet = tf.fill([tf.size(words)], _NOT_YET)
+        symbols, rows, _ = tf.while_loop(
+            lambda symbols, rows, last: tf.reduce_any(last != _NEVER),
+            self._merge,
+            [self._numbers.lookup(symbols), rows, not_yet],
+            shape_invariants=[tf.TensorShape([None])] * 3,
         )
-        order = tf.argsort(rows, stable=True)
         return tf.RaggedTensor.from_value_rowids(
-            tf.gather(self._ids, tf.gather(symbols, order)),
-            tf.cast(tf.gather(rows, order), tf.int64),
+            tf.gather(self._ids, symbols),
+            tf.cast(rows, tf.int64),
             nrows=tf.size(words, tf.int64),
             validate=False,
         )
 
-    def _merge_all(self, symbols, rows, num_words):
-        """Merge until no word has a learned pair.
-
-        Takes and returns symbols and the word of each, int32 `[S]`, but not in
-        the same order of words.
-        """
-        nothing = tf.zeros([0], tf.int32)
-        none_yet = tf.fill([num_words], _NEVER)
-        flat = tf.TensorShape([None])
-        *_, symbols, rows = tf.while_loop(
-            lambda symbols, *_: tf.size(symbols) > 0,
-            self._merge,
-            [symbols, rows, none_yet, nothing, nothing],
-            shape_invariants=[flat] * 5,
-        )
-        return symbols, rows
-
-    def _merge(self, symbols, rows, last, done_symbols, done_rows):
+    def _merge(self, symbols, rows, last):
         """Merge the leftmost pair of the lowest rank in each word.
 
-        Words without a learned pair are appended to `done_symbols` and
-        `done_rows`. `last` `[W]` is the rank merged in the previous round.
+        Takes and returns symbols and the word of each, int32 `[S]`, and the
+        rank that the last round merged, `[W]`: `_NEVER` in a finished word.
         """
         ranks = self._ranks_of_pairs(symbols, rows)
         num_words = tf.size(last)
@@ -253,28 +239,19 @@ class BytePair(tf.Module):
         best = tf.math.unsorted_segment_min(ranks, rows, num_words)
         best = tf.where(is_repeated > 0, last, best)
         of_word = tf.gather(best, rows)
-        is_done = of_word == _NEVER
-        done_symbols, done_rows = (
-            tf.concat([done, tf.boolean_mask(new, is_done)], axis=0)
-            for done, new in ((done_symbols, symbols), (done_rows, rows))
-        )
-        symbols, rows, ranks, of_word = (
-            tf.boolean_mask(each, ~is_done)
-            for each in (symbols, rows, ranks, of_word)
-        )
         place = tf.range(tf.size(symbols))
+        is_best = (ranks == of_word) & (ranks != _NEVER)
         first = tf.math.unsorted_segment_min(
-            tf.where(ranks == of_word, place, tf.int32.max), rows, num_words
+            tf.where(is_best, place, tf.int32.max), rows, num_words
         )
         is_left = place == tf.gather(first, rows)
-        symbols = tf.where(is_left, tf.gather(self._merged, of_word), symbols)
+        merged = tf.gather(self._merged, tf.where(is_left, of_word, 0))
+        symbols = tf.where(is_left, merged, symbols)
         is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)[: tf.size(place)]
         return (
             tf.boolean_mask(symbols, is_kept),
             tf.boolean_mask(rows, is_kept),
             best,
-            done_symbols,
-            done_rows,
         )
 
     def _ranks_of_pairs(self, symbols, rows):
