@@ -37,6 +37,7 @@ _EXAMPLES = "examples.json"
 _SUBSET = "subset_seed"
 # With more training rows, a baseline could take as long as the network.
 _MOST_BASELINE_ROWS = 100_000
+_MOST_EVALUATIONS = 20
 
 
 def encoded_batches(train, **settings):
@@ -130,9 +131,14 @@ class FineTuning:
         return steps_per_epoch * epochs
 
     def evaluation_steps(self, steps_per_epoch):
-        """Return the set of steps after which dev is scored."""
+        """Return the set of steps after which dev is scored.
+
+        It is after each epoch, or, of more than 20, after every few of them.
+        """
         num_steps = self.num_steps(steps_per_epoch)
-        ends = set(range(steps_per_epoch, num_steps + 1, steps_per_epoch))
+        num_epochs = num_steps // steps_per_epoch
+        interval = steps_per_epoch * -(-num_epochs // _MOST_EVALUATIONS)
+        ends = {*range(interval, num_steps, interval), num_steps}
         return ends | {
             step for step in self.early_evaluation_steps if step < min(ends)
         }

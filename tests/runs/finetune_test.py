@@ -300,6 +300,21 @@ def test_documents_are_shared_through_gin(preset, overlays, shares):
     assert found.share_prefix == shares
 
 
+@pytest.mark.parametrize(
+    "epochs, steps",
+    [
+        (3, [1, 2, 4, 6]),
+        (20, [1, *range(2, 41, 2)]),
+        (45, [1, 3, *range(6, 91, 6)]),
+    ],
+)
+def test_dev_is_scored_after_at_most_20_epochs(epochs, steps):
+    training = tiny_runs.fine_tuning(
+        num_epochs=epochs, early_evaluation_steps=(1, 3)
+    )
+    assert sorted(training.evaluation_steps(2)) == steps
+
+
 def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
     def run(name):
         return tiny_runs.finetune(
