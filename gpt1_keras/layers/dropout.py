@@ -115,11 +115,12 @@ def drop(x, source, rate, shared_axes=()):
 
 
 def bits(source, shape):
-    """Return int32 values from 0 to 65,535 for each place of a mask.
+    """Return an int32 value from 0 to 65,535 for each place of a mask.
 
-    They are a hash of key and place: each round mixes all bits below the
-    highest into it, and its product those above. In one loop with what needs
-    the mask, they are never in memory.
+    On torch, `source` holds them. Elsewhere they are a hash of place and key:
+    the finalizer lowbias32 (https://github.com/skeeto/hash-prospector) after
+    one more round, which separates the two halves of the key. XLA computes
+    them in the loop that needs the mask, so they take no memory.
     """
     if keras.config.backend() == "torch":
         return ops.cast(source, "int32") + _NUM_DRAWS // 2
