@@ -76,7 +76,7 @@ def read(directory):
                 "config.json belong to different networks"
             )
         for name, ours in theirs.items():
-            yield ours, tensors[name].astype("float32")
+            yield ours, tensors[name].astype("float32", copy=False)
 
     return networks.causal_lm(tokenizer, values, directory, **sizes)
 

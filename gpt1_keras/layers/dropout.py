@@ -43,7 +43,7 @@ class Dropout(keras.layers.Dropout):
         if not (training and self.rate):
             return inputs
         noise = self.noise_shape or [None] * len(inputs.shape)
-        shared = tuple(i for i, size in enumerate(noise) if size is not None)
+        shared = tuple(i for i, size in enumerate(noise) if size == 1)
         source = self.draw(_mask_shape(inputs, shared))
         return _fused_drop(self.rate, shared)(inputs, source, training=True)
 

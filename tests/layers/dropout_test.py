@@ -98,8 +98,10 @@ def test_bits_are_the_hash_of_key_and_place():
     np.testing.assert_array_equal(bits(layer, 5, 7).ravel(), expected)
 
 
-def test_shared_axes_share_a_mask():
-    layer = dropout.Dropout(0.5, seed=1, noise_shape=(None, 1, None))
+@pytest.mark.parametrize("noise_shape", [(None, 1, None), (40, 1, 5)])
+def test_shared_axes_share_a_mask(noise_shape):
+    layer = dropout.Dropout(0.5, seed=1, noise_shape=noise_shape)
     got = small_models.read(layer(np.ones((40, 3, 5), "f4"), training=True))
     np.testing.assert_array_equal(got, got[:, :1].repeat(3, axis=1))
     assert 0.3 < np.mean(got == 0) < 0.7
+    assert np.any(got != got[:1]) and np.any(got != got[:, :, :1])
