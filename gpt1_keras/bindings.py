@@ -24,7 +24,7 @@ _PACKAGE = pathlib.Path(__file__).resolve().parent
 # A wheel carries the gin files inside the package, a checkout beside it.
 ROOT = _PACKAGE if (_PACKAGE / "gin").is_dir() else _PACKAGE.parent
 # Arguments that main passes to a run; they are not part of the recipe.
-FROM_MAIN = ("workdir", "config_sha256")
+FROM_MAIN = ("workdir", "config_sha256", "is_writer")
 _RULE = "# " + "=" * 78
 
 

@@ -9,6 +9,7 @@ parameter is part of a run's identity.
 
 import dataclasses
 import difflib
+import inspect
 import os
 import re
 import types
@@ -82,7 +83,7 @@ def value_object(cls):
 def check(name, value, annotation):
     """Refuse a value that `annotation` does not allow, and say what to give.
 
-    Values of types that gin cannot express are not checked.
+    Of a type that gin cannot express, literals alone are refused.
     """
     if not _fits(value, annotation):
         raise errors.InputError(
@@ -184,7 +185,10 @@ def _fits(value, annotation):
             "[\0\ud800-\udfff]", value
         )
     else:
-        fits = kind not in _KINDS or isinstance(value, kind)
+        # Gin passes objects by reference; no literal is one.
+        others = not isinstance(value, str | int | float)
+        others |= kind is inspect.Parameter.empty
+        fits = isinstance(value, kind) if kind in _KINDS else others
     return fits and all(_is_within(value, mark) for mark in marks)
 
 
@@ -218,7 +222,8 @@ def _describe(annotation):
         is_unique = any(mark.is_unique for mark in marks)
         of = " of different values" if is_unique else ""
         return f"a tuple{of} such as {example}"
-    return _KINDS.get(kind, "another value") + "".join(map(_limits, marks))
+    reference = "a reference such as @module.name()"
+    return _KINDS.get(kind, reference) + "".join(map(_limits, marks))
 
 
 def _limits(mark):

@@ -8,6 +8,7 @@ Gin files may refer only to the names in `public_names`, so a `config.gin`
 from somebody else runs no other code. Other modules must be allowed by name.
 """
 
+import inspect
 import pathlib
 import re
 
@@ -207,6 +208,9 @@ def _check_parameters(used):
         if bindings_lib.references(value):
             continue
         label, annotation = used.label(name), signature[parameter].annotation
+        is_bare = annotation is inspect.Parameter.empty
+        if is_bare and function in public_names.PUBLIC:
+            annotation = object
         try:
             checks.check(parameter, value, annotation)
             if checks.is_path(annotation) and isinstance(value, str):

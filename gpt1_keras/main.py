@@ -114,15 +114,23 @@ def _runs():
 
     lines = ["", "Runs:"]
     for path in sorted((bindings.ROOT / "gin").glob("*.gin")):
-        text = path.read_text(encoding="utf-8")
         name = path.relative_to(bindings.ROOT).as_posix()
-        if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
-            lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
-    for folder in ("finetune", "zero_shot"):
-        found = sorted((bindings.ROOT / "gin" / folder).iterdir())
-        names = ", ".join(path.stem for path in found)
-        lines.append(f"  gin/{folder}/NAME.gin with NAME one of {names}")
+        if title := _title(name, path):
+            lines.append(f"  {name:<26}{title}")
+    for folder in ("gin/finetune", "gin/zero_shot"):
+        found = sorted((bindings.ROOT / folder).iterdir())
+        names = [p.stem for p in found if _title(f"{folder}/{p.name}", p)]
+        listed = ", ".join(names)
+        lines.append(f"  {folder}/NAME.gin with NAME one of {listed}")
     return "\n".join(lines)
+
+
+def _title(name, path):
+    """Return the title of the gin file of a run, None of another one."""
+    text = path.read_text(encoding="utf-8")
+    if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
+        return text.splitlines()[0][2:]
+    return None
 
 
 def _settings(flags):
@@ -134,9 +142,10 @@ def _settings(flags):
     lines = []
     for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
         value = found.bound.get(name)
-        if not bindings.references(value) and not isinstance(
-            value, bindings.Macro
-        ):
+        is_macro = isinstance(value, bindings.Macro)
+        if value == bindings.REQUIRED:
+            lines.append(f"{f'{name} must be given':<48} {found.comment(name)}")
+        elif not bindings.references(value) and not is_macro:
             shown = f"{name} = {errors.shortened(repr(value))}"
             lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
     return "\n".join(lines)
@@ -241,6 +250,12 @@ def _values_from_main(bindings):
     values = {}
     parameters = bindings.signature(bindings.run.function)
     directory = bindings.macros.get("WORKDIR")
+    if "is_writer" in parameters:
+        values["is_writer"] = workdirs.is_written_by(
+            bindings, os.environ.get("TF_CONFIG")
+        )
+    if "workdir" not in parameters and directory:
+        raise errors.InputError("this run writes no files: leave --workdir out")
     if "workdir" in parameters:
         if isinstance(directory, str) and directory:
             values["workdir"] = files.user_path("--workdir", directory)

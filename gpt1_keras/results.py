@@ -37,13 +37,14 @@ def read(workdir):
     return found
 
 
-def is_finished(workdir, config_sha256, advice="to run it again,"):
+def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
     """Return whether this very configuration is finished, and log it.
 
-    `advice` says what else to do than to give another workdir.
+    `advice` says what else to do than to give another workdir, `facts` are
+    entries that the result must have.
     """
-    found = read(workdir)
-    if not found or found.get("config_sha256") != config_sha256:
+    found, expected = read(workdir), {"config_sha256": config_sha256} | facts
+    if not found or found != found | expected:
         return False
     logging.info(
         f"{path(workdir)}: already finished; nothing to do ({advice} give"

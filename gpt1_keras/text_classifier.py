@@ -19,6 +19,7 @@ from gpt1_keras import files as files_lib
 from gpt1_keras import main
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
+from gpt1_keras.data import transforms
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import custom
 
@@ -126,14 +127,18 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         files = ["gin/finetune/custom.gin", *self.files]
         self._run(directory, files, dials)
         self.directory_ = str(directory)
-        self.classes_ = np.unique(y)
+        # Where unusable rows are skipped, a class may be lost.
+        known = self._loaded().preprocessor.label_words
+        found = [label for label in np.unique(y) if str(label) in known]
+        self.classes_ = np.array(found)
         self.result_ = results.read(directory)
         return self
 
     def predict_proba(self, X):
         """Return probabilities `[N, Y]` in the order of `classes_`."""
         model, columns = self._loaded(), _columns(X)
-        is_pair = model.preprocessor.transform == "entailment"
+        signature = transforms.SIGNATURES[model.preprocessor.transform]
+        is_pair = "text_pair" in signature.fields
         if columns["text"] and ("text_pair" in columns) != is_pair:
             kind = "pairs of texts" if is_pair else "single texts"
             raise errors.InputError(f"the model has learned {kind}: give these")
@@ -269,7 +274,13 @@ def _names(y, size):
         raise errors.InputError(
             f"y holds {listed}: give all labels as str, int or bool"
         )
-    return [str(label) for label in labels]
+    names = [str(label) for label in labels]
+    for name in names:
+        if name != name.strip():
+            raise errors.InputError(
+                f"the label {name!r} begins or ends with a space: remove it"
+            )
+    return names
 
 
 def _plain(value):

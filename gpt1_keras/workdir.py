@@ -16,7 +16,7 @@ CONFIG = "config.gin"
 # follow another in one workdir.
 VERSIONED_RUNS = ("export.export",)
 # Parameters that may grow in a workdir when EXTEND is True.
-EXTENDABLE = ("num_steps", "num_epochs")
+EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
 
 
 def is_written_by(new, tf_config):

@@ -107,6 +107,8 @@ def test_wrong_arguments(call, monkeypatch):
         ([*run, "--set", "STEPS =\n\0"], ["STEPS =\\n\\x00"]),
     ):
         assert_refused(call(*arguments), *expected)
+    writes_nothing = ("--gin", "gin/generate.gin", "--workdir", "w")
+    assert_refused(call(*writes_nothing), "leave --workdir out")
     monkeypatch.setenv("KERAS_BACKEND", "theano")
     assert_refused(call(*run), "theano", "tensorflow, jax or torch")
 
@@ -153,4 +155,7 @@ def test_settings_are_listed_with_their_comments(call):
     (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
     assert line.endswith("sequences per step")
     assert any("clip_norm = 1.0 " in line for line in lines)
-    assert "gin/pretrain.gin" in call("--list")[1]
+    output = call("--list", "--gin", "gin/finetune/custom.gin")[1]
+    assert "TRAIN_FILE must be given " in output
+    output = call("--list")[1]
+    assert "gin/pretrain.gin" in output and "custom, mnli" in output

@@ -12,6 +12,8 @@ from sklearn import model_selection
 
 from gpt1_keras import TextClassifier
 from gpt1_keras import errors
+from gpt1_keras.tasks import benchmarks
+from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
 draws = random.Random(0)
@@ -89,6 +91,24 @@ def test_pairs_and_a_workdir(classifier, tmp_path):
         model.fit(pairs, names[::-1])
 
 
+def test_a_benchmark_of_pairs(preset, tmp_path):
+    task = benchmarks.benchmark("mrpc")
+    tiny_fine_tuned.write(tmp_path / "mrpc", task, preset)
+    model = TextClassifier.load(tmp_path / "mrpc")
+    assert model.predict([("the gate", "a tree")])[0] in ("0", "1")
+    with pytest.raises(errors.InputError, match="pairs of texts"):
+        model.predict(["the gate"])
+
+
+def test_a_class_that_is_skipped_is_lost(classifier):
+    model = base.clone(classifier)
+    settings = SETTINGS | {"BAD_ROWS": "skip"}
+    model.set_params(num_epochs=1, settings=settings)
+    model.fit([*TEXTS, "a lonely gate"], [*LABELS, 11])
+    assert model.classes_.tolist() == [9, 10]
+    assert model.predict(TEXTS[:1])[0] in (9, 10)
+
+
 @pytest.mark.parametrize(
     "texts, labels, message",
     [
@@ -99,6 +119,7 @@ def test_pairs_and_a_workdir(classifier, tmp_path):
         (["a", "b"], [0.5, 1.5], "float"),
         (["a", "b"], [0, "1"], "int, str"),
         (["a", "b"], [1, 1], "only the label"),
+        (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
     ],
 )
 def test_mistakes_are_one_line(classifier, texts, labels, message):

@@ -1,14 +1,17 @@
 """Measure the majority, bag-of-words and word-overlap baselines of benchmarks.
 
-python tools/word_baselines.py --data DIR [--examples N] TASK [TASK ...]
+python tools/word_baselines.py --data DIR [--examples N] [--seed S]
+                               TASK [TASK ...]
 
   --data DIR     the DATA_DIR of the runs
-  --examples N   train on N examples, the ones that NUM_TRAIN_EXAMPLES = N draws
+  --examples N   train on N examples, as NUM_TRAIN_EXAMPLES = N does
+  --seed S       the seed of the run that draws the same ones; 42 without it
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
-They show what a network adds to knowing which words occur. `majority` is the
-best constant prediction; `words` and `overlap`, trained on train and measured
-on dev, are described in gpt1_keras/evaluation/word_baselines.py.
+They show what a network adds to knowing which words occur. `majority` always
+predicts the commonest label or the mean score; `words` and `overlap`, trained
+on train and measured on dev, are described in
+gpt1_keras/evaluation/word_baselines.py.
 
 Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.
@@ -47,10 +50,13 @@ def _measure(arguments):
     parser.add_argument("tasks", nargs="+", metavar="TASK")
     parser.add_argument("--data", required=True, type=pathlib.Path)
     parser.add_argument("--examples", type=command_line.positive)
+    parser.add_argument("--seed", type=int, default=42)
     values = parser.parse(arguments)
     for i, task in enumerate([_task(name) for name in values.tasks]):
         train = task.read(values.data, "train")
-        drawn = examples.draw_subset(len(train), values.examples)
+        drawn = examples.draw_subset(
+            len(train), values.examples, seed=values.seed
+        )
         train = [train[row] for row in drawn]
         cells = _cells(task, train, task.read(values.data, "dev"))
         rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]

@@ -310,12 +310,21 @@ def preferred(results, reference=None):
 
 
 def _of_one_task(found):
-    """Return the `Bindings` of fine-tuning without its task and its grid."""
+    """Return the `Bindings` of fine-tuning without its grid.
+
+    All benchmarks count as one task.
+    """
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)
         parameters["finetune.finetune.data"] = parameters.get("grid.grid.data")
-    parameters.pop("finetune.finetune.task", None)
+    benchmark, task = "benchmarks.benchmark", "finetune.finetune.task"
+    if not any(
+        each.function != benchmark
+        for each in bindings_lib.references(parameters.get(task))
+    ):
+        parameters[task] = bindings_lib.Reference(benchmark, True)
+        parameters.pop(f"{benchmark}.name", None)
     return dataclasses.replace(found, parameters=parameters, macros=macros)
 
 

@@ -50,9 +50,14 @@ def evaluate(
     model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
     examples = model.labelled(task, data.read(task, split), split)
-    digest = examples_lib.sha256(examples.examples, with_given=True)
-    if workdir is not None and presets.is_measured(
-        workdir, config_sha256, [model.directory], examples_sha256=digest
+    facts = {
+        "preset_sha256": presets.sha256(model.directory),
+        "examples_sha256": examples_lib.sha256(
+            examples.examples, with_given=True
+        ),
+    }
+    if workdir is not None and results.is_finished(
+        workdir, config_sha256, **facts
     ):
         return results.path(workdir)
     space = task.label_space
@@ -96,10 +101,10 @@ def evaluate(
         paper=paper.get(task.name, {}),
         num_examples=len(examples),
         num_cut=examples.encoded.num_cut,
-        examples_sha256=digest,
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(model.directory),
+        **facts,
         **of_classes,
     )
 

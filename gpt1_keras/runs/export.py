@@ -2,6 +2,7 @@
 
 import collections.abc
 import dataclasses
+import pathlib
 import shutil
 import time
 import typing
@@ -11,6 +12,7 @@ from absl import logging
 from gpt1_keras import checks
 from gpt1_keras import files
 from gpt1_keras import results
+from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -38,30 +40,27 @@ class Options:
     # Dtype of the stored weights; "int8" is that of the kernels of the blocks,
     # beside which the other weights are float32.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
-    # Rows used instead of `table_split` if `build_task` takes a `file`.
+    # The user's own file, all texts of which are used instead of `table_split`.
     table_file: checks.Path | None = None
     # `.txt` files on which the tokenizers are also compared.
     identity_texts: checks.Path | None = None
 
-    def graph_tokenizer(self, tokenizer, task, preprocessor=None):
-        """Return a `Tokenizer` as a `GraphTokenizer`, with its table.
-
-        `table_file` is read for the `preprocessor` of a fine-tuned preset.
-        """
+    def graph_tokenizer(self, tokenizer, task):
+        """Return a `Tokenizer` as a `GraphTokenizer`, with its table."""
         from gpt1_keras.text import tf_tokenizer
 
-        rows = []
-        if self.table_file is not None and preprocessor is not None:
-            own = self.build_task(preprocessor, file=self.table_file)
-            rows = own.read(None, "train")
+        texts = []
+        if self.table_file is not None:
+            path = pathlib.Path(self.data.data_dir or "") / self.table_file
+            texts = custom_lib.read_table(path).texts()
         elif self.table_split is not None:
             rows = self.data.read(task, self.table_split)
+            texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
         else:
             logging.info(
                 "no training texts given: building the tokenizer's table from"
                 " the vocabulary"
             )
-        texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
         pieces = tf_tokenizer.frequent_pieces(texts, self.num_table_pieces)
         return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
 
@@ -94,13 +93,14 @@ def export(
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     directory = presets.find_best(preset)
-    data_dir = options.data.data_dir and str(options.data.data_dir)
+    facts = {
+        "preset_sha256": presets.sha256(directory),
+        "data_dir": options.data.data_dir and str(options.data.data_dir),
+    }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
         advice = "to export it again,"
-        if presets.is_measured(
-            workdir, config_sha256, [directory], advice, data_dir=data_dir
-        ):
+        if results.is_finished(workdir, config_sha256, advice, **facts):
             return results.path(workdir)
     started = time.monotonic()
     from gpt1_keras.serving import tf_saved_model
@@ -158,7 +158,7 @@ def export(
             config_sha256=config_sha256,
             seconds=time.monotonic() - started,
             preset=str(directory),
-            data_dir=data_dir,
+            **facts,
             saved_model=str(saved_model.relative_to(workdir)),
         )
     logging.info("exported: %s", saved_model)
@@ -178,7 +178,7 @@ def _served(directory, options):
         model = presets.FineTuned(directory, scoring)
         task = options.build_task(model.preprocessor)
         tokenizer = model.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, task, model.preprocessor)
+        graph = options.graph_tokenizer(tokenizer, task)
         rows = options.data.read(task, options.split)
         examples = model.labelled(task, rows, options.split)
         served = tf_served.ServedTask(model, examples, graph, dtype)

@@ -113,7 +113,7 @@ class FineTuning:
     # Whether encoded candidates that begin alike share a row, so that their
     # common beginning is computed once. The loss is the same; dropout draws
     # other masks.
-    share_prefix: bool = False
+    share_prefix: bool = True
 
     def check_batches(self, strategy):
         """Refuse batch sizes that do not suit the devices."""
@@ -338,7 +338,8 @@ def finetune(
             intervals=intervals,
             periodic=[(due, evaluate)],
             strategy=strategy,
-            is_over=training.is_over,
+            # Rows that cannot tell epochs apart stop none either.
+            is_over=None if keeps_last else training.is_over,
         )
         history.close()
         found = _measured(history.path, dev, num_steps, keeps_last)

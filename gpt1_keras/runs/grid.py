@@ -26,10 +26,12 @@ def grid(
     pretrained,
     tasks: checks.Names,
     seed: checks.Seed,
+    seeds: checks.NotRecipe[checks.Seeds | None] = None,
     rows: checks.Names = ("full",),
     lstm_preset: checks.Path | None = None,
     paper: checks.NotRecipe[dict | None] = None,
     table5: checks.NotRecipe[dict | None] = None,
+    is_writer=True,
 ):
     """Fine-tune on each task in each row; write a table beside the paper's.
 
@@ -44,11 +46,13 @@ def grid(
         training: `finetune.FineTuning` of the full model.
         pretrained: `presets.Pretrained` of the full model.
         tasks: names of `tasks.benchmarks`.
-        seed: int, or the tuple of seeds, for the result.
+        seed, seeds: as of `finetune`, for the result.
         rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
         lstm_preset: path of a pretrained LSTM, or None.
         paper: dict from a task's name to the paper's metrics, or None.
         table5: dict from a row to {task: the paper's share}, or None.
+        is_writer: bool. False in all workers but the first, which fine-tune
+            with it and leave tables and result to it.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)
@@ -72,6 +76,8 @@ def grid(
             data=data,
             **changes[row],
         )
+        if not is_writer:
+            continue
         found = _finished(cells, config_sha256)
         if is_one_row:
             name, table = "table.md", paper_tables.benchmarks(found, paper)
@@ -82,6 +88,8 @@ def grid(
         text = tables.markdown(table)
         files.write_atomic(workdir / name, text)
         print(f"\n{text}", flush=True)
+    if not is_writer:
+        return None
     metrics = {
         each.run.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
@@ -99,7 +107,7 @@ def grid(
         if is_one_row
         else table5,
         num_examples=sum(each.run.result["num_examples"] for each in found),
-        seed=seed,
+        seed=list(seeds) if seeds else seed,
         config_sha256=config_sha256,
         seconds=sum(each.run.result["seconds"] for each in found),
     )
@@ -169,3 +177,4 @@ def _check_preset(row, training, pretrained):
             f"the row {row!r} transfers {count} layers: {directory} has "
             f"{num_layers}; give -1 (nothing), 0 (embeddings) to {num_layers}"
         )
+    pretrained.check_lora(num_layers, config["hidden_dim"])

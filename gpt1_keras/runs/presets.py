@@ -232,25 +232,13 @@ def load_tokenizer(directory):
     return load(preprocessors.GPT1Tokenizer, directory).pipeline
 
 
-def is_measured(
-    workdir, config_sha256, directories, advice="to run it again,", **facts
-):
-    """Return whether a result is finished and its presets are unchanged.
-
-    `directories` are those of the presets, `facts` entries that the result
-    must have; for the others see `results.is_finished`.
-    """
-    path = results.path(workdir)
-    if not path.exists() or any(
-        file.stat().st_mtime > path.stat().st_mtime
-        for directory in directories
-        for file in pathlib.Path(directory).iterdir()
-    ):
-        return False
-    found = results.read(workdir)
-    return all(found.get(name) == facts[name] for name in facts) and (
-        results.is_finished(workdir, config_sha256, advice)
-    )
+def sha256(directory):
+    """Return a digest of a preset's files."""
+    directory = pathlib.Path(directory)
+    sealed = directory / files.CHECKSUMS
+    found = [sealed] if sealed.exists() else sorted(directory.rglob("*"))
+    digests = [files.sha256(path) for path in found if path.is_file()]
+    return files.sha256_of_json(digests)
 
 
 def check_length(sequence_length, num_positions):
@@ -388,29 +376,32 @@ class Pretrained:
             **rates,
         )
         if self.lora_rank:
-            self._enable_lora(backbone)
+            self.check_lora(backbone.num_layers, backbone.hidden_dim)
+            backbone.enable_lora(self.lora_rank)
+            weights = backbone.trainable_weights
+            trained = sum(math.prod(w.shape) for w in weights)
+            logging.info(
+                f"LoRA of rank {self.lora_rank} trains {trained:,} of the"
+                f" backbone's {backbone.count_params():,} weights"
+            )
         return backbone
 
-    def _enable_lora(self, backbone):
-        if self.num_transferred_layers not in (None, backbone.num_layers):
+    def check_lora(self, num_layers, hidden_dim):
+        """Refuse adapters that do not suit a network."""
+        if not self.lora_rank:
+            return
+        if self.num_transferred_layers not in (None, num_layers):
             raise errors.InputError(
                 f"`lora_rank` {self.lora_rank} trains no weights of the"
                 " network, but `num_transferred_layers`"
                 f" {self.num_transferred_layers} draws some at random: set the"
                 " first to 0 or the second to None"
             )
-        if self.lora_rank >= backbone.hidden_dim:
+        if self.lora_rank >= hidden_dim:
             raise errors.InputError(
                 f"`lora_rank` {self.lora_rank} is not less than the network's"
-                f" width {backbone.hidden_dim}: lower it, or give 0 to train"
-                " all weights"
+                f" width {hidden_dim}: lower it, or give 0 to train all weights"
             )
-        backbone.enable_lora(self.lora_rank)
-        trained = sum(math.prod(w.shape) for w in backbone.trainable_weights)
-        logging.info(
-            f"LoRA of rank {self.lora_rank} trains {trained:,} of the"
-            f" backbone's {backbone.count_params():,} weights"
-        )
 
 
 @checks.value_object

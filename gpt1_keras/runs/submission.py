@@ -44,7 +44,11 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
             f"`runs`: {runs} has no finished GLUE run, such as"
             f" {runs / 'cola'}: give the workdir of gin/suite.gin"
         )
-    if presets.is_measured(workdir, config_sha256, there.values()):
+    facts = {
+        "presets_sha256": [presets.sha256(path) for path in there.values()],
+        "data_dir": data.data_dir and str(data.data_dir),
+    }
+    if results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
     predictions = {}
     for name, preset in there.items():
@@ -71,6 +75,7 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         filled=filled,
+        **facts,
     )
 
 

@@ -70,6 +70,12 @@ class ZeroShotTasks:
     def _splits(self, task):
         return [self.split_of(task), *(["train"] if task.needs_train else [])]
 
+    def sha256(self, task):
+        """Return a digest of all examples that a task reads."""
+        splits = dict.fromkeys(self._splits(task))
+        read = [x for split in splits for x in self.examples(task, split)]
+        return examples_lib.sha256(read)
+
     def measurer(self, task, backbone, tokenizer):
         """Return `function(stop=None)` -> metrics with the current weights."""
         # If train itself is measured, it is scored once.
@@ -178,13 +184,17 @@ def zero_shot(
         dtype: str, Keras dtype policy.
     """
     directory = presets.find(preset)
-    if presets.is_measured(workdir, config_sha256, [directory]):
-        return results.path(workdir)
-    started = time.monotonic()
-    precision.set_dtype(dtype)
     (task,) = tasks.tasks
     split = tasks.split_of(task)
     examples = tasks.examples(task, split)
+    facts = {
+        "preset_sha256": presets.sha256(directory),
+        "examples_sha256": tasks.sha256(task),
+    }
+    if results.is_finished(workdir, config_sha256, **facts):
+        return results.path(workdir)
+    started = time.monotonic()
+    precision.set_dtype(dtype)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
     with fit.catch_signals() as stop:
@@ -203,6 +213,7 @@ def zero_shot(
         config_sha256=config_sha256,
         seconds=time.monotonic() - started,
         preset=str(directory),
+        **facts,
         backbone=type(backbone).__name__,
         num_layers=backbone.num_layers,
     )

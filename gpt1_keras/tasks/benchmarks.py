@@ -73,7 +73,7 @@ _ROWS = (
 BENCHMARKS = {each.name: each for each in _ROWS}
 
 
-def benchmark(name, regression=False):
+def benchmark(name: checks.Column, regression: bool = False):
     """Return the `Task` of a name in `BENCHMARKS`.
 
     With `regression`, STS-B is learned by regression on its score instead of

@@ -59,7 +59,7 @@ def custom(
     bad_rows: custom_lib.BadRows = "stop",
     class_weights: Balanced | tuple[checks.Positive, ...] | None = None,
     metric: Metric | None = None,
-    data_dir: checks.Path | None = None,
+    data_dir: checks.Location[checks.Path | None] = None,
 ):
     """Return the task of a train file, and optionally a dev and a test file.
 
@@ -125,6 +125,7 @@ def custom(
     return _task(
         lambda data_dir, split: examples[split],
         *(family, label_space, skipped, metric),
+        has_labelled_test=test is not None,
     )
 
 
@@ -151,14 +152,16 @@ def of_preset(
     choices: Choices | None,
     label: checks.Column | None,
     bad_rows: custom_lib.BadRows = "stop",
+    data_dir: checks.Location[checks.Path | None] = None,
 ):
     """Return the task of a fine-tuned preset on a file of the same form.
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
     The file, "-" for standard input, is read at once and stands for every
     split. Its label column may be missing, and is not read if `label` is None.
+    The other arguments are those of `custom`.
     """
-    path = pathlib.Path(file)
+    path = pathlib.Path(data_dir or "") / file
     if str(file) == "-":
         path = rows_lib.StandardInput(text)
     table = custom_lib.read_table(path, text)
@@ -191,7 +194,7 @@ def _family_of(preprocessor):
     )
 
 
-def _task(reader, family, label_space, skipped, metric=None):
+def _task(reader, family, label_space, skipped, metric=None, **more):
     measure, names = metrics_lib.accuracy, ("accuracy",)
     if label_space.score_range:
         measure = metrics_lib.pearson_and_spearman
@@ -213,6 +216,7 @@ def _task(reader, family, label_space, skipped, metric=None):
         is_own=True,
         skipped=skipped,
         main_metric=metric,
+        **more,
     )
 
 

@@ -57,7 +57,7 @@ class LabelSpace(abc.ABC):
         return weights / ops.sum(weights, axis=-1, keepdims=True)
 
     def majority(self, examples):
-        """Return the best constant prediction: the majority or the mean."""
+        """Return a constant prediction: the commonest value or the mean."""
         values = [self.value(example) for example in examples]
         return max(sorted(set(values)), key=values.count)
 

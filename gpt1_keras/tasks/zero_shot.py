@@ -366,7 +366,7 @@ _LabelWords = typing.Annotated[
 ]
 
 
-def task(name, label_words: _LabelWords | None = None):
+def task(name: checks.Column, label_words: _LabelWords | None = None):
     """Return the `ZeroShotTask` of a name in `_TASKS`.
 
     `label_words` are for SST-2 (`Sentiment`); None: its default.

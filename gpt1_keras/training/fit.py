@@ -33,8 +33,9 @@ class Intervals:
         checkpoint_minutes: float. Also save one after a step if the last one is
             this old; 0: never.
         num_checkpoints: int. Number of checkpoints kept.
-        evaluation_steps: int. Steps between evaluations on held-out books.
-        sample_steps: int. Steps between two sampled paragraphs.
+        evaluation_steps: int. In pretraining, steps between evaluations on
+            held-out books.
+        sample_steps: int. Likewise between two sampled paragraphs.
     """
 
     log_steps: checks.Count

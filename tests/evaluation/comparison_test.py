@@ -101,3 +101,15 @@ def test_one_recipe_in_a_single_run_a_suite_and_a_grid():
         for row in ("full", "lstm")
     )
     assert comparison.differences(one, other) == {}
+
+
+def test_settings_of_the_task_count():
+    for name, setting, values in (
+        ("stsb", "benchmarks.benchmark.regression", (False, True)),
+        ("custom", "LABEL_COLUMN", ("a", "b")),
+    ):
+        runs = [
+            run_of(f"gin/finetune/{name}.gin", f"{setting} = {value!r}")
+            for value in values
+        ]
+        assert comparison.differences(*runs) == {setting: values[1]}

@@ -1,4 +1,6 @@
 import csv
+import os
+import shutil
 
 import numpy as np
 import pytest
@@ -8,6 +10,8 @@ from scipy import stats
 
 from gpt1_keras import results
 from gpt1_keras.data.readers import glue
+from gpt1_keras.models import task_model
+from gpt1_keras.runs import presets
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 from tests.runs import conftest
@@ -101,3 +105,19 @@ def test_scores(tiny, tmp_path):
         assert float(row["prediction"]) == pytest.approx(expected[i], abs=1e-3)
         differences.append(float(row["error"]))
     assert differences == sorted(differences, reverse=True)
+
+
+def test_another_preset_of_the_same_name_is_measured(tiny, tmp_path):
+    preset = shutil.copytree(tiny.folder / "cola", tmp_path / "cola")
+    first = tiny_runs.evaluate(tmp_path / "dev", preset, tiny.data)
+    path = preset / "preset"
+    before = {file.name: file.stat() for file in path.iterdir()}
+    model = task_model.GPT1TaskModel.from_preset(str(path))
+    bias = model.head.dense.bias
+    bias.assign(np.array([9.0, -9.0], "float32"))
+    presets.save(model, path)
+    for name, state in before.items():
+        if (path / name).is_file():
+            os.utime(path / name, ns=(state.st_atime_ns, state.st_mtime_ns))
+    again = tiny_runs.evaluate(tmp_path / "dev", preset, tiny.data)
+    assert again["metrics"] != first["metrics"]

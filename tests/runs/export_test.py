@@ -141,19 +141,21 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
 
 def test_own_rows_without_labels(tiny, here, tmp_path):
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
-    train.write_text("text\tlabel\nZwölf Zwölf\tno\nthe gate\tyes\n")
+    train.write_text("text\tlabel\nthe garden\tno\nthe gate\tyes\n")
+    words = tmp_path / "words.csv"
+    words.write_text("review,stars\nZwölf Zwölf,1\n")
     test.write_text("text\nthe old gate\na Zwölf tree\nour\n")
     task = custom.custom(
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
     settings = {"PRESET": str(tmp_path / "own")}
-    settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(train)}
+    settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
     found = tiny_fine_tuned.succeed(
         "gin/export_custom.gin", tmp_path / "x", **settings
     )
     assert found["num_examples"] == 3 and "accuracy" not in found["metrics"]
-    # The words of the train file are in the table.
+    # The words of the other file are in the table, whatever its columns.
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()
 

@@ -285,11 +285,16 @@ def test_documents_that_choices_share_are_computed_once(tiny, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "overlays, shares", [([], True), (["gin/data/raw_examples.gin"], False)]
+    "files, shares",
+    [
+        (["gin/finetune/race.gin"], True),
+        (["gin/suite.gin"], True),
+        (["gin/finetune/race.gin", "gin/data/raw_examples.gin"], False),
+    ],
 )
-def test_documents_are_shared_through_gin(preset, overlays, shares):
+def test_documents_are_shared_through_gin(preset, files, shares):
     """Gin passes `encoded_batches` in a wrapper of its own."""
-    config.resolve(["gin/finetune/race.gin", *overlays], [], "out/race")
+    config.resolve(files, [], "out/race")
     training = gin.get_configurable("finetune.FineTuning")()
     pretrained = presets.Pretrained(
         preset=str(preset), num_transferred_layers=None, dropout=0.1
@@ -476,7 +481,8 @@ def test_own_rows(tiny, own, tmp_path):
     status, errors = run_own(tiny, own)
     assert status == 0 and dev.read_text() == held_out, errors
     # They score as they did, with the usual column names.
-    settings = {"PRESET": str(own / "run"), "TEST_FILE": str(dev)}
+    settings = {"PRESET": str(own / "run"), "TEST_FILE": dev.name}
+    settings["DATA_DIR"] = str(dev.parent)
     again = tiny_fine_tuned.succeed(
         "gin/evaluate_custom.gin", tmp_path, **settings
     )

@@ -101,8 +101,15 @@ def test_finished_cells_are_not_run_again(run, tmp_path):
     finetune = Finetune()
     run(finetune, tasks)
     assert finetune.called == []
-    run(finetune, tasks, sha="b" * 64)
+    run(finetune, tasks, sha="b" * 64, seeds=(3, 4))
     assert finetune.called == list(tasks)
+    assert results.read(tmp_path)["seed"] == [3, 4]
+
+
+def test_workers_but_the_first_write_neither_table_nor_result(run, tmp_path):
+    run(finetune := Finetune(), ("cola", "rte"), is_writer=False)
+    assert finetune.called == ["cola", "rte"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cola", "rte"]
 
 
 def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):

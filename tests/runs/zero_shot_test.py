@@ -1,3 +1,5 @@
+import shutil
+
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -38,6 +40,14 @@ def test_cola_through_main(tiny, tmp_path):
     assert found["metrics"]["matthews"] == pytest.approx(
         sklearn.metrics.matthews_corrcoef(labels, predicted), abs=1e-6
     )
+    # Other rows are another measurement.
+    path = shutil.copytree(tiny.data, tmp_path / "data") / "glue/CoLA/dev.tsv"
+    path.write_text("".join(path.read_text().splitlines(True)[:20]))
+    settings["DATA_DIR"] = str(tmp_path / "data")
+    found = tiny_fine_tuned.succeed(
+        "gin/zero_shot/cola.gin", tmp_path, **settings
+    )
+    assert found["num_examples"] == 20
 
 
 def test_how_it_is_computed_changes_little_or_nothing(tiny, preset, tmp_path):

@@ -47,6 +47,14 @@ class Table(typing.NamedTuple):
     rows: list
     bad: dict
 
+    def texts(self):
+        """Return all texts of the rows, whatever the column."""
+        values = [value for _, row in self.rows for value in row.values()]
+        values += [
+            v for value in values if isinstance(value, list) for v in value
+        ]
+        return [value for value in values if isinstance(value, str)]
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Columns:
@@ -331,13 +339,13 @@ def read_splits(
     high=None,
     skipped=None,
 ):
-    """Read a train `Table` and up to two further files.
+    """Read a train `Table` and up to two further files, all with labels.
 
     Without a dev file, `dev_fraction` of the training rows is held out: this
     share of each class, all rows of the same text on one side, and the same
-    rows for the same `seed`. Rows of a test file need no labels. `low` and
-    `high` are the lowest and the highest possible score; None takes that of
-    the training rows. `skipped` is that of `read_rows`.
+    rows for the same `seed`. `low` and `high` are the lowest and the highest
+    possible score; None takes that of the training rows. `skipped` is that of
+    `read_rows`.
 
     Returns:
         ({split: list of Example}, `Known` of the training rows).
@@ -368,7 +376,7 @@ def read_splits(
             examples[split] = read_rows(
                 read_table(path, columns.text),
                 columns,
-                is_labelled=split == "dev",
+                is_labelled=True,
                 known=known,
                 skipped=skipped,
             )
@@ -473,8 +481,8 @@ def misfits(rows, known, column, problem="which no training row has"):
             bad[row.line] = f"{column!r} is {row.label!r}, {problem}: {advice}"
         elif known.score_range and not low <= row.label <= high:
             bad[row.line] = (
-                f"{column!r} is {row.label}, outside {low} to {high}: set"
-                " `custom.low` and `custom.high`"
+                f"{column!r} is {row.label}, outside {low} to {high}: in"
+                " training, custom.custom.low and custom.custom.high set this"
             )
     return bad
 

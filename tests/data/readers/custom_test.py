@@ -175,8 +175,8 @@ def test_a_text_is_on_one_side_only(tmp_path_factory, pairs, fraction, seed):
 
 def test_dev_and_test_files_are_read_beside_train(write):
     train = write("train.jsonl", labelled(*MANY))
-    found = splits(train, test=write("test.tsv", "text\nx\ny\n"))
-    assert [row.label for row in found["test"]] == [None, None]
+    test = write("test.tsv", "text\tlabel\nx\ta\ny\tb\n")
+    assert [row.label for row in splits(train, test=test)["test"]] == ["a", "b"]
     for label, message in (
         ("c", "'label' is 'c', which no training row has: add such"),
         ("B ", "which no training row has: write it 'b'"),
