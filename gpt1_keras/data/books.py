@@ -4,6 +4,7 @@ import codecs
 import dataclasses
 import functools
 import hashlib
+import mmap
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 20
 # Where pieces may end, in order of preference.
+_MARKER = re.IGNORECASE | re.MULTILINE
 _BORDERS = (rb"\n[ \t]*\r?\n", rb"\n", rb"[ \t]")
 
 
@@ -146,11 +148,14 @@ def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 
     A piece ends at the first blank line in the megabyte after `piece_bytes`;
-    without one, at the first line end or else space.
+    without one, at the first line end or else space. The last one ends where
+    Project Gutenberg's licence begins.
     """
     size = pathlib.Path(path).stat().st_size
     starts = [0]
     with open(path, "rb") as file:
+        if size > piece_bytes:
+            size = _end_of_text(file, size)
         while starts[-1] + piece_bytes < size:
             file.seek(starts[-1] + piece_bytes)
             window = file.read(_BLOCK_BYTES)
@@ -168,6 +173,13 @@ def cut(path, piece_bytes=PIECE_BYTES):
         starts.pop()
     ends = starts[1:] + [size]
     return [Piece(str(path), start, end) for start, end in zip(starts, ends)]
+
+
+def _end_of_text(file, size):
+    """Return the place of the first END marker, `size` without one."""
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        found = re.search(paragraphs.END.pattern.encode(), content, _MARKER)
+        return found.start() if found else size
 
 
 def read_piece(piece):

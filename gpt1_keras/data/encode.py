@@ -118,7 +118,7 @@ def _in_processes(function, tasks, num_processes):
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
-        available = len(os.sched_getaffinity(0)) if is_much else 1
+        available = _num_processors() if is_much else 1
         num_processes = max(1, min(available, len(tasks)))
     if num_processes == 1:
         for task in tasks:
@@ -140,6 +140,12 @@ def _in_processes(function, tasks, num_processes):
             yield pending.popleft().result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _num_processors():
+    if hasattr(os, "sched_getaffinity"):  # on Linux
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
 
 
 def _start_worker(function):

@@ -18,7 +18,7 @@ _SLACK = 8
 
 # Front matter.
 _START = re.compile(r"\*\*\*\s*START OF TH(E|IS) PROJECT GUTENBERG", re.I)
-_END = re.compile(r"\*\*\*\s*END OF TH(E|IS) PROJECT GUTENBERG", re.I)
+END = re.compile(r"^\*\*\*\s*END OF TH(E|IS) PROJECT GUTENBERG", re.I)
 _RULE = re.compile(r"[\s*\-=_~.\u2022#+]+")
 _BRACKETED = re.compile(r"\[\s*_?(illustration|footnote|transcriber)", re.I)
 _NOTICE = re.compile(
@@ -182,7 +182,7 @@ def between_markers(lines):
             break
     for source in (head, lines):
         for line in source:
-            if line.startswith("***") and _END.match(line):
+            if END.match(line):
                 return
             yield line
 

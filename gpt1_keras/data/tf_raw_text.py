@@ -320,5 +320,6 @@ def _beginnings(found):
     texts = []
     for book in found[:: -(-len(found) // _SAMPLE_BOOKS)]:
         paragraphs = books.read_piece(books.cut(book.path)[0])
-        texts.append(next(encode.groups(paragraphs, _SAMPLE_CHARACTERS)))
+        groups = encode.groups(paragraphs, _SAMPLE_CHARACTERS)
+        texts.append(next(groups, ""))
     return texts

@@ -102,11 +102,15 @@ def _candidates(rows, is_cut):
 
 
 def _dense(rows):
+    return dense(rows), _length(rows) - 1
+
+
+def dense(rows):
+    """Return ragged `[B, (ids)]` padded with 0 to `[B, T]`."""
     token_ids = rows.to_tensor(0)
     # Networks need a position even in an empty batch.
     missing = tf.maximum(1 - tf.shape(token_ids)[1], 0)
-    token_ids = tf.pad(token_ids, [[0, 0], [0, missing]])
-    return token_ids, _length(rows) - 1
+    return tf.pad(token_ids, [[0, 0], [0, missing]])
 
 
 def _join_pair(text, text_pair, tokenizer):

@@ -32,6 +32,7 @@ import typing
 
 import numpy as np
 
+from gpt1_keras import errors
 from gpt1_keras.data import batches
 
 _NUM_SPECIAL = 3  # s, $ and e in a sequence of two texts
@@ -91,7 +92,7 @@ def classification(ids, *, tokenizer, max_sequence_length):
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
-    text = _truncate(ids.text, max_sequence_length - 2)
+    text = ids.text[: max_sequence_length - 2]
     candidate = [tokenizer.start_id, *text, tokenizer.extract_id]
     return Sequences([candidate], len(ids.text) - len(text))
 
@@ -137,11 +138,11 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
     `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
     beside the longest choice.
     """
-    limit = max_sequence_length // 2 - 2
-    choices = [_truncate(choice, limit) for choice in ids.choices]
+    limit = _half(max_sequence_length)
+    choices = [choice[:limit] for choice in ids.choices]
     room = max_sequence_length - _NUM_SPECIAL - max(map(len, choices))
-    question = _truncate(ids.text_pair, room)
-    document = _truncate(ids.text, room - len(question))
+    question = ids.text_pair[:room]
+    document = ids.text[: room - len(question)]
     candidates = [
         _join([*document, *question], choice, tokenizer) for choice in choices
     ]
@@ -182,15 +183,20 @@ def _join(text, text_pair, tokenizer):
 
 
 def _truncate_pair(ids, max_sequence_length):
-    limit = max_sequence_length // 2 - 2
-    text, text_pair = (
-        _truncate(part, limit) for part in (ids.text, ids.text_pair)
-    )
+    limit = _half(max_sequence_length)
+    text, text_pair = ids.text[:limit], ids.text_pair[:limit]
     return text, text_pair, _length(ids) - len(text) - len(text_pair)
 
 
-def _truncate(ids, limit):
-    return ids[: max(0, limit)]
+def _half(max_sequence_length):
+    """Return the most tokens of each of two texts."""
+    limit = max_sequence_length // 2 - 2
+    if limit < 1:
+        raise errors.InputError(
+            f"`sequence_length` {max_sequence_length} leaves no room for two"
+            " texts: give at least 6"
+        )
+    return limit
 
 
 def _length(ids):

@@ -21,8 +21,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     """Multi-head self-attention in which position t sees positions <= t.
 
     Query, key and value come from one kernel `[D, 3D]`, in this order, each
-    head-major (finetune-transformer-lm train.py, lines 86-129). Scores and
-    softmax are float32 under every dtype policy.
+    head-major (finetune-transformer-lm train.py, lines 86-129). The softmax is
+    float32 under every dtype policy.
 
     Letters: `B` batch, `T` query positions, `N` = B T, `S` key positions,
     `D` hidden_dim, `H` num_heads, `K` head_dim = D / H.

@@ -20,7 +20,7 @@ def sample_text(
         temperature: float. Divides the logits.
         seed: int. The same weights and seed give the same text.
     """
-    ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.newline_id]
+    ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.opening_id]
     sampler = keras_hub.samplers.TopKSampler(
         k=min(top_k, tokenizer.vocabulary_size),
         temperature=temperature,
@@ -47,6 +47,7 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
     """
     length = causal_lm.backbone.max_sequence_length
     read_one = _compiled(causal_lm)
+    read_prompt = _without_gradients(causal_lm.call_with_cache)
     ids, used, cache = list(prompt_ids), length, None
     for _ in range(num_tokens):
         if used == length:
@@ -59,7 +60,7 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
         else:
             context = ids[-1:]
         # Prompts have many lengths: only single tokens are worth compiling.
-        read = read_one if len(context) == 1 else causal_lm.call_with_cache
+        read = read_one if len(context) == 1 else read_prompt
         logits, _, cache = read(
             ops.convert_to_tensor(np.array([context], "int32")),
             cache,
@@ -122,4 +123,13 @@ def _compile(causal_lm):
                 return causal_lm.call_with_cache(*inputs)
 
         return lambda *inputs: compute([v.value for v in variables], *inputs)
-    return causal_lm.call_with_cache
+    return _without_gradients(causal_lm.call_with_cache)
+
+
+def _without_gradients(function):
+    """Return a function that keeps nothing for gradients, as torch would."""
+    if keras.config.backend() != "torch":
+        return function
+    import torch
+
+    return torch.no_grad()(function)

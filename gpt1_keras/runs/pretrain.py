@@ -139,6 +139,9 @@ def pretrain(
     strategy.check_share("Evaluation.batch_size", evaluation.batch_size)
     workdir = strategy.workdir(workdir)
     if zero_shot is not None:
+        strategy.check_share(
+            "zero_shot.Scoring.batch_size", zero_shot.scoring.batch_size
+        )
         zero_shot.read()
     shards, tokenizer = corpus.open(pretrained and pretrained.tokenizer)
     presets.check_tokenizer(tokenizer)

@@ -189,7 +189,7 @@ class LanguageModelServer(tf.Module):
         is_cut = ids.row_lengths() > limit
         ids = ids[:, :limit]
         opening = tf.fill([ids.nrows(), 1], self._opening_id)
-        padded = tf.concat([opening, ids], axis=1).to_tensor(0)
+        padded = tf_transforms.dense(tf.concat([opening, ids], axis=1))
         return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
 
 

@@ -255,9 +255,9 @@ class BranchScores:
         member = ops.cast(member, "float32") * ops.expand_dims(weights, 2)
 
         def per_branch(values):
-            # [B, 1, T] x [B, T, K] -> [B, K]
-            values = ops.expand_dims(ops.reshape(values, shape), 1)
-            return ops.squeeze(ops.matmul(values, member), 1)
+            # No product of matrices, which some devices round. [B, T] -> [B, K]
+            values = ops.expand_dims(ops.reshape(values, shape), 2)
+            return ops.sum(values * member, axis=1)
 
         return {
             "log_probability": per_branch(log_p),

@@ -130,8 +130,12 @@ class TrainStep:
         return sums, totals, non_trainable
 
     def _stateless_loss(self, trainable, non_trainable, batch):
-        outputs, non_trainable = self.network.stateless_call(
-            trainable, non_trainable, self.network_inputs(batch), training=True
-        )
-        losses = self.loss_function(outputs, batch)
-        return losses["loss"], (losses, non_trainable)
+        # Not the network's `stateless_call`, whose order of variables differs
+        # where some are frozen.
+        variables = [*self.trainable_variables, *self.non_trainable_variables]
+        values = [*trainable, *non_trainable]
+        mapping = list(zip(variables, values, strict=True))
+        with keras.StatelessScope(state_mapping=mapping) as scope:
+            losses = self.training_losses(batch)
+        states = map(scope.get_current_value, self.non_trainable_variables)
+        return losses["loss"], (losses, list(states))

@@ -63,6 +63,7 @@ def test_finds_books(tmp_path):
 def test_pieces_join_to_the_whole(tmp_path, ending, piece_bytes):
     sentences = "It was a é bright cold day, and the old man walked home. " * 6
     blocks = [textwrap.fill(f"Day {i}: {sentences}", 72) for i in range(20)]
+    blocks[18:18] = ["*** END OF THE PROJECT GUTENBERG EBOOK DAYS ***"]
     text = "\n\n".join(blocks) + "\n"
     path = tmp_path / "book.txt"
     path.write_bytes(("\ufeff" + text).replace("\n", ending).encode("utf-8"))

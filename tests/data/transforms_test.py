@@ -4,8 +4,10 @@ import types
 
 import hypothesis
 import numpy as np
+import pytest
 from hypothesis import strategies
 
+from gpt1_keras import errors
 from gpt1_keras.data import transforms
 
 S, D, E = 101, 102, 103
@@ -74,6 +76,12 @@ def test_what_is_truncated():
 
 
 ids = strategies.lists(strategies.integers(0, 100), max_size=40)
+
+
+def test_two_texts_need_room():
+    for transform in ALL[1:]:
+        with pytest.raises(errors.InputError, match="give at least 6"):
+            apply(transform, [5], [6], ([7], [8]), max_sequence_length=5)
 
 
 @hypothesis.given(

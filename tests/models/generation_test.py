@@ -50,6 +50,18 @@ def test_stops(model):
     assert found == whole[: whole.index(whole[2]) + 1]
 
 
+class Watching(keras_hub.samplers.GreedySampler):
+    """Refuses logits that torch could differentiate."""
+
+    def compute_probabilities(self, logits):
+        assert not getattr(logits, "requires_grad", False)
+        return super().compute_probabilities(logits)
+
+
+def test_nothing_is_kept_for_gradients(model):
+    assert len(stream(model, [3, 5], 3, sampler=Watching())) == 3
+
+
 def test_never_a_special_token(model):
     sampler = keras_hub.samplers.RandomSampler(temperature=100.0, seed=0)
     found = stream(model, [1], 100, sampler=sampler)

@@ -183,7 +183,9 @@ def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
 def test_score_is_the_sum_over_tokens():
     model = language_model()
     server = language_model_server()
-    found = server.signatures()["score"](text=tf.constant(TEXTS))
+    score = server.signatures()["score"]
+    assert score(text=tf.constant([], tf.string))["num_tokens"].shape == (0,)
+    found = score(text=tf.constant(TEXTS))
     tokenizer = model.preprocessor.tokenizer.pipeline
     for i, text in enumerate(TEXTS):
         ids = tokenizer.encode(text)
