@@ -184,9 +184,6 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(length))
 
-    def compute_output_spec(self, x, **unused):
-        return keras.KerasTensor(x.shape, dtype=self.compute_dtype)
-
 
 def has_kernel():
     """Return whether one kernel of the backend should attend: on a GPU.

@@ -29,7 +29,6 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         hidden_dim: int. Width `D`.
         dropout: float. Dropout rate.
         initializer_range: float. Standard deviation of every row.
-        seed: int or None. Seed of the dropout.
 
     Call arguments:
         token_ids: int tensor `[B, T]`, ids below `V + S`.
@@ -52,7 +51,6 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         hidden_dim,
         dropout,
         initializer_range,
-        seed=None,
         **kwargs,
     ):
         super().__init__(**kwargs)
@@ -62,7 +60,6 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         self.hidden_dim = hidden_dim
         self.dropout = dropout
         self.initializer_range = initializer_range
-        self.seed = seed
 
     def build(self, input_shape):
         self.token_embeddings = self._table(
@@ -90,9 +87,7 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         )
 
     def _build_dropout(self):
-        self.hidden_dropout = self._dropout(
-            self.dropout, "hidden_dropout", seed=self.seed
-        )
+        self.hidden_dropout = self._dropout(self.dropout, "hidden_dropout")
 
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
@@ -152,15 +147,10 @@ class TableDropoutEmbedding(TokenAndPositionEmbedding):
     """
 
     def _build_dropout(self):
-        rate, seed, dtype = self.dropout, self.seed, self.variable_dtype
+        rate, dtype = self.dropout, self.variable_dtype
         self.hidden_dropout = None
-        self.table_dropout = self._dropout(
-            rate, "table_dropout", dtype, seed=seed
-        )
-        seed = None if seed is None else seed + 1
-        self.position_dropout = self._dropout(
-            rate, "position_dropout", dtype, seed=seed
-        )
+        self.table_dropout = self._dropout(rate, "table_dropout", dtype)
+        self.position_dropout = self._dropout(rate, "position_dropout", dtype)
 
     def tables(self, training=False):
         table, positions = super().tables()

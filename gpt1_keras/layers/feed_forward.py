@@ -76,6 +76,3 @@ class FeedForward(configured.ConfiguredLayer):
         x = self.output_dropout(x, training=training)
         # [N, D] -> [B, T, D]
         return ops.reshape(x, shape)
-
-    def compute_output_shape(self, input_shape):
-        return input_shape

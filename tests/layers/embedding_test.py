@@ -9,7 +9,6 @@ IDS = np.array([[1, 2, 1, 5], [1, 4, 4, 7]], "int32")
 SIZES = {
     **{"vocabulary_size": 5, "num_special_tokens": 3, "hidden_dim": 64},
     **{"max_sequence_length": 6, "dropout": 0.5, "initializer_range": 0.02},
-    "seed": 3,
 }
 
 
