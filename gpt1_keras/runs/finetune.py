@@ -106,7 +106,7 @@ class FineTuning:
     # stops early; None: it never does.
     patience: checks.Count | None = None
     # With fewer dev examples, which cannot tell which weights are best, the
-    # last ones are kept.
+    # last ones are kept, and `patience` has no effect.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
@@ -338,7 +338,6 @@ def finetune(
             intervals=intervals,
             periodic=[(due, evaluate)],
             strategy=strategy,
-            # Rows that cannot tell epochs apart stop none either.
             is_over=None if keeps_last else training.is_over,
         )
         history.close()

@@ -321,9 +321,10 @@ def test_dev_is_scored_after_at_most_20_epochs(epochs, steps):
 
 
 def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
-    def run(name):
+    def run(name, **more):
         return tiny_runs.finetune(
             *(tmp_path / name, tiny.folder / "pretrained", tiny.data),
+            **more,
             # 20 steps each: three epochs have 45.
             **{"num_epochs": None, "min_epochs": 2, "min_steps": 45},
             **{"rate": 1e-9, "patience": 1, "early_evaluation_steps": (4,)},
@@ -331,6 +332,9 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
 
     found = run("one")
     assert (found["best_step"], found["stopped_early"]) == (4, 20)
+    # Rows that cannot tell epochs apart end no run.
+    few = run("few", min_dev_examples=1000)
+    assert few["best_step"] == 60 and "stopped_early" not in few
     assert found["num_steps"] == 60
     # Where the run had ended, and shortly before.
     for name in ("same", "before"):

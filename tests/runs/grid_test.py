@@ -66,7 +66,7 @@ class Data:
 
 @pytest.fixture
 def run(preset, tmp_path):
-    def run(finetune, tasks, *, sha=SHA, missing=(), **more):
+    def run(finetune, tasks, *, sha=SHA, missing=(), lora_rank=0, **more):
         return grid.grid(
             workdir=tmp_path,
             config_sha256=sha,
@@ -75,7 +75,10 @@ def run(preset, tmp_path):
             data=Data(missing),
             training=tiny_runs.fine_tuning(),
             pretrained=presets.Pretrained(
-                preset=preset, num_transferred_layers=None, dropout=0.1
+                preset=preset,
+                num_transferred_layers=None,
+                dropout=0.1,
+                lora_rank=lora_rank,
             ),
             paper=PAPER,
             table5=TABLE_5,
@@ -104,6 +107,13 @@ def test_finished_cells_are_not_run_again(run, tmp_path):
     run(finetune, tasks, sha="b" * 64, seeds=(3, 4))
     assert finetune.called == list(tasks)
     assert results.read(tmp_path)["seed"] == [3, 4]
+
+
+def test_a_row_that_adapters_do_not_suit_is_refused_at_once(run):
+    finetune = Finetune()
+    with pytest.raises(errors.InputError, match="`lora_rank` 2 trains no"):
+        run(finetune, ("cola",), rows=("full", "no_pretraining"), lora_rank=2)
+    assert finetune.called == []
 
 
 def test_workers_but_the_first_write_neither_table_nor_result(run, tmp_path):
