@@ -28,7 +28,7 @@ class RunError(_OneLine):
 
 
 class Stopped(_OneLine):
-    """A run stopped by a signal after saving a checkpoint: exit status 3."""
+    """A run stopped by a signal or by a lost worker: exit status 3."""
 
 
 def one_line(message):

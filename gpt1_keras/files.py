@@ -57,6 +57,12 @@ def read_text(label, path):
         ) from None
 
 
+def write_changed(path, text):
+    """Write a text to `path` unless the file has it already."""
+    if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+        write_atomic(path, text)
+
+
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, never visible in part.
 

@@ -13,7 +13,7 @@ python -m gpt1_keras.main --list [--gin FILE ...]
 
 Files are looked for in the repository, then in the current directory.
 Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
-where); 3 stopped by a signal after saving a checkpoint; 1 anything else.
+where); 3 stopped by a signal or a lost worker (repeat it); 1 anything else.
 """
 
 import logging as std_logging
@@ -73,7 +73,8 @@ def main(arguments=None):
         if not errors.is_out_of_memory(error):
             raise
         advice = (
-            "lower a batch size (in training MICROBATCH_SIZE) or the network"
+            "lower a batch size (in training MICROBATCH_SIZE), or use a "
+            "smaller network"
         )
         return _complain(f"error: not enough memory: {advice}", 1)
 

@@ -37,6 +37,25 @@ def read(workdir):
     return found
 
 
+def check_inputs(path, digests, **more):
+    """Record in a file what a run reads; refuse other inputs when it resumes.
+
+    `digests` names the inputs, `more` are facts that are only recorded. Inputs
+    that an earlier version did not record are accepted.
+    """
+    record = digests | more
+    if path.exists():
+        record = digests | read_json(path)
+    for name, digest in digests.items():
+        if record[name] != digest:
+            raise errors.InputError(
+                f"the files behind `{name}` have changed since {path.parent}"
+                " was started: restore them, or give another --workdir"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    files.write_changed(path, json.dumps(record, indent=2) + "\n")
+
+
 def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
     """Return whether this very configuration is finished, and log it.
 

@@ -31,8 +31,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
     on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them. Errors in what is given
-    raise `errors.InputError`, a `ValueError`.
+    rows and keeps the weights that are best on them, or the last below 200
+    such rows. Wrong input raises `errors.InputError`, a `ValueError`.
 
     ```python
     from gpt1_keras import TextClassifier

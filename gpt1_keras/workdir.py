@@ -66,8 +66,8 @@ def claim(directory, new, command):
     """Make `directory` the workdir of `Bindings`.
 
     Writes `config.gin` where there is none, with the command line as a
-    comment. An existing one must be of the same recipe; with EXTEND, NUM_STEPS
-    or NUM_EPOCHS may be larger, and the file is replaced. A run that keeps
+    comment. An existing one must be of the same recipe; with EXTEND, numbers of
+    steps or epochs may be larger, and the file is replaced. A run that keeps
     versions may differ in anything. Returns whether this is the first one.
     """
     path = pathlib.Path(directory) / CONFIG
@@ -90,7 +90,7 @@ def claim(directory, new, command):
 def release(directory):
     """Undo a first claim if the run has written no file since."""
     directory = pathlib.Path(directory)
-    written = [path for path in directory.rglob("*") if path.is_file()]
+    written = [path for path in directory.rglob("[!.]*") if path.is_file()]
     if written == [directory / CONFIG]:
         (directory / CONFIG).unlink()
 

@@ -46,6 +46,17 @@ def test_a_workdir_belongs_to_its_first_configuration(tmp_path):
     assert "continue it with --set \"DTYPE = 'float32'\"" in message
 
 
+def test_a_run_that_wrote_nothing_gives_its_workdir_back(tmp_path):
+    workdir.claim(tmp_path, configuration(), COMMAND)
+    (tmp_path / ".lock").touch()
+    (tmp_path / "metrics.jsonl").touch()
+    workdir.release(tmp_path)
+    assert kept(tmp_path) == configuration()
+    (tmp_path / "metrics.jsonl").unlink()
+    workdir.release(tmp_path)
+    assert workdir.claim(tmp_path, configuration(SEED=3), COMMAND)
+
+
 def test_a_workdir_keeps_its_hash_when_names_change(tmp_path):
     mine = configuration()
     assert workdir.sha256(tmp_path, mine) == mine.sha256()

@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from gpt1_keras import errors
 from gpt1_keras.errors import InputError
 
 
@@ -48,6 +49,12 @@ def run(work, arguments):
         return work(arguments) or 0
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        line = errors.describe_os_error(error)
+        if line is None:
+            raise
+        print(f"error: {line}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

@@ -3,7 +3,7 @@
 python tools/convert_huggingface.py --input DIR --preset DIR
 python tools/convert_huggingface.py --preset DIR --output DIR
 
-  --input DIR    folder with config.json, model.safetensors (or several, or
+  --input DIR    folder with config.json, model.safetensors (or
                  pytorch_model.bin) and vocab.json, merges.txt (or
                  tokenizer.json). A folder, not a hub id: nothing is
                  downloaded. To get one:

@@ -94,6 +94,8 @@ def prepare(
             or it holds a different corpus.
     """
     if not isinstance(files, dict):
+        for path in filter(shards.is_prepared, files):
+            raise InputError(f"{path} is prepared already: pass .txt books")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])
@@ -331,6 +333,12 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     tokenizer = recipe.tokenizer
     wanted = None if tokenizer is None else tokenizer.sha256
     prepared = shards.Shards.open(directory, tokenizer_sha256=wanted)
+    named, found = recipe.held_out_books, prepared.index.get("held_out_books")
+    if named is not None and sorted(named) != found:
+        raise InputError(
+            f"`held_out_books` are not those of the prepared {directory}: "
+            "leave them out, or pass the .txt books"
+        )
     if tokenizer is None:
         used = prepared.index["tokenizer"]["sha256"]
         tokenizer = load_tokenizer(directory, sha256=used)

@@ -35,7 +35,8 @@ def read_names(named):
     """Return a tuple of names from a list, or from a file of one per line."""
     if not isinstance(named, str | os.PathLike):
         return tuple(named)
-    lines = files.read_text("`held_out_books`", named).split("\n")
+    text = files.read_text("`held_out_books`", named)
+    lines = text.removeprefix("\ufeff").split("\n")
     return tuple(line.strip() for line in lines if line.strip())
 
 

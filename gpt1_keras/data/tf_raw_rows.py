@@ -146,6 +146,7 @@ class RawTrainingExamples:
         fitting = tf.constant(self._bucket_lengths)
         fitting = tf.boolean_mask(fitting, fitting >= longest)
         length = tf.concat([fitting, longest[None]], axis=0)[0]
+        length = tf.minimum(length, self._max_sequence_length)
         token_ids = tf.pad(
             candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
         )

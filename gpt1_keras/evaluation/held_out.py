@@ -100,7 +100,7 @@ class Evaluation:
 class HeldOut:
     """The held-out books of a corpus and how they are scored.
 
-    False where the corpus has none.
+    False where the corpus has none with a token to score.
     """
 
     def __init__(self, evaluation, shards, learner, sequence_length):
@@ -116,7 +116,8 @@ class HeldOut:
         )
 
     def __bool__(self):
-        return len(self._split.lengths) > 0
+        # The first token of a book is not scored.
+        return int(self._split.lengths.max(initial=0)) > 1
 
     def record_until(self, last_step):
         """Return `function(step, history)`, to record all but `final`."""

@@ -1,6 +1,7 @@
 """A fine-tuned model on a split: metrics with labels, predictions always."""
 
 import os
+import shutil
 import sys
 import time
 
@@ -81,6 +82,8 @@ def evaluate(
         logging.info("%s: %s", examples.name, results.shown(metrics))
     if workdir is None:
         return None
+    # Of an earlier answer to other rows.
+    shutil.rmtree(workdir / "plots", ignore_errors=True)
     rows, worst_first = _table(space, examples, labels, logits)
     table = workdir / "predictions.tsv"
     predictions_lib.write(table, [rows[i] for i in worst_first])

@@ -3,7 +3,6 @@
 import collections.abc
 import functools
 import inspect
-import json
 import statistics
 import typing
 
@@ -32,7 +31,7 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
-# Digests of the examples that a run started with.
+# Digests of the examples and the preset that a run started with.
 _EXAMPLES = "examples.json"
 _SUBSET = "subset_seed"
 # With more training rows, a baseline could take as long as the network.
@@ -250,7 +249,7 @@ def finetune(
     """Fine-tune on `task`, and save the weights that are best on dev.
 
     Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
-    `checkpoints/`, `examples.json` (digests of the training and dev examples,
+    `checkpoints/`, `examples.json` (digests of the examples and the preset,
     which must not change before a run resumes) and `result.json`. Where the
     labels of test are public, the saved weights are scored on it once, at the
     end: `test` in the result. Each of several seeds has its own `seed_N/`, with
@@ -272,12 +271,15 @@ def finetune(
     """
     if task.is_own:  # Official files do not change.
         for path in workdir.rglob(_EXAMPLES):
-            _check_or_write_examples(path.parent, task, data)
+            _check_or_write_examples(path.parent, task, data, {})
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
     training.check_batches(strategy)
     shared, workdir = workdir, strategy.workdir(workdir)
+    start = {"preset": presets.sha256(pretrained.directory)}
+    for path in workdir.rglob(_EXAMPLES):
+        results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _read_test(task, data)
 
@@ -309,7 +311,7 @@ def finetune(
             f" {length:.0f} tokens on average, {len(dev):,} dev examples,"
             f" {num_steps:,} steps of {batches.batch_size}"
         )
-        _check_or_write_examples(directory, task, data, subset_seed)
+        _check_or_write_examples(directory, task, data, start, subset_seed)
         custom_lib.report_skipped(task.skipped, directory)
         scored = {"dev": dev, "train_sample": sample}
         keeps_last = len(dev) < training.min_dev_examples
@@ -450,28 +452,21 @@ def _baselines(task, train, dev, metrics):
     return found
 
 
-def _check_or_write_examples(directory, task, data, subset_seed=0):
-    """Record the examples of a new run; refuse others when it resumes."""
-    examples = {split: data.read(task, split) for split in ("train", "dev")}
+def _check_or_write_examples(directory, task, data, start, subset_seed=0):
+    """Record the examples of a new run; refuse others when it resumes.
+
+    `start` has the digest of the preset.
+    """
+    splits = ["train", "dev"]
+    if task.is_own and task.has_labelled_test:
+        splits.append("test")
+    examples = {split: data.read(task, split) for split in splits}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
     path = directory / _EXAMPLES
-    record = digests | {_SUBSET: subset_seed}
-    if path.exists():
-        record = results.read_json(path)
-    for split, digest in digests.items():
-        if record.get(split) != digest:
-            raise errors.InputError(
-                f"the {split} examples have changed since {directory} was"
-                " started: restore the old files, or give another --workdir"
-            )
-    written = {path: json.dumps(record, indent=2) + "\n"}
+    results.check_inputs(path, digests | start, **{_SUBSET: subset_seed})
     if task.is_own:
-        lines = map(_as_json, examples["dev"])
-        written[directory / "dev.jsonl"] = "".join(lines)
-    directory.mkdir(parents=True, exist_ok=True)
-    for path, text in written.items():
-        if not path.exists() or path.read_bytes() != text.encode("utf-8"):
-            files.write_atomic(path, text)
+        lines = "".join(map(_as_json, examples["dev"]))
+        files.write_changed(directory / "dev.jsonl", lines)
 
 
 def _as_json(example):

@@ -6,6 +6,7 @@ import keras
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import files
 from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
@@ -20,6 +21,7 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
+_INPUTS = "corpus.json"  # digests of what a run started with
 _ADVICE = (
     "add --gin gin/model/mini.gin or --gin gin/model/tiny.gin as the last"
     " file, or lower `num_steps`"
@@ -182,6 +184,10 @@ def pretrain(
     if zero_shot is not None:
         recorder = zero_shot.recorder(network, tokenizer)
         periodic.append((zero_shot.steps(num_steps), recorder))
+    lengths = [shards.split(name).lengths for name in ("train", "held_out")]
+    lengths = files.sha256_of_json([each.tolist() for each in lengths])
+    inputs = {"corpus": lengths, "vocabulary": tokenizer.sha256}
+    results.check_inputs(workdir / _INPUTS, inputs)
     history = fit.fit(
         learner,
         batches,

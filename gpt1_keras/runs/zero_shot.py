@@ -65,7 +65,7 @@ class ZeroShotTasks:
         """Read all files, so that errors in them show up early."""
         for task in self.tasks:
             for split in self._splits(task):
-                self.data.read(task, split)
+                task.labels(self.data.read(task, split))
 
     def _splits(self, task):
         return [self.split_of(task), *(["train"] if task.needs_train else [])]

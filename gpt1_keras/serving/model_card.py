@@ -40,8 +40,8 @@ The tokenizer in this SavedModel is a TensorFlow graph. On the rows above, its
 output equals that of the Python tokenizer for {identical_texts:.4%} of the
 texts and {identical_tokens:.4%} of the tokens. On texts with equal tokens, the
 largest difference of a probability (of a score as a part of its range, of a
-log-probability per token) is {largest_difference:.1e}. Unlike ftfy, the graph
-does not repair broken encodings.{identity}
+log-probability per token) is {largest_difference:.1e}. The graph repairs
+fewer broken encodings than ftfy.{identity}
 
 ## Limits
 

@@ -144,10 +144,10 @@ class EstimateDuration(_PerStep):
         seconds *= (self.num_steps - self.step) / num_timed
         is_long = seconds > _LONG_SECONDS
         logging.info(
-            "at the pace of the first steps the other %s take %s%s",
+            "at this pace, the remaining %s steps take %s%s",
             f"{self.num_steps - self.step:,}",
             console.duration(seconds),
-            f"; shorter: {self.advice}" if is_long else "",
+            f"; to shorten: {self.advice}" if is_long else "",
         )
         self.advice = None
 

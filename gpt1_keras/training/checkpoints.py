@@ -113,8 +113,8 @@ class Checkpoints:
         except OSError as error:
             self._failure = error
             logging.warning(
-                "%s could not be written (%s): training goes on, and the next "
-                "checkpoint is tried",
+                "%s could not be written (%s): training continues, and the "
+                "next checkpoint will be tried",
                 self._path(step),
                 error,
             )

@@ -189,6 +189,10 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     assert tokens_of(opened) == tokens_of(made)
     opened, same = open_corpus(made.directory, None, tokenizer=tokenizer)
     assert same is tokenizer
+    with pytest.raises(InputError, match="`held_out_books` are not those"):
+        open_corpus(made.directory, None, held_out_books=("other.txt",))
+    with pytest.raises(InputError, match="is prepared already"):
+        prepare_letters(made.directory, tmp_path / "again")
     other = tokenizer_lib.Tokenizer(
         tokenizer.vocabulary[:-1], tokenizer.merges[:-1]
     )

@@ -229,7 +229,9 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
     (tmp_path / "run" / "result.json").unlink()
     with open(data / "glue/CoLA/dev.tsv", "a") as file:
         file.write("x\t1\t\tone more\n")
-    with pytest.raises(errors.InputError, match="^the dev examples have chan"):
+    with pytest.raises(
+        errors.InputError, match="^the files behind `dev` have chan"
+    ):
         tiny_runs.finetune(*arguments, **settings)
 
 
@@ -497,7 +499,9 @@ def test_own_rows(tiny, own, tmp_path):
     content = (own / "my.csv").read_text()
     (own / "my.csv").write_text(content + "the old garden,b\n")
     status, errors = run_own(tiny, own)
-    assert status == 2 and "examples have changed since" in errors
+    assert (
+        status == 2 and "files behind TRAIN_FILE have changed since" in errors
+    )
     (own / "my.csv").write_text(content)
 
 

@@ -44,7 +44,7 @@ def finished(experiment):
 def test_workdir_holds_everything(finished):
     assert {path.name for path in finished.iterdir()} == {
         *("config.gin", "metrics.jsonl", "checkpoints", "preset"),
-        *("result.json", "plots", "tensorboard"),
+        *("result.json", "plots", "tensorboard", "corpus.json"),
     }
     picture = finished / "plots" / "learning_curve.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -106,6 +106,23 @@ def test_preset_is_the_model_that_was_measured(experiment, finished):
         *(finished, corpus), split="held_out", sequence_length=16, stride=8
     )
     assert found == pytest.approx(metrics, rel=1e-6)
+
+
+def test_a_run_does_not_resume_on_other_books(
+    experiment, finished, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path))
+    workdir = experiment.directory / "other_books"
+    shutil.copytree(finished, workdir)
+    (workdir / "result.json").unlink()
+    book = experiment.directory / "books" / "new.txt"
+    book.write_text("the garden is old\n" * 20)
+    errors = run(experiment, workdir, expected=2)
+    assert "the files behind CORPUS have changed since" in errors
+    book.unlink()
+    run(experiment, workdir)
+    found, before = results.read(workdir), results.read(finished)
+    assert found["metrics"] == before["metrics"]
 
 
 def test_extended_run_continues_and_its_preset_is_restored(

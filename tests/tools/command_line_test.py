@@ -47,6 +47,7 @@ MISTAKES = {
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output file books": "cannot create this folder",
+        f"{PREPARE} --output /proc books": "/proc",
     },
     "train_tokenizer": {
         f"{LEARN} 9 --type unigram books": "invalid choice: 'unigram'",

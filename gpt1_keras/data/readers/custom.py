@@ -244,8 +244,8 @@ def _check_names(table, columns, is_labelled):
     if columns.label in lacking and not is_labelled:
         dials += " (None: the rows have no labels)"
     raise errors.InputError(
-        f"{table.path} has no column {' and no '.join(map(repr, lacking))} but"
-        f" {found}: name your columns like this, or set {dials}"
+        f"{table.path} has no column {' and no '.join(map(repr, lacking))}"
+        f" (found: {found}): rename a column, or set {dials}"
     )
 
 

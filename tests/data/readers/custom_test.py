@@ -73,7 +73,7 @@ WRONG = [
     ("a.csv", "text,label\ncaf\xe9\n".encode("utf-16"), {}, "line 1: not UTF-8; save"),
     ("a.csv", 'text,label\nx,1\n"y,2\nz,3\n', {}, "line 3: invalid CSV"),
     ("a.csv", "text,b,text\nx,y,z\n", {}, "line 1 names column 'text' twice"),
-    ("a.tsv", "q\tlabel\na\tb\n", {}, "has no column 'text' but 'q', 'label': name your columns like this, or set `text`"),
+    ("a.tsv", "q\tlabel\na\tb\n", {}, "has no column 'text' (found: 'q', 'label'): rename a column, or set `text`"),
     ("a.tsv", "text\na\n", {"is_labelled": False, "label": "y"}, "set `label` (None: the rows have no labels)"),
     ("a.jsonl", '{"text": "x"}\n{"text": \n', {"is_labelled": False}, "line 2: invalid JSON"),
     ("a.jsonl", '{"text": NaN}\n', {}, "line 1: invalid JSON (NaN is not a finite"),
