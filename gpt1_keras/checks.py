@@ -62,6 +62,8 @@ Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
 PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]
+Numbers = dict[str, float]  # from the name of a metric or a task
+NamedNumbers = dict[str, Numbers]
 
 # No sensible number is larger, and a float holds every integer up to it.
 _LARGEST = 2**53
@@ -177,6 +179,12 @@ def _fits(value, annotation):
         fits = isinstance(value, tuple | list) and all(
             _fits(one, inner) for one in value
         )
+    elif typing.get_origin(kind) is dict:
+        inner = typing.get_args(kind)[1]
+        fits = isinstance(value, dict) and all(
+            isinstance(key, str) and one != {} and _fits(one, inner)
+            for key, one in value.items()
+        )
     elif kind in (int, float):
         is_number = isinstance(value, int | kind) and type(value) is not bool
         fits = is_number and abs(value) <= _LARGEST
@@ -222,6 +230,9 @@ def _describe(annotation):
         is_unique = any(mark.is_unique for mark in marks)
         of = " of different values" if is_unique else ""
         return f"a tuple{of} such as {example}"
+    if typing.get_origin(kind) is dict:
+        inner = "0.5" if kind == Numbers else "{'cola': 0.5}"
+        return f"a dict from names such as {{'full': {inner}}}"
     reference = "a reference such as @module.name()"
     return _KINDS.get(kind, reference) + "".join(map(_limits, marks))
 

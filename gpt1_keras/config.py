@@ -76,6 +76,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_functions(found)
     _bind_former_dials(found)
     used = found.without_unused(*_READ_BY_MAIN)
+    _check_files(names, used, allowed)
     _check_settings(settings, used)
     _check_macros(used)
     _check_parameters(used)
@@ -140,6 +141,22 @@ def _bind_former_dials(found):
                     found.parameters[name] = bindings_lib.Macro(dial)
 
 
+def _check_files(names, used, allowed):
+    """Refuse an overlay that names another run or that the run does not use."""
+    macros = used.used_macros()
+    for name in names[1:]:
+        own = bindings_lib.read([name], [], allowed)
+        if "RUN" in own.macros:
+            raise errors.InputError(
+                f"--gin {name} is a run of its own: give it as the first --gin"
+            )
+        bound = own.macros.keys() | own.parameters.keys()
+        if bound and not bound & (macros | used.parameters.keys()):
+            raise errors.InputError(
+                f"--gin {name}: {used.run!r} uses nothing in it: leave it out"
+            )
+
+
 def _check_settings(settings, used):
     macros = used.used_macros(*_READ_BY_MAIN)
     for setting in settings:
@@ -191,6 +208,22 @@ def _check_arguments(used):
                 f"RUN = {used.run!r} needs {name}, which is not bound:"
                 f" {_how_to_give(f'{used.run.name}.{name}')}"
             )
+    for value in used.parameters.values():
+        for one in bindings_lib.references(used.value(value)):
+            if not one.evaluate:
+                continue
+            for name, parameter in used.signature(one.function).items():
+                full = f"{one.name}.{name}"
+                if (
+                    parameter.default is parameter.empty
+                    and parameter.kind
+                    not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+                    and full not in used.parameters
+                ):
+                    raise errors.InputError(
+                        f"{one!r} needs {name}, which is not bound:"
+                        f" {_how_to_give(full)}"
+                    )
 
 
 def _check_parameters(used):

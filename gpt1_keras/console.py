@@ -69,7 +69,7 @@ def bar(description, total, *, done=0, lines=False):
 
 def duration(seconds):
     """Format seconds: `0:01:30`, `2 days, 3:00:00`."""
-    return str(datetime.timedelta(seconds=round(max(seconds, 0))))
+    return str(datetime.timedelta(seconds=round(min(max(seconds, 0), 8e13))))
 
 
 @contextlib.contextmanager

@@ -17,6 +17,13 @@ CONFIG = "config.gin"
 VERSIONED_RUNS = ("export.export",)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
+# Macro -> what has no effect where it is set.
+_STRONGER = {
+    "NUM_STEPS": {"NUM_EPOCHS"},
+    "NUM_EPOCHS": {
+        *("finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"),
+    },
+}
 
 
 def is_written_by(new, tf_config):
@@ -116,12 +123,13 @@ def _check(path, text, new):
         and after > before
         for name, before, after in differing
     )
-    steps = new.macros.get("NUM_STEPS")
-    if grown and steps and names == ["NUM_EPOCHS"]:
-        raise errors.InputError(
-            f"{path.parent}: NUM_EPOCHS has no effect beside NUM_STEPS = "
-            f"{steps}: raise NUM_STEPS"
-        )
+    for stronger, weaker in _STRONGER.items():
+        value = new.macros.get(stronger)
+        if grown and value and weaker.issuperset(names):
+            raise errors.InputError(
+                f"{path.parent}: {names[0]} has no effect beside {stronger} = "
+                f"{value}: raise {stronger}"
+            )
     if grown and new.macros.get("EXTEND") is True:
         return True
     listed = ", ".join(

@@ -90,6 +90,17 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
         assert not workdir.claim(tmp_path, again, COMMAND)
 
 
+def test_an_extension_without_effect_is_refused(tmp_path):
+    def text(minimum):
+        line = f"finetune.FineTuning.min_epochs = {minimum}\n"
+        return bindings.read_text(used + line)
+
+    used = "NUM_EPOCHS = 1\nEXTEND = True\nrun.run.num_epochs = %NUM_EPOCHS\n"
+    workdir.claim(tmp_path, text(3), COMMAND)
+    with pytest.raises(errors.InputError, match="no effect beside NUM_EPOCHS"):
+        workdir.claim(tmp_path, text(5), COMMAND)
+
+
 def test_a_run_that_makes_versions_may_differ(tmp_path):
     def version(preset, run="export.export"):
         return bindings.read_text(

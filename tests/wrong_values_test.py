@@ -39,6 +39,7 @@ REFUSED = {
     "NUM_HEADS": ("0", "True"),
     "NUM_LAYERS": ("0", "1.5"),
     "NUM_STEPS": ("0", "-5", "'x'"),
+    "pretrain.pretrain.paper": ("{'a': 'x'}", "{'a': {}}", "{1: 2}"),
     "PEAK_LEARNING_RATE": ("0", "1e9", "2"),
     "SEED": ("'x'", "-1", "0.5", "None"),
     "SEQUENCE_LENGTH": ("1", "0"),
@@ -78,6 +79,17 @@ def refusal(path, setting):
         assert message.isprintable() and len(message) < 400
         return message
     return None
+
+
+def test_files_that_do_not_go_together_are_refused():
+    for names, expected in (
+        (["finetune/cola", "ablation/lstm"], "uses nothing in it"),
+        (["finetune/cola", "data/sample"], "uses nothing in it"),
+        (["model/tiny", "pretrain"], "pretrain.gin is a run of its own"),
+        (["finetune"], "needs name, which is not bound"),
+    ):
+        with pytest.raises(errors.InputError, match=expected):
+            config.resolve([f"gin/{n}.gin" for n in names], [], "out/x")
 
 
 def test_any_value_of_any_dial_resolves_or_is_refused_in_a_line(resolved):

@@ -51,9 +51,7 @@ def run(work, arguments):
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        line = errors.describe_os_error(error)
-        if line is None:
-            raise
+        line = errors.describe_os_error(error) or error
         print(f"error: {line}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -28,7 +28,7 @@ def evaluate(
     split: checks.Split,
     scoring,
     num_viewed: checks.Index,
-    paper: checks.NotRecipe[dict],
+    paper: checks.NotRecipe[checks.NamedNumbers],
 ):
     """Score a split; write metrics, plots and every prediction.
 

@@ -243,7 +243,7 @@ def finetune(
     intervals: checks.NotRecipe[object],
     seed: checks.Seed,
     seeds: checks.Seeds | None,
-    paper: checks.NotRecipe[dict],
+    paper: checks.NotRecipe[checks.NamedNumbers],
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),
 ):
     """Fine-tune on `task`, and save the weights that are best on dev.
@@ -343,7 +343,8 @@ def finetune(
             is_over=None if keeps_last else training.is_over,
         )
         history.close()
-        found = _measured(history.path, dev, num_steps, keeps_last)
+        can_stop = training.patience is not None and not keeps_last
+        found = _measured(history.path, dev, num_steps, keeps_last, can_stop)
         if strategy.is_chief:
             preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
@@ -527,9 +528,13 @@ def _best(lines):
     return max(lines, key=lambda line: line[name])
 
 
-def _measured(path, dev, num_steps, keeps_last):
+def _measured(path, dev, num_steps, keeps_last, can_stop):
     """Return the result's entries for the kept step in `metrics.jsonl`."""
     lines, majority = _dev_lines(path), dev.majority()
+    if not lines or (lines[-1]["step"] < num_steps and not can_stop):
+        raise errors.InputError(
+            f"{path} has lost evaluations: give another --workdir"
+        )
     best, last_step = _best(lines), lines[-1]["step"]
     kept = last_step if keeps_last else best["step"]
     metrics = {

@@ -29,8 +29,8 @@ def grid(
     seeds: checks.NotRecipe[checks.Seeds | None] = None,
     rows: checks.Names = ("full",),
     lstm_preset: checks.Path | None = None,
-    paper: checks.NotRecipe[dict | None] = None,
-    table5: checks.NotRecipe[dict | None] = None,
+    paper: checks.NotRecipe[checks.NamedNumbers | None] = None,
+    table5: checks.NotRecipe[checks.NamedNumbers | None] = None,
     is_writer=True,
 ):
     """Fine-tune on each task in each row; write a table beside the paper's.

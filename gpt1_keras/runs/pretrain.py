@@ -112,7 +112,7 @@ def pretrain(
     evaluation,
     sampling: checks.NotRecipe[object],
     intervals: checks.NotRecipe[object],
-    paper: checks.NotRecipe[dict],
+    paper: checks.NotRecipe[checks.Numbers],
     pretrained=None,
     zero_shot: checks.NotRecipe[object] = None,
     devices: checks.NotRecipe[object] = strategy_lib.Devices(),

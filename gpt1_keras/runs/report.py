@@ -40,8 +40,8 @@ def report(
     workdir,
     results: checks.NotRecipe[checks.Path | tuple[checks.Path, ...]],
     constants: checks.NotRecipe[dict],
-    paper: checks.NotRecipe[dict],
-    table5: checks.NotRecipe[dict],
+    paper: checks.NotRecipe[checks.NamedNumbers],
+    table5: checks.NotRecipe[checks.NamedNumbers],
 ):
     """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
 

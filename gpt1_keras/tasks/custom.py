@@ -243,10 +243,18 @@ def _inferred(table, family, text, text_pair, choices, label):
     # Choices may go without a question.
     if family != "classification" and (has_pairs or not is_choice):
         text_pair = text_pair or "text_pair"
+    lists = [choices] if isinstance(choices, str) else choices or ()
+    named = [name for name in (text, text_pair, *lists, label) if name]
+    twice = [name for name in named if named.count(name) > 1]
+    if twice:
+        raise errors.InputError(
+            f"column {twice[0]!r} is given twice, as a text and as a label or"
+            " another text: each needs its own"
+        )
     return family, custom_lib.Columns(
         text=text,
         text_pair=text_pair,
-        choices=(choices,) if isinstance(choices, str) else choices or (),
+        choices=tuple(lists),
         label=label,
         is_score=family == "similarity",
     )

@@ -125,6 +125,8 @@ def _learn(model, build_trainer, counts, first, size, **options):
 
     `first` are the entries before the learned ones, `size` counts all.
     """
+    # The library reserves memory for the size: no more than can be learned.
+    size = min(size, len(first) + 2 * sum(map(len, counts)))
     learner = tokenizers.Tokenizer(model)
     learner.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     trainer = build_trainer(

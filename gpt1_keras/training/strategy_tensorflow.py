@@ -6,6 +6,7 @@ with several workers.
 
 import atexit
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -167,9 +168,28 @@ def multi_worker(devices):
             "`strategy_name` 'multi_worker' needs TF_CONFIG in the environment "
             "of every process: the addresses of all workers and its own index"
         )
+    _check_cluster(os.environ["TF_CONFIG"])
     found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
+
+
+def _check_cluster(text):
+    """Refuse a TF_CONFIG that does not name all workers and this process."""
+    try:
+        given = json.loads(text)
+        cluster, task = given["cluster"], given["task"]
+        ports = [int(one.rpartition(":")[2]) for one in cluster[task["type"]]]
+        is_right = 0 <= int(task["index"]) < len(ports)
+        is_right &= task["type"] in ("chief", "worker")
+    except (ValueError, TypeError, KeyError, AttributeError):
+        is_right = False
+    if not is_right:
+        raise errors.InputError(
+            "TF_CONFIG does not give the workers and this process as in"
+            ' {"cluster": {"worker": ["host:port", ...]}, "task": {"type":'
+            ' "worker", "index": 0}}: correct it'
+        )
 
 
 def _check_count(devices, found, owner, kind):

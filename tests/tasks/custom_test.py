@@ -104,6 +104,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
         (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
         (SINGLE, {"low": 1}, "classification takes none"),
+        (SINGLE, {"text_pair": "label"}, "column 'label' is given twice"),
         (SCORES, {"class_weights": "balanced"}, "similarity takes none"),
         (SINGLE, {"class_weights": (1.0,)}, "has 1 weights, but there are 2"),
         (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),

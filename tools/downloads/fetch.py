@@ -99,7 +99,10 @@ def _request(url, part, done, size):
     headers = {"Accept-Encoding": "identity", "User-Agent": "gpt1_keras"}
     if done:
         headers["Range"] = f"bytes={done}-"
-    request = urllib.request.Request(url, headers=headers)
+    try:
+        request = urllib.request.Request(url, headers=headers)
+    except ValueError as error:
+        raise InputError(f"{url}: {error}: give another --mirror") from None
     with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response:
         if response.status == 206:
             place = response.headers.get("Content-Range", "")
