@@ -226,7 +226,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         state = dict(super().__getstate__())
         state.pop("_model", None)
         if state.pop("directory_", None) is not None:
-            preset = presets.find(self.directory_)
+            preset = presets.find_best(self.directory_)
             state["_files"] = {
                 str(path.relative_to(preset)): path.read_bytes()
                 for path in preset.rglob("*")

@@ -312,6 +312,7 @@ def language_model_contents(network, tokenizer):
         tokenizer,
         fast_tokenizer.build(tokenizer),
         special,
+        network.max_sequence_length,
     )
 
 
@@ -344,7 +345,7 @@ def classifier_contents(model):
         "id2label": names,
         "label2id": {name: index for index, name in names.items()},
     }
-    return _contents(config, tokenizer, fast, special)
+    return _contents(config, tokenizer, fast, special, ours.sequence_length)
 
 
 def _config(network, architecture):
@@ -359,9 +360,9 @@ def _config(network, architecture):
     return config
 
 
-def _contents(config, tokenizer, fast, special):
+def _contents(config, tokenizer, fast, special, sequence_length):
     return {
         "config.json": json.dumps(config, indent=2),
         "vocab.json": json.dumps(tokenizer.ids),
         "merges.txt": subwords.merges_text(tokenizer.merges),
-    } | fast_tokenizer.contents(fast, config["n_positions"], **special)
+    } | fast_tokenizer.contents(fast, sequence_length, **special)

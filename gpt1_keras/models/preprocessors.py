@@ -261,6 +261,8 @@ class GPT1TaskPreprocessor(
             ).candidates
             for texts in rows
         ]
+        if len({len(each) for each in candidates}) > 1:
+            raise ValueError("give all rows the same number of choices")
         longest = max(len(ids) for each in candidates for ids in each)
         arrays = transforms.pad(candidates, length=length or longest)
         del arrays["token_weights"]

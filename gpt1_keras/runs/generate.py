@@ -77,7 +77,7 @@ def generate(
         "temperature": temperature,
         "top_k": min(top_k, tokenizer.vocabulary_size),
         "top_p": top_p,
-        "num_beams": num_beams,
+        "num_beams": min(num_beams, tokenizer.vocabulary_size),
     }
     build, arguments = _SAMPLERS[sampler]
     chosen = build(**{key: settings[own] for key, own in arguments.items()})
@@ -119,11 +119,13 @@ def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
         ids.append(chosen)
         text = tokenizer.decode(ids)
         stable = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
-        if stable.startswith(shown):
+        # The space beside a quotation mark may change sides: before the mark
+        # is shown it may, afterwards the text goes on as if it had not.
+        if len(stable) > len(shown) and stable[-1] not in "\"'":
             print(stable[len(shown) :], end="", flush=True)
             shown = stable
     text = tokenizer.decode(ids)
-    print(text[len(shown) :] if text.startswith(shown) else "", flush=True)
+    print(text[len(shown) :], flush=True)
 
 
 def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):

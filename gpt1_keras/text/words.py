@@ -17,6 +17,11 @@ _lock = threading.Lock()
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
+# spaCy peels marks off a word one by one, each in time of all that are left:
+# words of more marks are split here first.
+_LONG_RUN = re.compile(r"(?:[^\w\s]|_){256}")
+
+
 @functools.cache
 def english():
     import spacy  # takes seconds, and imports torch if it is installed
@@ -95,7 +100,11 @@ def split_pieces(pieces):
         whose words may depend on their neighbours).
     """
     found = {piece: _split_plain(piece) for piece in pieces}
-    others = [piece for piece, tokens in found.items() if tokens is None]
+    for piece in filter(_LONG_RUN.search, pieces):
+        parts = _LONG_RUN.sub(r" \g<0> ", piece).split()
+        split, _ = split_pieces(set(parts)) if len(parts) > 1 else ({}, ())
+        found[piece] = [word for part in parts for word in split.get(part, ())]
+    others = [piece for piece, tokens in found.items() if not tokens]
     split = _split_lines(others, english())
     before = _split_lines(others, _without_last_step())
     dependent = set()

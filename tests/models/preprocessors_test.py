@@ -102,6 +102,9 @@ def test_in_a_chain_of_tf_data(transform):
     layer = task(transform)
     x = {"text": ["the cat", "a", "b"], "text_pair": ["b", "the", ""]}
     if transform == "multiple_choice":
+        x["choices"] = [["b", "a b"], ["cat", "b"], ["a", "a", "b"]]
+        with pytest.raises(ValueError, match="same number of choices"):
+            layer(x)
         x["choices"] = [["b", "a b"], ["cat", "b"], ["a", "a"]]
     labels = np.array([1, 0, 1])
     expected = layer(x)

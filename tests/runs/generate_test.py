@@ -1,8 +1,12 @@
+import types
+
 import numpy as np
 import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.models import builders
+from gpt1_keras.models import generation
+from gpt1_keras.runs import generate
 from gpt1_keras.runs import presets
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from tests.reference import small_models
@@ -77,6 +81,15 @@ def test_paragraphs(tmp_path, newline_id):
         assert run(tmp_path, **settings, stop_at_newline=True) == "a the cat\n"
     text = run(tmp_path, sampler="greedy", num_tokens=2, prompt="")
     assert text == "\nthe cat\n"
+
+
+def test_a_quotation_mark_that_changes_sides_hides_nothing(monkeypatch, capsys):
+    texts = ['left."', 'left." if', 'left. "if you', 'left. "if you go']
+    texts += ['left." if you go .', 'left." if you go . on']
+    tokenizer = types.SimpleNamespace(decode=lambda ids: texts[len(ids) - 1])
+    monkeypatch.setattr(generation, "stream", lambda *_, **__: iter(range(5)))
+    generate._print_streamed(None, tokenizer, [0], None, 3, ())
+    assert capsys.readouterr().out == 'left. "if you go . on\n'
 
 
 def test_through_main_and_mistakes(preset, tmp_path, capsys):

@@ -47,6 +47,12 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
     found, dependent = words.split_pieces([piece, "boys'", "foo"])
     assert dependent == {piece} and found["boys'"] == ["boys", "'"]
     assert words.split_pieces([]) == ({}, set())
+    # Of these, spaCy would need minutes.
+    long = "a" + "#" * 20_000 + "_" * 256
+    found, dependent = words.split_pieces([long, "_" * 256])
+    assert "".join(found[long]) == long and not dependent
+    assert found[long][1:20_000] == ["#"] * 19_999
+    assert found["_" * 256] == found[long][-len(found["_" * 256]) :]
 
 
 def test_split_words():
