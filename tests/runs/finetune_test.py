@@ -119,12 +119,16 @@ def test_result_is_that_of_the_best_step(tmp_path):
         **{"majority": {"f1": 0.0}, "best_step": 2},
     }
     measured = functools.partial(finetune._measured, path, dev)
-    assert measured(num_steps=3, keeps_last=False) == expected
-    expected["stopped_early"] = 3
-    assert measured(num_steps=4, keeps_last=False) == expected
+    assert measured(3, keeps_last=False, can_stop=False) == expected
     last = {"metrics": {"f1": 0.25}, "train_metrics": {"f1": 0.375}}
     last |= {"best_step": 3}
-    assert measured(num_steps=4, keeps_last=True) == expected | last
+    assert measured(3, keeps_last=True, can_stop=False) == expected | last
+    expected["stopped_early"] = 3
+    assert measured(4, keeps_last=False, can_stop=True) == expected
+    for steps, text in ((4, path.read_text()), (3, "")):
+        path.write_text(text)
+        with pytest.raises(errors.InputError, match="has lost evaluations"):
+            measured(steps, keeps_last=False, can_stop=False)
 
 
 def write_scitail(folder):
