@@ -43,9 +43,8 @@ def check_inputs(path, digests, **more):
     `digests` names the inputs, `more` are facts that are only recorded. Inputs
     that an earlier version did not record are accepted.
     """
-    record = digests | more
-    if path.exists():
-        record = digests | read_json(path)
+    record = read_json(path) if path.exists() else more
+    record |= {k: v for k, v in digests.items() if k not in record}
     for name, digest in digests.items():
         if record[name] != digest:
             raise errors.InputError(
@@ -260,10 +259,10 @@ def _parse(text, place):
 
 
 def _damaged(place, expected):
-    return errors.InputError(
-        f"{place}: damaged, expected {expected}; run it again with another"
-        " --workdir, or remove the folder"
-    )
+    remedy = "run it again with another --workdir"
+    if str(place).endswith("result.json"):
+        remedy = "remove this file and repeat the run's command"
+    return errors.InputError(f"{place}: damaged, expected {expected}; {remedy}")
 
 
 def _check(found, kinds, place):

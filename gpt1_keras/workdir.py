@@ -110,6 +110,10 @@ def _check(path, text, new):
         raise errors.InputError(
             f"{path} is damaged ({error}); give another --workdir"
         ) from None
+    if new.run and not old.run:
+        raise errors.InputError(
+            f"{path} is damaged (it names no run); give another --workdir"
+        )
     if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
         return True
     differing = bindings.differences(old, new)

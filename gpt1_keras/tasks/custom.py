@@ -83,6 +83,10 @@ def custom(
     folder = pathlib.Path(data_dir or "")
     table = custom_lib.read_table(folder / train)
     family, columns = _inferred(table, family, text, text_pair, choices, label)
+    if low is not None and high is not None and low >= high:
+        raise errors.InputError(
+            f"`low` {low:g} is not below `high` {high:g}: correct one of them"
+        )
     skipped = [] if bad_rows == "skip" else None
     examples, (names, score_range) = custom_lib.read_splits(
         table,

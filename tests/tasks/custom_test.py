@@ -102,6 +102,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
         (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no `text_pair`"),
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
+        (SCORES, {"low": 5, "high": 1}, "`low` 5 is not below `high` 1"),
         (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
         (SINGLE, {"low": 1}, "classification takes none"),
         (SINGLE, {"text_pair": "label"}, "column 'label' is given twice"),
