@@ -193,37 +193,25 @@ def _how_to_give(name):
 
 
 def _check_arguments(used):
-    """Refuse a run if nothing binds an argument that it requires."""
-    bound = {
-        name.rpartition(".")[2]
-        for name in used.parameters_of(used.run.function)
-    }.union(bindings_lib.FROM_MAIN)
-    for name, parameter in used.signature(used.run.function).items():
-        is_required = (
-            parameter.default is parameter.empty
-            and parameter.kind is not parameter.VAR_KEYWORD
-        )
-        if is_required and name not in bound:
-            raise errors.InputError(
-                f"RUN = {used.run!r} needs {name}, which is not bound:"
-                f" {_how_to_give(f'{used.run.name}.{name}')}"
-            )
+    """Refuse a call if nothing binds an argument that it requires."""
+    calls = {f"RUN = {used.run!r}": used.run}
     for value in used.parameters.values():
         for one in bindings_lib.references(used.value(value)):
-            if not one.evaluate:
-                continue
-            for name, parameter in used.signature(one.function).items():
-                full = f"{one.name}.{name}"
-                if (
-                    parameter.default is parameter.empty
-                    and parameter.kind
-                    not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-                    and full not in used.parameters
-                ):
-                    raise errors.InputError(
-                        f"{one!r} needs {name}, which is not bound:"
-                        f" {_how_to_give(full)}"
-                    )
+            calls |= {repr(one): one} if one.evaluate else {}
+    for call, one in calls.items():
+        bound = {
+            name.rpartition(".")[2] for name in used.parameters_of(one.function)
+        }.union(bindings_lib.FROM_MAIN)
+        for name, parameter in used.signature(one.function).items():
+            is_required = (
+                parameter.default is parameter.empty
+                and parameter.kind is not parameter.VAR_KEYWORD
+            )
+            if is_required and name not in bound:
+                raise errors.InputError(
+                    f"{call} needs {name}, which is not bound:"
+                    f" {_how_to_give(f'{one.name}.{name}')}"
+                )
 
 
 def _check_parameters(used):

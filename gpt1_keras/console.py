@@ -69,7 +69,8 @@ def bar(description, total, *, done=0, lines=False):
 
 def duration(seconds):
     """Format seconds: `0:01:30`, `2 days, 3:00:00`."""
-    return str(datetime.timedelta(seconds=round(min(max(seconds, 0), 8e13))))
+    seconds = min(max(seconds, 0), 8e13)  # the most that a timedelta holds
+    return str(datetime.timedelta(seconds=round(seconds)))
 
 
 @contextlib.contextmanager

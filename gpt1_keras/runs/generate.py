@@ -119,9 +119,9 @@ def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
         ids.append(chosen)
         text = tokenizer.decode(ids)
         stable = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
-        # The space beside a quotation mark may change sides: before the mark
-        # is shown it may, afterwards the text goes on as if it had not.
-        if len(stable) > len(shown) and stable[-1] not in "\"'":
+        # Later tokens may move the space at a quotation mark to its other
+        # side: a mark waits for its next word, and what is printed stays.
+        if len(stable) > len(shown) and stable[-1] not in "\"'_":
             print(stable[len(shown) :], end="", flush=True)
             shown = stable
     text = tokenizer.decode(ids)

@@ -17,9 +17,10 @@ _lock = threading.Lock()
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
-# spaCy peels marks off a word one by one, each in time of all that are left:
-# words of more marks are split here first.
-_LONG_RUN = re.compile(r"(?:[^\w\s]|_){256}")
+# spaCy takes marks off a word one by one and copies the rest each time, so the
+# time grows with the square of a run of marks: long runs are cut first. Of other
+# marks a run is one word, or spaCy has special cases.
+_LONG_RUN = re.compile(r"""[!"#$%&()*+,:;<=>?\[\]_`{}]{256}""")
 
 
 @functools.cache
@@ -100,7 +101,8 @@ def split_pieces(pieces):
         whose words may depend on their neighbours).
     """
     found = {piece: _split_plain(piece) for piece in pieces}
-    for piece in filter(_LONG_RUN.search, pieces):
+    long = [piece for piece in pieces if len(piece) > 256]
+    for piece in filter(_LONG_RUN.search, long):
         parts = _LONG_RUN.sub(r" \g<0> ", piece).split()
         split, _ = split_pieces(set(parts)) if len(parts) > 1 else ({}, ())
         found[piece] = [word for part in parts for word in split.get(part, ())]

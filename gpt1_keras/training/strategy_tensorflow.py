@@ -6,6 +6,7 @@ with several workers.
 
 import atexit
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -179,8 +180,9 @@ def _check_cluster(text):
     try:
         given = json.loads(text)
         cluster, task = given["cluster"], given["task"]
-        ports = [int(one.rpartition(":")[2]) for one in cluster[task["type"]]]
-        is_right = 0 <= int(task["index"]) < len(ports)
+        for one in itertools.chain(*cluster.values()):
+            int(one.rpartition(":")[2])
+        is_right = 0 <= int(task["index"]) < len(cluster[task["type"]])
         is_right &= task["type"] in ("chief", "worker")
     except (ValueError, TypeError, KeyError, AttributeError):
         is_right = False

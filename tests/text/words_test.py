@@ -1,3 +1,5 @@
+import string
+
 import spacy
 from hypothesis import given
 from hypothesis import settings
@@ -47,7 +49,9 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
     found, dependent = words.split_pieces([piece, "boys'", "foo"])
     assert dependent == {piece} and found["boys'"] == ["boys", "'"]
     assert words.split_pieces([]) == ({}, set())
-    # Of these, spaCy would need minutes.
+    for run in (300 * mark for mark in string.punctuation):
+        assert words.split_pieces([run])[0][run] == by_spacy(run)
+    # For this, spaCy would need minutes.
     long = "a" + "#" * 20_000 + "_" * 256
     found, dependent = words.split_pieces([long, "_" * 256])
     assert "".join(found[long]) == long and not dependent
