@@ -84,3 +84,9 @@ def test_books_with_overlap_go_back_and_count_as_training():
     short = {"a": np.arange(3), "b": np.arange(20)}
     assert overlaps(short, ["a"]) == ({"a": 0.0}, {})
     assert overlaps({"a": np.arange(3)}, []) == ({}, {})
+
+
+def test_names_are_read_from_a_file_with_a_byte_order_mark(tmp_path):
+    path = tmp_path / "names.txt"
+    path.write_text("one.txt\n\n two.txt \n", encoding="utf-8-sig")
+    assert split.read_names(path) == ("one.txt", "two.txt")
