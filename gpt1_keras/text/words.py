@@ -18,8 +18,8 @@ _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
 # spaCy takes marks off a word one by one and copies the rest each time, so the
-# time grows with the square of a run of marks: long runs are cut first. A run of
-# any other mark is one word, or has special cases.
+# time grows with the square of a run of marks: long runs are cut first. A run
+# of any other mark is one word, or has special cases.
 _LONG_RUN = re.compile(r"""[!"#$%&()*+,:;<=>?\[\]_`{}]{256}""")
 
 
