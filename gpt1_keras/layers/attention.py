@@ -121,17 +121,17 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         All tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
-        allowed, found = causal_mask(length), []
-        is_known = isinstance(length, int)  # not in a graph for any length
-        if not is_known or length <= BLOCK:
+        allowed = causal_mask(length)
+        # The length is a tensor in a graph for any length.
+        count = _num_blocks(length) if isinstance(length, int) else 1
+        if count == 1:
             return self._attend(query, key, value, allowed, training)
         # Not slices, whose gradient TensorFlow computes slowly.
-        ends = list(range(BLOCK, length, BLOCK))
-        parts = [ops.split(x, ends, axis=2) for x in (query, key, value)]
+        parts = [ops.split(x, count, axis=2) for x in (query, key, value)]
+        masks, found = ops.split(allowed, count, axis=0), []
         for i, query in enumerate(parts[0], start=1):
-            end = min(i * BLOCK, length)
             key, value = (ops.concatenate(x[:i], axis=2) for x in parts[1:])
-            seen = allowed[end - query.shape[2] : end, :end]
+            seen = masks[i - 1][:, : key.shape[2]]
             found.append(self._attend(query, key, value, seen, training))
         return ops.concatenate(found, axis=2)
 
@@ -183,6 +183,16 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         length = ops.shape(x)[1]
         scores = self._scores(query, key)
         return masked_softmax(scores, causal_mask(length))
+
+
+def _num_blocks(length):
+    """Return how many equal blocks of at most `BLOCK` queries to attend in.
+
+    Torch compiles no `split` at given positions.
+    """
+    least = -(-length // BLOCK)
+    counts = (n for n in range(least, 2 * least) if length % n == 0)
+    return next(counts, 1)
 
 
 def has_kernel():

@@ -31,12 +31,19 @@ def test_probabilities_and_output_have_dropouts_of_their_own(name):
 def test_blocks_of_queries_draw_masks_of_their_own(monkeypatch):
     monkeypatch.setattr(attention, "BLOCK", 3)
     layer = make("attention_dropout")
-    x = keras.ops.convert_to_tensor(small_models.states(6, 7, 8))
+    x = keras.ops.convert_to_tensor(small_models.states(6, 9, 8))
     assert np.any(
         small_models.read(layer(x))
         != small_models.read(layer(x, training=True))
     )
     assert small_models.draws(layer) == [3]
+
+
+def test_the_fewest_equal_blocks():
+    """None for lengths without equal blocks of more than half the size."""
+    lengths = (1, 128, 129, 192, 256, 320, 509, 512)
+    found = [attention._num_blocks(length) for length in lengths]
+    assert found == [1, 1, 3, 2, 2, 4, 1, 4]
 
 
 def test_the_kernel_attends_to_whole_texts_without_dropout_only(monkeypatch):

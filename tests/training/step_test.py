@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras.layers import attention
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import step
 from tests.reference import tiny_learner
@@ -209,7 +210,13 @@ def test_gradients_of_the_step_before_are_forgotten_and_logs_hold_no_graph():
 @pytest.mark.skipif(BACKEND != "torch", reason="torch only")
 @pytest.mark.skipif(not shutil.which("g++"), reason="needs a C++ compiler")
 @pytest.mark.parametrize("dropout", [0.0, 0.25])
-def test_compiled_network_trains_as_the_plain_one(dropout):
+def test_compiled_network_trains_as_the_plain_one(dropout, monkeypatch):
+    import torch
+
+    # In one graph, attention in blocks included.
+    monkeypatch.setattr(attention, "BLOCK", tiny_learner.LENGTH // 2)
+    whole = functools.partial(torch.compile, fullgraph=True)
+    monkeypatch.setattr(torch, "compile", whole)
     batches = [tensors(tiny_learner.Batches()(index)) for index in range(3)]
 
     def trained(jit_compile):
