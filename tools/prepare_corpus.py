@@ -68,25 +68,23 @@ def _prepare(arguments):
         held_out_books=None if named is None else split.read_names(named),
     )
     prepared = prepare.prepare(
-        values.paths, values.output, recipe, encode_pieces=_encoding(values)
+        values.paths, values.output, recipe, distribute=_distribute(values)
     )
     print(f"{prepared.directory}: {prepared.summary()}")
     for entry in prepared.index["skipped"]:
         print(f"skipped {entry['name']}: {entry['reason']}")
 
 
-def _encoding(values):
+def _distribute(values):
     """Return what encodes the pieces: processes here, or Beam."""
     if values.beam is not None:
         return encode.BeamEncoding(
-            pathlib.Path(values.output) / encode.PIECES,
-            runner=values.beam,
-            options=values.beam_option or [],
+            runner=values.beam, options=values.beam_option or []
         )
     if values.beam_option:
         raise InputError("--beam_option needs --beam (see --help)")
     return functools.partial(
-        encode.encode_pieces, num_processes=values.num_processes
+        encode.in_processes, num_processes=values.num_processes
     )
 
 

@@ -1,11 +1,9 @@
 """Pieces of books to token ids or word counts, in processes or with Beam.
 
-With Apache Beam, many machines encode. Each piece becomes a file in a folder
-that all machines share. The process that prepares the corpus reads the files
-in order and removes them, so the shards are those of a single machine. A piece
-that Beam assigns to two workers, or that a killed pipeline has already
-encoded, is the same file. Books and folder must be on a file system that all
-machines share, and this package must be installed on each.
+The ids of each piece become a file in a folder, where a resumed run finds
+them. With Apache Beam, many machines encode; a piece that is assigned to two
+workers is the same file. Books and folder must then be on a file system that
+all machines share, and this package must be installed on each.
 """
 
 import collections
@@ -13,7 +11,6 @@ import functools
 import multiprocessing
 import os
 import re
-import shutil
 import threading
 import uuid
 from concurrent import futures
@@ -27,7 +24,8 @@ from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import train_vocabulary
 
-PIECES = ".pieces"  # the folder of Beam's files
+PIECES = ".pieces"  # the folder of these files
+_COUNT = np.dtype("<i8")
 _GROUP_CHARACTERS = 1 << 20
 _BYTES_WORTH_PROCESSES = 8 << 20
 _function = None  # set in each worker process
@@ -66,13 +64,32 @@ def encode_piece(tokenizer, dtype, book, piece):
     return np.concatenate(parts), words
 
 
-def encode_pieces(tasks, tokenizer, dtype, *, num_processes=None):
-    """Yield `encode_piece` of all (book, piece), in order.
+def write_piece(folder, tokenizer, dtype, book, piece):
+    """Encode a piece into its file; return the size of its text in bytes."""
+    ids, words = encode_piece(tokenizer, dtype, book, piece)
+    path = piece_path(folder, tokenizer, book, piece)
+    # Processes of two machines may have the same id.
+    own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    count = np.array([words], _COUNT).tobytes()
+    files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
+    os.replace(own, path)
+    return piece.end - piece.start
 
-    `num_processes` None: all processors if there is much text.
-    """
-    encode = functools.partial(encode_piece, tokenizer, dtype)
-    yield from _in_processes(encode, tasks, num_processes)
+
+def read_piece(path, dtype):
+    """Return the ids `[n]` and the number of words in the file of a piece."""
+    (words,) = np.fromfile(path, _COUNT, 1).tolist()
+    return np.fromfile(path, _on_disk(dtype), offset=_COUNT.itemsize), words
+
+
+def piece_path(folder, tokenizer, book, piece):
+    """Return a path that no other piece, text or tokenizer has."""
+    identity = [book.name, book.sha256, piece.start, piece.end]
+    return folder / files.sha256_of_json([*identity, tokenizer.sha256])
+
+
+def _on_disk(dtype):
+    return np.dtype(dtype).newbyteorder("<")
 
 
 def count_words(found, *, num_processes=None):
@@ -81,7 +98,7 @@ def count_words(found, *, num_processes=None):
     # Each process gets a copy of the counter, with a cache of its own.
     count = functools.partial(_count_piece, train_vocabulary.WordCounter())
     with console.bar("counting words", total_bytes(tasks)) as advance:
-        results = _in_processes(count, tasks, num_processes)
+        results = in_processes(count, tasks, num_processes=num_processes)
         for (_, piece), counted in zip(tasks, results, strict=True):
             counts.update(counted)
             advance(piece.end - piece.start)
@@ -110,11 +127,11 @@ def groups(paragraphs, num_characters):
         yield "\n".join(group)
 
 
-def _in_processes(function, tasks, num_processes):
-    """Yield `function(*task)` of all tasks, in order.
+def in_processes(function, tasks, *, num_processes=None):
+    """Yield `function(*task)` of all (book, piece), in order.
 
-    At most two tasks per process are pending, so memory does not grow with the
-    corpus.
+    `num_processes` None: all processors if there is much text. At most two
+    tasks per process are pending, so memory does not grow with the corpus.
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
@@ -165,16 +182,14 @@ def _work(task):
 
 
 class BeamEncoding:
-    """`encode_pieces` with Apache Beam.
+    """`in_processes` with Apache Beam.
 
     Args:
-        folder: pathlib.Path, created if needed and removed at the end.
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
         options: list of str, such as "--direct_num_workers=4".
     """
 
-    def __init__(self, folder, *, runner, options=()):
-        self._folder = folder
+    def __init__(self, *, runner, options=()):
         try:
             import apache_beam
         except ImportError:
@@ -193,59 +208,21 @@ class BeamEncoding:
             ) from None
         self._options = [f"--runner={runner}", *options]
 
-    def __call__(self, tasks, tokenizer, dtype):
-        """Yield what `encode_pieces` does."""
-        self._folder.mkdir(exist_ok=True)
-        paths = [self._folder / _name(task, tokenizer) for task in tasks]
-        left = {
-            path: task for path, task in zip(paths, tasks) if not path.exists()
-        }
-        if left:
-            self._run(list(left.items()), tokenizer, dtype)
-        for path in paths:
-            content = path.read_bytes()
-            words = int(np.frombuffer(content[:8], "<i8")[0])
-            yield np.frombuffer(content[8:], _on_disk(dtype)), words
-            # When the caller asks for the next piece, it has written this one.
-            path.unlink()
-        # With the files that a killed pipeline left.
-        shutil.rmtree(self._folder)
-
-    def _run(self, named_tasks, tokenizer, dtype):
+    def __call__(self, function, tasks):
+        """Call `function(*task)` of all tasks; yield the size of all texts."""
         beam = self._beam
         options = beam.options.pipeline_options.PipelineOptions(self._options)
         try:
             with beam.Pipeline(options=options) as pipeline:
                 _ = (
                     pipeline
-                    | "pieces" >> beam.Create(named_tasks)
+                    | "pieces" >> beam.Create(tasks)
                     | "spread" >> beam.Reshuffle()
-                    | "encode" >> beam.Map(write_piece, tokenizer, dtype)
+                    | "encode" >> beam.MapTuple(function)
                 )
         except Exception as error:  # each runner wraps it in its own type
             found = re.search(r"InputError: ([^\[\n]+)", str(error))
             if found is None:
                 raise
             raise InputError(found[1].strip()) from None
-
-
-def write_piece(named_task, tokenizer, dtype):
-    """Encode a piece, (path, (Book, Piece)), into its file."""
-    path, task = named_task
-    ids, words = encode_piece(tokenizer, dtype, *task)
-    count = np.array([words], "<i8").tobytes()
-    # Processes of two machines may have the same id.
-    own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
-    os.replace(own, path)
-
-
-def _on_disk(dtype):
-    return np.dtype(dtype).newbyteorder("<")
-
-
-def _name(task, tokenizer):
-    """Return a name that no other piece, text or tokenizer has."""
-    book, piece = task
-    identity = [book.name, book.sha256, piece.start, piece.end]
-    return files.sha256_of_json([*identity, tokenizer.sha256])
+        yield total_bytes(tasks)

@@ -5,8 +5,10 @@
 
 import collections
 import dataclasses
+import functools
 import json
 import pathlib
+import shutil
 
 from absl import logging
 
@@ -71,13 +73,14 @@ def prepare(
     *,
     shard_tokens=SHARD_TOKENS,
     piece_bytes=books.PIECE_BYTES,
-    encode_pieces=encode.encode_pieces,
+    distribute=encode.in_processes,
     wait=False,
 ):
     """Tokenise books into `directory`; resume where a killed run stopped.
 
     Files that are not books are skipped, logged and listed in the index.
-    Memory is bounded by a few pieces of text per process.
+    Memory is bounded by a few pieces of text per process. Until the end, the
+    disk holds the ids twice.
 
     Args:
         files: dict from name to path (`books.find_books`), or list of files
@@ -86,7 +89,7 @@ def prepare(
         recipe: Recipe.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
-        encode_pieces: `encode.encode_pieces`, or a `BeamEncoding`.
+        distribute: `encode.in_processes`, or a `BeamEncoding`.
         wait: bool. Wait for another process that prepares this folder.
 
     Raises:
@@ -112,44 +115,47 @@ def prepare(
             *recipe.named,
         ]
         request = files_lib.sha256_of_json(identity)
+        scratch = directory / encode.PIECES
         if shards.is_prepared(directory):
+            shutil.rmtree(scratch, ignore_errors=True)
             return _open_same(directory, request)
         save_tokenizer(tokenizer, directory)
         dtype = shards.token_dtype(tokenizer.vocabulary_size)
-        with shards.ShardWriter(
-            directory, dtype=dtype, shard_tokens=shard_tokens, request=request
-        ) as writer:
-            tasks = encode.tasks_of(found, piece_bytes)
-            left = tasks[len(writer.records) :]
-            _write(writer, tasks, left, encode_pieces(left, tokenizer, dtype))
-            listed, without_text = _listed(found, writer.records, shard_tokens)
-            skipped = [*skipped, *without_text]
-            if not listed:
-                raise InputError(f"no text in any of {len(skipped)} files")
-            index = {
-                "format": shards.FORMAT,
-                "request": request,
-                "vocabulary_size": tokenizer.vocabulary_size,
-                "dtype": dtype,
-                "tokenizer": {
-                    "type": tokenizer.type,
-                    "sha256": tokenizer.sha256,
-                },
-                "held_out_fraction": recipe.held_out_fraction,
-                "seed": recipe.split_seed,
-                "total": None,
-                "shard_tokens": shard_tokens,
-                "shards": writer.finish(),
-                "skipped": sorted(skipped, key=lambda file: file["name"]),
-                "books": listed,
-            }
-            if recipe.held_out_books is not None:
-                index["held_out_books"] = sorted(recipe.held_out_books)
-            _split(directory, index, recipe)
-            index["total"] = _totals(listed, skipped)
-            text = json.dumps(index, indent=1, ensure_ascii=False)
-            files_lib.write_atomic(directory / shards.INDEX, text + "\n")
-            writer.remove_journal()
+        tasks = encode.tasks_of(found, piece_bytes)
+        paths = _encode(tasks, scratch, tokenizer, dtype, distribute)
+        entries, counts = shards.write(
+            directory,
+            (encode.read_piece(path, dtype) for path in paths),
+            shard_tokens=shard_tokens,
+        )
+        listed, without_text = _listed(found, tasks, counts, shard_tokens)
+        skipped = [*skipped, *without_text]
+        if not listed:
+            raise InputError(f"no text in any of {len(skipped)} files")
+        index = {
+            "format": shards.FORMAT,
+            "request": request,
+            "vocabulary_size": tokenizer.vocabulary_size,
+            "dtype": dtype,
+            "tokenizer": {
+                "type": tokenizer.type,
+                "sha256": tokenizer.sha256,
+            },
+            "held_out_fraction": recipe.held_out_fraction,
+            "seed": recipe.split_seed,
+            "total": None,
+            "shard_tokens": shard_tokens,
+            "shards": entries,
+            "skipped": sorted(skipped, key=lambda file: file["name"]),
+            "books": listed,
+        }
+        if recipe.held_out_books is not None:
+            index["held_out_books"] = sorted(recipe.held_out_books)
+        _split(directory, index, recipe)
+        index["total"] = _totals(listed, skipped)
+        text = json.dumps(index, indent=1, ensure_ascii=False)
+        files_lib.write_atomic(directory / shards.INDEX, text + "\n")
+        shutil.rmtree(scratch)
         return shards.Shards(directory, index)
 
 
@@ -172,21 +178,31 @@ def _open_same(directory, request):
     return prepared
 
 
-def _write(writer, tasks, left, encoded):
+def _encode(tasks, folder, tokenizer, dtype, distribute):
+    """Return the files of all pieces in `folder`; encode the missing ones."""
+    folder.mkdir(exist_ok=True)
+    paths = [encode.piece_path(folder, tokenizer, *task) for task in tasks]
+    there = set(folder.iterdir())
+    for path in there.difference(paths):  # of other books, or half written
+        path.unlink()
+    left = [task for task, path in zip(tasks, paths) if path not in there]
+    if not left:
+        return paths
+    write = functools.partial(encode.write_piece, folder, tokenizer, dtype)
     total = encode.total_bytes(tasks)
     done = total - encode.total_bytes(left)
     with console.bar("tokenising books", total, done=done) as advance:
-        for (ids, words), (book, piece) in zip(encoded, left, strict=True):
-            writer.append(ids, book=book.name, words=words)
-            advance(piece.end - piece.start)
+        for size in distribute(write, left):
+            advance(size)
+    return paths
 
 
-def _listed(found, records, shard_tokens):
+def _listed(found, tasks, counts, shard_tokens):
     """Return the index's books, all as training books, and skipped files."""
     tokens, words = collections.Counter(), collections.Counter()
-    for record in records:
-        tokens[record["book"]] += record["tokens"]
-        words[record["book"]] += record["words"]
+    for (book, _), (num_tokens, num_words) in zip(tasks, counts, strict=True):
+        tokens[book.name] += num_tokens
+        words[book.name] += num_words
     listed, skipped, place = [], [], 0
     for book in found:
         if not tokens[book.name]:
@@ -318,7 +334,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):
-        if (directory / shards.JOURNAL).exists():
+        if (directory / encode.PIECES).exists():
             raise InputError(
                 f"CORPUS {directory} is only partly prepared: run the command "
                 "that prepares it again"

@@ -15,7 +15,6 @@ import dataclasses
 import functools
 import itertools
 import json
-import os
 import pathlib
 
 import numpy as np
@@ -26,7 +25,6 @@ from gpt1_keras.errors import InputError
 
 FORMAT = 1
 INDEX = "index.json"
-JOURNAL = "journal.jsonl"
 TOKENIZER = "tokenizer"
 _VERIFIED = ".verified.json"
 _ALWAYS_HASHED_BYTES = 512 << 20
@@ -264,111 +262,30 @@ def _verify(directory, index):
             files.write_atomic(directory / _VERIFIED, json.dumps(states))
 
 
-class ShardWriter:
-    """Appends ids to the shards of a folder; resumes after a kill.
+def write(directory, pieces, *, shard_tokens):
+    """Write ids to the shards of a folder, in place of those of a killed run.
 
-    A context manager. The journal has a line for each piece whose ids are on
-    the disk; whatever the shards hold beyond it is removed on opening.
-    `request` is the identity of what is written: the journal and shards of
-    another request are discarded. `records` are the pieces written so far, in
-    order, and `tokens` is the number of their ids.
+    Args:
+        pieces: iterable of (little-endian ids `[n]`, number of words).
+
+    Returns:
+        the shards' entries in the index, and (tokens, words) of each piece.
     """
-
-    def __init__(self, directory, *, dtype, shard_tokens, request):
-        self._directory = directory
-        self._dtype = np.dtype(dtype).newbyteorder("<")
-        self._shard_tokens = shard_tokens
-        self._journal_path = directory / JOURNAL
-        self.records = self._recover(request)
-        self.tokens = sum(record["tokens"] for record in self.records)
-        if not self.records:
-            files.write_atomic(
-                self._journal_path, files.json_line({"request": request})
-            )
-        self._truncate()
-        self._journal = open(self._journal_path, "a", encoding="utf-8")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._journal.close()
-
-    def append(self, ids, **record):
-        """Append the ids `[n]` of a piece, and its `record` to the journal."""
-        ids = np.ascontiguousarray(ids, self._dtype)
-        done = 0
-        while done < len(ids):
-            number, inside = divmod(self.tokens + done, self._shard_tokens)
-            part = ids[done : done + self._shard_tokens - inside]
-            with open(self._path(number), "ab") as file:
+    for path in directory.glob("shard_*.bin"):
+        path.unlink()
+    counts, tokens = [], 0
+    for ids, words in pieces:
+        counts.append((len(ids), words))
+        while len(ids):
+            number, inside = divmod(tokens, shard_tokens)
+            part, ids = np.split(ids, [shard_tokens - inside])
+            with open(directory / shard_name(number), "ab") as file:
                 file.write(part.tobytes())
-                file.flush()
-                os.fsync(file.fileno())
-            done += len(part)
-        record["tokens"] = len(ids)
-        self._journal.write(files.json_line(record))
-        self._journal.flush()
-        os.fsync(self._journal.fileno())
-        self.records.append(record)
-        self.tokens += len(ids)
-
-    def finish(self):
-        """Return the entries of all shards in the index."""
-        return [
-            {
-                "file": shard_name(number),
-                "tokens": tokens,
-                "sha256": files.sha256(self._path(number)),
-            }
-            for number, tokens in enumerate(
-                _shard_sizes(self.tokens, self._shard_tokens)
-            )
-        ]
-
-    def remove_journal(self):
-        """Remove the journal, once the index is written."""
-        self._journal_path.unlink()
-
-    def _path(self, number):
-        return self._directory / shard_name(number)
-
-    def _recover(self, request):
-        """Return the records of the journal; remove a half-written line."""
-        if not self._journal_path.exists():
-            return []
-        records, valid = [], 0
-        for line in self._journal_path.read_bytes().splitlines(keepends=True):
-            try:
-                record = files.parse_json(line)
-                if records:
-                    files.check_kinds(record, {"tokens": int})
-            except ValueError:
-                break
-            if not line.endswith(b"\n"):
-                break
-            records.append(record)
-            valid += len(line)
-        os.truncate(self._journal_path, valid)
-        if not records or records[0] != {"request": request}:
-            return []
-        return records[1:] if self._holds(records[1:]) else []
-
-    def _holds(self, records):
-        written = sum(record["tokens"] for record in records)
-        sizes = _shard_sizes(written, self._shard_tokens)
-        paths = [self._path(number) for number in range(len(sizes))]
-        return all(
-            path.exists()
-            and path.stat().st_size >= tokens * self._dtype.itemsize
-            for path, tokens in zip(paths, sizes)
-        )
-
-    def _truncate(self):
-        sizes = _shard_sizes(self.tokens, self._shard_tokens)
-        for path in self._directory.glob("shard_*.bin"):
-            number = int(path.stem.removeprefix("shard_"))
-            if number < len(sizes):
-                os.truncate(path, sizes[number] * self._dtype.itemsize)
-            else:
-                path.unlink()
+            tokens += len(part)
+    entries = []
+    for number, size in enumerate(_shard_sizes(tokens, shard_tokens)):
+        path = directory / shard_name(number)
+        files.sync(path)
+        sha256 = files.sha256(path)
+        entries.append({"file": path.name, "tokens": size, "sha256": sha256})
+    return entries, counts

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from gpt1_keras.data import books
+from gpt1_keras.data import encode
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards
 from gpt1_keras.errors import InputError
@@ -27,7 +28,7 @@ def folder(tmp_path):
     return folder
 
 
-def prepare_letters(folder, directory, **recipe):
+def prepare_letters(folder, directory, *, distribute=None, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
     recipe = {"held_out_fraction": 0.1} | recipe
     return prepare.prepare(
@@ -36,6 +37,7 @@ def prepare_letters(folder, directory, **recipe):
         prepare.Recipe(tokenizer, **recipe),
         shard_tokens=1000,
         piece_bytes=1000,
+        distribute=distribute or encode.in_processes,
     )
 
 
@@ -117,6 +119,36 @@ def test_a_prepared_folder_is_left_alone(folder, tmp_path):
         with pytest.raises(InputError, match="another process is using"):
             prepare_letters(folder, out)
     assert before == {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+
+
+def test_a_killed_run_encodes_what_is_missing(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(books, "_BLOCK_BYTES", 400)  # several pieces a book
+    out, seen = tmp_path / "out", []
+
+    def prepare_killed(count, **recipe):
+        def distribute(function, tasks):
+            seen.append(tasks)
+            yield from (function(*task) for task in tasks[:count])
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            prepare_letters(folder, out, distribute=distribute, **recipe)
+
+    for count in (5, 0, 7):
+        prepare_killed(count)
+    assert seen[1] == seen[2] == seen[0][5:] and len(seen[0]) > 20
+    with pytest.raises(InputError, match="only partly prepared"):
+        open_corpus(out, tmp_path / "cache")
+    # Of a kill while a piece or the shards were written.
+    for name in ("shard_00000.bin", "shard_00099.bin", ".pieces/.half.tmp"):
+        (out / name).write_bytes(b"half a")
+    # Ids do not depend on the split, but on the text.
+    (folder / "book_00.txt").write_text("Another text altogether.")
+    prepare_killed(None, split_seed=1)
+    assert seen[3][0][0].name == "book_00.txt" and seen[3][1:] == seen[2][7:]
+    prepare_letters(folder, out, split_seed=1)
+    prepare_letters(folder, tmp_path / "whole", split_seed=1)
+    assert data_files.contents(out) == data_files.contents(tmp_path / "whole")
 
 
 def open_corpus(corpus, cache, **changes):

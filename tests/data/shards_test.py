@@ -1,6 +1,5 @@
 import hashlib
 import json
-import os
 
 import numpy as np
 import pytest
@@ -12,18 +11,6 @@ from tests.reference import data_files
 from tests.reference import letter_tokenizer
 
 BOOKS = {"a": "ab c de", "b": "f", "c": "ghi jkl mnop qrs"}
-PIECES = [[1, 2, 3], [], [4, 5, 6, 7, 8, 9], [10]]
-
-
-def writer(directory, request="r"):
-    return shards.ShardWriter(
-        directory, dtype="uint16", shard_tokens=4, request=request
-    )
-
-
-def append(target, pieces):
-    for number, ids in enumerate(pieces):
-        target.append(np.array(ids, np.int64), number=number)
 
 
 def write(directory, *, shard_tokens=4, vocabulary_size=128):
@@ -114,51 +101,3 @@ def test_a_spoiled_folder_is_refused_in_one_line(tmp_path):
             shards.Shards.open(folder)
         text = str(caught.value)
         assert text.isprintable() and str(folder) in text
-
-
-@pytest.mark.parametrize("done", range(len(PIECES) + 1))
-def test_writer_resumes_after_a_kill(tmp_path, done):
-    """Whatever half of the next piece reached the disk is forgotten."""
-    whole, folder = tmp_path / "whole", tmp_path / "folder"
-    whole.mkdir()
-    folder.mkdir()
-    with writer(whole) as target:
-        append(target, PIECES)
-    with writer(folder) as target:
-        append(target, PIECES[:done])
-    with open(folder / "journal.jsonl", "ab") as journal:
-        journal.write(b'{"number": 77, "tok')
-    last = max(folder.glob("shard_*.bin"), default=folder / "shard_00000.bin")
-    with open(last, "ab") as shard:
-        shard.write(b"half a")
-    (folder / "shard_00009.bin").write_bytes(b"later")
-    with writer(folder) as again:
-        sizes = [record["tokens"] for record in again.records]
-        assert sizes == [len(ids) for ids in PIECES[:done]]
-        for number in range(done, len(PIECES)):
-            again.append(np.array(PIECES[number], np.int64), number=number)
-    assert data_files.contents(folder) == data_files.contents(whole)
-
-
-def test_writer_starts_afresh(tmp_path):
-    """For another request, or if part of a shard or of the journal is lost."""
-    with writer(tmp_path, request="old") as old:
-        append(old, [[9] * 30])
-    with writer(tmp_path) as again:
-        assert again.records == [] and again.tokens == 0
-        append(again, PIECES)
-    assert set(data_files.contents(tmp_path)) == {
-        "journal.jsonl",
-        *(f"shard_0000{number}.bin" for number in range(3)),
-    }
-    os.truncate(tmp_path / "shard_00001.bin", 6)  # of 8 bytes
-    with writer(tmp_path) as again:
-        assert again.records == []
-    for line in (b"[]", b"5", b"{}", b'{"tokens": "x"}', b'{"tokens": -1}'):
-        with writer(tmp_path) as target:
-            append(target, PIECES[:1])
-        content = (tmp_path / "journal.jsonl").read_bytes().splitlines(True)
-        content[1:] = [line + b"\n"]
-        (tmp_path / "journal.jsonl").write_bytes(b"".join(content))
-        with writer(tmp_path) as again:
-            assert again.records == [] and again.tokens == 0

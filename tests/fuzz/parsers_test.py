@@ -87,11 +87,6 @@ def open_shards(folder):
             assert len(split.read(book, 0, length)) == length
 
 
-def resume_shards(folder):
-    with shards_test.writer(folder) as target:
-        target.append(np.array([1, 2, 3]))
-
-
 def write_tokenizer(folder, kind):
     pieces = ["<unk>", "a", "b", "a</w>", "b</w>", "ab</w>", "\n</w>"]
     merges = [("a", "b</w>")]
@@ -173,7 +168,6 @@ PARSERS = {
     "merges.txt": ("merges.txt", lambda f: write_tokenizer(f, "bpe"), encode),
     "vocabulary.txt": ("vocabulary.txt", lambda f: write_tokenizer(f, "wordpiece"), encode),
     "shard index": ("index.json", shards_test.write, open_shards),
-    "journal": ("journal.jsonl", resume_shards, resume_shards),
     "result.json": ("result.json", json.dumps(RESULT).encode(), results.read),
     "metrics.jsonl": ("metrics.jsonl", b'{"step": 1, "loss": 2.5, "split": "dev"}\n' * 2, lambda f: results.read_metrics(f / "metrics.jsonl")),
     "checkpoint.json": ("checkpoints/00000002/checkpoint.json", lambda f: checkpoints.Checkpoints(f).save(2, EMPTY_MODEL), lambda f: checkpoints.Checkpoints(f).restore(EMPTY_MODEL)),
@@ -189,8 +183,6 @@ PARSERS = {
     f"transformers {name}": (name, write_theirs, huggingface.read)
     for name in ("config.json", "vocab.json")
 }  # fmt: skip
-# Damage of these is not always seen in so few examples.
-HARMLESS = ("journal", *(name for name in PARSERS if name.startswith("preset")))
 # Those that build a network take a hundredth of the examples.
 SLOW = ("preset", "transformers")
 
@@ -224,4 +216,5 @@ def test_a_result_or_an_input_error(name, tmp_path):
 
     try_one()
     print(f"{name}: {dict(counts)}")
-    assert counts["input errors"] or name in HARMLESS
+    # Damage of presets is not always seen in so few examples.
+    assert counts["input errors"] or name.startswith("preset")
