@@ -30,6 +30,10 @@ class RunError(_OneLine):
 class Stopped(_OneLine):
     """A run stopped by a signal or by a lost worker: exit status 3."""
 
+    def __init__(self, message, signal_name=None):
+        super().__init__(message)
+        self.signal_name = signal_name
+
 
 def one_line(message):
     """Return a text without line breaks or control characters."""

@@ -63,7 +63,7 @@ def main(arguments=None):
         return _complain(f"error: {errors.one_line(line)}", 2)
     except BrokenPipeError:  # as of `head`; Python flushes again at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except OSError as error:
         line = errors.describe_os_error(error)
         if line is None:

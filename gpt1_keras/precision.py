@@ -7,6 +7,7 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import device
+from gpt1_keras import errors
 
 _CPU_INFO = pathlib.Path("/proc/cpuinfo")
 _CPU_FLAGS = ("amx_bf16", "avx512_bf16")
@@ -21,6 +22,14 @@ def set_dtype(dtype):
     logging.info(
         "computing in %s%s", dtype, f": fast with {why}" if why else ""
     )
+
+
+def check_float(model):
+    """Refuse a model with integer kernels: their codes are no weights."""
+    if any(layer.quantization_mode for layer in model._flatten_layers()):
+        raise errors.InputError(
+            "the model is quantized: load it in float32 to write it"
+        )
 
 
 def fastest():

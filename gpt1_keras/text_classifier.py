@@ -4,9 +4,12 @@ import contextlib
 import io
 import os
 import pathlib
+import random
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 import weakref
 
 import keras
@@ -24,6 +27,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import custom
 
 _HELD_OUT = "dev.jsonl"  # written by the run
+_LOCK = threading.RLock()
 
 
 class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
@@ -32,7 +36,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
     on the command line give the same weights. It holds out a tenth of the
     rows and keeps the weights that are best on them, or the last below 200
-    such rows. Wrong input raises `errors.InputError`, a `ValueError`.
+    such rows. Wrong input raises `errors.InputError`, a `ValueError`. Threads
+    take turns, since gin's configuration, which `fit` clears, is the process's.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -60,7 +65,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
-            rows and a TF-IDF baseline on the same rows.
+            rows and a TF-IDF baseline on the same rows. None after `load` from
+            a folder of `save`.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:
@@ -109,7 +115,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         columns = _columns(X)
         names = _names(y, len(columns["text"]))
-        self._model = None
+        self._model, former = None, getattr(self, "_temporary", None)
         if self.workdir is None:
             directory = self._new_folder()
         else:
@@ -121,6 +127,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             "PEAK_LEARNING_RATE": self.learning_rate,
             "SEED": self.random_state,
         }
+        if "text_pair" in columns:  # Else decimals would be scores.
+            dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
         dials |= dict(self.settings or {})
         dials["TRAIN_FILE"] = _write(directory, columns, names)
@@ -132,6 +140,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         found = [label for label in np.unique(y) if str(label) in known]
         self.classes_ = np.array(found)
         self.result_ = results.read(directory)
+        if former is not None:
+            former()
         return self
 
     def predict_proba(self, X):
@@ -166,13 +176,15 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         Raises:
             InputError: there is a model already.
         """
-        target = pathlib.Path(directory).expanduser() / "preset"
+        folder = files_lib.make_folder(pathlib.Path(directory).expanduser())
+        target = folder / "preset"
         if target.exists():
             raise errors.InputError(f"{target} exists: save to another folder")
         source = pathlib.Path(self._loaded().directory)
-        shutil.copytree(source, target)
+        with files_lib.new_folder(target) as temporary:
+            shutil.copytree(source, temporary, dirs_exist_ok=True)
         if (source.parent / _HELD_OUT).exists():
-            shutil.copy(source.parent / _HELD_OUT, target.parent)
+            shutil.copy(source.parent / _HELD_OUT, folder)
 
     @classmethod
     def load(cls, directory, **parameters):
@@ -218,18 +230,25 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     def _new_folder(self):
         """Return a temporary folder that is removed with the object."""
         path = tempfile.mkdtemp(prefix="gpt1_keras_")
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+        self._temporary = weakref.finalize(
+            self, shutil.rmtree, path, ignore_errors=True
+        )
         return pathlib.Path(path)
 
     def __getstate__(self):
         """Return what pickle stores: of a fitted model the preset's files."""
         state = dict(super().__getstate__())
         state.pop("_model", None)
+        state.pop("_temporary", None)
         if state.pop("directory_", None) is not None:
             preset = presets.find_best(self.directory_)
+            paths = {
+                f"preset/{p.relative_to(preset)}": p for p in preset.rglob("*")
+            }
+            paths[_HELD_OUT] = preset.parent / _HELD_OUT
             state["_files"] = {
-                str(path.relative_to(preset)): path.read_bytes()
-                for path in preset.rglob("*")
+                name: path.read_bytes()
+                for name, path in paths.items()
                 if path.is_file()
             }
         return state
@@ -240,7 +259,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if found:
             self.directory_ = str(self._new_folder())
         for name, content in found.items():
-            path = pathlib.Path(self.directory_, "preset", name)
+            path = pathlib.Path(self.directory_, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 
@@ -293,7 +312,13 @@ def _write(directory, columns, names):
     """Write the rows to a file named by its content; return its path."""
     keys = (*columns, "label")
     rows = [dict(zip(keys, row)) for row in zip(*columns.values(), names)]
-    digest = files_lib.sha256_of_json(rows)
+    try:
+        digest = files_lib.sha256_of_json(rows)
+    except UnicodeEncodeError as error:
+        raise errors.InputError(
+            f"a text or label holds {error.object[error.start]!r}, which is no"
+            " character: remove it"
+        ) from None
     path = directory.absolute() / f"rows_{digest[:12]}.jsonl"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -303,16 +328,25 @@ def _write(directory, columns, names):
 
 @contextlib.contextmanager
 def _contained(verbose):
-    """Restore the global dtype policy, which runs set.
+    """Restore what runs set in the process: dtype policy and random states.
 
-    Without `verbose`, show what is logged only if there is an error.
+    Without `verbose`, show what is logged only if there is an error. A signal
+    reaches the caller's handler after what it has stopped.
     """
-    policy, logged = keras.config.dtype_policy(), io.StringIO()
-    try:
-        with contextlib.redirect_stderr(sys.stderr if verbose else logged):
-            yield
-    except Exception:
-        sys.stderr.write(logged.getvalue())
-        raise
-    finally:
-        keras.config.set_dtype_policy(policy)
+    with _LOCK:
+        policy, logged = keras.config.dtype_policy(), io.StringIO()
+        states = random.getstate(), np.random.get_state()
+        try:
+            with contextlib.redirect_stderr(sys.stderr if verbose else logged):
+                yield
+        except errors.Stopped as stopped:
+            if stopped.signal_name:  # None of a lost worker.
+                signal.raise_signal(signal.Signals[stopped.signal_name])
+            raise
+        except Exception:
+            sys.stderr.write(logged.getvalue())
+            raise
+        finally:
+            keras.config.set_dtype_policy(policy)
+            random.setstate(states[0])
+            np.random.set_state(states[1])

@@ -2,6 +2,8 @@
 
 import pickle
 import random
+import sys
+from concurrent import futures
 
 import keras
 import numpy as np
@@ -60,6 +62,8 @@ def test_stored_models_answer_the_same(fitted, tmp_path):
     expected = fitted.predict_proba(TEXTS[:4])
     copy = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(copy.predict_proba(TEXTS[:4]), expected)
+    copy.export(tmp_path / "served")
+    assert (tmp_path / "served" / "saved_model" / "1").is_dir()
     fitted.save(tmp_path / "saved")
     loaded = TextClassifier.load(tmp_path / "saved")
     assert loaded.classes_.tolist() == ["10", "9"]
@@ -76,6 +80,33 @@ def test_is_a_scikit_learn_estimator(classifier):
     assert 0 <= score <= 1
     with pytest.raises(exceptions.NotFittedError):
         model.predict(TEXTS)
+
+
+def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch):
+    before, states = sys.stderr, (random.getstate(), np.random.get_state()[1])
+    base.clone(classifier).set_params(num_epochs=1).fit(TEXTS, LABELS)
+    assert random.getstate() == states[0]
+    assert np.array_equal(np.random.get_state()[1], states[1])
+    expected = fitted.predict_proba(TEXTS[:3])
+    with futures.ThreadPoolExecutor(4) as pool:
+        for found in pool.map(fitted.predict_proba, 8 * [TEXTS[:3]]):
+            np.testing.assert_array_equal(found, expected)
+    assert sys.stderr is before
+
+    def stopped(examples):
+        raise errors.Stopped("stopped", "SIGINT")
+
+    # A search over settings must not take it for a failed fit.
+    monkeypatch.setattr(fitted._loaded(), "logits", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.predict(TEXTS)
+
+
+def test_decimals_are_names_of_classes(classifier):
+    model = base.clone(classifier).set_params(num_epochs=1)
+    pairs = [(text, "the old gate") for text in TEXTS]
+    model.fit(pairs, [f"{label}.5" for label in LABELS])
+    assert model.classes_.tolist() == ["10.5", "9.5"]
 
 
 def test_pairs_and_a_workdir(classifier, tmp_path):
@@ -120,6 +151,7 @@ def test_a_class_that_is_skipped_is_lost(classifier):
         (["a", "b"], [0, "1"], "int, str"),
         (["a", "b"], [1, 1], "only the label"),
         (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
+        (["a\ud800", "b"], [0, 1], "is no character"),
     ],
 )
 def test_mistakes_are_one_line(classifier, texts, labels, message):

@@ -23,6 +23,7 @@ from safetensors import numpy as safetensors_numpy
 
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import precision
 from gpt1_keras.convert import fast_tokenizer
 from gpt1_keras.convert import networks
 from gpt1_keras.models import backbone
@@ -216,6 +217,7 @@ def write(model, directory):
         InputError: transformers has no such network, task or vocabulary.
     """
     tokenizer = model.preprocessor.tokenizer.pipeline
+    precision.check_float(model)
     _check_writable(model.backbone, tokenizer)
     if hasattr(model, "head"):
         arrays, contents = _classifier_arrays(model), classifier_contents(model)

@@ -106,6 +106,10 @@ class HeldOutBatches:
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return as_batch(ids[:, None], weights[:, None], last[:, None])
 
+    def restore(self, results):
+        """Return the results of all batches without those of the padding."""
+        return results[: len(self._windows)]
+
 
 def as_batch(token_ids, token_weights, extract_position):
     """Return the dict of a batch, of arrays or tensors."""

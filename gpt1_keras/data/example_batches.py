@@ -36,7 +36,7 @@ class TrainingOrder:
         if len(lengths) < batch_size:
             raise errors.InputError(
                 f"{len(lengths)} training examples do not fill one batch of "
-                f"{batch_size}: lower BATCH_SIZE"
+                f"{batch_size}: lower `batch_size`"
             )
         self._lengths = lengths
         self._batch_size = batch_size

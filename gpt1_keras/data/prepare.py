@@ -336,8 +336,8 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     if not shards.is_prepared(directory):
         if (directory / encode.PIECES).exists():
             raise InputError(
-                f"CORPUS {directory} is only partly prepared: run the command "
-                "that prepares it again"
+                f"`corpus` {directory} is only partly prepared: run the "
+                "command that prepares it again"
             )
         files = find_corpus(directory)
         directory = cache_folder("corpus", files, recipe, cache_dir)
@@ -365,14 +365,14 @@ def find_corpus(corpus):
     """Return {name: path} of the books of a path, at least one."""
     if not corpus.exists():
         raise InputError(
-            f"CORPUS {corpus} does not exist: pass a folder of .txt books or "
+            f"`corpus` {corpus} does not exist: pass a folder of .txt books or "
             "a prepared one"
         )
     try:
         return books.find_books([corpus])
     except InputError as error:
         raise InputError(
-            f"CORPUS: {error} and no {shards.INDEX}: pass a folder of .txt "
+            f"`corpus`: {error} and no {shards.INDEX}: pass a folder of .txt "
             "books or a prepared one"
         ) from error
 

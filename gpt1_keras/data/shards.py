@@ -69,8 +69,8 @@ class Shards:
         if tokenizer_sha256 not in (None, used):
             raise InputError(
                 f"{directory} was prepared with another tokenizer "
-                f"({used[:12]}, given {tokenizer_sha256[:12]}): set its "
-                "VOCABULARY and MERGES or prepare the books again"
+                f"({used[:12]}, given {tokenizer_sha256[:12]}): give its "
+                "`vocabulary` and `merges` or prepare the books again"
             )
         _verify(directory, index)
         return cls(directory, index)

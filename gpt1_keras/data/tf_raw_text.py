@@ -265,8 +265,8 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
     corpus = pathlib.Path(corpus).expanduser()
     if shards.is_prepared(corpus):
         raise InputError(
-            f"CORPUS {corpus} holds token shards: pass a folder of .txt books "
-            "or leave out gin/data/raw_text.gin"
+            f"`corpus` {corpus} holds token shards: pass a folder of .txt "
+            "books or leave out gin/data/raw_text.gin"
         )
     files = prepare.find_corpus(corpus)
     directory = prepare.cache_folder("raw", files, recipe, cache_dir)

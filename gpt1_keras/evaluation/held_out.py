@@ -5,39 +5,10 @@ import functools
 import numpy as np
 
 from gpt1_keras import checks
-from gpt1_keras import console
 from gpt1_keras import results
-from gpt1_keras.data import batches as batches_lib
-from gpt1_keras.data import loaders
-from gpt1_keras.training import callbacks
+from gpt1_keras.data import batches
+from gpt1_keras.evaluation import scoring
 from gpt1_keras.training import fit
-
-
-def perplexity(learner, batches, *, num_words, num_bytes, callbacks=()):
-    """Score every weighted token once with the `predict` of a `Learner`.
-
-    Returns:
-        dict of `loss` (nats per token, the mean over all tokens),
-        `perplexity` per token, `word_perplexity` per word (separated by
-        whitespace) and `bits_per_byte` of the files, both comparable between
-        tokenizers, and how many `tokens` and `words` were scored; `num_words`
-        and `num_bytes` are how many these tokens spell. Without `bits_per_byte`
-        if `num_bytes` is 0, unknown.
-    """
-    scores = learner.predict(batches, verbose=0, callbacks=list(callbacks))
-    # Sums of millions of terms: in float64.
-    log_probability = np.sum(scores["log_probability"], dtype=np.float64)
-    tokens = np.sum(scores["weight"], dtype=np.float64)
-    loss = float(-log_probability / tokens)
-    bits = float(-log_probability / np.log(2.0))
-    return {
-        "loss": loss,
-        "perplexity": results.perplexity(loss),
-        "word_perplexity": results.perplexity(-log_probability / num_words),
-        **({"bits_per_byte": bits / num_bytes} if num_bytes else {}),
-        "tokens": int(round(float(tokens))),
-        "words": int(round(num_words)),
-    }
 
 
 def score(
@@ -51,9 +22,7 @@ def score(
     stop=None,
     description="held-out perplexity",
 ):
-    """Return loss and perplexities of texts (see `perplexity`).
-
-    Every token but the first of each text is scored once.
+    """Score every token but the first of each text once.
 
     Args:
         learner: `training.learner.Learner`.
@@ -65,24 +34,36 @@ def score(
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
         stop: `fit.StopRequest` that interrupts the work, or None.
+
+    Returns:
+        dict of `loss` (nats per token, the mean over all tokens),
+        `perplexity` per token, `word_perplexity` per word (separated by
+        whitespace) and `bits_per_byte` of the files, both comparable between
+        tokenizers, and how many `tokens` and `words` were scored. Without
+        `bits_per_byte` if the sizes of the files are unknown.
     """
-    scored = batches_lib.HeldOutBatches(
+    windows = batches.HeldOutBatches(
         split,
         batch_size=batch_size,
         sequence_length=sequence_length,
         stride=min(stride, sequence_length - 1),
         limit=tokens,
     )
-    share = scored.num_scored / split.lengths.sum()
-    num_bytes = split.bytes.sum() if split.bytes.all() else 0
-    with console.bar(description, len(scored)) as advance:
-        return perplexity(
-            learner,
-            loaders.load(scored, first_step=0, num_steps=len(scored)),
-            num_words=float(share * split.words.sum()),
-            num_bytes=float(share * num_bytes),
-            callbacks=[callbacks.PredictionProgress(advance, stop)],
-        )
+    scores = scoring.predict(learner, windows, name=description, stop=stop)
+    # Sums of millions of terms: in float64.
+    nats = -np.sum(scores["log_probability"], dtype=np.float64)
+    count = np.sum(scores["weight"], dtype=np.float64)
+    share = windows.num_scored / split.lengths.sum()
+    words, size = (share * each.sum() for each in (split.words, split.bytes))
+    loss, bits = float(nats / count), float(nats / np.log(2.0))
+    return {
+        "loss": loss,
+        "perplexity": results.perplexity(loss),
+        "word_perplexity": results.perplexity(nats / words),
+        **({"bits_per_byte": bits / size} if split.bytes.all() else {}),
+        "tokens": int(round(count)),
+        "words": int(round(words)),
+    }
 
 
 @checks.value_object

@@ -16,16 +16,16 @@ from gpt1_keras.training import callbacks
 
 
 def predict(learner, batches, *, name, stop=None):
-    """Return the outputs of a model for every example, in their order.
+    """Return the outputs of a model for every row of all batches, in order.
 
     Args:
         learner: `training.learner.Learner`.
-        batches: `example_batches.ScoredExamples`.
+        batches: `example_batches.ScoredExamples` or `batches.HeldOutBatches`.
         name: str, for the progress bar.
         stop: `fit.StopRequest` that interrupts the work, or None.
 
     Returns:
-        {name of an output: float64 array `[N, ...]`}.
+        {name of an output: array `[N, ...]`}.
     """
     count = len(batches)
     with console.bar(name, count) as advance:

@@ -180,7 +180,8 @@ def metric_value(metric, value):
 
 
 def percent(value):
-    return "" if value is None else f"{100 * value:.1f}"
+    # Halves are rounded up, though sums of floats may lie just below.
+    return "" if value is None else f"{round(100 * value, 6):.1f}"
 
 
 def span(metric, values):

@@ -34,6 +34,7 @@ class GPT1CausalLM(
     backbone_cls = backbone_lib.GPT1Backbone
     preprocessor_cls = preprocessors.GPT1CausalLMPreprocessor
     _is_jit_chosen = False
+    _generates = None  # identity of the variables behind `generate_function`
 
     def __init__(self, backbone, preprocessor=None, **kwargs):
         # === Layers ===
@@ -111,7 +112,9 @@ class GPT1CausalLM(
         It refuses what compiled look-ups would clip: ids that the table does
         not have, and texts longer than the positions (ValueError).
         """
-        if self.generate_function is None:
+        identity = generation.identity_of(self)
+        if self.generate_function is None or identity != self._generates:
+            self.generate_function, self._generates = None, identity
             write = super().make_generate_function()
             is_free = not (self._is_jit_chosen or self.run_eagerly)
             if is_free and generation.gains_by_xla(self):

@@ -94,13 +94,18 @@ def _compiled(causal_lm):
 
     LoRA and quantisation replace variables, after which it compiles again.
     """
-    identity = [(id(weight), weight.dtype) for weight in causal_lm.weights]
+    identity = identity_of(causal_lm)
     known = getattr(causal_lm, "_compiled_call_with_cache", None)
     if known is None or known[0] != identity:
         known = identity, _compile(causal_lm)
         # Not by plain assignment: Keras would track the tuple.
         object.__setattr__(causal_lm, "_compiled_call_with_cache", known)
     return known[1]
+
+
+def identity_of(model):
+    """Return what changes when LoRA or quantisation replaces variables."""
+    return hash(tuple((id(w), w.dtype) for w in model.weights))
 
 
 def _compile(causal_lm):

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import socket
-import urllib.parse
 
 import keras
 import keras_hub
@@ -25,8 +24,6 @@ from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 
 _HOST = "127.0.0.1"
-_LOCAL = (_HOST, "localhost", "::1")
-_MOST_BYTES = 1 << 20  # of a request: the longest text is far shorter
 _NUM_EXAMPLES = 5
 _FONT = ["system-ui", "sans-serif"]  # The browser's own: nothing is fetched.
 # Label of a range of probabilities, its lower bound, and its color.
@@ -58,7 +55,6 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
         ) from None
     _stay_on_this_machine()
     import gradio
-    from starlette import middleware
 
     directory = presets.find_best(preset)
     with gradio.Blocks(title="gpt1_keras", analytics_enabled=False) as app:
@@ -67,16 +63,34 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
         else:
             _language_model_page(gradio, directory, seed)
     _, address, _ = app.launch(
-        server_name=_HOST,
+        **_for_this_machine(),
         server_port=port or None,
-        share=False,
         prevent_thread_lock=True,
         quiet=True,
-        app_kwargs={"middleware": [middleware.Middleware(Guard)]},
         theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
     )
     logging.info("open %s in a browser; Ctrl-C stops it", address)
     app.block_thread()
+
+
+def _for_this_machine():
+    """Return options of `launch` that refuse uploads and all other machines.
+
+    No host name of another site may point here; that pages of other sites
+    cannot read the answers, gradio sees to.
+    """
+    from starlette import middleware
+    from starlette.middleware import trustedhost
+
+    guard = middleware.Middleware(
+        trustedhost.TrustedHostMiddleware, allowed_hosts=[_HOST, "localhost"]
+    )
+    return {
+        "server_name": _HOST,
+        "share": False,
+        "max_file_size": 1,  # byte
+        "app_kwargs": {"middleware": [guard]},
+    }
 
 
 def _stay_on_this_machine():
@@ -89,48 +103,6 @@ def _stay_on_this_machine():
     given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
     hosts = ",".join(filter(None, [*given, _HOST, "localhost"]))
     os.environ["no_proxy"] = os.environ["NO_PROXY"] = hosts
-
-
-class Guard:
-    """ASGI middleware that answers only this machine's own page.
-
-    Otherwise a page of another site could send requests from the same
-    browser, or point its own host name at this address. Uploads are refused.
-    """
-
-    def __init__(self, app):
-        self._app = app
-
-    async def __call__(self, scope, receive, send):
-        reason = scope["type"] == "http" and self._refusal(scope)
-        if not reason and scope["type"] != "websocket":
-            await self._app(scope, receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close"})
-        else:
-            await send({"type": "http.response.start", "status": 403})
-            body = f"refused: {reason}\n".encode()
-            await send({"type": "http.response.body", "body": body})
-
-    @staticmethod
-    def _refusal(scope):
-        """Return the reason to refuse a request, or None."""
-        headers = {k: v.decode("latin-1") for k, v in scope["headers"]}
-        host, origin = headers.get(b"host", ""), headers.get(b"origin")
-        try:
-            if urllib.parse.urlsplit(f"//{host}").hostname not in _LOCAL:
-                return "the Host is not this machine"
-            if origin and urllib.parse.urlsplit(origin).netloc != host:
-                return "the Origin is another page"
-        except ValueError:
-            return "the Host or Origin is not a valid address"
-        if any(part.startswith("upload") for part in scope["path"].split("/")):
-            return "this page accepts no files"
-        if scope["method"] == "POST":
-            length = headers.get(b"content-length", "")
-            if not length.isdecimal() or int(length) > _MOST_BYTES:
-                return f"more than {_MOST_BYTES} bytes"
-        return None
 
 
 class TaskAnswers:

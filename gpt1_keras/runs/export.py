@@ -88,8 +88,7 @@ def export(
         num_warm_up: int. Requests that are answered while the model loads.
 
     Raises:
-        InputError: the SavedModel's answers differ from the Keras model's.
-        RunError: it does not answer at all.
+        RunError: the SavedModel does not answer, or not as the Keras model.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     directory = presets.find_best(preset)

@@ -14,6 +14,7 @@ from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
+from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -74,15 +75,17 @@ def perplexity(
             chunk_size=scoring.softmax_chunk,
         ),
     )
-    metrics = held_out.score(
-        learner,
-        texts,
-        sequence_length=window,
-        stride=scoring.stride,
-        batch_size=scoring.batch_size,
-        tokens=scoring.num_tokens,
-        description="perplexity",
-    )
+    with fit.catch_signals() as stop:
+        metrics = held_out.score(
+            learner,
+            texts,
+            sequence_length=window,
+            stride=scoring.stride,
+            batch_size=scoring.batch_size,
+            tokens=scoring.num_tokens,
+            stop=stop,
+            description="perplexity",
+        )
     bits = metrics.get("bits_per_byte")
     per_byte = f", {bits:.3f} bits per byte" if bits else ""
     logging.info(

@@ -24,6 +24,7 @@ from gpt1_keras import bindings
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import transforms
@@ -261,6 +262,7 @@ def save(model, directory, **facts):
     `metrics`, go to `checksums.json`. If it cannot be written, as on a full
     disk, an OSError is raised and `directory` is unchanged.
     """
+    precision.check_float(model)
     with files.new_folder(directory) as temporary:
         # On a full disk h5py may crash.
         needed = 4 * model.count_params() + _ROOM_BESIDE_WEIGHTS

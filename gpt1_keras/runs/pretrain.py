@@ -22,10 +22,6 @@ from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
 _INPUTS = "corpus.json"  # digests of what a run started with
-_ADVICE = (
-    "add --gin gin/model/mini.gin or --gin gin/model/tiny.gin as the last"
-    " file, or lower `num_steps`"
-)
 _EXTEND = 'to train it longer, raise `num_steps` and set "EXTEND = True", or'
 
 
@@ -198,7 +194,6 @@ def pretrain(
         intervals=intervals,
         periodic=periodic,
         strategy=strategy,
-        advice=_ADVICE,
     )
     metrics = held_out.final(history, num_steps)
     preset = workdir / "preset"

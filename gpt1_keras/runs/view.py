@@ -86,9 +86,7 @@ def _ids(text, text_file, tokenizer, positions):
     checks.check("text", text, str)
     ids = tokenizer.encode(text)
     if not ids:
-        raise errors.InputError(
-            "no text is given: add --set \"TEXT = 'Some words.'\" or TEXT_FILE"
-        )
+        raise errors.InputError("no text is given: give `text` or `text_file`")
     if len(ids) > positions:
         logging.warning(
             f"the text has {len(ids)} tokens and is truncated to the model's"

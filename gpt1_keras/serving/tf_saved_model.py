@@ -301,6 +301,7 @@ def write(server, directory, *, labels, requests):
             lines = [files.escape_line(label) + "\n" for label in labels]
             path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
+        before = logging.root.manager.disable
         logging.disable(logging.WARNING)  # TensorFlow warns about names.
         try:
             signatures = server.signatures()
@@ -312,7 +313,7 @@ def write(server, directory, *, labels, requests):
             )
             tf.saved_model.save(server, str(directory), signatures=signatures)
         finally:
-            logging.disable(logging.NOTSET)
+            logging.disable(before)
     extra = directory / EXTRA
     extra.mkdir()
     with tf.io.TFRecordWriter(str(extra / WARM_UP)) as writer:

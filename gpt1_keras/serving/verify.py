@@ -105,7 +105,7 @@ class Agreement:
 
 
 def _refusal(reason):
-    return errors.InputError(f"the served model is not published: {reason}")
+    return errors.RunError(f"the served model is not published: {reason}")
 
 
 def measure_identity(tokenizer, graph, path):

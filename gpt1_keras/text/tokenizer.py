@@ -191,8 +191,8 @@ class Tokenizer:
             return cls(pieces, subwords.read_merges(merges))
         if pathlib.Path(vocabulary).suffix == ".json":
             raise errors.InputError(
-                f"{vocabulary}: a .json vocabulary needs its merges file; set "
-                "MERGES (WordPiece vocabularies are .txt files)"
+                f"{vocabulary}: a .json vocabulary needs its merges file; give "
+                "`merges` (WordPiece vocabularies are .txt files)"
             )
         return cls(subwords.read_word_pieces(vocabulary))
 

@@ -7,15 +7,10 @@ import math
 import time
 
 import keras
-from absl import logging
 from keras import ops
 
-from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras import results
-
-# Above this estimate, the log says how to shorten the run.
-_LONG_SECONDS = 3600.0
 
 
 class NonFiniteLoss(errors.RunError):
@@ -119,40 +114,6 @@ class LogMetrics(_PerStep):
 
 
 @_settings(kw_only=True)
-class EstimateDuration(_PerStep):
-    """Logs early in a run how long the rest will take.
-
-    Logs after ten steps, or sooner if they take half a minute. The first step
-    is not timed, because it builds the graphs.
-    """
-
-    num_steps: int  # in all
-    advice: str | None  # how to make a long run shorter; None logs nothing
-    _first = None
-
-    def after_step(self, logs):
-        if self.advice is None:
-            return
-        now = time.monotonic()
-        if self._first is None:
-            self._first = self.step, now
-            return
-        step, started = self._first
-        num_timed, seconds = self.step - step, now - started
-        if num_timed < 9 and seconds < 30:
-            return
-        seconds *= (self.num_steps - self.step) / num_timed
-        is_long = seconds > _LONG_SECONDS
-        logging.info(
-            "at this pace, the remaining %s steps take %s%s",
-            f"{self.num_steps - self.step:,}",
-            console.duration(seconds),
-            f"; to shorten: {self.advice}" if is_long else "",
-        )
-        self.advice = None
-
-
-@_settings(kw_only=True)
 class Periodically(_PerStep):
     """Calls `function(step)` at intervals or after given steps."""
 
@@ -214,5 +175,6 @@ class PredictionProgress(keras.callbacks.Callback):
         if self.stop:
             raise errors.Stopped(
                 f"stopped by {self.stop.signal_name} during the evaluation; "
-                "the same command continues"
+                "the same command continues",
+                self.stop.signal_name,
             )

@@ -61,6 +61,8 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     """
     chunk_size = _even(ops.shape(weights)[0], chunk_size)
     order, count, num_tokens = _weighted_first(weights, chunk_size)
+    # Sums in bfloat16 would round the scores.
+    table = ops.cast(table, "float32")
 
     def body(index, scores, likeliest):
         rows, valid = _rows(order, count, index, chunk_size)
@@ -212,8 +214,8 @@ def _places(order, num_tokens):
 
 def _log_softmax(h, table):
     # [K, D] x [D, R] -> [K, R]
-    logits = ops.matmul(ops.cast(h, table.dtype), ops.transpose(table))
-    return ops.log_softmax(ops.cast(logits, "float32"), axis=-1)
+    logits = ops.matmul(ops.cast(h, "float32"), ops.transpose(table))
+    return ops.log_softmax(logits, axis=-1)
 
 
 def _at(log_p, target):

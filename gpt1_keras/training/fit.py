@@ -25,7 +25,7 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Step intervals; 0 means only after the last step (log_steps excepted).
+    """Step intervals; 0 means never (of checkpoints, only after the last step).
 
     Attributes:
         log_steps: int. Steps between two lines of `metrics.jsonl`.
@@ -151,7 +151,6 @@ def fit(
     intervals,
     periodic,
     strategy=strategy_lib.ONE_DEVICE,
-    advice=None,
     is_over=None,
 ):
     """Train until `num_steps`, from the last checkpoint if there is one.
@@ -167,8 +166,6 @@ def fit(
         periodic: list of (every, function `(step, history)`), `every` as in
             `callbacks.Periodically`.
         strategy: `strategy.Strategy` in whose scope the learner was built.
-        advice: str, how to make the run shorter, logged after the first steps
-            with an estimate of the remaining time. None logs no estimate.
         is_over: function `(history) -> bool`, whether training ends before
             `num_steps`; called at the start and after each `periodic`
             function. It must depend on the lines of the history alone, so that
@@ -234,9 +231,6 @@ def fit(
                     peak=_peak(strategy),
                     advance=advance,
                 ),
-                callbacks.EstimateDuration(
-                    first_step, num_steps=num_steps, advice=advice
-                ),
                 *(
                     callbacks.Periodically(
                         first_step,
@@ -259,7 +253,8 @@ def fit(
             raise errors.Stopped(
                 f"stopped by {stop.signal_name} after step {step} of "
                 f"{num_steps}, saved in {checkpoints.directory}; the same "
-                "command continues"
+                "command continues",
+                stop.signal_name,
             )
     except BaseException as error:
         history.close()

@@ -101,7 +101,7 @@ def test_batches_of_an_epoch():
         assert batch[name].dtype == dtype
         for got, said in zip(batch[name].shape, shape, strict=True):
             assert said in (None, got)
-    with pytest.raises(errors.InputError, match="3 training .* lower BATCH"):
+    with pytest.raises(errors.InputError, match="3 training .* lower `batch"):
         training([1, 2, 3])
 
 

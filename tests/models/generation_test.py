@@ -68,10 +68,21 @@ def test_never_a_special_token(model):
     assert len(set(found)) > 40 and max(found) < 128
 
 
+def generated(model):
+    """Return the 8 ids that `generate` writes after 3, 5."""
+    prompt = {
+        "token_ids": np.array([[3, 5] + 8 * [0]], "int32"),
+        "padding_mask": np.array([2 * [True] + 8 * [False]]),
+    }
+    found = model.generate(prompt, stop_token_ids=None)["token_ids"]
+    return small_models.read(found)[0, 2:].tolist()
+
+
 def test_changed_weights_are_used():
     """Compiled functions of before LoRA and of old values are not."""
     model = causal_lm.GPT1CausalLM(small_models.network(num_special_tokens=0))
-    plain = stream(model, [3, 5], 8)
+    model.compile(sampler="greedy")
+    plain, before = stream(model, [3, 5], 8), generated(model)
     model.backbone.enable_lora(2)
     for weight in model.weights:
         if "lora" in weight.name:
@@ -81,6 +92,7 @@ def test_changed_weights_are_used():
         assert chosen == greedy(model, ids)
         ids.append(chosen)
     assert changed != plain
+    assert generated(model) == changed != before
     table = model.backbone.token_and_position_embedding.token_embeddings
     table.assign(-small_models.read(table))
     assert stream(model, [3, 5], 1) == [greedy(model, [3, 5])]

@@ -171,6 +171,6 @@ def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
         return found
 
     monkeypatch.setattr(verify, "answers", swapped)
-    with pytest.raises(errors.InputError, match="same_predictions is 0.975"):
+    with pytest.raises(errors.RunError, match="same_predictions is 0.975"):
         run(tiny, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]

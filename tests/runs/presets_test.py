@@ -10,6 +10,7 @@ import pytest
 
 from gpt1_keras import bindings
 from gpt1_keras import errors
+from gpt1_keras.convert import huggingface
 from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
@@ -108,6 +109,14 @@ def test_save_that_fails_leaves_what_was_there(
         presets.save(cola, tmp_path / "preset")
     assert data_files.contents(tmp_path) == before
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
+
+
+def test_integer_codes_are_not_written_as_weights(preset, tmp_path):
+    model = presets.load(causal_lm.GPT1CausalLM, preset, dtype="int8")
+    for write in (presets.save, huggingface.write):
+        with pytest.raises(errors.InputError, match="quantized"):
+            write(model, tmp_path / "new")
+    assert not any(tmp_path.iterdir())
 
 
 def test_shipped_preset_reads_novels(caplog):

@@ -21,5 +21,5 @@ COMPARED = {
 def test_agreement(changes, expected):
     wanted = verify.Agreement(tolerance=1e-4, min_identical_tokens=0.999)
     wanted.check(COMPARED)
-    with pytest.raises(errors.InputError, match=f"not published.*{expected}"):
+    with pytest.raises(errors.RunError, match=f"not published.*{expected}"):
         wanted.check(COMPARED | changes)

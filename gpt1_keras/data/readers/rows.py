@@ -36,7 +36,7 @@ def find_file(data_dir, names):
             return path
     raise errors.InputError(
         f"{pathlib.Path(data_dir, names[0])} does not exist: put the official"
-        " files there, or set DATA_DIR to the folder that holds them"
+        " files there, or set `data_dir` to the folder that holds them"
     )
 
 
