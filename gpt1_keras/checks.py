@@ -65,8 +65,9 @@ Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, Numbers]
 
-# No sensible number is larger, and a float holds every integer up to it.
-_LARGEST = 2**53
+# No sensible number is larger, and a float holds every integer up to it; 0 in
+# float32 is what is smaller.
+_LARGEST, _SMALLEST = 2**53, 2**-126
 
 
 @typing.dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -187,7 +188,7 @@ def _fits(value, annotation):
         )
     elif kind in (int, float):
         is_number = isinstance(value, int | kind) and type(value) is not bool
-        fits = is_number and abs(value) <= _LARGEST
+        fits = is_number and (not value or _SMALLEST <= abs(value) <= _LARGEST)
     elif kind is str:  # Files cannot hold these characters.
         fits = isinstance(value, str) and not re.search(
             "[\0\ud800-\udfff]", value

@@ -72,7 +72,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     found = bindings_lib.read(names, settings, allowed)
     if workdir is not None:
         found.macros["WORKDIR"] = workdir
-    _check_run(found)
+    check_run(found)
     _check_functions(found)
     _bind_former_dials(found)
     used = found.without_unused(*_READ_BY_MAIN)
@@ -86,7 +86,8 @@ def resolve(names, settings, workdir=None, allowed=()):
     return used
 
 
-def _check_run(found):
+def check_run(found):
+    """Refuse gin files without a run."""
     if "RUN" not in found.macros:
         raise errors.InputError(
             "the gin files bind no RUN: the first --gin must be that of a run,"

@@ -31,6 +31,8 @@ def user_path(label, value):
 
     A leading `~` is expanded. `label` names the path in messages.
     """
+    if not str(value).strip():
+        raise errors.InputError(f"{label} is empty: give a path")
     try:
         str(value).encode("utf-8")  # Otherwise no file of ours could hold it.
         path = pathlib.Path(value).expanduser()

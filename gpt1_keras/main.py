@@ -140,8 +140,10 @@ def _title(name, path):
 def _settings(flags):
     """Return a line for each setting of a run: value, unit and source."""
     from gpt1_keras import bindings
+    from gpt1_keras import config
 
     found = bindings.read(flags["gin"], flags["set"], flags["allow_module"])
+    config.check_run(found)
     found = found.without_unused()
     lines = []
     for name in (*sorted(found.used_macros()), *sorted(found.parameters)):

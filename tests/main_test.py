@@ -157,5 +157,7 @@ def test_settings_are_listed_with_their_comments(call):
     assert any("clip_norm = 1.0 " in line for line in lines)
     output = call("--list", "--gin", "gin/finetune/custom.gin")[1]
     assert "TRAIN_FILE must be given " in output
+    status, _, error = call("--list", "--gin", "gin/model/tiny.gin")
+    assert status == 2 and "bind no RUN" in error
     output = call("--list")[1]
     assert "gin/pretrain.gin" in output and "custom, mnli" in output

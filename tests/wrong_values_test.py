@@ -22,7 +22,7 @@ OVERLAYS = [
 ]
 REQUIRED = "PRESET TRAIN_FILE TEST_FILE RUNS RESULTS".split()
 # No parameter takes these, but those that the run itself checks.
-NEVER = ("1e999", "'a\\0b'", "[[]]", "1" + "0" * 400)
+NEVER = ("1e999", "1e-300", "'a\\0b'", "[[]]", "1" + "0" * 400)
 ANY = ("'wrong'", "-1", "0", "2", "-1.5", "''", "True", "None", "()")
 ANY += ("('a', 3)", "'%s'" % ("x" * 300), "@f.f()")
 UNTYPED = {

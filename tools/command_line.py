@@ -19,7 +19,11 @@ class Parser(argparse.ArgumentParser):
         if {"-h", "--help"} & set(arguments):
             print(self.document)
             sys.exit(0)
-        return self.parse_args(arguments)
+        values = self.parse_args(arguments)
+        for name, value in vars(values).items():
+            if isinstance(value, str) and not value.strip():
+                self.error(f"--{name} is empty")
+        return values
 
     def error(self, message):
         raise InputError(f"{message} (see --help)")

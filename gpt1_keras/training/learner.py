@@ -99,8 +99,8 @@ class Learner(_step.TrainStep, keras.Model):
         """Return the scores of a batch, which `predict` collects.
 
         Returns:
-            dict of `log_probability` and `weight` `[B * C]` with a scorer
-            (see `LanguageModelLoss.score`), `logits` `[B, Y]` with a head.
+            dict of what `scorer.score` returns (see `LanguageModelLoss` and
+            `BranchScores`), and `logits` `[B, Y]` with a head.
         """
         outputs = self.network(self.network_inputs(batch), training=training)
         scores = self.scorer.score(outputs, batch) if self.scorer else {}

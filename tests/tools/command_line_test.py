@@ -46,6 +46,7 @@ MISTAKES = {
         f"{PREPARE} --output out": "required: FILE_OR_FOLDER",
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
+        f"{PREPARE} --output= books": "--output is empty",
         f"{PREPARE} --output file books": "cannot create this folder",
         f"{PREPARE} --output /proc books": "/proc",
     },
