@@ -24,10 +24,6 @@ def find_one(folder):
     return run
 
 
-def results(folder):
-    return comparison.join_seeds(find(folder))
-
-
 @pytest.mark.parametrize(
     "options, row",
     [
@@ -68,7 +64,7 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     fake_workdirs.finetune(tmp_path / "again", "rte", {"accuracy": 0.7}, seed=1)
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     fake_workdirs.finetune(tmp_path / "other", "cola", more)
-    rte, cola = results(tmp_path)
+    rte, cola = fake_workdirs.results(tmp_path)
     values = {seed: found["accuracy"] for seed, found in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.runs) == 4

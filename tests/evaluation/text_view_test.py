@@ -12,15 +12,8 @@ BEFORE = 3
 
 def released(network, ids, **options):
     """Hidden states by the released equations."""
-    (hidden,) = numpy_gpt1.hidden_states(
-        small_models.released_arrays(network),
-        [ids],
-        num_positions=12,
-        num_layers=2,
-        num_heads=2,
-        **options,
-    )
-    return hidden
+    arrays = small_models.released_arrays(network)
+    return numpy_gpt1.hidden_states(arrays, [ids], **options)[0]
 
 
 @pytest.mark.parametrize("ids", [[5], [4, 4, 9, 11, 2, 10]])

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from gpt1_keras.evaluation import comparison
 from tests.reference import data_files
 
 
@@ -108,3 +109,10 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
     }
     data_files.write(folder, "result.json", record)
     return folder
+
+
+def results(folder):
+    """Read all below a folder, runs of several seeds as one."""
+    runs, unreadable = comparison.find([folder])
+    assert unreadable == []
+    return comparison.join_seeds(runs)

@@ -62,9 +62,15 @@ def block(x, weights, num_heads, shares=None):
 
 
 def hidden_states(
-    arrays, token_ids, *, num_positions, num_layers, num_heads, shares=None
+    arrays,
+    token_ids,
+    *,
+    num_positions=12,
+    num_layers=2,
+    num_heads=2,
+    shares=None,
 ):
-    """Return [N, T, D] for ids [N, T].
+    """Return [N, T, D] for ids [N, T]; sizes are those of `small_models`.
 
     A list `shares` receives the attention [T, T] of each row, layer and head.
     """

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import nli
-from gpt1_keras.data.readers import question_answering
-from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.errors import InputError
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import zero_shot
 from tests.reference import data_files
 from tests.reference import file_server
 from tools import download_data
@@ -201,19 +199,18 @@ def test_a_reader_reads_what_came(monkeypatch, tmp_path, capsys):
         assert "cola: already there" in capsys.readouterr().out
         assert server.requests == []
     for split, count in {"train": 3, "dev": 1, "test": 1}.items():
-        assert len(glue.read_cola(tmp_path / "new", split)) == count
+        assert len(READERS["cola"](tmp_path / "new", split)) == count
 
 
-READERS = {
-    name: getattr(module, f"read_{name}")
-    for module, names in (
-        (glue, "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax"),
-        (nli, "snli scitail"),
-        (question_answering, "race"),
-        (readers, "dprd wsc"),
-    )
-    for name in names.split()
-}
+TASKS = [
+    *(
+        task
+        for name, task in benchmarks.BENCHMARKS.items()
+        if name != "story_cloze"
+    ),
+    *map(zero_shot.task, ("dprd", "wsc")),
+]
+READERS = {task.name: task.reader for task in TASKS}
 SPLITS = {"ax": ["test"], "wsc": ["test"], "dprd": ["train", "test"]}
 
 
