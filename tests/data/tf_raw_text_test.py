@@ -89,11 +89,11 @@ def one_graph():
         yield
 
 
-def make(novels, *, factor=1.0, pieces=None, lengths=None, seed=0, size=B):
+def make(novels, *, pieces=None, lengths=None, seed=0, size=B):
     found, ids, tokenizer = novels
     return tf_raw_text.RawTextBatches(
         pieces or found,
-        lengths or [round(factor * len(i)) for i in ids],
+        lengths or list(map(len, ids)),
         tokenizer=tokenizer,
         frequent=["the", "old"],
         batch_size=size,

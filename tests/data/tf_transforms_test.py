@@ -60,11 +60,6 @@ def in_graph(name, rows, length):
     return [each.numpy() for each in found]
 
 
-def rows_of(num_choices):
-    choices = st.tuples(*[ids] * num_choices)
-    return st.lists(st.tuples(ids, ids, choices), min_size=1, max_size=4)
-
-
 @settings(max_examples=25)
 @pytest.mark.parametrize(
     "name, num_choices",
@@ -75,6 +70,7 @@ def rows_of(num_choices):
 )
 @given(data=st.data(), length=st.sampled_from([8, 12, 40]))
 def test_as_in_python(name, num_choices, data, length):
-    rows = data.draw(rows_of(num_choices))
+    row = st.tuples(ids, ids, st.tuples(*[ids] * num_choices))
+    rows = data.draw(st.lists(row, min_size=1, max_size=4))
     found = in_graph(name, rows, length)
     np.testing.assert_equal(found, in_python(name, rows, length))

@@ -13,17 +13,6 @@ ACCURACY = {"accuracy": 0.5}
 GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
 
 
-def find(*folders):
-    runs, unreadable = comparison.find(folders)
-    assert unreadable == []
-    return runs
-
-
-def find_one(folder):
-    (run,) = find(folder)
-    return run
-
-
 @pytest.mark.parametrize(
     "options, row",
     [
@@ -38,20 +27,21 @@ def find_one(folder):
 )  # fmt: skip
 def test_rows_of_the_ablation(tmp_path, options, row):
     fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
-    assert find_one(tmp_path).row == row
+    (run,) = fake_workdirs.find(tmp_path)
+    assert run.row == row
 
 
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
     metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
     folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
     data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
-    run = find_one(tmp_path)
+    (run,) = fake_workdirs.find(tmp_path)
     assert run.seeds == {"1": metrics[0], "2": metrics[1]}
     assert run.row == "full"
     assert run.of_seed("2").lines == [{"step": 3}]
     # Before the aggregate is written each seed is a run of its own.
     (folder / "result.json").unlink()
-    found = find(tmp_path)
+    found = fake_workdirs.find(tmp_path)
     assert [each.path.name for each in found] == ["seed_1", "seed_2"]
     assert [each.macro("SEEDS") for each in found] == [(1, 2), (1, 2)]
 

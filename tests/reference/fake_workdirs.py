@@ -17,11 +17,6 @@ def write_config(folder, function, **macros):
     return sha256
 
 
-def _network(lstm, num_layers):
-    name = "LSTMBackbone" if lstm else "GPT1Backbone"
-    return {"backbone": name, "num_layers": num_layers}
-
-
 def finetune(
     folder, task, metrics, *, lstm=False, num_layers=12, seed=42, **macros
 ):
@@ -41,7 +36,8 @@ def finetune(
         **{"run": "finetune", "task": task, "split": "dev", "paper": {}},
         **{"num_examples": 1043, "num_train_examples": 8551, "seconds": 60.0},
         "config_sha256": write_config(folder, "finetune.finetune", **macros),
-        **_network(lstm, num_layers),
+        "backbone": "LSTMBackbone" if lstm else "GPT1Backbone",
+        "num_layers": num_layers,
         "lm_loss_weight": macros["LM_LOSS_WEIGHT"],
     }
     layers = macros["NUM_TRANSFERRED_LAYERS"]
@@ -82,7 +78,6 @@ def evaluate(folder, task, metrics, picture):
 
 
 def perplexity(folder):
-    """Write the perplexity of a text."""
     metrics = {"loss": 4.0, "perplexity": 54.6, "word_perplexity": 321.5}
     metrics["bits_per_byte"] = 1.4567
     record = {
@@ -95,9 +90,9 @@ def perplexity(folder):
     data_files.write(folder, "result.json", record)
 
 
-def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
+def pretrain(folder, lines):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
-    sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
+    sha256 = write_config(folder, "pretrain.pretrain", SEED=42)
     data_files.write(folder, "metrics.jsonl", lines)
     record = {
         **{"run": "pretrain", "task": "language_model", "split": "held_out"},
@@ -105,14 +100,18 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
         **{"paper": {"perplexity": 18.4}, "num_examples": 1000},
         **{"config_sha256": sha256, "seconds": 10.0, "num_steps": 1000},
         **{"tokens_seen": 512000, "parameters": 116534784},
-        **_network(lstm, num_layers),
+        **{"backbone": "GPT1Backbone", "num_layers": 12},
     }
     data_files.write(folder, "result.json", record)
-    return folder
+
+
+def find(folder):
+    """Read all runs below a folder."""
+    runs, unreadable = comparison.find([folder])
+    assert unreadable == []
+    return runs
 
 
 def results(folder):
     """Read all below a folder, runs of several seeds as one."""
-    runs, unreadable = comparison.find([folder])
-    assert unreadable == []
-    return comparison.join_seeds(runs)
+    return comparison.join_seeds(find(folder))

@@ -28,7 +28,6 @@ def ids():
 
 
 def write(directory):
-    """Write a small language model as a preset."""
     pipeline = small_models.byte_pairs()
     network = small_models.network(
         vocabulary_size=pipeline.vocabulary_size, **SIZES
@@ -40,7 +39,6 @@ def write(directory):
 
 
 def read(directory):
-    """Return the model of a preset."""
     return causal_lm.GPT1CausalLM.from_preset(str(directory))
 
 

@@ -95,5 +95,4 @@ def fail(*, workdir=None):
 
 
 def need_module():
-    """Import a module that is nowhere."""
     import module_that_is_nowhere  # noqa: F401

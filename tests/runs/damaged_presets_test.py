@@ -83,7 +83,6 @@ def put(name, content):
 
 
 def matrices(weights):
-    """The names of the matrices in an open file of weights."""
     names = []
     weights.visit(names.append)
     return [name for name in names if getattr(weights[name], "ndim", 0) == 2]

@@ -22,22 +22,19 @@ sys.exit(main.main(sys.argv[1:]))
 """
 
 
-def call(workdir, results, cwd):
-    """Return (exit status, output); workdir None: that of the gin file."""
-    command = processes.arguments(["gin/report.gin"], workdir, RESULTS=results)
-    done = processes.python("-c", PROGRAM, *command, cwd=cwd)
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_report_of_two_folders_twice(tmp_path):
     out = tmp_path / "out"
     fake_workdirs.finetune(out / "rte", "rte", {"accuracy": 0.4321})
     lines = [{"step": 1, "split": "held_out", "perplexity": 80.0}]
     fake_workdirs.pretrain(tmp_path / "books", lines)
     before = data_files.contents(out)
-    for workdir in ("out/report", None):
-        status, output = call(workdir, ("out", "books"), tmp_path)
-        assert status == 0, output
+    for workdir in ("out/report", None):  # None: that of the gin file
+        command = processes.arguments(
+            ["gin/report.gin"], workdir, RESULTS=("out", "books")
+        )
+        done = processes.python("-c", PROGRAM, *command, cwd=tmp_path)
+        output = done.stdout + done.stderr
+        assert done.returncode == 0, output
         text = (out / "report" / "report.html").read_text()
         assert "43.2" in text and "books" in text
         assert not (out / "report" / "result.json").exists()

@@ -24,9 +24,8 @@ def average_log_probability(model, text):
 def test_cola_through_main(tiny, tmp_path):
     preset = str(tiny.folder / "pretrained")
     settings = {"PRESET": preset, "DATA_DIR": str(tiny.data)}
-    found = tiny_fine_tuned.succeed(
-        "gin/zero_shot/cola.gin", tmp_path, **settings
-    )
+    arguments = "gin/zero_shot/cola.gin", tmp_path
+    found = tiny_fine_tuned.succeed(*arguments, **settings)
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
     model = causal_lm.GPT1CausalLM.from_preset(preset)
@@ -44,9 +43,7 @@ def test_cola_through_main(tiny, tmp_path):
     path = shutil.copytree(tiny.data, tmp_path / "data") / "glue/CoLA/dev.tsv"
     path.write_text("".join(path.read_text().splitlines(True)[:20]))
     settings["DATA_DIR"] = str(tmp_path / "data")
-    found = tiny_fine_tuned.succeed(
-        "gin/zero_shot/cola.gin", tmp_path, **settings
-    )
+    found = tiny_fine_tuned.succeed(*arguments, **settings)
     assert found["num_examples"] == 20
 
 

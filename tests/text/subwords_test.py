@@ -14,12 +14,6 @@ CHARACTERS = ["<unk>", *"abc", *(c + "</w>" for c in "abc")]
 words = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1)
 
 
-def ids_of(merges, *, without=()):
-    pieces = CHARACTERS + [left + right for left, right in merges]
-    pieces = [piece for piece in pieces if piece not in without]
-    return {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
-
-
 def learned(corpus, count):
     """The most frequent pair of all words, again and again."""
     split = [[*word[:-1], word[-1] + "</w>"] for word in corpus]
@@ -44,7 +38,9 @@ def test_learned_merges_apply_as_in_the_released_code(corpus, count, texts):
     """Also to pieces that the vocabulary lacks: they are unknown."""
     merges = learned(corpus, count)
     released = released_tokenizer.ReleasedTokenizer.of_merges(merges)
-    ids = ids_of(merges, without={"ab", "c</w>"})
+    pieces = dict.fromkeys(CHARACTERS + [a + b for a, b in merges])
+    pieces = [piece for piece in pieces if piece not in {"ab", "c</w>"}]
+    ids = {piece: index for index, piece in enumerate(pieces)}
     model = subwords.BytePair(ids, merges)
     for word in texts:
         expected = tuple(ids.get(p, 0) for p in released.pieces(word))
