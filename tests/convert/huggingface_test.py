@@ -222,8 +222,6 @@ def test_transformers_classifies_alike(tmp_path, transformers):
     assert theirs.config.id2label[2] == "yes"
 
 
-# Tensors of every form of file.
-
 # Values of few digits, so that no dtype rounds them.
 VALUES = {
     "a": np.array([[1.5, -2.0], [0.25, 3.0]], "float32"),

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -8,6 +6,8 @@ from gpt1_keras.convert import openai
 from tests.reference import numpy_gpt1
 from tests.reference import released_shards
 from tests.reference import small_models
+from tests.reference.data_files import rewrite
+from tests.reference.data_files import rewrite_json
 
 # Twelve shards: one empty, one of a single number, and 10 after 2.
 ENDS = [1, 95, 95, 96, 700, 1003, 1204, 1500, 1777, 2019, 2222]
@@ -35,16 +35,6 @@ def test_weights_vocabulary_and_configuration(tmp_path):
 
 def remove(name):
     return lambda folder: (folder / name).unlink()
-
-
-def rewrite(name, change):
-    return lambda folder: (folder / name).write_bytes(
-        change((folder / name).read_bytes())
-    )
-
-
-def rewrite_json(name, change):
-    return rewrite(name, lambda x: json.dumps(change(json.loads(x))).encode())
 
 
 SHAPES, SHARD = "params_shapes.json", "params_4.npy"

@@ -6,9 +6,7 @@ from tests.reference import fake_workdirs
 
 def test_curves_run_through_means_in_bands(monkeypatch):
     figures = []
-    monkeypatch.setattr(
-        plots, "save", lambda f, _, **options: figures.append(f)
-    )
+    monkeypatch.setattr(plots, "save", lambda f, *_, **__: figures.append(f))
     points = [
         *(plots.Point("a", "dev", x, y) for x, y in ((2, 7), (1, 2), (1, 4))),
         *(plots.Point("b", "train", 1, y) for y in (0, 1, 5)),

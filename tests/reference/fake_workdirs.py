@@ -55,11 +55,9 @@ def finetune(
 
 
 def evaluations(metric, *pairs, step=100):
-    """Return lines of `metrics.jsonl`, beside others of the kind.
+    """Return lines of `metrics.jsonl`: evaluations `step` updates apart.
 
-    Args:
-        metric: str.
-        pairs: (dev, train sample) of each evaluation, `step` updates apart.
+    Each of the pairs is of dev and the train sample.
     """
     lines = [{"step": 10, "loss": 2.0}]
     for i, (dev, train) in enumerate(pairs, 1):

@@ -48,14 +48,12 @@ def logits(model):
 
 
 def saved_and_read(model):
-    """Return logits of a model after it was a preset."""
     with tempfile.TemporaryDirectory() as folder:
         model.save_to_preset(folder)
         return logits(read(folder))
 
 
 def use(directory):
-    """Return dict of what the model of a preset answers."""
     with_lora = read(directory)
     with_lora.backbone.enable_lora(2)
     random = np.random.default_rng(5)

@@ -51,7 +51,6 @@ def record(
 
 
 def product(*, factor):
-    """Something that `record` builds."""
     return 3 * factor
 
 

@@ -37,11 +37,11 @@ def write(directory, task, preset, *, seed=0):
 
 
 def logits_one_by_one(model, examples):
-    """Logits `[N, Y]` without padding: only equal lengths share a batch."""
+    """Logits `[N, Y]` without padding but of shorter candidates."""
     tokenizer = model.preprocessor.tokenizer.pipeline
     transform = getattr(transforms, model.preprocessor.transform)
-    batches = {}
-    for i, example in enumerate(examples):
+    found = []
+    for example in examples:
         ids = transforms.ExampleIds(
             tokenizer.encode(example.text),
             tokenizer.encode(example.text_pair),
@@ -50,17 +50,10 @@ def logits_one_by_one(model, examples):
         candidates = transform(
             ids, tokenizer=tokenizer, max_sequence_length=LENGTH
         ).candidates
-        lengths = tuple(map(len, candidates))
-        batches.setdefault(lengths, []).append((i, candidates))
-    found = {}
-    for lengths, rows in batches.items():
-        batch = transforms.pad(
-            [candidates for _, candidates in rows], length=max(lengths)
-        )
+        batch = transforms.pad([candidates], length=max(map(len, candidates)))
         del batch["token_weights"]
-        logits = small_models.read(model(batch)["logits"])
-        found |= {i: row for (i, _), row in zip(rows, logits, strict=True)}
-    return np.array([found[i] for i in range(len(examples))])
+        found.append(small_models.read(model(batch)["logits"]))
+    return np.concatenate(found)
 
 
 def call_main(gin_files, workdir, **settings):

@@ -18,7 +18,6 @@ from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import nli
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
@@ -141,17 +140,17 @@ def test_result_is_that_of_the_best_step(tmp_path):
             measured(steps, keeps_last=False, can_stop=False)
 
 
-def write_scitail(folder):
-    """Write rows that say whether a sentence ends in the garden."""
-    draws = random.Random(0)
-    for split in ("train", "dev", "test"):
+class Pairs:
+    """Whether a sentence ends in the garden."""
+
+    def read(self, task, split):
+        draws = random.Random(split)
         rows = [tiny_task.sentence(draws) for _ in range(16)]
-        lines = [
-            f"{text}\tnear our garden\t{('neutral', 'entails')[int(label)]}\n"
+        labels = ["neutral", "entails"]
+        return [
+            examples.Example(text, "near our garden", label=labels[int(label)])
             for text, label in rows
         ]
-        name = f"scitail_1.0_{split}.tsv"
-        data_files.write(folder, name, "".join(lines))
 
 
 def test_kept_weights_are_scored_on_a_labelled_test_once(
@@ -161,14 +160,12 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
     monkeypatch.setattr(
         finetune, "_score_test", lambda *a: scored.append(a[2]) or score(*a)
     )
-    arguments = "several", tmp_path / "data"
     settings = {"task": "scitail", "seeds": (1, 2)}
-    write_scitail(tmp_path / "data/scitail")
-    found = fine_tune(*arguments, **settings)
+    found = fine_tune("several", Pairs(), **settings)
     names = [f"several/seed_{seed}/preset" for seed in (1, 2)]
     assert scored == [tmp_path / name for name in names]
     accuracies = []
-    rows = nli.read_scitail(tmp_path / "data", "test")
+    rows = Pairs().read("scitail", "test")
     for path in scored:
         _, accuracy = answer(path, rows, "text", "text_pair")
         test = results.read(path.parent)["test"]
@@ -177,7 +174,7 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
     assert found["split"] == "dev"
     metrics = {"accuracy": pytest.approx(np.mean(accuracies))}
     assert found["test"] == {"metrics": metrics, "num_examples": 16}
-    assert fine_tune(*arguments, **settings) == found
+    assert fine_tune("several", Pairs(), **settings) == found
     assert len(scored) == 2
 
 

@@ -153,8 +153,6 @@ def test_the_next_version_is_above_the_largest(tmp_path):
     assert tf_saved_model.next_version(tmp_path) == tmp_path / "4"
 
 
-# What the signatures answer.
-
 LENGTH = tiny_fine_tuned.LENGTH
 
 

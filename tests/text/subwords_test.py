@@ -2,9 +2,7 @@ import collections
 import itertools
 import json
 
-from hypothesis import example
-from hypothesis import given
-from hypothesis import settings
+import hypothesis
 from hypothesis import strategies as st
 
 from gpt1_keras.text import subwords
@@ -30,10 +28,10 @@ def learned(corpus, count):
     return merges
 
 
-@settings(max_examples=300)
-@given(corpus=words, count=st.integers(0, 12), texts=words)
-@example(["aaaa", "aaa"], 3, ["aaaaa", "aaaa", "aaaaaaa"])
-@example(["abcabc"], 9, ["abcabc", "cabcab", "xabcy", "\n"])
+@hypothesis.settings(max_examples=300)
+@hypothesis.given(corpus=words, count=st.integers(0, 12), texts=words)
+@hypothesis.example(["aaaa", "aaa"], 3, ["aaaaa", "aaaa", "aaaaaaa"])
+@hypothesis.example(["abcabc"], 9, ["abcabc", "cabcab", "xabcy", "\n"])
 def test_learned_merges_apply_as_in_the_released_code(corpus, count, texts):
     """Also to pieces that the vocabulary lacks: they are unknown."""
     merges = learned(corpus, count)

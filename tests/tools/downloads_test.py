@@ -3,11 +3,9 @@ import io
 import tarfile
 import zipfile
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import example
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.errors import InputError
@@ -26,13 +24,13 @@ def sum_of(content):
     return hashlib.sha256(content).hexdigest()
 
 
-@settings(max_examples=80)
-@example(faults=["drop", "no ranges"], is_known=True)
-@example(faults=["drop", "other part"], is_known=True)
-@example(faults=["drop", "not satisfiable"], is_known=True)
-@example(faults=["drop", "corrupt"], is_known=True)
-@example(faults=["drop", "unsized"], is_known=False)
-@given(
+@hypothesis.settings(max_examples=80)
+@hypothesis.example(faults=["drop", "no ranges"], is_known=True)
+@hypothesis.example(faults=["drop", "other part"], is_known=True)
+@hypothesis.example(faults=["drop", "not satisfiable"], is_known=True)
+@hypothesis.example(faults=["drop", "corrupt"], is_known=True)
+@hypothesis.example(faults=["drop", "unsized"], is_known=False)
+@hypothesis.given(
     faults=st.lists(st.sampled_from(file_server.FAULTS)),
     is_known=st.booleans(),
 )
@@ -123,7 +121,7 @@ def test_unpack_writes_no_links(tmp_path):
     assert not (tmp_path / "glue/CoLA/train.tsv").is_symlink()
 
 
-@given(data=st.data(), name=st.sampled_from(sorted(ARCHIVES)))
+@hypothesis.given(data=st.data(), name=st.sampled_from(sorted(ARCHIVES)))
 def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
     folder = tmp_path_factory.mktemp("damage")
     content = bytearray(ARCHIVES[name](FILES))

@@ -34,9 +34,8 @@ def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     table = ops.convert_to_numpy(outputs["table"])
     log_p = special.log_softmax(hidden @ table.T, axis=-1)[:, :-1]
     chosen = np.take_along_axis(log_p, ids[:, 1:, None], -1)[..., 0]
-    np.testing.assert_allclose(
-        scores["log_probability"], (chosen * weights).sum(1), rtol=1e-5
-    )
+    expected = (chosen * weights).sum(1)
+    np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
     np.testing.assert_allclose(scores["weight"], weights.sum(1))
 
 
