@@ -46,8 +46,6 @@ def test_values_are_refused_with_what_to_give():
 
 @checks.value_object
 class Sizes:
-    """A value object."""
-
     batch: checks.Count
     steps: checks.Count | None = None
 

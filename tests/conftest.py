@@ -41,7 +41,6 @@ def set_dtype():
 
 @pytest.fixture
 def released_files(shared_file):
-    """Paths of the released vocabulary and merges."""
     folder = shared_file("data/gpt1_vocab")
     return folder / "encoder_bpe_40000.json", folder / "vocab_40000.bpe"
 

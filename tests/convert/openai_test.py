@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -8,8 +6,9 @@ from gpt1_keras.convert import openai
 from tests.reference import numpy_gpt1
 from tests.reference import released_shards
 from tests.reference import small_models
+from tests.reference.data_files import rewrite
+from tests.reference.data_files import rewrite_json
 
-SIZES = released_shards.SMALL | {"num_heads": 2, "max_sequence_length": 12}
 # Twelve shards: one empty, one of a single number, and 10 after 2.
 ENDS = [1, 95, 95, 96, 700, 1003, 1204, 1500, 1777, 2019, 2222]
 
@@ -24,17 +23,11 @@ def test_weights_vocabulary_and_configuration(tmp_path):
     assert tokenizer.pipeline.sha256 == small_models.byte_pairs().sha256
     assert model.preprocessor.sequence_length == 12
     config = model.backbone.get_config()
-    expected = SIZES | {
-        **{"num_layers": 2, "hidden_dim": 8, "embedding_dropout": 0.1},
-        **{"attention_dropout": 0.1, "residual_dropout": 0.1},
-        **{"layer_norm_epsilon": 1e-5, "initializer_range": 0.02},
-        "embedding_dropout_on": "tables",
-    }
-    assert {name: config[name] for name in expected} == expected
+    expected = small_models.SIZES | released_shards.SMALL
+    expected |= {name: 0.1 for name in expected if name.endswith("dropout")}
+    assert expected.items() <= config.items()
     ids = small_models.token_ids(2, 12, below=60)
-    hidden = numpy_gpt1.hidden_states(
-        arrays, ids, num_positions=12, num_layers=2, num_heads=2
-    )
+    hidden = numpy_gpt1.hidden_states(arrays, ids)
     # Dropout is off outside training.
     logits = hidden @ arrays["we"][:60].T
     small_models.assert_close(model(small_models.inputs(ids)), logits, 1e-4)
@@ -42,16 +35,6 @@ def test_weights_vocabulary_and_configuration(tmp_path):
 
 def remove(name):
     return lambda folder: (folder / name).unlink()
-
-
-def rewrite(name, change):
-    return lambda folder: (folder / name).write_bytes(
-        change((folder / name).read_bytes())
-    )
-
-
-def rewrite_json(name, change):
-    return rewrite(name, lambda x: json.dumps(change(json.loads(x))).encode())
 
 
 SHAPES, SHARD = "params_shapes.json", "params_4.npy"

@@ -1,7 +1,6 @@
 import textwrap
 
-from hypothesis import given
-from hypothesis import settings
+import hypothesis
 from hypothesis import strategies as st
 
 from gpt1_keras.data import paragraphs
@@ -27,8 +26,8 @@ def clean(*blocks):
     return paragraphs.clean("\n\n".join(blocks) + "\n").split("\n")
 
 
-@settings(max_examples=60)
-@given(
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(
     st.lists(
         st.lists(st.sampled_from(WORDS), min_size=80, max_size=200),
         min_size=1,

@@ -1,10 +1,9 @@
 import collections
 import functools
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
@@ -21,18 +20,8 @@ from gpt1_keras.data import tf_raw_text  # noqa: E402
 B, T = 3, 16
 
 
-def stream(made, num_pools):
-    """(place of the book, share) of every window, as they are read."""
-    found = []
-    for pool in range(num_pools):
-        places = range(pool * made.pool_books, (pool + 1) * made.pool_books)
-        of_pool = [(p, share) for p in places for share in made.shares(p)]
-        found += [of_pool[i] for i in made.order(pool)]
-    return found
-
-
-@settings(max_examples=40)
-@given(
+@hypothesis.settings(max_examples=40)
+@hypothesis.given(
     lengths=st.lists(st.integers(0, 90), min_size=1, max_size=6),
     pool_books=st.integers(1, 7),
     seed=st.integers(0, 5),
@@ -45,7 +34,12 @@ def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
     )
     counted = windows.TrainingWindows(lengths, sequence_length=8, seed=seed)
     num_books = sum(length >= 8 for length in lengths)
-    found = stream(made, 3 * num_books)  # three epochs or more
+    # (place of the book, share) of every window, as they are read.
+    found = []
+    for pool in range(3 * num_books):  # three epochs or more
+        places = range(pool * made.pool_books, (pool + 1) * made.pool_books)
+        of_pool = [(p, share) for p in places for share in made.shares(p)]
+        found += [of_pool[i] for i in made.order(pool)]
     for epoch in range(2):
         numbers = np.arange(counted.num_windows) + epoch * counted.num_windows
         expected = collections.Counter(
@@ -89,11 +83,11 @@ def one_graph():
         yield
 
 
-def make(novels, *, factor=1.0, pieces=None, lengths=None, seed=0, size=B):
+def make(novels, *, pieces=None, lengths=None, seed=0, size=B):
     found, ids, tokenizer = novels
     return tf_raw_text.RawTextBatches(
         pieces or found,
-        lengths or [round(factor * len(i)) for i in ids],
+        lengths or list(map(len, ids)),
         tokenizer=tokenizer,
         frequent=["the", "old"],
         batch_size=size,

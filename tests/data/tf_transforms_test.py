@@ -1,10 +1,9 @@
 import functools
 
+import hypothesis
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import tf_transforms
@@ -60,12 +59,7 @@ def in_graph(name, rows, length):
     return [each.numpy() for each in found]
 
 
-def rows_of(num_choices):
-    choices = st.tuples(*[ids] * num_choices)
-    return st.lists(st.tuples(ids, ids, choices), min_size=1, max_size=4)
-
-
-@settings(max_examples=25)
+@hypothesis.settings(max_examples=25)
 @pytest.mark.parametrize(
     "name, num_choices",
     [
@@ -73,8 +67,9 @@ def rows_of(num_choices):
         *(("multiple_choice", 2), ("multiple_choice", 4)),
     ],
 )
-@given(data=st.data(), length=st.sampled_from([8, 12, 40]))
+@hypothesis.given(data=st.data(), length=st.sampled_from([8, 12, 40]))
 def test_as_in_python(name, num_choices, data, length):
-    rows = data.draw(rows_of(num_choices))
+    row = st.tuples(ids, ids, st.tuples(*[ids] * num_choices))
+    rows = data.draw(st.lists(row, min_size=1, max_size=4))
     found = in_graph(name, rows, length)
     np.testing.assert_equal(found, in_python(name, rows, length))

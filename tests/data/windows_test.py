@@ -1,7 +1,6 @@
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.data import windows
@@ -14,8 +13,8 @@ def epoch(lengths, length, seed, number):
     return stream.at(first + np.arange(stream.num_windows))
 
 
-@settings(max_examples=80)
-@given(
+@hypothesis.settings(max_examples=80)
+@hypothesis.given(
     st.lists(st.integers(0, 60), min_size=1, max_size=8),
     st.integers(2, 12),
     st.integers(0, 2**40),
@@ -70,8 +69,8 @@ def test_windows_of_earlier_versions():
     assert sorted(order(1, 0)) != sorted(order(1, 1))
 
 
-@settings(max_examples=100)
-@given(
+@hypothesis.settings(max_examples=100)
+@hypothesis.given(
     st.lists(st.integers(0, 40), min_size=1, max_size=6),
     st.integers(2, 10),
     st.data(),
@@ -95,8 +94,8 @@ def test_held_out_scores_each_token_once(lengths, length, data):
     assert placed.num_scored == sum(max(n - 1, 0) for n in lengths)
 
 
-@settings(max_examples=100)
-@given(
+@hypothesis.settings(max_examples=100)
+@hypothesis.given(
     st.lists(st.integers(0, 500), min_size=1, max_size=8), st.integers(1, 2000)
 )
 def test_limit_spreads_over_the_books(lengths, limit):
@@ -115,8 +114,8 @@ def test_limit_spreads_over_the_books(lengths, limit):
         assert len(set(cut)) <= 1  # one length for all that are truncated
 
 
-@settings(max_examples=60)
-@given(st.integers(1, 5000), st.integers(0, 2**64 - 1))
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(st.integers(1, 5000), st.integers(0, 2**64 - 1))
 def test_permutation_is_a_bijection(size, key):
     keys = np.array([key], np.uint64)
     whole = windows.permute(np.arange(size), size, keys)

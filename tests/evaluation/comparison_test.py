@@ -13,21 +13,6 @@ ACCURACY = {"accuracy": 0.5}
 GIN_FILES = ("gin/finetune/cola.gin", "gin/suite.gin", "gin/grid.gin")
 
 
-def find(*folders):
-    runs, unreadable = comparison.find(folders)
-    assert unreadable == []
-    return runs
-
-
-def find_one(folder):
-    (run,) = find(folder)
-    return run
-
-
-def results(folder):
-    return comparison.join_seeds(find(folder))
-
-
 @pytest.mark.parametrize(
     "options, row",
     [
@@ -42,20 +27,21 @@ def results(folder):
 )  # fmt: skip
 def test_rows_of_the_ablation(tmp_path, options, row):
     fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
-    assert find_one(tmp_path).row == row
+    (run,) = fake_workdirs.find(tmp_path)
+    assert run.row == row
 
 
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
     metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
     folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
     data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
-    run = find_one(tmp_path)
+    (run,) = fake_workdirs.find(tmp_path)
     assert run.seeds == {"1": metrics[0], "2": metrics[1]}
     assert run.row == "full"
     assert run.of_seed("2").lines == [{"step": 3}]
     # Before the aggregate is written each seed is a run of its own.
     (folder / "result.json").unlink()
-    found = find(tmp_path)
+    found = fake_workdirs.find(tmp_path)
     assert [each.path.name for each in found] == ["seed_1", "seed_2"]
     assert [each.macro("SEEDS") for each in found] == [(1, 2), (1, 2)]
 
@@ -68,7 +54,7 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     fake_workdirs.finetune(tmp_path / "again", "rte", {"accuracy": 0.7}, seed=1)
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     fake_workdirs.finetune(tmp_path / "other", "cola", more)
-    rte, cola = results(tmp_path)
+    rte, cola = fake_workdirs.results(tmp_path)
     values = {seed: found["accuracy"] for seed, found in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.runs) == 4

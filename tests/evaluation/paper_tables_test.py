@@ -3,7 +3,6 @@ import re
 import pytest
 
 from gpt1_keras import bindings
-from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from tests.reference import fake_workdirs
 
@@ -61,8 +60,7 @@ def _paper():
     return macros["PAPER"], macros["PAPER_TABLE_5"]
 
 
-def results(folder):
-    return comparison.join_seeds(comparison.find([folder])[0])
+results = fake_workdirs.results
 
 
 def texts(table):
@@ -73,20 +71,26 @@ def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
     averages = []
     for task, metrics in LEADERBOARD.items():
         fake_workdirs.finetune(tmp_path / task, task, metrics)
-        found = texts(paper_tables.benchmarks(results(tmp_path), paper[0]))
+        found = texts(
+            paper_tables.benchmarks(fake_workdirs.results(tmp_path), paper[0])
+        )
         averages.append([row[1:] for row in found if row[0] == "GLUE"])
     empty = [""] * 6
     mean = ["mean of eight (table 5)", "74.7", "", "74.7", *empty]
     official = ["official average", "72.8", "", "72.8", *empty]
     assert averages == [[]] * 7 + [[mean], [mean, official]]
     # And in table 4 of the report.
-    table = paper_tables.of_the_paper(results(tmp_path), paper[0])[2]
+    table = paper_tables.of_the_paper(
+        fake_workdirs.results(tmp_path), paper[0]
+    )[2]
     assert texts(table)[-1][:3] == ["GLUE", "official average", "72.8"]
 
 
 def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
     found = []
-    for table in paper_tables.of_the_paper(results(tmp_path), paper[0]):
+    for table in paper_tables.of_the_paper(
+        fake_workdirs.results(tmp_path), paper[0]
+    ):
         rows = [dict(zip(table.header, row)) for row in texts(table)]
         names = ("benchmark", "metric", "paper, test")
         found.append(
@@ -100,7 +104,7 @@ def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
 
 
 def table_5(folder, paper):
-    ablations = paper_tables.choose_ablations(results(folder))
+    ablations = paper_tables.choose_ablations(fake_workdirs.results(folder))
     return paper_tables.ablation_table(ablations, paper[1])
 
 

@@ -1,4 +1,3 @@
-from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
 from tests.reference import data_files
@@ -7,9 +6,7 @@ from tests.reference import fake_workdirs
 
 def test_curves_run_through_means_in_bands(monkeypatch):
     figures = []
-    monkeypatch.setattr(
-        plots, "save", lambda f, _, **options: figures.append(f)
-    )
+    monkeypatch.setattr(plots, "save", lambda f, *_, **__: figures.append(f))
     points = [
         *(plots.Point("a", "dev", x, y) for x, y in ((2, 7), (1, 2), (1, 4))),
         *(plots.Point("b", "train", 1, y) for y in (0, 1, 5)),
@@ -53,8 +50,7 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
     ):
         fake_workdirs.finetune(tmp_path / name, "cola", metrics, **options)
         data_files.write(tmp_path / name, "metrics.jsonl", lines)
-    runs, _ = comparison.find([tmp_path])
-    results = comparison.join_seeds(runs)
+    results = fake_workdirs.results(tmp_path)
     plots.transferred_layers(results, tmp_path)
     chosen = paper_tables.choose_ablations(results)
     picture = plots.fine_tuning(results, chosen, tmp_path)

@@ -1,4 +1,4 @@
-"""Its values, mask and cache: decoder_block_test.py."""
+"""Its values: decoder_block_test.py; its cache: causal_lm_test.py."""
 
 import keras
 import numpy as np
@@ -17,26 +17,25 @@ def make(dropout):
     return small_models.built(layer)
 
 
-@pytest.mark.parametrize("name", ["attention_dropout", "residual_dropout"])
-def test_probabilities_and_output_have_dropouts_of_their_own(name):
+# Each block of queries draws a mask of its own.
+@pytest.mark.parametrize(
+    "name, block, draws",
+    [
+        *(("attention_dropout", 9, [1]), ("residual_dropout", 9, [1])),
+        ("attention_dropout", 3, [3]),
+    ],
+)
+def test_probabilities_and_output_have_dropouts_of_their_own(
+    name, block, draws, monkeypatch
+):
+    monkeypatch.setattr(attention, "BLOCK", block)
     layer = make(name)
-    x = small_models.states(6, 7, 8)
+    x = small_models.states(6, 9, 8)
     still = small_models.read(layer(x))
     moved = small_models.read(layer(x, training=True))
     assert (0.2 < np.mean(moved == 0) < 0.8) == (name == "residual_dropout")
     assert np.any(still != moved)
-    assert small_models.draws(layer) == [1]
-
-
-def test_blocks_of_queries_draw_masks_of_their_own(monkeypatch):
-    monkeypatch.setattr(attention, "BLOCK", 3)
-    layer = make("attention_dropout")
-    x = keras.ops.convert_to_tensor(small_models.states(6, 9, 8))
-    assert np.any(
-        small_models.read(layer(x))
-        != small_models.read(layer(x, training=True))
-    )
-    assert small_models.draws(layer) == [3]
+    assert small_models.draws(layer) == draws
 
 
 def test_the_fewest_equal_blocks():

@@ -45,20 +45,7 @@ def test_equals_numpy(x, scale, kernel, queries, monkeypatch):
     small_models.assert_close(block(x), expected)
 
 
-def test_cache_equals_the_whole_text(x):
-    # Columns that were not written yet must not matter.
-    cache = keras.ops.full((6, 2, 2, 8, 4), 9.0)
-    block, pieces = make(), []
-    for start, end in ((0, 3), (3, 4), (4, 8)):
-        piece, found = block(
-            x[:, start:end], cache=cache, cache_update_index=start
-        )
-        cache = keras.ops.slice_update(cache, (0, 0, 0, start, 0), found)
-        pieces.append(small_models.read(piece))
-    small_models.assert_close(block(x), np.concatenate(pieces, axis=1))
-
-
-def test_each_dropout_has_its_rate_and_is_drawn_once(x):
+def test_each_dropout_has_its_rate():
     block = make(attention_dropout=0.1, residual_dropout=0.2)
     rates = {
         f"{part.name}/{layer.name}": layer.rate
@@ -71,9 +58,6 @@ def test_each_dropout_has_its_rate_and_is_drawn_once(x):
         "attention/output_dropout": 0.2,
         "feed_forward/output_dropout": 0.2,
     }
-    for training in (True, False):
-        block(x, training=training)
-        assert small_models.draws(block) == [1, 1, 1]
 
 
 def test_residual_stream_stays_float32(x):

@@ -13,14 +13,6 @@ def masks(layer, count=2):
     return [small_models.read(layer(ONES, training=True)) for _ in range(count)]
 
 
-def test_masks_follow_the_seed_and_differ_from_call_to_call():
-    first = masks(dropout.Dropout(0.5, seed=7))
-    assert np.any(first[0] != first[1])
-    again = masks(dropout.Dropout(0.5, seed=7))
-    np.testing.assert_array_equal(first, again)
-    assert np.any(first[0] != masks(dropout.Dropout(0.5, seed=8))[0])
-
-
 def test_rate_and_scale():
     layer = dropout.Dropout(0.25, seed=1, name="some")
     assert layer.name == "some"
@@ -32,15 +24,18 @@ def test_rate_and_scale():
     np.testing.assert_array_equal(small_models.read(layer(ones)), ones)
 
 
-def test_the_state_is_a_variable_that_restores_a_mask():
+def test_masks_follow_the_seed_and_the_state():
     layer = dropout.Dropout(0.5, seed=7)
     (state,) = layer.variables
     assert not state.trainable
     before = keras.ops.convert_to_numpy(state).copy()
     first = masks(layer)
+    assert np.any(first[0] != first[1])
     assert np.any(keras.ops.convert_to_numpy(state) != before)
     state.assign(before)
-    np.testing.assert_array_equal(first, masks(layer))
+    for again in (layer, dropout.Dropout(0.5, seed=7)):
+        np.testing.assert_array_equal(first, masks(again))
+    assert np.any(first[0] != masks(dropout.Dropout(0.5, seed=8))[0])
 
 
 @pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")

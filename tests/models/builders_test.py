@@ -10,10 +10,9 @@ BLOCK = 12 * 768**2 + 13 * 768
 
 
 @pytest.fixture(autouse=True)
-def as_before():
+def as_before(set_dtype):
     yield
     gin.clear_config()
-    keras.config.set_dtype_policy("float32")
 
 
 def builder(files, settings=()):

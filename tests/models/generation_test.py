@@ -99,7 +99,6 @@ def test_changed_weights_are_used():
 
 
 def sample(model, **options):
-    """Return the ids of a sampled text."""
     text = generation.sample_text(
         model,
         letter_tokenizer.LetterTokenizer(),

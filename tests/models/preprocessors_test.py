@@ -129,8 +129,6 @@ def test_in_a_chain_of_tf_data(transform):
     assert_arrays(layer(eager), *expected.values())
 
 
-# The tokenizer layer.
-
 TEXT = "The cat sat.\nA hat."
 # Letters are 1-26, then the full stop, then both again at the end of a word.
 IDS = [56, 58, 19, 1, 47, 54, 59, 28, 8, 1, 47, 54]

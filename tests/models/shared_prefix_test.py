@@ -10,12 +10,13 @@ from gpt1_keras.data import examples
 from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
 from gpt1_keras.data import transforms
-from gpt1_keras.layers import heads
 from gpt1_keras.models import shared_prefix
-from gpt1_keras.models import task_model
+from gpt1_keras.tasks import benchmarks
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from tests.reference import small_models
+from tests.reference import tiny_learner
+from tests.reference import tiny_runs
 
 
 def items():
@@ -106,29 +107,22 @@ QUESTIONS = [
 ]
 
 
-def trained(*, packed, **micro_batches):
+def trained(*, packed, microbatch_size):
     """Loss, gradients and logits of one step on QUESTIONS."""
     keras.utils.set_random_seed(0)
-    backbone = small_models.network()
-    head = heads.ChoiceHead(dropout=0.0, initializer_range=0.3, name="head")
-    network = task_model.GPT1TaskModel(backbone, head)
-    build, lm_loss = examples.EncodedExamples, losses.LanguageModelLoss
-    if packed:
-        build, lm_loss = packing.PackedExamples, losses.PackedLanguageModelLoss
-        network = shared_prefix.shared_prefix_network(backbone, head)
-    loss = losses.TaskLoss(
-        task_loss=losses.cross_entropy,
-        language_model_loss=lm_loss(chunk_size=16),
-        lm_weight=0.5,
-    )
-    learner = learner_lib.Learner(
-        network,
-        loss=loss,
-        loss_names=loss.names,
+    training = tiny_runs.fine_tuning(
+        microbatch_size=microbatch_size,
         clip_norm=0.0,
-        **micro_batches,
+        classifier_dropout=0.0,
+        initializer_range=0.3,
     )
+    race = benchmarks.benchmark("race")
+    network = training.build_network(
+        race, small_models.network(), small_models.byte_pairs()
+    )
+    learner = training.build_learner(network, race, share_prefix=packed)
     learner.compile(keras.optimizers.SGD(1.0))
+    build = packing.PackedExamples if packed else examples.EncodedExamples
     encoded = build(
         QUESTIONS,
         tokenizer=Digits(),
@@ -137,34 +131,20 @@ def trained(*, packed, **micro_batches):
         name="questions",
     )
     before = {v.path: small_models.read(v) for v in learner.trainable_variables}
-    scored = example_batches.ScoredExamples(
-        encoded, batch_size=3, bucket_lengths=(16,)
-    )
-    loaded = loaders.load(scored, first_step=0, num_steps=len(scored))
-    logits = scored.restore(learner.predict(loaded, verbose=0)["logits"])
-    batches = example_batches.TrainingExamples(
-        encoded,
-        [question.label for question in QUESTIONS],
-        batch_size=4,
-        seed=0,
-        pool_batches=1,
-        bucket_lengths=(16,),
-    )
-    loaded = loaders.load(batches, first_step=0, num_steps=1)
-    history = learner.fit(loaded, verbose=0, shuffle=False)
+    batch = encoded.batch(range(4), 16)
+    logits = learner.predict(batch, batch_size=4, verbose=0)["logits"]
+    labels = np.array([row.label for row in QUESTIONS], "int32")
+    logs = tiny_learner.update(learner, batch | {"labels": labels})
     gradients = {
         v.path: before[v.path] - small_models.read(v)
         for v in learner.trainable_variables
     }
-    return history.history, gradients, logits, encoded
+    return logs, gradients, logits, encoded
 
 
 def test_shared_documents_change_neither_loss_nor_gradient_nor_logits():
-    loss, gradients, logits, encoded = trained(
-        packed=True, micro_batch_size=2, full_length=16
-    )
-    # In one micro-batch, since all sequences are short.
-    expected = trained(packed=False, micro_batch_size=2, full_length=32)
+    loss, gradients, logits, encoded = trained(packed=True, microbatch_size=2)
+    expected = trained(packed=False, microbatch_size=None)
     assert encoded.lengths.tolist() == encoded.num_tokens.tolist()
     # The longest common prefix, and the rest of both.
     assert encoded.lengths.tolist() == [7 + 2 + 3, 4 + 2, 10 + 4, 5 + 1 + 2]
@@ -176,6 +156,4 @@ def test_shared_documents_change_neither_loss_nor_gradient_nor_logits():
     for ours, theirs in zip((loss, gradients), expected):
         assert ours.keys() == theirs.keys()
         for name, value in ours.items():
-            np.testing.assert_allclose(
-                value, theirs[name], atol=1e-5, err_msg=name
-            )
+            assert value == pytest.approx(theirs[name], abs=1e-5), name

@@ -14,7 +14,7 @@ from tests.reference import keras_hub_programs
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
-B, C, T = 3, 2, 7
+B, T = 3, 7
 RAW = {
     "classification": {"text": ["the cat", "a"]},
     "similarity": {"text": ["the cat", "a"], "text_pair": ["b", "the"]},
@@ -41,13 +41,14 @@ def fine_tuned(transform, build=small_models.network):
     )
 
 
-def batch():
+def batch(C):
+    positions = np.array([[6, 2], [3, 3], [0, 5]], "int32")
     weights = np.random.default_rng(4).integers(0, 2, (B, C, T))
     weights[..., 0], weights[..., 3] = 0, 1
     return {
         "token_ids": small_models.token_ids(B, C, T),
         "token_weights": weights.astype("float32"),
-        "extract_position": np.array([[6, 2], [3, 3], [0, 5]], "int32"),
+        "extract_position": positions[:, :C],
         "labels": np.array([1, 0, 1], "int32"),
     }
 
@@ -57,18 +58,17 @@ def logits(model, inputs):
 
 
 @pytest.mark.parametrize(
-    "cls, num_outputs", [(heads.SumHead, 3), (heads.ChoiceHead, 1)]
+    "cls, num_outputs, C",
+    [(heads.SumHead, 3, 1), (heads.SumHead, 3, 2), (heads.ChoiceHead, 1, 2)],
 )
-def test_network_and_losses_equal_numpy(cls, num_outputs):
+def test_network_and_losses_equal_numpy(cls, num_outputs, C):
     head = cls(num_outputs=num_outputs, dropout=0.0, initializer_range=0.02)
     model = task_model.GPT1TaskModel(small_models.network(), head)
     small_models.randomize(model)
-    given = batch()
+    given = batch(C)
     arrays = small_models.released_arrays(model.backbone, model.head)
     ids = given["token_ids"].reshape(-1, T)
-    hidden = numpy_gpt1.hidden_states(
-        arrays, ids, num_positions=12, num_layers=2, num_heads=2
-    )
+    hidden = numpy_gpt1.hidden_states(arrays, ids)
     places = given["extract_position"].reshape(-1)
     features = hidden[np.arange(B * C), places].reshape(B, C, -1)
     if cls is heads.SumHead:

@@ -21,7 +21,6 @@ class CountingBooks:
 
 
 def training(lengths, *, length=8, size=4, seed=0, **options):
-    """`TrainingBatches` of such books."""
     return batches.TrainingBatches(
         CountingBooks(lengths),
         batch_size=size,

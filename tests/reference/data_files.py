@@ -24,6 +24,17 @@ def flip_bit(path, place):
     path.write_bytes(content)
 
 
+def rewrite(name, change):
+    """Return what replaces a file of a folder by what is made of its bytes."""
+    return lambda folder: (folder / name).write_bytes(
+        change((folder / name).read_bytes())
+    )
+
+
+def rewrite_json(name, change):
+    return rewrite(name, lambda x: json.dumps(change(json.loads(x))).encode())
+
+
 def contents(folder):
     """Return {relative name: bytes} of every file but locks."""
     return {

@@ -2,6 +2,7 @@
 
 import hashlib
 
+from gpt1_keras.evaluation import comparison
 from tests.reference import data_files
 
 
@@ -14,11 +15,6 @@ def write_config(folder, function, **macros):
     head = f"# python -m gpt1_keras.main\n# config_sha256: {sha256}\n\n"
     data_files.write(folder, "config.gin", head + text)
     return sha256
-
-
-def _network(lstm, num_layers):
-    name = "LSTMBackbone" if lstm else "GPT1Backbone"
-    return {"backbone": name, "num_layers": num_layers}
 
 
 def finetune(
@@ -40,7 +36,8 @@ def finetune(
         **{"run": "finetune", "task": task, "split": "dev", "paper": {}},
         **{"num_examples": 1043, "num_train_examples": 8551, "seconds": 60.0},
         "config_sha256": write_config(folder, "finetune.finetune", **macros),
-        **_network(lstm, num_layers),
+        "backbone": "LSTMBackbone" if lstm else "GPT1Backbone",
+        "num_layers": num_layers,
         "lm_loss_weight": macros["LM_LOSS_WEIGHT"],
     }
     layers = macros["NUM_TRANSFERRED_LAYERS"]
@@ -58,11 +55,9 @@ def finetune(
 
 
 def evaluations(metric, *pairs, step=100):
-    """Return lines of `metrics.jsonl`, beside others of the kind.
+    """Return lines of `metrics.jsonl`: evaluations `step` updates apart.
 
-    Args:
-        metric: str.
-        pairs: (dev, train sample) of each evaluation, `step` updates apart.
+    Each of the pairs is of dev and the train sample.
     """
     lines = [{"step": 10, "loss": 2.0}]
     for i, (dev, train) in enumerate(pairs, 1):
@@ -81,7 +76,6 @@ def evaluate(folder, task, metrics, picture):
 
 
 def perplexity(folder):
-    """Write the perplexity of a text."""
     metrics = {"loss": 4.0, "perplexity": 54.6, "word_perplexity": 321.5}
     metrics["bits_per_byte"] = 1.4567
     record = {
@@ -94,9 +88,9 @@ def perplexity(folder):
     data_files.write(folder, "result.json", record)
 
 
-def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
+def pretrain(folder, lines):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
-    sha256 = write_config(folder, "pretrain.pretrain", SEED=42, **macros)
+    sha256 = write_config(folder, "pretrain.pretrain", SEED=42)
     data_files.write(folder, "metrics.jsonl", lines)
     record = {
         **{"run": "pretrain", "task": "language_model", "split": "held_out"},
@@ -104,7 +98,18 @@ def pretrain(folder, lines, *, lstm=False, num_layers=12, **macros):
         **{"paper": {"perplexity": 18.4}, "num_examples": 1000},
         **{"config_sha256": sha256, "seconds": 10.0, "num_steps": 1000},
         **{"tokens_seen": 512000, "parameters": 116534784},
-        **_network(lstm, num_layers),
+        **{"backbone": "GPT1Backbone", "num_layers": 12},
     }
     data_files.write(folder, "result.json", record)
-    return folder
+
+
+def find(folder):
+    """Read all runs below a folder."""
+    runs, unreadable = comparison.find([folder])
+    assert unreadable == []
+    return runs
+
+
+def results(folder):
+    """Read all below a folder, runs of several seeds as one."""
+    return comparison.join_seeds(find(folder))

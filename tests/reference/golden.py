@@ -72,7 +72,6 @@ def released_views(trained, read):
 
 
 def set_weights(trained, golden):
-    """Write the golden weights into the network."""
     variables = []
 
     def remember(variable):
@@ -140,7 +139,6 @@ def compare(path):
 
 
 def difference(ours, theirs):
-    """Return the largest absolute difference as a float."""
     return float(np.abs(ours - np.reshape(theirs, ours.shape)).max())
 
 

@@ -7,7 +7,6 @@ import pathlib
 import random
 import resource
 import signal
-import subprocess
 import sys
 import time
 
@@ -76,14 +75,15 @@ def write_books(directory, *, num_books=6, num_sentences=60):
 
 
 class Process:
-    """A run in a process that was forked when all modules were imported.
+    """A run in a process, forked when all modules were imported or a new one.
 
     Importing takes longer than most runs of the tests. What was computed
     before, which may change the last bits, is not forked.
     """
 
-    def __init__(self, arguments, log, environment):
-        context = multiprocessing.get_context("forkserver")
+    def __init__(self, arguments, log, environment, is_forked):
+        method = "forkserver" if is_forked else "spawn"
+        context = multiprocessing.get_context(method)
         context.set_forkserver_preload(_PRELOADED)
         self._process = context.Process(
             target=_call_main, args=(arguments, str(log), environment)
@@ -160,17 +160,7 @@ class Experiment:
         )
         log = log or f"{workdir}.log"
         environment = self.environment | (environment or {})
-        if self.is_forked:
-            return Process(arguments, log, environment)
-        with open(log, "w", encoding="utf-8") as file:
-            return subprocess.Popen(
-                [sys.executable, "-m", "gpt1_keras.main", *arguments],
-                cwd=ROOT,
-                env=os.environ | environment,
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
+        return Process(arguments, log, environment, self.is_forked)
 
     def start_workers(self, workdir, count, **settings):
         """Start processes that share the work; logs in `<workdir>.N.log`."""
@@ -186,7 +176,6 @@ class Experiment:
         ]
 
     def must_finish(self, workdir, **settings):
-        """Run to the end and return the workdir."""
         status = self.start(workdir, **settings).wait(TIME_LIMIT)
         if status:
             log = pathlib.Path(f"{workdir}.log").read_text()

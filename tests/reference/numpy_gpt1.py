@@ -10,6 +10,8 @@ import numpy as np
 from scipy import special
 
 EPSILON = 1e-5
+# Of `small_models.network`.
+NUM_POSITIONS, NUM_LAYERS, NUM_HEADS = 12, 2, 2
 
 
 def gelu(x):
@@ -61,15 +63,13 @@ def block(x, weights, num_heads, shares=None):
     return norm(n + fed, weights("ln_2/g"), weights("ln_2/b"))
 
 
-def hidden_states(
-    arrays, token_ids, *, num_positions, num_layers, num_heads, shares=None
-):
+def hidden_states(arrays, token_ids, shares=None):
     """Return [N, T, D] for ids [N, T].
 
     A list `shares` receives the attention [T, T] of each row, layer and head.
     """
     arrays = {k: np.asarray(v, np.float64) for k, v in arrays.items()}
-    first_position = len(arrays["we"]) - num_positions
+    first_position = len(arrays["we"]) - NUM_POSITIONS
     result = []
     for row in np.asarray(token_ids):
         x = np.stack(
@@ -78,9 +78,9 @@ def hidden_states(
                 for place, token in enumerate(row)
             ]
         )
-        for layer in range(num_layers):
+        for layer in range(NUM_LAYERS):
             x = block(
-                x, lambda name: arrays[f"h{layer}/{name}"], num_heads, shares
+                x, lambda name: arrays[f"h{layer}/{name}"], NUM_HEADS, shares
             )
         result.append(x)
     return np.stack(result)

@@ -28,7 +28,6 @@ def ids():
 
 
 def write(directory):
-    """Write a small language model as a preset."""
     pipeline = small_models.byte_pairs()
     network = small_models.network(
         vocabulary_size=pipeline.vocabulary_size, **SIZES
@@ -40,7 +39,6 @@ def write(directory):
 
 
 def read(directory):
-    """Return the model of a preset."""
     return causal_lm.GPT1CausalLM.from_preset(str(directory))
 
 
@@ -50,14 +48,12 @@ def logits(model):
 
 
 def saved_and_read(model):
-    """Return logits of a model after it was a preset."""
     with tempfile.TemporaryDirectory() as folder:
         model.save_to_preset(folder)
         return logits(read(folder))
 
 
 def use(directory):
-    """Return dict of what the model of a preset answers."""
     with_lora = read(directory)
     with_lora.backbone.enable_lora(2)
     random = np.random.default_rng(5)

@@ -51,7 +51,6 @@ def record(
 
 
 def product(*, factor):
-    """Something that `record` builds."""
     return 3 * factor
 
 
@@ -95,5 +94,4 @@ def fail(*, workdir=None):
 
 
 def need_module():
-    """Import a module that is nowhere."""
     import module_that_is_nowhere  # noqa: F401

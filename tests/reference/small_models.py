@@ -123,12 +123,10 @@ def built(layer, width=8):
 
 
 def states(*shape):
-    """Random float32 activations."""
     return np.random.default_rng(1).normal(size=shape).astype("float32")
 
 
 def token_ids(*shape, below=26, seed=0):
-    """Random int32 ids."""
     random = np.random.default_rng(seed)
     return random.integers(0, below, shape).astype("int32")
 
@@ -162,7 +160,6 @@ def byte_pairs():
 
 
 def tokenizer_layer():
-    """The `GPT1Tokenizer` of `byte_pairs`."""
     return preprocessors.GPT1Tokenizer.from_pipeline(byte_pairs())
 
 

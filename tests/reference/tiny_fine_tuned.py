@@ -8,11 +8,10 @@ import numpy as np
 from gpt1_keras import main
 from gpt1_keras import results
 from gpt1_keras.data import transforms
-from gpt1_keras.models import preprocessors
-from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from tests.reference import processes
 from tests.reference import small_models
+from tests.reference import tiny_runs
 
 LENGTH = 32
 
@@ -25,22 +24,11 @@ def write(directory, task, preset, *, seed=0):
     source = presets.Pretrained(
         preset=preset, num_transferred_layers=-1, dropout=0.0
     )
-    preprocessor = preprocessors.GPT1TaskPreprocessor(
-        preprocessors.GPT1Tokenizer.from_pipeline(source.tokenizer),
-        transform=task.transform.__name__,
-        sequence_length=LENGTH,
-        task=task.name,
-        label_words=task.label_space.class_names,
-        score_range=task.label_space.score_range,
+    training = tiny_runs.fine_tuning(
+        classifier_dropout=0.0, sequence_length=LENGTH
     )
-    head = task.label_space.build_head(
-        num_outputs=task.label_space.num_outputs,
-        dropout=0.0,
-        initializer_range=0.02,
-        name="head",
-    )
-    model = task_model.GPT1TaskModel(
-        source.backbone(num_special_tokens=3), head, preprocessor=preprocessor
+    model = training.build_network(
+        task, source.backbone(num_special_tokens=3), source.tokenizer
     )
     small_models.randomize(model, seed)
     directory.mkdir(parents=True, exist_ok=True)
@@ -49,11 +37,11 @@ def write(directory, task, preset, *, seed=0):
 
 
 def logits_one_by_one(model, examples):
-    """Logits `[N, Y]` without padding: only equal lengths share a batch."""
+    """Logits `[N, Y]` without padding but of shorter candidates."""
     tokenizer = model.preprocessor.tokenizer.pipeline
     transform = getattr(transforms, model.preprocessor.transform)
-    batches = {}
-    for i, example in enumerate(examples):
+    found = []
+    for example in examples:
         ids = transforms.ExampleIds(
             tokenizer.encode(example.text),
             tokenizer.encode(example.text_pair),
@@ -62,17 +50,10 @@ def logits_one_by_one(model, examples):
         candidates = transform(
             ids, tokenizer=tokenizer, max_sequence_length=LENGTH
         ).candidates
-        lengths = tuple(map(len, candidates))
-        batches.setdefault(lengths, []).append((i, candidates))
-    found = {}
-    for lengths, rows in batches.items():
-        batch = transforms.pad(
-            [candidates for _, candidates in rows], length=max(lengths)
-        )
+        batch = transforms.pad([candidates], length=max(map(len, candidates)))
         del batch["token_weights"]
-        logits = small_models.read(model(batch)["logits"])
-        found |= {i: row for (i, _), row in zip(rows, logits, strict=True)}
-    return np.array([found[i] for i in range(len(examples))])
+        found.append(small_models.read(model(batch)["logits"]))
+    return np.concatenate(found)
 
 
 def call_main(gin_files, workdir, **settings):

@@ -1,4 +1,7 @@
-"""The runs as functions, on tiny presets; keywords change their settings."""
+"""The runs as functions, on tiny presets; keywords change their settings.
+
+Each returns its result.
+"""
 
 import contextlib
 import dataclasses
@@ -50,7 +53,6 @@ def scoring(dtype="float32"):
 
 
 def evaluate(workdir, preset, data, **changes):
-    """Evaluate on dev; return the result."""
     settings = {
         "preset": str(preset),
         "build_task": benchmarks.of_preset,
@@ -64,7 +66,6 @@ def evaluate(workdir, preset, data, **changes):
 
 
 def export(workdir, preset, data, **changes):
-    """Export a model; return the result."""
     settings = {
         "data": files(data),
         "build_task": benchmarks.of_preset,
@@ -152,7 +153,6 @@ def perplexity(preset, corpus, workdir=None, split="all", **changes):
 
 
 def view(workdir, preset, text="the old captain", **changes):
-    """Look at a text; return the result."""
     settings = {"text_file": None, "layer": -1, "head": None} | changes
     settings |= {"preset": str(preset), "text": text}
     return _run(view_lib.view, workdir, **settings)
@@ -161,7 +161,6 @@ def view(workdir, preset, text="the old captain", **changes):
 def zero_shot(
     workdir, preset, data, *, task="cola", dtype="float32", **changes
 ):
-    """Measure a zero-shot task; return the result."""
     task = zero_shot_tasks.task(task)
     settings = {"batch_size": 4, "bucket_lengths": (8,), "softmax_chunk": 8}
     tasks = zero_shot_lib.ZeroShotTasks(

@@ -28,10 +28,10 @@ def sentence(draws):
     return " ".join([*words, last]), str(int(last == "garden"))
 
 
-def write_cola(directory, *, sizes=None):
+def write_cola(directory):
     """Write train, dev and test in CoLA's format; return `directory`."""
     draws = random.Random(0)
-    for split, size in (sizes or SIZES).items():
+    for split, size in SIZES.items():
         rows = [sentence(draws) for _ in range(size)]
         lines = [f"x\t{label}\t\t{text}" for text, label in rows]
         if split == "test":
@@ -42,13 +42,11 @@ def write_cola(directory, *, sizes=None):
     return directory
 
 
-def write_preset(directory, tokenizer=None):
+def write_preset(directory):
     """Save a small `GPT1CausalLM` with a vocabulary of the words."""
     draws = random.Random(1)
     texts = [sentence(draws)[0] for _ in range(200)]
-    tokenizer = tokenizer or train_vocabulary.train_bpe(
-        texts, vocabulary_size=80
-    )
+    tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=80)
     keras.utils.set_random_seed(0)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "hidden_dim": 16}
     sizes |= {"max_sequence_length": 32, "num_special_tokens": 0}

@@ -31,7 +31,6 @@ def cache(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="session")
 def preset(tiny):
-    """The preset of a language model."""
     return tiny.folder / "pretrained"
 
 

@@ -6,7 +6,6 @@ would compute something else is refused where it can be seen.
 
 import contextlib
 import io
-import json
 import shutil
 
 import h5py
@@ -17,6 +16,8 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.runs import demo
 from tests.reference import tiny_runs
+from tests.reference.data_files import rewrite
+from tests.reference.data_files import rewrite_json
 from tools import convert_huggingface
 
 VOCABULARY = "assets/tokenizer/vocabulary.json"
@@ -49,41 +50,25 @@ RUNS = {
 }
 
 
-def change(name, edit):
-    """A damage: `edit` changes the object in a JSON file."""
-
-    def damage(preset):
-        found = json.loads((preset / name).read_text())
-        found = edit(found) or found
-        (preset / name).write_text(json.dumps(found))
-
-    return damage
-
-
 def configure(name, *inside, **values):
     """A damage: other values in the `config` of a JSON file."""
 
     def edit(found):
+        changed = found
         for key in inside:
-            found = found["config"][key]
-        found["config"] |= values
+            changed = changed["config"][key]
+        changed["config"] |= values
+        return found
 
-    return change(f"{name}.json", edit)
+    return rewrite_json(f"{name}.json", edit)
 
 
 def put(name, content):
-    """A damage: another content, or what a function makes of the old one."""
-
-    def damage(preset):
-        path = preset / name
-        old = path.read_bytes()
-        path.write_bytes(content(old) if callable(content) else content)
-
-    return damage
+    """A damage: another content."""
+    return rewrite(name, lambda old: content)
 
 
 def matrices(weights):
-    """The names of the matrices in an open file of weights."""
     names = []
     weights.visit(names.append)
     return [name for name in names if getattr(weights[name], "ndim", 0) == 2]
@@ -126,10 +111,10 @@ def link(preset):
 SEALED = ("weights flipped", "a file lost")
 # Of what is damaged -> (damage, what is said).
 DAMAGES = {
-    "vocabulary cut": (change(VOCABULARY, cut), "tokens, the network "),
+    "vocabulary cut": (rewrite_json(VOCABULARY, cut), "tokens, the network "),
     "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
     "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
-    "merges torn": (put(MERGES, lambda x: x + b"a"), "expected two pieces"),
+    "merges torn": (rewrite(MERGES, lambda x: x + b"a"), "expected two pieces"),
     "weights of one byte": (put(WEIGHTS, b"x"), "cannot be read"),
     "weights elsewhere": (link, "0 variables"),
     "no weights": (lambda p: (p / WEIGHTS).unlink(), WEIGHTS),

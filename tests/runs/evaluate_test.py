@@ -8,7 +8,6 @@ import sklearn.metrics
 from scipy import special
 from scipy import stats
 
-from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
@@ -32,16 +31,11 @@ def read(path, names):
         }
 
 
-@pytest.fixture(scope="module")
-def cola(tiny, tmp_path_factory):
-    """The workdir of CoLA's dev split; tests do not change it."""
-    workdir = tmp_path_factory.mktemp("cola_dev")
+def test_metrics_and_predictions_are_those_of_one_example_at_a_time(
+    tiny, tmp_path
+):
     settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
-    tiny_fine_tuned.succeed("gin/evaluate.gin", workdir, **settings)
-    return workdir
-
-
-def test_metrics_and_predictions_are_those_of_one_example_at_a_time(tiny, cola):
+    found = tiny_fine_tuned.succeed("gin/evaluate.gin", tmp_path, **settings)
     examples = glue.read_cola(tiny.data, "dev")
     truth = [int(example.label) for example in examples]
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], examples)
@@ -62,12 +56,11 @@ def test_metrics_and_predictions_are_those_of_one_example_at_a_time(tiny, cola):
             "accuracy": pytest.approx(max(share, 1 - share)),
         },
     }
-    found = results.read(cola)
     assert {name: found[name] for name in expected} == expected
-    assert (cola / "plots" / "confusion.png").read_bytes()[:4] == PNG
-    assert not (cola / "plots" / "scores.png").exists()
+    assert (tmp_path / "plots" / "confusion.png").read_bytes()[:4] == PNG
+    assert not (tmp_path / "plots" / "scores.png").exists()
     # Every row, the worst first.
-    rows = read(cola / "predictions.tsv", "01")
+    rows = read(tmp_path / "predictions.tsv", "01")
     assert sorted(rows) == list(range(len(examples)))
     for i, (row, shares) in rows.items():
         example, expected = examples[i], special.softmax(logits[i])

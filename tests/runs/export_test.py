@@ -19,19 +19,18 @@ from tests.reference import tiny_runs
 
 
 def run(tiny, workdir, preset="cola", data=None, **changes):
-    """Export a model; return the result."""
     data = data or tiny.data
     return tiny_runs.export(workdir, tiny.folder / preset, data, **changes)
 
 
-def tensors(inputs):
-    return {name: tf.constant(value) for name, value in inputs.items()}
-
-
-def ask(workdir, version, **inputs):
-    served = tf.saved_model.load(workdir / "saved_model" / version)
-    found = served.signatures["serving_default"](**tensors(inputs))
-    return {name: value.numpy() for name, value in found.items()}
+def ask(saved_model, *requests):
+    """Return the answer to each request."""
+    served = tf.saved_model.load(saved_model).signatures["serving_default"]
+    found = [
+        served(**{name: tf.constant(x) for name, x in request.items()})
+        for request in requests
+    ]
+    return [{name: x.numpy() for name, x in answer.items()} for answer in found]
 
 
 @pytest.fixture
@@ -39,9 +38,8 @@ def here(monkeypatch):
     """Let this process answer, which has TensorFlow already."""
 
     def answers(saved_model, requests):
-        answer = tf.saved_model.load(saved_model).signatures["serving_default"]
-        found = [answer(**tensors(request)) for request in requests]
-        return [{k: v.numpy().tolist() for k, v in x.items()} for x in found]
+        found = ask(saved_model, *requests)
+        return [{k: v.tolist() for k, v in x.items()} for x in found]
 
     monkeypatch.setattr(verify, "answers", answers)
 
@@ -50,7 +48,8 @@ def test_through_main_and_a_bare_process(tiny, tmp_path):
     settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
     found = tiny_fine_tuned.succeed("gin/export.gin", tmp_path, **settings)
     rows = glue.read_cola(tiny.data, "dev")
-    answer = ask(tmp_path, "1", text=[row.text for row in rows])
+    saved_model = tmp_path / "saved_model" / "1"
+    (answer,) = ask(saved_model, {"text": [row.text for row in rows]})
     logits = tiny_fine_tuned.logits_one_by_one(tiny.models["cola"], rows)
     expected = tf.nn.softmax(logits).numpy()
     np.testing.assert_allclose(answer["probabilities"], expected, atol=1e-5)
@@ -68,7 +67,7 @@ def test_through_main_and_a_bare_process(tiny, tmp_path):
         **{"same_predictions": 1.0, "compared_rows": 40},
     }
     assert {name: (found | metrics)[name] for name in expected} == expected
-    extra = tmp_path / "saved_model" / "1" / "assets.extra"
+    extra = saved_model / "assets.extra"
     card = (extra / "model_card.md").read_text()
     assert found["config_sha256"] in card and "# cola" in card
     assert (extra / "tf_serving_warmup_requests").stat().st_size > 0
@@ -97,11 +96,11 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
     assert found["saved_model"] == "saved_model/2"
     assert found["metrics"]["largest_difference"] < 1e-4
-    one, two = (
-        ask(workdir, version, text=["the old gate"])["probabilities"]
-        for version in "12"
+    (one,), (two,) = (
+        ask(workdir / "saved_model" / n, {"text": ["the old gate"]})
+        for n in "12"
     )
-    assert np.abs(one - two).max() > 1e-3
+    assert np.abs(one["probabilities"] - two["probabilities"]).max() > 1e-3
     one, two = (
         tf.train.load_checkpoint(
             str(workdir / f"saved_model/{n}/variables/variables")
@@ -128,15 +127,16 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
     assert found["task"] == "language model" and found["num_examples"] == 2
     metrics = found["metrics"]
     assert metrics["largest_difference"] < 1e-4
-    scores = ask(tmp_path / "x", "1", text=["the old gate", "a tall tree"])
+    saved_model = tmp_path / "x/saved_model/1"
+    (scores,) = ask(saved_model, {"text": ["the old gate", "a tall tree"]})
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
     assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
     # The tokenizers are compared.
     assert metrics["paragraphs"] == 40
     assert metrics["identical_paragraphs"] == 0.5  # ftfy repairs twice
     assert 0.5 < metrics["identical_paragraph_tokens"] < 1
-    card = tmp_path / "x" / "saved_model/1/assets.extra/model_card.md"
-    assert "On 40 paragraphs" in card.read_text()
+    card = (saved_model / "assets.extra/model_card.md").read_text()
+    assert "On 40 paragraphs" in card
 
 
 def test_own_rows_without_labels(tiny, here, tmp_path):

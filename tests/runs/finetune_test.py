@@ -18,7 +18,6 @@ from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import nli
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import task_model
@@ -32,6 +31,16 @@ from tests.reference import small_models
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 from tests.reference import tiny_task
+
+
+@pytest.fixture
+def fine_tune(tiny, preset, tmp_path):
+    """Fine-tune in a folder of `tmp_path`, on tiny CoLA if nothing is said."""
+
+    def run(name, data=tiny.data, **settings):
+        return tiny_runs.finetune(tmp_path / name, preset, data, **settings)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -131,37 +140,32 @@ def test_result_is_that_of_the_best_step(tmp_path):
             measured(steps, keeps_last=False, can_stop=False)
 
 
-def write_scitail(folder):
-    """Write rows that say whether a sentence ends in the garden."""
-    draws = random.Random(0)
-    for split in ("train", "dev", "test"):
+class Pairs:
+    """Whether a sentence ends in the garden."""
+
+    def read(self, task, split):
+        draws = random.Random(split)
         rows = [tiny_task.sentence(draws) for _ in range(16)]
-        lines = [
-            f"{text}\tnear our garden\t{('neutral', 'entails')[int(label)]}\n"
+        labels = ["neutral", "entails"]
+        return [
+            examples.Example(text, "near our garden", label=labels[int(label)])
             for text, label in rows
         ]
-        name = f"scitail_1.0_{split}.tsv"
-        data_files.write(folder, name, "".join(lines))
 
 
 def test_kept_weights_are_scored_on_a_labelled_test_once(
-    tiny, tmp_path, monkeypatch
+    fine_tune, tmp_path, monkeypatch
 ):
     scored, score = [], finetune._score_test
     monkeypatch.setattr(
         finetune, "_score_test", lambda *a: scored.append(a[2]) or score(*a)
     )
-    fine_tune = functools.partial(
-        tiny_runs.finetune,
-        *(tmp_path / "several", tiny.folder / "pretrained", tmp_path / "data"),
-        **{"task": "scitail", "seeds": (1, 2)},
-    )
-    write_scitail(tmp_path / "data/scitail")
-    found = fine_tune()
+    settings = {"task": "scitail", "seeds": (1, 2)}
+    found = fine_tune("several", Pairs(), **settings)
     names = [f"several/seed_{seed}/preset" for seed in (1, 2)]
     assert scored == [tmp_path / name for name in names]
     accuracies = []
-    rows = nli.read_scitail(tmp_path / "data", "test")
+    rows = Pairs().read("scitail", "test")
     for path in scored:
         _, accuracy = answer(path, rows, "text", "text_pair")
         test = results.read(path.parent)["test"]
@@ -170,62 +174,42 @@ def test_kept_weights_are_scored_on_a_labelled_test_once(
     assert found["split"] == "dev"
     metrics = {"accuracy": pytest.approx(np.mean(accuracies))}
     assert found["test"] == {"metrics": metrics, "num_examples": 16}
-    assert fine_tune() == found
+    assert fine_tune("several", Pairs(), **settings) == found
     assert len(scored) == 2
 
 
-@pytest.fixture
-def again(finished, tmp_path):
-    """A copy of the finished run, and a function that runs it again."""
-    workdir = tmp_path / "again"
-    shutil.copytree(finished, workdir)
-    config = (workdir / "config.gin").read_text()
-
-    def run():
-        assert (workdir / "config.gin").read_text() == config
-        tiny_fine_tuned.succeed(str(workdir / "config.gin"), workdir)
-
-    return workdir, run
-
-
-def test_a_lost_preset_is_restored_from_the_checkpoint(finished, again):
-    workdir, run = again
+def test_the_preset_is_that_of_the_checkpoint(finished, tmp_path):
+    workdir = shutil.copytree(finished, tmp_path / "again")
+    config = workdir / "config.gin"
     before = data_files.contents(finished / "preset")
     # As an evaluation leaves it that lies behind the last checkpoint.
     files.seal(workdir / "preset", step=59)
-    run()
+    tiny_fine_tuned.succeed(str(config), workdir)
     assert data_files.contents(workdir / "preset") == before
+    assert config.read_bytes() == (finished / "config.gin").read_bytes()
     assert kill_run.differences(finished, workdir) == []
-
-
-def test_a_resumed_run_forgets_the_preset_of_steps_that_are_lost(
-    finished, again
-):
-    """Also where these are not what they were, as on another machine."""
-    workdir, run = again
+    # A resumed run forgets the preset of steps that are lost, also where these
+    # are not what they were, as on another machine.
     (workdir / "result.json").unlink()
     shutil.rmtree(workdir / "checkpoints" / "00000060")
     kept = workdir / "checkpoints" / "00000057" / "preset"
     expected = json.loads((kept / "checksums.json").read_text())["step"]
     assert expected <= 57
     files.seal(workdir / "preset", step=60)
-    run()
+    tiny_fine_tuned.succeed(str(config), workdir)
     assert kill_run.differences(finished, workdir) == []
 
 
-def test_preset_is_the_first_of_equals(tiny, tmp_path):
-    data = tmp_path / "data"
-    shutil.copytree(tiny.data, data)
+def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
+    data = shutil.copytree(tiny.data, tmp_path / "data")
     settings = {"rate": 1e-9, "early_evaluation_steps": (4,)}
-    arguments = (tmp_path / "run", tiny.folder / "pretrained", data)
-    found = tiny_runs.finetune(*arguments, **settings)
+    found = fine_tune("run", data, **settings)
     lines = kill_run.lines(tmp_path / "run")
     dev = [line for line in lines if line.get("split") == "dev"]
     assert dev[0]["matthews"] == dev[1]["matthews"]
     assert found["best_step"] == dev[0]["step"] == 4
     # Where dev has too few rows to choose by, it is that of the last.
-    others = (tmp_path / "last", *arguments[1:])
-    found = tiny_runs.finetune(*others, **settings, min_dev_examples=999)
+    found = fine_tune("last", data, **settings, min_dev_examples=999)
     facts = tmp_path / "last" / "preset" / "checksums.json"
     assert found["best_step"] == json.loads(facts.read_text())["step"]
     assert found["best_step"] == dev[-1]["step"] > 4
@@ -233,14 +217,12 @@ def test_preset_is_the_first_of_equals(tiny, tmp_path):
     (tmp_path / "run" / "result.json").unlink()
     with open(data / "glue/CoLA/dev.tsv", "a") as file:
         file.write("x\t1\t\tone more\n")
-    with pytest.raises(
-        errors.InputError, match="^the files behind `dev` have chan"
-    ):
-        tiny_runs.finetune(*arguments, **settings)
+    with pytest.raises(errors.InputError, match="^the files behind `dev` have"):
+        fine_tune("run", data, **settings)
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])
-def test_dtype_reaches_the_network(tiny, tmp_path, monkeypatch, dtype):
+def test_dtype_reaches_the_network(fine_tune, monkeypatch, dtype):
     """Each seed clears Keras's session, and the dtype policy with it."""
 
     class Built(Exception):
@@ -250,9 +232,8 @@ def test_dtype_reaches_the_network(tiny, tmp_path, monkeypatch, dtype):
         raise Built(backbone.decoder_blocks[0].compute_dtype)
 
     monkeypatch.setattr(finetune.FineTuning, "build_network", build)
-    arguments = (tmp_path, tiny.folder / "pretrained", tiny.data)
     with pytest.raises(Built, match=f"^{dtype.removeprefix('mixed_')}$"):
-        tiny_runs.finetune(*arguments, dtype=dtype)
+        fine_tune("run", dtype=dtype)
 
 
 class Choices:
@@ -270,19 +251,14 @@ class Choices:
         ]
 
 
-def test_documents_that_choices_share_are_computed_once(tiny, tmp_path):
+def test_documents_that_choices_share_are_computed_once(fine_tune, tmp_path):
     found, losses = [], []
     settings = {"task": "race", "pool_batches": 1, "num_epochs": 2}
     settings |= {"dropout": 0.0, "classifier_dropout": 0.0}
     for share_prefix in (True, False):
-        workdir = tmp_path / str(share_prefix)
-        result = tiny_runs.finetune(
-            *(workdir, tiny.folder / "pretrained", Choices()),
-            **settings,
-            share_prefix=share_prefix,
-        )
-        found.append(result)
-        lines = [x for x in kill_run.lines(workdir) if "lm_loss" in x]
+        name, settings["share_prefix"] = str(share_prefix), share_prefix
+        found.append(fine_tune(name, Choices(), **settings))
+        lines = [x for x in kill_run.lines(tmp_path / name) if "lm_loss" in x]
         losses.append([[x["task_loss"], x["lm_loss"]] for x in lines])
     np.testing.assert_allclose(*losses, atol=1e-4)
     assert losses[0][-1] < losses[0][0]
@@ -326,16 +302,13 @@ def test_dev_is_scored_after_at_most_20_epochs(epochs, steps):
     assert sorted(training.evaluation_steps(2)) == steps
 
 
-def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
-    def run(name, **more):
-        return tiny_runs.finetune(
-            *(tmp_path / name, tiny.folder / "pretrained", tiny.data),
-            **more,
-            # 20 steps each: three epochs have 45.
-            **{"num_epochs": None, "min_epochs": 2, "min_steps": 45},
-            **{"rate": 1e-9, "patience": 1, "early_evaluation_steps": (4,)},
-        )
-
+def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
+    run = functools.partial(
+        fine_tune,
+        # 20 steps each: three epochs have 45.
+        **{"num_epochs": None, "min_epochs": 2, "min_steps": 45},
+        **{"rate": 1e-9, "patience": 1, "early_evaluation_steps": (4,)},
+    )
     found = run("one")
     assert (found["best_step"], found["stopped_early"]) == (4, 20)
     # Rows that cannot tell epochs apart end no run.
@@ -352,11 +325,10 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(tiny, tmp_path):
         assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
 
 
-def test_ablations_and_several_seeds(tiny, tmp_path):
+def test_ablations_and_several_seeds(fine_tune, tmp_path):
     """A part of the examples, no pretraining, no auxiliary loss."""
     run = functools.partial(
-        tiny_runs.finetune,
-        *(tmp_path, tiny.folder / "pretrained", tiny.data),
+        *(fine_tune, "."),
         lm_loss_weight=0.0,
         num_transferred_layers=-1,
         num_train_examples=24,
@@ -386,15 +358,10 @@ def test_ablations_and_several_seeds(tiny, tmp_path):
     assert results.read_json(paths[1])["subset_seed"] == 0
 
 
-def test_lora_is_merged_into_the_preset_and_resumes(tiny, tmp_path):
-    preset = tiny.folder / "pretrained"
-
-    def run(name, **more):
-        return tiny_runs.finetune(
-            *(tmp_path / name, preset, tiny.data),
-            **{"lora_rank": 2, "num_epochs": 2} | more,
-        )
-
+def test_lora_is_merged_into_the_preset_and_resumes(
+    fine_tune, tiny, preset, tmp_path
+):
+    run = functools.partial(fine_tune, lora_rank=2, num_epochs=2)
     learned = run("one")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     results.path(tmp_path / "two").unlink()

@@ -9,7 +9,6 @@ from gpt1_keras.runs import presets
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
 
-SHA = "a" * 64
 EIGHT = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
 VALUES = {name: 0.1 * i for i, name in enumerate(EIGHT, start=1)}
 PAPER = {"cola": {"first": 0.454}, "rte": {"first": 0.56}}
@@ -66,7 +65,9 @@ class Data:
 
 @pytest.fixture
 def run(preset, tmp_path):
-    def run(finetune, tasks, *, sha=SHA, missing=(), lora_rank=0, **more):
+    def run(
+        finetune, tasks, *, sha=tiny_runs.SHA, missing=(), lora_rank=0, **more
+    ):
         return grid.grid(
             workdir=tmp_path,
             config_sha256=sha,
@@ -143,8 +144,6 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
     for row in ("full", "no pretraining", "no auxiliary LM", "LSTM"):
         assert row in table
 
-
-# --- Through main -------------------------------------------------------------
 
 SETTINGS = {
     **{"SAMPLE_EXAMPLES": 16, "SEQUENCE_LENGTH": 32},

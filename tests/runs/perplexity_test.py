@@ -20,13 +20,6 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def texts(tmp_path, cache):
-    for name, text in TEXTS.items():
-        data_files.write(tmp_path / "texts", name, text)
-    return tmp_path / "texts"
-
-
 def log_probabilities(model, ids):
     """Of every token but the first, from a row of its own, float64.
 
@@ -68,7 +61,11 @@ def expected_of(preset, texts):
     return np.array(found), words * share, size * share
 
 
-def test_equals_a_forward_pass_for_each_token(preset, texts, tmp_path):
+@pytest.mark.usefixtures("cache")
+def test_equals_a_forward_pass_for_each_token(preset, tmp_path):
+    texts = tmp_path / "texts"
+    for name, text in TEXTS.items():
+        data_files.write(texts, name, text)
     expected, words, size = expected_of(preset, TEXTS)
     assert len(expected) > 3 * POSITIONS
     of_word = math.exp(-expected.sum() / words)

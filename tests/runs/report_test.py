@@ -22,22 +22,19 @@ sys.exit(main.main(sys.argv[1:]))
 """
 
 
-def call(workdir, results, cwd):
-    """Return (exit status, output); workdir None: that of the gin file."""
-    command = processes.arguments(["gin/report.gin"], workdir, RESULTS=results)
-    done = processes.python("-c", PROGRAM, *command, cwd=cwd)
-    return done.returncode, done.stdout + done.stderr
-
-
 def test_report_of_two_folders_twice(tmp_path):
     out = tmp_path / "out"
     fake_workdirs.finetune(out / "rte", "rte", {"accuracy": 0.4321})
     lines = [{"step": 1, "split": "held_out", "perplexity": 80.0}]
     fake_workdirs.pretrain(tmp_path / "books", lines)
     before = data_files.contents(out)
-    for workdir in ("out/report", None):
-        status, output = call(workdir, ("out", "books"), tmp_path)
-        assert status == 0, output
+    for workdir in ("out/report", None):  # None: that of the gin file
+        command = processes.arguments(
+            ["gin/report.gin"], workdir, RESULTS=("out", "books")
+        )
+        done = processes.python("-c", PROGRAM, *command, cwd=tmp_path)
+        output = done.stdout + done.stderr
+        assert done.returncode == 0, output
         text = (out / "report" / "report.html").read_text()
         assert "43.2" in text and "books" in text
         assert not (out / "report" / "result.json").exists()
@@ -64,8 +61,6 @@ def test_report_of_the_measured_results(tmp_path):
     assert (tmp_path / "report.md").read_text() == kept.read_text()
 
 
-# The page.
-
 SST2 = {"metric": "accuracy", "random": 0.5, "state_of_the_art": 0.9}
 CONSTANTS = {"sst2": SST2 | {"source": "a <book> & more"}}
 PAPER = {"rte": {"accuracy": 0.56}, "mnli": {"accuracy_matched": 0.821}}
@@ -81,6 +76,7 @@ class Page(html.parser.HTMLParser):
         super().__init__()
         self.open, self.tags, self.anchors, self.images = [], [], set(), []
         self.links, self.tables, self.alternatives = [], [], []
+        self.text = text
         self.feed(text)
         self.close()
         assert self.open == []
@@ -179,7 +175,7 @@ def page(folder):
 
 
 def test_page_is_whole_and_stands_alone(folder, page):
-    text = (folder / "report/report.html").read_text(encoding="utf-8")
+    text = page.text
     assert "script" not in page.tags and "link" not in page.tags
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text

@@ -15,9 +15,16 @@ from tests.reference import tiny_runs
 NUM_TEST = 3
 
 
+def submit(workdir):
+    suite = workdir.parent / "suite"
+    settings = {"RUNS": str(suite), "SAMPLE_EXAMPLES": 4 * NUM_TEST}
+    settings["presets.Scoring.bucket_lengths"] = (32,)
+    tiny_fine_tuned.succeed("gin/submission.gin", workdir, **settings)
+
+
 @pytest.fixture(scope="module")
-def folder(tiny, tmp_path_factory):
-    """Below it `suite/` with three finished runs, and the cache."""
+def written(tiny, tmp_path_factory):
+    """The workdir of a submission, beside `suite/` with three finished runs."""
     folder = tmp_path_factory.mktemp("submission")
     for name in ("cola", "stsb", "mnli"):
         workdir, task = folder / "suite" / name, benchmarks.benchmark(name)
@@ -25,20 +32,8 @@ def folder(tiny, tmp_path_factory):
         data_files.write(workdir, "result.json", {"task": name})
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GPT1_KERAS_CACHE", str(folder / "cache"))
-        yield folder
-
-
-def submit(folder, workdir):
-    settings = {"RUNS": str(folder / "suite"), "SAMPLE_EXAMPLES": 4 * NUM_TEST}
-    settings["presets.Scoring.bucket_lengths"] = (32,)
-    tiny_fine_tuned.succeed("gin/submission.gin", workdir, **settings)
-
-
-@pytest.fixture(scope="module")
-def written(folder):
-    """The workdir of a submission; tests do not change it."""
-    submit(folder, folder / "written")
-    return folder / "written"
+        submit(folder / "written")
+        yield folder / "written"
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +50,10 @@ def tables(written):
     return found
 
 
-def test_predictions_of_the_models(folder, tables):
+def test_predictions_of_the_models(written, tables):
     task = benchmarks.benchmark("mnli")
-    model = presets.FineTuned(folder / "suite" / "mnli", tiny_runs.scoring())
+    preset = written.parent / "suite" / "mnli"
+    model = presets.FineTuned(preset, tiny_runs.scoring())
     data = sources.BenchmarkFiles(data_dir=None, sample_examples=4 * NUM_TEST)
     examples = data.read(task, "test")
     logits = model.logits(model.labelled(task, examples, "test"))
@@ -74,7 +70,7 @@ def test_predictions_of_the_models(folder, tables):
     assert all(0.0 <= score <= 5.0 for score in scores)
 
 
-def test_tasks_without_a_model_and_the_result(folder, written, tables):
+def test_tasks_without_a_model_and_the_result(written, tables):
     assert len(tables) == 11
     for name in ("SST-2", "MRPC", "QQP", "QNLI", "RTE", "WNLI"):
         assert len(set(tables[f"{name}.tsv"])) == 1
@@ -88,5 +84,5 @@ def test_tasks_without_a_model_and_the_result(folder, written, tables):
     assert {name: result[name] for name in expected} == expected
     # It is not written again.
     before = data_files.contents(written)
-    submit(folder, written)
+    submit(written)
     assert data_files.contents(written) == before

@@ -24,9 +24,8 @@ def average_log_probability(model, text):
 def test_cola_through_main(tiny, tmp_path):
     preset = str(tiny.folder / "pretrained")
     settings = {"PRESET": preset, "DATA_DIR": str(tiny.data)}
-    found = tiny_fine_tuned.succeed(
-        "gin/zero_shot/cola.gin", tmp_path, **settings
-    )
+    arguments = "gin/zero_shot/cola.gin", tmp_path
+    found = tiny_fine_tuned.succeed(*arguments, **settings)
     assert (found["run"], found["task"]) == ("zero_shot", "cola")
     assert (found["split"], found["num_examples"]) == ("dev", 40)
     model = causal_lm.GPT1CausalLM.from_preset(preset)
@@ -44,27 +43,19 @@ def test_cola_through_main(tiny, tmp_path):
     path = shutil.copytree(tiny.data, tmp_path / "data") / "glue/CoLA/dev.tsv"
     path.write_text("".join(path.read_text().splitlines(True)[:20]))
     settings["DATA_DIR"] = str(tmp_path / "data")
-    found = tiny_fine_tuned.succeed(
-        "gin/zero_shot/cola.gin", tmp_path, **settings
-    )
+    found = tiny_fine_tuned.succeed(*arguments, **settings)
     assert found["num_examples"] == 20
 
 
-def test_how_it_is_computed_changes_little_or_nothing(tiny, preset, tmp_path):
-    """Batches and buckets nothing; bfloat16 a little."""
-    found = {}
-    for name, changes in {
-        "one": {"batch_size": 40, "bucket_lengths": (32,)},
-        "two": {"batch_size": 3, "bucket_lengths": (16, 32)},
-        "three": {"dtype": "mixed_bfloat16"},
-    }.items():
-        workdir = tmp_path / name
-        result = tiny_runs.zero_shot(workdir, preset, tiny.data, **changes)
-        found[name] = result["metrics"]
-    one, two, three = found.values()
-    assert one == pytest.approx(two, abs=1e-4)
-    assert one["threshold"] != three["threshold"]
-    assert one["threshold"] == pytest.approx(three["threshold"], rel=0.02)
+def test_bfloat16_changes_little(tiny, preset, tmp_path):
+    """Batches and buckets change nothing: shared_prefix_test.py."""
+    exact, rounded = (
+        tiny_runs.zero_shot(tmp_path / dtype, preset, tiny.data, dtype=dtype)
+        for dtype in ("float32", "mixed_bfloat16")
+    )
+    expected = exact["metrics"]["threshold"]
+    found = rounded["metrics"]["threshold"]
+    assert found != expected == pytest.approx(found, rel=0.02)
 
 
 def test_during_pretraining(tiny, tmp_path, cache):

@@ -5,13 +5,11 @@ from gpt1_keras.data import examples
 from gpt1_keras.sample_world import benchmarks
 from tests.reference import data_files
 
-NUMBERS = {"num_train": 120, "num_dev": 24, "num_test": 12}
-
 
 def test_the_same_arguments_give_the_same_bytes(folder, tmp_path):
-    benchmarks.write_benchmarks(tmp_path / "again", **NUMBERS)
-    again = data_files.contents(tmp_path / "again")
-    assert again == data_files.contents(folder)
+    again = tmp_path / "again"
+    benchmarks.write_benchmarks(again, num_train=120, num_dev=24, num_test=12)
+    assert data_files.contents(again) == data_files.contents(folder)
 
 
 def test_too_few_and_too_many_are_refused(tmp_path, monkeypatch):

@@ -8,7 +8,6 @@ from gpt1_keras.sample_world import corpus
 
 @pytest.fixture(scope="session")
 def books(tmp_path_factory):
-    """The texts of a small corpus."""
     folder = tmp_path_factory.mktemp("corpus") / "books"
     paths = corpus.write_corpus(folder, words=40_000, seed=3)
     return [path.read_text(encoding="utf-8") for path in paths]
@@ -16,7 +15,6 @@ def books(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Small files of all benchmarks."""
     folder = tmp_path_factory.mktemp("sample") / "data"
     benchmarks.write_benchmarks(folder, num_train=120, num_dev=24, num_test=12)
     return folder

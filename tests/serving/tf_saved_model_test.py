@@ -50,47 +50,44 @@ def rows_of(name):
 
 
 @functools.cache
+def folder():
+    """Deleted when Python ends; below it, the preset of a language model."""
+    made = tempfile.TemporaryDirectory()
+    tiny_task.write_preset(pathlib.Path(made.name, "pretrained"))
+    return made
+
+
+@functools.cache
 def model(name):
-    """A `GPT1TaskModel` of random weights."""
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        tiny_task.write_preset(folder / "pretrained")
-        return tiny_fine_tuned.write(
-            folder / name, benchmarks.benchmark(name), folder / "pretrained"
-        )
+    path = pathlib.Path(folder().name)
+    task = benchmarks.benchmark(name)
+    return tiny_fine_tuned.write(path / name, task, path / "pretrained")
 
 
 @functools.cache
 def server(name):
-    """The `TaskServer` of `model(name)`."""
     return tf_saved_model.TaskServer(model(name), graph_tokenizer())
 
 
 @functools.cache
 def signature(name, which="serving_default"):
-    """A signature of `server(name)`, traced once."""
     return server(name).signatures()[which]
 
 
 @functools.cache
 def graph_tokenizer():
-    """The graph of the tokenizer that all models have."""
     tokenizer = language_model().preprocessor.tokenizer.pipeline
     return tf_tokenizer.GraphTokenizer(tokenizer)
 
 
 @functools.cache
 def language_model():
-    """The pretrained `GPT1CausalLM`."""
-    with tempfile.TemporaryDirectory() as folder:
-        return causal_lm.GPT1CausalLM.from_preset(
-            str(tiny_task.write_preset(pathlib.Path(folder) / "preset"))
-        )
+    preset = f"{folder().name}/pretrained"
+    return causal_lm.GPT1CausalLM.from_preset(preset)
 
 
 @functools.cache
 def language_model_server():
-    """A `LanguageModelServer` of the pretrained network."""
     return tf_saved_model.LanguageModelServer(
         language_model(), graph_tokenizer()
     )
@@ -108,6 +105,10 @@ def directory(tmp_path_factory):
     return directory
 
 
+def tensors(inputs):
+    return {name: tf.constant(value) for name, value in inputs.items()}
+
+
 def expected():
     return server("rte").answer(**REQUESTS[0])["probabilities"].numpy()
 
@@ -119,15 +120,13 @@ def test_warm_up_requests_are_answered(directory):
     request = log.predict_log.request
     inputs = {k: tf.make_ndarray(v) for k, v in request.inputs.items()}
     signatures = tf.saved_model.load(directory).signatures
-    found = signatures[request.model_spec.signature_name](
-        **{name: tf.constant(value) for name, value in inputs.items()}
-    )
+    found = signatures[request.model_spec.signature_name](**tensors(inputs))
     np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
 
 
 def test_as_a_layer_of_keras_3(directory):
     layer = keras.layers.TFSMLayer(str(directory), call_endpoint="serve")
-    found = layer({k: tf.constant(v) for k, v in REQUESTS[0].items()})
+    found = layer(tensors(REQUESTS[0]))
     np.testing.assert_allclose(found["probabilities"], expected(), atol=1e-6)
 
 
@@ -154,8 +153,6 @@ def test_the_next_version_is_above_the_largest(tmp_path):
     assert tf_saved_model.next_version(tmp_path) == tmp_path / "4"
 
 
-# What the signatures answer.
-
 LENGTH = tiny_fine_tuned.LENGTH
 
 
@@ -163,7 +160,7 @@ LENGTH = tiny_fine_tuned.LENGTH
 def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
     rows = rows_of(name)
     texts = server(name).texts
-    inputs = {t: tf.constant([getattr(row, t) for row in rows]) for t in texts}
+    inputs = tensors({t: [getattr(row, t) for row in rows] for t in texts})
     found = {k: v.numpy() for k, v in signature(name)(**inputs).items()}
     logits = tiny_fine_tuned.logits_one_by_one(model(name), rows)
     expected = special.softmax(logits, axis=-1)
@@ -213,8 +210,7 @@ def test_a_text_as_long_as_the_network_is_not_cut():
 def test_ids_in():
     network = model("rte")
     batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})
-    inputs = {name: tf.constant(value) for name, value in batch.items()}
-    found = signature("rte", "tokens")(**inputs)
+    found = signature("rte", "tokens")(**tensors(batch))
     expected = network(batch)["logits"]
     np.testing.assert_allclose(found["logits"], expected, atol=1e-6)
     tokens = language_model_server().signatures()["tokens"]

@@ -85,9 +85,8 @@ def test_from_file_to_metrics(
 
 
 def test_stsb_by_regression():
-    for regression, space in (
-        *((True, task_lib.Score), (False, task_lib.ScoreDistribution)),
-    ):
+    spaces = {True: task_lib.Score, False: task_lib.ScoreDistribution}
+    for regression, space in spaces.items():
         found = benchmarks.benchmark("stsb", regression=regression).label_space
         assert type(found) is space and found.score_range == [0, 5]
     assert benchmarks.benchmark("cola", regression=True).name == "cola"

@@ -48,9 +48,6 @@ def scores(sums, counts=1, is_likeliest=False):
     )
 
 
-# What fits into the positions.
-
-
 @given(
     st.lists(st.integers(0, 9)),
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
@@ -93,9 +90,6 @@ def test_fit_keeps_what_is_near(prefix, ids, limit):
 def test_candidates(task, example, limit, prefix, scored, num_cut):
     found = candidates(task, examples.Example(*example), limit)
     assert found == (prefix, [("", text) for text in scored], num_cut)
-
-
-# Metrics of scores.
 
 
 def test_averages_against_the_train_threshold():
@@ -158,9 +152,6 @@ def test_last_word():
     assert found == pytest.approx(expected)
     assert next(iter(found)) == "accuracy"
     assert LAMBADA.majority(rows) == {"accuracy": 0.5}
-
-
-# Winograd schemas.
 
 
 def schema(text, pronoun="it", choices=("The cup", "me"), label=0):
@@ -230,9 +221,6 @@ def test_any_schema_fits(before, choices, after, limit):
         assert len(scored) == 1
         assert after.replace(" ", "").startswith(scored.pop())
     assert all(scored for _, scored in found)
-
-
-# Real files and the released vocabulary.
 
 
 @pytest.mark.needs_data

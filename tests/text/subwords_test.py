@@ -2,9 +2,7 @@ import collections
 import itertools
 import json
 
-from hypothesis import example
-from hypothesis import given
-from hypothesis import settings
+import hypothesis
 from hypothesis import strategies as st
 
 from gpt1_keras.text import subwords
@@ -12,12 +10,6 @@ from tests.reference import released_tokenizer
 
 CHARACTERS = ["<unk>", *"abc", *(c + "</w>" for c in "abc")]
 words = st.lists(st.text("abc", min_size=1, max_size=12), min_size=1)
-
-
-def ids_of(merges, *, without=()):
-    pieces = CHARACTERS + [left + right for left, right in merges]
-    pieces = [piece for piece in pieces if piece not in without]
-    return {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
 
 
 def learned(corpus, count):
@@ -36,15 +28,17 @@ def learned(corpus, count):
     return merges
 
 
-@settings(max_examples=300)
-@given(corpus=words, count=st.integers(0, 12), texts=words)
-@example(["aaaa", "aaa"], 3, ["aaaaa", "aaaa", "aaaaaaa"])
-@example(["abcabc"], 9, ["abcabc", "cabcab", "xabcy", "\n"])
+@hypothesis.settings(max_examples=300)
+@hypothesis.given(corpus=words, count=st.integers(0, 12), texts=words)
+@hypothesis.example(["aaaa", "aaa"], 3, ["aaaaa", "aaaa", "aaaaaaa"])
+@hypothesis.example(["abcabc"], 9, ["abcabc", "cabcab", "xabcy", "\n"])
 def test_learned_merges_apply_as_in_the_released_code(corpus, count, texts):
     """Also to pieces that the vocabulary lacks: they are unknown."""
     merges = learned(corpus, count)
     released = released_tokenizer.ReleasedTokenizer.of_merges(merges)
-    ids = ids_of(merges, without={"ab", "c</w>"})
+    pieces = dict.fromkeys(CHARACTERS + [a + b for a, b in merges])
+    pieces = [piece for piece in pieces if piece not in {"ab", "c</w>"}]
+    ids = {piece: index for index, piece in enumerate(pieces)}
     model = subwords.BytePair(ids, merges)
     for word in texts:
         expected = tuple(ids.get(p, 0) for p in released.pieces(word))

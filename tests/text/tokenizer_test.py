@@ -3,11 +3,9 @@ import json
 import pickle
 import tarfile
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import example
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
@@ -26,8 +24,8 @@ def small(**arguments):
     return tokenizer.Tokenizer(PIECES, [("a", "b</w>")], **arguments)
 
 
-@settings(max_examples=250)
-@given(
+@hypothesis.settings(max_examples=250)
+@hypothesis.given(
     st.lists(
         st.lists(st.sampled_from(PARTS), max_size=16).map("".join)
         | st.text(max_size=20),
@@ -35,7 +33,7 @@ def small(**arguments):
         max_size=4,
     )
 )
-@example(["boys' 'em...foo\nhe said", "he boys' 'em...foo"])
+@hypothesis.example(["boys' 'em...foo\nhe said", "he boys' 'em...foo"])
 def test_same_words_with_and_without_cache(texts):
     caching, tight, plain = (
         tokenizer.ChunkDictionary(lambda word: (word,), limit)
@@ -89,7 +87,6 @@ def test_released_vocabulary(released_files):
     assert released.type == "bpe" and released.newline_id == 40477
     assert released.vocabulary_size == released.start_id == 40478
     assert (released.delimiter_id, released.extract_id) == (40479, 40480)
-    assert released.encode("the president is") == [481, 4735, 544]
     # The greedy continuation in transformers' test of the released weights.
     ids = [481, 4735, 544, 246, 963, 870, 762, 239, 244, 40477]
     ids += [244, 249, 719, 881, 487, 544, 240, 244, 603, 481]

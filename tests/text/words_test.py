@@ -1,8 +1,7 @@
 import string
 
+import hypothesis
 import spacy
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras.text import standardize
@@ -29,8 +28,8 @@ def by_spacy(text):
     return [token.text.lower() for token in ENGLISH(text)]
 
 
-@settings(max_examples=200)
-@given(st.lists(pieces | special | plain, min_size=2, max_size=8))
+@hypothesis.settings(max_examples=200)
+@hypothesis.given(st.lists(pieces | special | plain, min_size=2, max_size=8))
 def test_pieces_are_split_as_by_spacy(given_pieces):
     found, dependent = words.split_pieces(dict.fromkeys(given_pieces))
     assert dependent <= set(given_pieces)

@@ -3,18 +3,14 @@ import io
 import tarfile
 import zipfile
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import example
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
-from gpt1_keras.data.readers import glue
-from gpt1_keras.data.readers import nli
-from gpt1_keras.data.readers import question_answering
-from gpt1_keras.data.readers import zero_shot as readers
 from gpt1_keras.errors import InputError
+from gpt1_keras.tasks import benchmarks
+from gpt1_keras.tasks import zero_shot
 from tests.reference import data_files
 from tests.reference import file_server
 from tools import download_data
@@ -28,13 +24,13 @@ def sum_of(content):
     return hashlib.sha256(content).hexdigest()
 
 
-@settings(max_examples=80)
-@example(faults=["drop", "no ranges"], is_known=True)
-@example(faults=["drop", "other part"], is_known=True)
-@example(faults=["drop", "not satisfiable"], is_known=True)
-@example(faults=["drop", "corrupt"], is_known=True)
-@example(faults=["drop", "unsized"], is_known=False)
-@given(
+@hypothesis.settings(max_examples=80)
+@hypothesis.example(faults=["drop", "no ranges"], is_known=True)
+@hypothesis.example(faults=["drop", "other part"], is_known=True)
+@hypothesis.example(faults=["drop", "not satisfiable"], is_known=True)
+@hypothesis.example(faults=["drop", "corrupt"], is_known=True)
+@hypothesis.example(faults=["drop", "unsized"], is_known=False)
+@hypothesis.given(
     faults=st.lists(st.sampled_from(file_server.FAULTS)),
     is_known=st.booleans(),
 )
@@ -125,7 +121,7 @@ def test_unpack_writes_no_links(tmp_path):
     assert not (tmp_path / "glue/CoLA/train.tsv").is_symlink()
 
 
-@given(data=st.data(), name=st.sampled_from(sorted(ARCHIVES)))
+@hypothesis.given(data=st.data(), name=st.sampled_from(sorted(ARCHIVES)))
 def test_damage_leaves_no_damaged_file(tmp_path_factory, data, name):
     folder = tmp_path_factory.mktemp("damage")
     content = bytearray(ARCHIVES[name](FILES))
@@ -201,19 +197,18 @@ def test_a_reader_reads_what_came(monkeypatch, tmp_path, capsys):
         assert "cola: already there" in capsys.readouterr().out
         assert server.requests == []
     for split, count in {"train": 3, "dev": 1, "test": 1}.items():
-        assert len(glue.read_cola(tmp_path / "new", split)) == count
+        assert len(READERS["cola"](tmp_path / "new", split)) == count
 
 
-READERS = {
-    name: getattr(module, f"read_{name}")
-    for module, names in (
-        (glue, "cola sst2 mrpc qqp stsb mnli qnli rte wnli ax"),
-        (nli, "snli scitail"),
-        (question_answering, "race"),
-        (readers, "dprd wsc"),
-    )
-    for name in names.split()
-}
+TASKS = [
+    *(
+        task
+        for name, task in benchmarks.BENCHMARKS.items()
+        if name != "story_cloze"
+    ),
+    *map(zero_shot.task, ("dprd", "wsc")),
+]
+READERS = {task.name: task.reader for task in TASKS}
 SPLITS = {"ax": ["test"], "wsc": ["test"], "dprd": ["train", "test"]}
 
 

@@ -2,12 +2,10 @@
 
 import functools
 
+import hypothesis
 import keras
 import numpy as np
 import pytest
-from hypothesis import example as explicit_example
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 from keras import ops
 from scipy import special
@@ -73,10 +71,10 @@ def compiled(chunk_size):
     return differentiate
 
 
-@settings(max_examples=20)
-@explicit_example(weights=[0.0] * N, chunk_size=5, scale=1.0)
-@explicit_example(weights=[0.0, *[1.0] * (N - 1)], chunk_size=4, scale=-2.5)
-@given(
+@hypothesis.settings(max_examples=20)
+@hypothesis.example(weights=[0.0] * N, chunk_size=5, scale=1.0)
+@hypothesis.example(weights=[0.0, *[1.0] * (N - 1)], chunk_size=4, scale=-2.5)
+@hypothesis.given(
     weights=st.lists(
         st.one_of(st.just(0.0), st.floats(0.125, 4.0, width=32)),
         min_size=N,
@@ -111,9 +109,8 @@ def test_log_probabilities(chunk_size):
     )
     found = ops.convert_to_numpy(found)
     assert found.shape == (N,)
-    np.testing.assert_allclose(
-        found, np.where(weights == 0, 0.0, expected), atol=1e-5
-    )
+    expected = np.where(weights == 0, 0.0, expected)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
     np.testing.assert_equal(
         ops.convert_to_numpy(likeliest), (weights != 0) & (best == targets)
     )

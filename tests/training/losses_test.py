@@ -17,7 +17,6 @@ def example(weights=((0, 1, 1), (0, 1, 0))):
     outputs = {
         "hidden": HIDDEN,
         "table": np.eye(3, dtype="float32"),
-        "positions": np.full((2, 3), 0.5, "float32"),
     }
     batch = {
         "token_ids": np.array([[[0, 1, 2]], [[2, 2, 0]]], "int32"),
@@ -52,15 +51,7 @@ def test_mean_over_the_tokens_of_a_sequence_then_over_sequences(
     assert abs((A + B + OTHER) / 3 - ((A + B) / 2 + OTHER) / 2) > 0.01
 
 
-def test_released_softmax_covers_the_position_rows_too():
-    outputs, batch = example()
-    rows = np.concatenate([np.eye(3), np.full((2, 3), 0.5)])
-    log_p = special.log_softmax(HIDDEN @ rows.T, axis=-1)
-    first = -(log_p[0, 0, 1] + log_p[0, 1, 2]) / 2
-    expected = (first - log_p[1, 0, 2]) / 2
-    loss = losses.LanguageModelLoss(chunk_size=2, softmax_over="released")
-    found = float(loss(outputs, batch)["loss"])
-    assert found == pytest.approx(expected, abs=1e-6)
+def test_softmax_over_something_else_is_refused():
     with pytest.raises(ValueError, match="'positions'"):
         losses.LanguageModelLoss(chunk_size=2, softmax_over="positions")
 
@@ -91,23 +82,11 @@ def test_task_loss_adds_lambda_times_the_language_model(lm_weight):
     assert loss.names == tuple(found)
 
 
-LOGITS = np.array([[1.0, 3.0, 0.0], [0.5, -1.0, 2.0]], "float32")
-OF_CLASSES = -special.log_softmax(LOGITS, axis=-1)
-SHARES = np.array([[0.25, 0.0, 0.75], [0.0, 1.0, 0.0]], "float32")
-EXPECTED = (SHARES * OF_CLASSES).sum(-1)
-CHOSEN = OF_CLASSES[[0, 1], [2, 0]]
-WEIGHTED = losses.WeightedCrossEntropy([0.5, 1.0, 3.0])
-
-
-@pytest.mark.parametrize(
-    "loss, labels, logits, expected",
-    [
-        (losses.cross_entropy, [2, 0], LOGITS, CHOSEN),
-        (WEIGHTED, [2, 0], LOGITS, CHOSEN * [3.0, 0.5]),
-        (losses.soft_cross_entropy, SHARES, LOGITS, EXPECTED),
-        (losses.squared_error, [2.0, 0.5], [[3.5], [1.0]], [2.25, 0.25]),
-    ],
-)
-def test_losses_of_tasks(loss, labels, logits, expected):
-    found = loss(ops.convert_to_tensor(labels), ops.convert_to_tensor(logits))
+def test_weights_of_classes():
+    """The losses without weights: tasks/task_test.py."""
+    logits = np.array([[1.0, 3.0, 0.0], [0.5, -1.0, 2.0]], "float32")
+    losses_of_rows = -special.log_softmax(logits, axis=-1)[[0, 1], [2, 0]]
+    loss = losses.WeightedCrossEntropy([0.5, 1.0, 3.0])
+    found = loss(ops.convert_to_tensor([2, 0]), ops.convert_to_tensor(logits))
+    expected = losses_of_rows * [3.0, 0.5]
     np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-5)

@@ -29,12 +29,7 @@ FOREIGN = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
 def specs(spec, length=None):
-    """Return what one replica gets of batches of this `spec`.
-
-    Args:
-        spec: name -> (shape, dtype) of a batch of all replicas.
-        length: int, a bucket, where `spec` leaves the length open.
-    """
+    """Return what one replica gets, of this length where `spec` has none."""
     found = {}
     for name, (shape, dtype) in spec.items():
         rest = [length if n is None else n for n in shape[1:]]

@@ -3,9 +3,8 @@
 import collections
 import functools
 
+import hypothesis
 import pytest
-from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpt1_keras import errors
@@ -150,8 +149,8 @@ def test_held_out_rows(write):
     assert (len(train), len(dev)) == (4, 1)
 
 
-@settings(max_examples=40)
-@given(
+@hypothesis.settings(max_examples=40)
+@hypothesis.given(
     st.lists(st.tuples(st.sampled_from("abcdefgh"), st.booleans()), min_size=2),
     st.floats(0.01, 0.99),
     st.integers(0, 5),
@@ -186,8 +185,6 @@ def test_dev_and_test_files_are_read_beside_train(write):
         with pytest.raises(errors.InputError, match=f"line 2: .*{message}"):
             splits(train, dev=dev)
 
-
-# All bad rows at once.
 
 MESSY = """\ufeffid,text,label
 1,"good, really",positive

@@ -152,15 +152,12 @@ def test_last_word_is_the_choice(tmp_path, folder, logged):
         readers.read_lambada(tmp_path, "dev")
     with pytest.raises(errors.InputError, match="'train' is not one of dev, t"):
         readers.read_lambada(tmp_path, "train")
-
-
-def test_lambada_json_lines(tmp_path, logged):
     rows = [{"text": "\u201cNo,\u201d\nsaid Ann"}, {"text": ""}]
-    path = data_files.write(tmp_path, "lambada_test.jsonl", rows)
-    assert readers.read_lambada(tmp_path, "test") == [
+    path = data_files.write(tmp_path / "json", "lambada_test.jsonl", rows)
+    assert readers.read_lambada(tmp_path / "json", "test") == [
         Example("\u201cNo,\u201d said", choices=("Ann",), label=0)
     ]
-    assert logged == [f"{path} line 2: text is empty; skipped"]
+    assert logged[1:] == [f"{path} line 2: text is empty; skipped"]
 
 
 @pytest.mark.needs_data
