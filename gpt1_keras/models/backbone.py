@@ -111,7 +111,13 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
             for block in self.decoder_blocks:
                 for part in (block.attention, block.feed_forward):
                     kernel = part.output_dense.kernel
-                    kernel.assign(kernel * residual_scale)
+                    if part.output_dense.quantization_mode is None:
+                        kernel.assign(kernel * residual_scale)
+        if position_initializer not in ("normal", "sinusoids"):
+            raise ValueError(
+                f"position_initializer is {position_initializer!r}: give"
+                " 'normal' or 'sinusoids'"
+            )
         if position_initializer == "sinusoids":
             table = self.token_and_position_embedding.position_embeddings
             table.assign(

@@ -106,6 +106,16 @@ class GPT1CausalLM(
         super().compile(*args, jit_compile=jit_compile, **kwargs)
         self._is_jit_chosen = jit_compile != "auto"
 
+    def generate(
+        self, inputs, max_length=None, stop_token_ids="auto", **options
+    ):
+        """See KerasHub; without a line break in the vocabulary, none stops."""
+        tokenizer = getattr(self.preprocessor, "tokenizer", None)
+        if stop_token_ids == "auto" and tokenizer is not None:
+            if tokenizer.end_token_id is None:
+                stop_token_ids = None
+        return super().generate(inputs, max_length, stop_token_ids, **options)
+
     def make_generate_function(self):
         """Return the function behind `generate`.
 

@@ -62,7 +62,8 @@ class GPT1Tokenizer(
         return tokenizer
 
     def set_pipeline(self, pipeline):
-        self.pipeline = pipeline
+        self.pipeline, self.type = pipeline, pipeline.type
+        self.file_assets = _ASSETS[self.type]
         self.end_token_id = pipeline.newline_id
         self.pad_token_id = int(pipeline.newline_id == 0)
 
@@ -79,11 +80,16 @@ class GPT1Tokenizer(
         texts = _as_lists(inputs)
         if isinstance(texts, str):
             return self.pipeline.encode(texts)
+        if any(isinstance(text, list) for text in texts):
+            return list(map(self.tokenize, texts))
         return self.pipeline.encode_batch(texts)
 
     def _tokenize_in_graph(self, inputs):
         """Return ids `[n]` of a symbolic string; of `[B]` strings, ragged."""
         import tensorflow as tf
+
+        if inputs.shape.rank not in (0, 1):
+            raise ValueError(f"texts of shape {inputs.shape}: give them as [B]")
 
         def encode(texts):
             rows = self.tokenize(list(texts))
@@ -132,14 +138,24 @@ class GPT1Tokenizer(
         return super().get_config() | {"type": self.type}
 
 
+class _FromAnyPreset(backbone.FromAnyBackbonePreset):
+    @classmethod
+    def _add_missing_kwargs(cls, loader, kwargs):
+        """Take the length of a preset without a preprocessor of this class."""
+        super()._add_missing_kwargs(loader, kwargs)
+        length = loader.config["config"]["max_sequence_length"]
+        kwargs.setdefault("sequence_length", length)
+
+
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1CausalLMPreprocessor(
-    backbone.FromAnyBackbonePreset, keras_hub.models.CausalLMPreprocessor
+    _FromAnyPreset, keras_hub.models.CausalLMPreprocessor
 ):
     """Strings to padded ids for `GPT1CausalLM`, and back.
 
     KerasHub's preprocessor without start and end tokens: GPT-1 was pretrained
-    on contiguous text, where neither occurs.
+    on contiguous text, where neither occurs. An empty prompt becomes the
+    token before a text without context (`Tokenizer.opening_id`).
 
     Args:
         tokenizer: `GPT1Tokenizer`.
@@ -155,10 +171,23 @@ class GPT1CausalLMPreprocessor(
             tokenizer, sequence_length=sequence_length, **tokens | kwargs
         )
 
+    def _generate_preprocess_python(self, x, sequence_length=None):
+        found = super()._generate_preprocess_python(x, sequence_length)
+        if hasattr(found["token_ids"], "graph"):  # of a `tf.data` chain
+            return found
+        ids, mask = (np.array(found[k]) for k in ("token_ids", "padding_mask"))
+        is_empty = ~mask.any(axis=-1)
+        if not is_empty.any():
+            return found
+        opening = self.tokenizer.pipeline.opening_id
+        ids[..., 0] = np.where(is_empty, opening, ids[..., 0])
+        mask[..., 0] |= is_empty
+        return {"token_ids": ids, "padding_mask": mask}
+
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1TaskPreprocessor(
-    backbone.FromAnyBackbonePreset,
+    _FromAnyPreset,
     configured.Configured,
     keras_hub.models.Preprocessor,
 ):
@@ -225,6 +254,14 @@ class GPT1TaskPreprocessor(
 
     def call(self, x, y=None, sample_weight=None):
         columns = x if isinstance(x, dict) else {"text": x}
+        fields = set(transforms.SIGNATURES[self.transform].fields)
+        if "choices" in fields:  # They may go without a question.
+            fields.remove("text_pair")
+        if not fields <= columns.keys():
+            raise ValueError(
+                f"{self.transform} takes {', '.join(sorted(fields))}, but"
+                f" {', '.join(sorted(columns))} is given"
+            )
         if any(hasattr(column, "graph") for column in columns.values()):
             arrays = self._arrays_in_graph(columns)
         else:
@@ -296,6 +333,8 @@ def _as_lists(column):
     """Return bytes, arrays or tensors as a str or nested lists of str."""
     if hasattr(column, "numpy"):
         column = column.numpy()
+    if isinstance(column, np.ndarray) and not column.ndim:
+        column = column.item()
     if isinstance(column, bytes):
         return column.decode("utf-8")
     if isinstance(column, str):

@@ -55,6 +55,11 @@ class GPT1TaskModel(
                 "a preset's classes cannot be changed: fine-tune with"
                 " gpt1_keras.TextClassifier or gin/finetune/custom.gin"
             )
+        if preprocessor is not None and not backbone.num_special_tokens:
+            raise ValueError(
+                "this backbone has no special tokens: make one that has them"
+                " with models.builders.transferred_backbone"
+            )
         # === Layers ===
         self.backbone = backbone
         self.preprocessor = preprocessor
@@ -80,6 +85,21 @@ class GPT1TaskModel(
             outputs["logits"] = head(features)
         kwargs.setdefault("compile", False)
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+
+    def compile(self, optimizer="auto", loss="auto", **kwargs):
+        """See KerasHub; of a score that is one logit, "auto" is squared error.
+
+        Raises:
+            ValueError: "auto" of another score, which is learned as weights of
+                whole numbers (`LabelSpace.encode`).
+        """
+        ours = self.preprocessor
+        if loss == "auto" and getattr(ours, "score_range", None):
+            if not ours.is_regression:
+                raise ValueError("give a loss and labels for this score's head")
+            loss = "mean_squared_error"
+            kwargs.setdefault("metrics", [])
+        super().compile(optimizer, loss, **kwargs)
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Preprocess raw strings; pass preprocessed arrays through."""

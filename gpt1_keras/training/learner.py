@@ -74,6 +74,7 @@ class Learner(_step.TrainStep, keras.Model):
     def compile(self, optimizer, **kwargs):
         """Compile, and build the optimizer so that it can be restored."""
         super().compile(optimizer=optimizer, **kwargs)
+        self.optimizer.gradients_are_summed = True
         self.optimizer.build(self.trainable_variables)
 
     def network_inputs(self, batch):

@@ -28,7 +28,7 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
     def __call__(self, step):
         step = ops.cast(step, "float32")
-        x = step / self.num_steps
+        x = ops.minimum(step / self.num_steps, 1.0)
         rising = step / max(self.warmup_steps, 1e-12)
         return self.peak_learning_rate * self._shape(
             x, rising, step <= self.warmup_steps
@@ -121,6 +121,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.matrix_decay = weight_decay
+        # Of all replicas, as those of a `Learner` are (`training.step`).
+        self.gradients_are_summed = False
 
     def build(self, variables):
         if self.built:
@@ -131,9 +133,10 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _all_reduce_sum_gradients(self, grads_and_vars):
-        # Keras would sum over TensorFlow's replicas here, but these gradients
-        # are already those of the whole batch (`training.step`).
-        return grads_and_vars
+        # Keras sums over TensorFlow's replicas here.
+        if self.gradients_are_summed:
+            return grads_and_vars
+        return super()._all_reduce_sum_gradients(grads_and_vars)
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
         # Once for all variables: TensorFlow would compute it for each.
@@ -150,7 +153,11 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         index = self._get_variable_index(variable)
         momentum, velocity = self._momentums[index], self._velocities[index]
         gradient = ops.cast(gradient, variable.dtype)
-        decay = self.matrix_decay if len(variable.shape) > 1 else 0.0
+        rate = ops.cast(rate, variable.dtype)
+        is_decayed = len(variable.shape) > 1 and self._use_weight_decay(
+            variable
+        )
+        decay = self.matrix_decay if is_decayed else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)
         values = update(*map(ops.stop_gradient, changed), gradient, rate)

@@ -48,6 +48,23 @@ def test_prompt_and_back_without_special_tokens():
     ids = np.array([[START, THE, DELIMITER, CAT, EXTRACT]], "int32")
     given = {"token_ids": ids, "padding_mask": ids >= 0}
     assert list(preprocessor.generate_postprocess(given)) == ["the cat"]
+    # Without a context, what precedes a text.
+    opening = PIPELINE.opening_id
+    for text in ("", ["a", " "]):
+        prompt = preprocessor.generate_preprocess(text)
+        arrays = map(ops.convert_to_numpy, prompt.values())
+        ids, mask = (array.reshape(-1, 5) for array in arrays)
+        assert ids[-1].tolist() == [opening, 0, 0, 0, 0]
+        assert mask.sum(axis=1).tolist() == [1] * len(mask)
+
+
+def test_columns_that_a_task_needs():
+    for transform, given in (
+        ("entailment", {"text": ["a"], "pair": ["b"]}),
+        ("multiple_choice", {"text": ["a"]}),
+    ):
+        with pytest.raises(ValueError, match=f"{transform} takes"):
+            task(transform)(given)
 
 
 def assert_arrays(found, *expected):
@@ -158,6 +175,8 @@ def test_ids_of_one_string_and_many(text, expected):
 def test_assets_and_config_restore_it(tmp_path, pipeline):
     tokenizer = preprocessors.GPT1Tokenizer.from_pipeline(pipeline())
     tokenizer.save_assets(tmp_path)
+    paths = sorted(tmp_path.iterdir(), reverse=True)
+    assert preprocessors.GPT1Tokenizer(*paths).type == tokenizer.type
     assert {p.name for p in tmp_path.iterdir()} == {*tokenizer.file_assets}
     read = preprocessors.GPT1Tokenizer.from_config(tokenizer.get_config())
     assert read.pipeline is None and read.type == tokenizer.type

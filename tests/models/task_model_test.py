@@ -226,6 +226,22 @@ def test_keras_hub_task_program():
     )
 
 
+def test_what_cannot_be_learned_is_refused():
+    with pytest.raises(ValueError, match="no special tokens"):
+        fine_tuned(
+            "classification",
+            lambda **sizes: small_models.network(
+                **sizes | {"num_special_tokens": 0}
+            ),
+        )
+    model = fine_tuned("similarity")
+    with pytest.raises(ValueError, match="give a loss"):
+        model.compile()
+    model.preprocessor.is_regression = True
+    model.compile()
+    assert model.loss == "mean_squared_error"
+
+
 def test_preset_of_a_mixed_policy(tmp_path, set_dtype):
     """KerasHub cannot read it: `presets.save` writes float32."""
     set_dtype("mixed_bfloat16")

@@ -15,12 +15,21 @@ from tests.reference import tiny_learner
         # x / w (1 - x) up to x = w, then 1 - x, with x = step / 10.
         (
             *(optimizers.WarmupLinear, 2.0, 10, 2),
-            {0: 0.0, 1: 0.9, 2: 1.6, 3: 1.4, 9: 0.2, 10: 0.0},
+            {0: 0.0, 1: 0.9, 2: 1.6, 3: 1.4, 9: 0.2, 10: 0.0, 13: 0.0},
         ),
         # (1 + cos(pi x)) / 2 at x = 4/12, 6/12, 8/12 is 3/4, 1/2, 1/4.
         (
             *(optimizers.WarmupCosine, 2.0, 12, 3),
-            {0: 0.0, 1: 2 / 3, 2: 4 / 3, 4: 1.5, 6: 1.0, 8: 0.5, 12: 0.0},
+            {
+                0: 0.0,
+                1: 2 / 3,
+                2: 4 / 3,
+                4: 1.5,
+                6: 1.0,
+                8: 0.5,
+                12: 0.0,
+                24: 0.0,
+            },
         ),
         # The cosine does not restart after the warm-up: the rate falls from 1
         # at once, not smoothly.
@@ -28,7 +37,7 @@ from tests.reference import tiny_learner
         # 10 (1 - x) at x = 38/40 is 1/2; full until x = 36/40.
         (
             *(optimizers.WarmupHold, 2.0, 40, 4),
-            {0: 0.0, 2: 1.0, 5: 2.0, 36: 2.0, 38: 1.0, 40: 0.0},
+            {0: 0.0, 2: 1.0, 5: 2.0, 36: 2.0, 38: 1.0, 40: 0.0, 44: 0.0},
         ),
         # No warm-up, and one that ends within the first step.
         (optimizers.WarmupLinear, 1.0, 10, 0, {0: 0.0, 1: 0.9, 10: 0.0}),
@@ -85,6 +94,22 @@ def test_several_steps_against_the_formula_in_float64():
         )
         found = ops.convert_to_numpy(variables[i])
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_decay_leaves_out_what_it_is_told_to_in_any_dtype():
+    for dtype in ("float32", "bfloat16"):
+        kernels = [
+            keras.Variable(np.ones((2, 2)), dtype=dtype, name=name)
+            for name in ("kernel", "table")
+        ]
+        optimizer = optimizers.AdamWithDecay(
+            learning_rate=0.5, beta_1=0.9, beta_2=0.9, epsilon=1, weight_decay=1
+        )
+        optimizer.exclude_from_weight_decay(var_names=["table"])
+        optimizer.build(kernels)
+        optimizer.apply([ops.zeros((2, 2), dtype) for _ in kernels])
+        kernel, table = map(small_models.read, kernels)
+        assert np.all(kernel < 1) and np.all(table == 1)
 
 
 def test_config_round_trip():
