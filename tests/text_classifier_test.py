@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import signal
 import sys
 from concurrent import futures
 
@@ -98,8 +99,11 @@ def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch):
 
     # A search over settings must not take it for a failed fit.
     monkeypatch.setattr(fitted._loaded(), "logits", stopped)
+    # Behind a shell's `&`, Python ignores it.
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         fitted.predict(TEXTS)
+    signal.signal(signal.SIGINT, former)
 
 
 def test_decimals_are_names_of_classes(classifier):
