@@ -138,7 +138,7 @@ class GPT1Tokenizer(
         return super().get_config() | {"type": self.type}
 
 
-class _FromAnyPreset(backbone.FromAnyBackbonePreset):
+class _Preprocessor(backbone.FromAnyBackbonePreset):
     @classmethod
     def _add_missing_kwargs(cls, loader, kwargs):
         """Take the length of a preset without a preprocessor of this class."""
@@ -149,7 +149,7 @@ class _FromAnyPreset(backbone.FromAnyBackbonePreset):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1CausalLMPreprocessor(
-    _FromAnyPreset, keras_hub.models.CausalLMPreprocessor
+    _Preprocessor, keras_hub.models.CausalLMPreprocessor
 ):
     """Strings to padded ids for `GPT1CausalLM`, and back.
 
@@ -187,7 +187,7 @@ class GPT1CausalLMPreprocessor(
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GPT1TaskPreprocessor(
-    _FromAnyPreset,
+    _Preprocessor,
     configured.Configured,
     keras_hub.models.Preprocessor,
 ):
