@@ -294,6 +294,7 @@ def _step(learner, batch, stop_request):
                 lambda *values: replica_step(learner, *values), values
             ),
             autograph=False,
+            reduce_retracing=True,  # lengths differ
         )
     with _all_workers(learner):
         logs = learner.distributed_step(batch, stop_request)
@@ -341,7 +342,9 @@ def _scores(learner, batch):
                 for name, value in scores.items()
             }
 
-        learner.distributed_scores = tf.function(score, autograph=False)
+        learner.distributed_scores = tf.function(
+            score, autograph=False, reduce_retracing=True
+        )
     with _all_workers(learner):
         return learner.distributed_scores(batch)
 

@@ -87,6 +87,19 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     np.testing.assert_equal(scores, their_scores)
 
 
+def test_two_traces_serve_every_length(learner):
+    import tensorflow as tf
+
+    whole = tiny_learner.Batches()(0)
+    for length in (6, 3, 4, 5):
+        batch = {key: value[..., :length] for key, value in whole.items()}
+        dataset = tf.data.Dataset.from_tensors(batch)
+        learner.fit(dataset)
+        learner.predict(dataset)
+    for function in (learner.distributed_step, learner.distributed_scores):
+        assert function.experimental_get_tracing_count() == 2
+
+
 def test_a_callback_ends_the_loop(learner):
     record = Record(last=2)
     learner.fit(loaded(3), callbacks=[record])
