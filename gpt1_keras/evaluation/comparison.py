@@ -32,7 +32,8 @@ class Run:
         bindings: `bindings.Bindings` of its `config.gin`, None if there is
             none that belongs to the result.
         lines: list of dicts, the lines of `metrics.jsonl`.
-        seed_runs: {seed: the `Run` in its `seed_N/`}; empty for a single one.
+        seed_runs: {seed: `Run` of its `seed_N/`, with the path of the whole};
+            empty for a single one.
     """
 
     path: pathlib.Path
@@ -59,15 +60,10 @@ class Run:
         return self.macro("DATA_DIR") is None
 
     @property
-    def lm_loss_weight(self):
-        """Weight of the auxiliary objective."""
-        return self.result.get("lm_loss_weight")
-
-    @property
     def num_transferred_layers(self):
         """Layers taken from the pretrained network: -1 nothing, None all."""
         number = self.result.get("num_transferred_layers")
-        return None if number == self.num_layers else number
+        return None if number == self.result.get("num_layers") else number
 
     @property
     def backbone(self):
@@ -76,17 +72,14 @@ class Run:
         return name and ("lstm" if "lstm" in name.lower() else "transformer")
 
     @property
-    def num_layers(self):
-        return self.result.get("num_layers")
-
-    @property
     def row(self):
         """Row of the ablation (table 5).
 
         "full", or what is missing: "no_auxiliary_lm", "no_pretraining",
         "lstm", "transferred_3", or several joined by " + ".
         """
-        if self.backbone is None or self.lm_loss_weight is None:
+        weight = self.result.get("lm_loss_weight")
+        if self.backbone is None or weight is None:
             return None
         layers = self.num_transferred_layers
         names = ["lstm"] if self.backbone == "lstm" else []
@@ -94,22 +87,28 @@ class Run:
             names.append("no_pretraining")
         elif layers is not None:
             names.append(f"transferred_{layers}")
-        if self.lm_loss_weight == 0:
+        if weight == 0:
             names.append("no_auxiliary_lm")
         return " + ".join(names) or "full"
 
+    def metrics(self, split="dev"):
+        """Return the metrics, shares in 0..1; {} without any.
+
+        `split` is "dev", for those of the result; "train"; or the labelled
+        "test", which few runs have.
+        """
+        found = {
+            "dev": self.result.get("metrics"),
+            "train": self.result.get("train_metrics"),
+            "test": self.result.get("test", {}).get("metrics"),
+        }
+        return found[split] or {}
+
     @property
     def seeds(self):
-        """{seed: metrics} of the result."""
-        if self.seed_runs:
-            return self.result["seeds"]
-        if not self.result.get("metrics"):
-            return {}
-        return {str(self.result.get("seed")): self.result["metrics"]}
-
-    def of_seed(self, seed):
-        """Return the `Run` of one of the seeds, itself if it is single."""
-        return self.seed_runs.get(seed, self)
+        """{seed: its `Run`, itself if it is single}, of those with metrics."""
+        runs = self.seed_runs or {str(self.result.get("seed")): self}
+        return {seed: run for seed, run in runs.items() if run.metrics()}
 
     @property
     def modified(self):
@@ -131,16 +130,18 @@ def read(path):
         for name, value in (results_lib.read(path) or {}).items()
         if value is not None
     }
-    return Run(
+    found = Run(
         path,
         result,
         _read_config(path, result.get("config_sha256")),
         results_lib.read_metrics(path / results_lib.METRICS),
-        {
-            seed: read(path / f"seed_{seed}")
-            for seed in result.get("seeds") or ()
-        },
     )
+    for seed, metrics in result.get("seeds", {}).items():
+        own = read(path / f"seed_{seed}")
+        own = dataclasses.replace(own, path=path)
+        own.result["metrics"] = metrics
+        found.seed_runs[seed] = own
+    return found
 
 
 def find(folders):
@@ -215,21 +216,17 @@ class Result:
         return self.runs[0]
 
     @functools.cached_property
-    def run_of_seed(self):
-        """{seed: run}; of a seed that was run twice the first counts."""
+    def seeds(self):
+        """{seed: its `Run`}; of a seed that was run twice the first counts."""
         found = {}
         for run in self.runs:
-            found |= {seed: run for seed in run.seeds if seed not in found}
+            for seed, own in run.seeds.items():
+                found.setdefault(seed, own)
         return found
 
     @property
-    def seeds(self):
-        """{seed: its metrics on dev, shares in 0..1}."""
-        return {seed: run.seeds[seed] for seed, run in self.run_of_seed.items()}
-
-    @property
     def metrics(self):
-        names = [name for found in self.seeds.values() for name in found]
+        names = [name for run in self.seeds.values() for name in run.metrics()]
         return list(dict.fromkeys(names))
 
     @property
@@ -238,19 +235,9 @@ class Result:
         return self.metrics[0]
 
     def values(self, metric, split="dev"):
-        """Return the values of a metric, one for each seed that has it.
-
-        `split` is "dev"; "train", or the labelled "test", which few runs have.
-        """
-        values = []
-        for seed, run in self.run_of_seed.items():
-            found = {
-                "dev": run.seeds[seed],
-                "train": run.of_seed(seed).result.get("train_metrics", {}),
-                "test": run.of_seed(seed).result.get("test", {}).get("metrics"),
-            }[split]
-            values.append((found or {}).get(metric))
-        return [value for value in values if value is not None]
+        """Return a metric of each seed that has it; see `Run.metrics`."""
+        found = [run.metrics(split).get(metric) for run in self.seeds.values()]
+        return [value for value in found if value is not None]
 
     def middle(self, metric, of=statistics.median):
         """Return the median (or mean) over seeds, None without any value."""
@@ -262,7 +249,7 @@ def join_seeds(runs):
     """Return a `Result` for each setting of those runs that have metrics."""
     groups = {}
     for run in runs:
-        if any(run.seeds.values()):
+        if run.seeds:
             groups.setdefault(_setting(run), []).append(run)
     return [Result(tuple(group)) for group in groups.values()]
 
@@ -338,4 +325,5 @@ def _setting(run):
         if name.rpartition(".")[2] not in _SEED_PARAMETERS
     ]
     facts = (run.kind, run.task, run.result.get("split"), run.row)
-    return (*facts, run.backbone, run.num_layers, *recipe)
+    facts += (run.backbone, run.result.get("num_layers"))
+    return (*facts, *recipe)

@@ -242,8 +242,8 @@ def fine_tuning(results, ablations, directory):
             "score": line[result.metric],
         }
         for result in results
-        for seed, run in result.run_of_seed.items()
-        for line in run.of_seed(seed).lines
+        for seed, run in result.seeds.items()
+        for line in run.lines
         if line.get("split") in _SPLITS and line.get(result.metric) is not None
     ]
     runs = [run for result in ablations.values() for run in result.runs]
@@ -339,12 +339,12 @@ def _layer_curves(results):
     """
     curves = {}
     for result in results:
-        run, layers = result.run, result.run.num_transferred_layers
-        layers = run.num_layers if layers is None else layers
-        is_full = run.backbone == "transformer" and run.lm_loss_weight
+        run, found = result.run, result.run.result
+        layers = found.get("num_transferred_layers", found.get("num_layers"))
+        is_full = run.backbone == "transformer" and found.get("lm_loss_weight")
         if is_full and layers is not None:
             sizes = curves.setdefault(run.task, {})
-            curve = sizes.setdefault(run.num_layers, {})
+            curve = sizes.setdefault(found.get("num_layers"), {})
             curve.setdefault(layers, []).append(result)
     longest = {
         task: max(sizes.values(), key=len) for task, sizes in curves.items()

@@ -162,7 +162,7 @@ def pretraining_table(runs):
             {
                 "workdir": tables.path(run.path, state),
                 "network": run.backbone,
-                "layers": run.num_layers,
+                "layers": run.result.get("num_layers"),
                 "parameters": run.result.get("parameters"),
                 "steps": run.lines[-1]["step"] if run.lines else None,
                 "tokens seen": run.result.get("tokens_seen"),

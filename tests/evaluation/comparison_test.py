@@ -36,9 +36,10 @@ def test_seeds_belong_to_the_aggregate_above(tmp_path):
     folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
     data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
     (run,) = fake_workdirs.find(tmp_path)
-    assert run.seeds == {"1": metrics[0], "2": metrics[1]}
+    found = {seed: each.metrics() for seed, each in run.seeds.items()}
+    assert found == {"1": metrics[0], "2": metrics[1]}
     assert run.row == "full"
-    assert run.of_seed("2").lines == [{"step": 3}]
+    assert run.seeds["2"].lines == [{"step": 3}]
     # Before the aggregate is written each seed is a run of its own.
     (folder / "result.json").unlink()
     found = fake_workdirs.find(tmp_path)
@@ -55,7 +56,7 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     fake_workdirs.finetune(tmp_path / "other", "cola", more)
     rte, cola = fake_workdirs.results(tmp_path)
-    values = {seed: found["accuracy"] for seed, found in rte.seeds.items()}
+    values = {k: run.metrics()["accuracy"] for k, run in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.runs) == 4
     assert rte.middle("accuracy", statistics.fmean) == pytest.approx(0.4)
