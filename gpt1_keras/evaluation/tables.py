@@ -150,8 +150,8 @@ _SHARES = {
     "spearman": "Spearman",
     "accuracy": "accuracy",
     "auc": "AUC",
+    "positive_share": "positive share",
 }
-_MORE_SHARES = ("positive_share", "glue_average", "glue_official_average")
 _DATA = {True: "sample", False: "official", None: ""}
 
 
@@ -161,7 +161,7 @@ def task_name(task):
 
 
 def metric_name(metric):
-    """`f1_high` -> `F1, high`; `positive_share` -> `positive share`."""
+    """`f1_high` -> `F1, high`; `word_perplexity` -> `word perplexity`."""
     name, _, group = metric.partition("_")
     if metric in _SHARES:
         return _SHARES[metric]
@@ -172,7 +172,7 @@ def metric_name(metric):
 
 def metric_value(metric, value):
     """Return a metric as text: shares in percent, others as they are."""
-    known = {metric, metric.partition("_")[0]} & {*_SHARES, *_MORE_SHARES}
+    known = {metric, metric.partition("_")[0]} & _SHARES.keys()
     return percent(value) if known else number(value)
 
 
