@@ -180,33 +180,13 @@ def agreement_of_ids(expected, found):
     }
 
 
-def agreement_of_numbers(expected, found, is_compared):
-    """Return the largest difference of `[N, ...]` in the compared rows `[N]`.
+def are_likeliest(probabilities, classes):
+    """Return whether int classes `[N]` are the likeliest, bool `[N]`.
 
-    Infinite if no row is compared, so that values that were never compared
-    do not pass as equal.
+    `probabilities` are `[N, Y]`; a class that does not exist is not likely.
     """
-    expected, found = np.asarray(expected), np.asarray(found)
-    difference = np.abs(expected - found)[np.asarray(is_compared, bool)]
-    return float(difference.max()) if difference.size else float("inf")
-
-
-def agreement_of_classes(probabilities, found, is_compared):
-    """Return the share of compared rows with the likeliest class; 0 of none.
-
-    Args:
-        probabilities: array `[N, Y]`, of the model.
-        found: int array `[N]`, the classes to compare; -1 for none.
-        is_compared: bool array `[N]`.
-    """
-    probabilities, found = np.asarray(probabilities), np.asarray(found)
-    is_class = (found >= 0) & (found < probabilities.shape[-1])
-    chosen = probabilities[np.arange(len(found)), np.where(is_class, found, 0)]
-    is_best = is_class & (chosen >= probabilities.max(axis=-1) - _TIE)
-    return agreement_share(is_best, is_compared)
-
-
-def agreement_share(is_same, is_compared):
-    """Return the share of `is_same` among the compared rows, 0 without any."""
-    compared = np.asarray(is_same, bool)[np.asarray(is_compared, bool)]
-    return float(compared.mean()) if compared.size else 0.0
+    probabilities, classes = np.asarray(probabilities), np.asarray(classes)
+    is_class = (classes >= 0) & (classes < probabilities.shape[-1])
+    rows, columns = np.arange(len(classes)), np.where(is_class, classes, 0)
+    largest = probabilities.max(axis=-1)
+    return is_class & (probabilities[rows, columns] >= largest - _TIE)

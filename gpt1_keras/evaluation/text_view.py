@@ -36,7 +36,7 @@ def log_probabilities(causal_lm, ids, *, before):
 
     Args:
         causal_lm: `GPT1CausalLM`.
-        ids: list of `T` ids, at least one and at most max_sequence_length.
+        ids: list of `T` ids, at most max_sequence_length.
         before: int. The id that precedes the first.
     """
     from keras import ops  # a report needs no backend

@@ -9,9 +9,13 @@ import itertools
 
 import numpy as np
 
+from gpt1_keras import results
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.serving import tf_saved_model
+
+# Largest difference of equal scores, as a part of their range.
+_SCORE_TOLERANCE = 1e-3
 
 
 def round_weights(network, dtype):
@@ -37,10 +41,9 @@ class ServedTask:
     def __init__(self, model, examples, graph_tokenizer, dtype):
         round_weights(model.network, dtype)
         self._examples = examples
-        self._space = examples.task.label_space
         self._logits = model.logits(examples)
         self.name = examples.task.name
-        self.labels = list(self._space.class_names)
+        self.labels = list(examples.task.label_space.class_names)
         self.num_parameters = model.network.count_params()
         self.sequence_length = model.preprocessor.sequence_length
         self.server = tf_saved_model.TaskServer(
@@ -66,55 +69,35 @@ class ServedTask:
             the ids of the Keras model) and, over these rows,
             `largest_difference` and the share `same_predictions`.
         """
-        examples = self._examples.examples
-        encoded = self._examples.encoded
-        is_same, compared = _compare_ids(
+        task, examples = self._examples.task, self._examples.examples
+        encoded, space = self._examples.encoded, task.label_space
+        probabilities = space.probabilities(self._logits)
+        differences = []
+        if probabilities is not None:
+            found = _joined(answers, "probabilities")
+            differences.append(np.abs(probabilities - found).max(axis=-1))
+        if space.score_range is None:
+            names = {name: i for i, name in enumerate(self.labels)}
+            predictions = _joined(answers, "label")
+            if names:
+                predictions = np.array([names.get(x, -1) for x in predictions])
+            same = metrics_lib.are_likeliest(probabilities, predictions)
+        else:
+            predictions = _joined(answers, "score")
+            low, high = space.score_range
+            distance = np.abs(predictions - space.predict(self._logits))
+            differences.append(distance / max(1.0, high - low))
+            same = differences[-1] <= _SCORE_TOLERANCE
+        compared = _agreement(
             [encoded.candidates(i) for i in range(len(examples))],
             self._ids_in_graph(),
+            np.max(differences, axis=0),  # keeps NaN
+            same_predictions=same,
         )
-        predictions, difference, same = self._compare_outputs(answers, is_same)
-        compared |= {"largest_difference": difference, "same_predictions": same}
         metrics = {}
         if all(example.label is not None for example in examples):
-            metrics = self._examples.task.measure(examples, predictions)
+            metrics = task.measure(examples, predictions)
         return metrics, compared
-
-    def _compare_outputs(self, answers, is_same):
-        """Return predictions, largest difference, share of equal ones."""
-        difference = 0.0
-        probabilities = self._space.probabilities(self._logits)
-        if probabilities is not None:
-            difference = metrics_lib.agreement_of_numbers(
-                probabilities, _joined(answers, "probabilities"), is_same
-            )
-        if self._space.score_range is None:
-            predictions = np.array(
-                [self._class_of(label) for label in _joined(answers, "label")]
-            )
-            same = metrics_lib.agreement_of_classes(
-                probabilities, predictions, is_same
-            )
-            return predictions, difference, same
-        predictions = _joined(answers, "score")
-        expected = self._space.predict(self._logits)
-        # Scores are compared relative to their range.
-        low, high = self._space.score_range
-        width = max(1.0, high - low)
-        of_scores = metrics_lib.agreement_of_numbers(
-            expected / width, predictions / width, is_same
-        )
-        is_close = np.isclose(predictions, expected, rtol=0, atol=1e-3 * width)
-        return (
-            predictions,
-            float(np.max([difference, of_scores])),  # keeps NaN
-            metrics_lib.agreement_share(is_close, is_same),
-        )
-
-    def _class_of(self, label):
-        if not self.labels:
-            return int(label)
-        name = label.decode() if isinstance(label, bytes) else label
-        return self.labels.index(name) if name in self.labels else -1
 
     def _ids_in_graph(self):
         """Return each row's candidates as encoded in the graph."""
@@ -171,38 +154,40 @@ class ServedLanguageModel:
             ids, lengths, _ = self.server.ids(request["text"])
             for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):
                 found_ids.append([row[1 : 1 + length].tolist()])
-        is_same, compared = _compare_ids([[i] for i in expected_ids], found_ids)
         found = _joined(answers, "log_probability")
         num_tokens = _joined(answers, "num_tokens")
         lengths = np.array(list(map(len, expected_ids)))
-        expected = np.array([self._log_probability(i) for i in expected_ids])
-        compared |= {
-            "same_num_tokens": metrics_lib.agreement_share(
-                num_tokens == lengths, is_same
-            ),
-            "largest_difference": metrics_lib.agreement_of_numbers(
-                expected / np.maximum(1, lengths),
-                found / np.maximum(1, lengths),
-                is_same,
-            ),
-        }
+        before = self._tokenizer.opening_id
+        expected = [
+            text_view.log_probabilities(self._network, ids, before=before).sum()
+            for ids in expected_ids
+        ]
+        compared = _agreement(
+            [[ids] for ids in expected_ids],
+            found_ids,
+            np.abs(expected - found) / np.maximum(1, lengths),
+            same_num_tokens=num_tokens == lengths,
+        )
         loss = float(-found.sum() / max(1, num_tokens.sum()))
-        return {"loss": loss, "perplexity": float(np.exp(loss))}, compared
-
-    def _log_probability(self, ids):
-        if not ids:
-            return 0.0
-        return text_view.log_probabilities(
-            self._network, ids, before=self._tokenizer.opening_id
-        ).sum()
+        return {"loss": loss, "perplexity": results.perplexity(loss)}, compared
 
 
-def _compare_ids(expected, found):
-    """Return which rows have equal candidates, and the agreement of all ids."""
-    is_same = [a == b for a, b in zip(expected, found, strict=True)]
+def _agreement(expected, found, differences, **same):
+    """Return how far rows agree: all in their ids, those with equal ids wholly.
+
+    Args:
+        expected, found: the candidates of each of `N` rows.
+        differences: array `[N]` of how much the answers differ.
+        **same: bool arrays `[N]` of whether they are the same in something.
+    """
+    is_same = np.array([a == b for a, b in zip(expected, found, strict=True)])
     flat = (list(itertools.chain(*rows)) for rows in (expected, found))
-    shares = metrics_lib.agreement_of_ids(*flat)
-    return is_same, shares | {"compared_rows": sum(is_same)}
+    count = int(is_same.sum())
+    return metrics_lib.agreement_of_ids(*flat) | {
+        "compared_rows": count,
+        "largest_difference": float(differences[is_same].max(initial=0.0)),
+        **{k: int(v[is_same].sum()) / max(1, count) for k, v in same.items()},
+    }
 
 
 def _batches(rows, size):

@@ -126,8 +126,7 @@ def test_agreement_of_ids_by_hand():
     assert found == {"identical_texts": 0.5, "identical_tokens": 0.6}
 
 
-def test_a_label_that_is_no_class_never_agrees():
+def test_a_label_that_is_no_class_is_not_likely():
     probabilities, classes = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, -1]
-    for compared, expected in (([1, 1, 1], 2 / 3), ([1, 1, 0], 1.0)):
-        found = metrics.agreement_of_classes(probabilities, classes, compared)
-        assert found == pytest.approx(expected)
+    found = metrics.are_likeliest(probabilities, classes)
+    assert found.tolist() == [True, True, False]

@@ -1,5 +1,6 @@
 """Exports, checked in this process or in a bare one."""
 
+import json
 import shutil
 
 import numpy as np
@@ -39,7 +40,8 @@ def here(monkeypatch):
 
     def answers(saved_model, requests):
         found = ask(saved_model, *requests)
-        return [{k: v.tolist() for k, v in x.items()} for x in found]
+        found = [{k: v.tolist() for k, v in x.items()} for x in found]
+        return json.loads(json.dumps(found, default=bytes.decode))
 
     monkeypatch.setattr(verify, "answers", answers)
 
@@ -167,7 +169,7 @@ def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
     def swapped(saved_model, requests):
         found = answers(saved_model, requests)
         label = found[0]["label"][0]
-        found[0]["label"][0] = {b"0": "1", b"1": "0"}[label]
+        found[0]["label"][0] = {"0": "1", "1": "0"}[label]
         return found
 
     monkeypatch.setattr(verify, "answers", swapped)
