@@ -6,17 +6,16 @@ A submission is a zip of eleven TSV files, each with the header
 
 import dataclasses
 import io
-import math
 import pathlib
 import zipfile
 import zlib
 
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras.data.readers import glue
 
 ZIP_NAME = "glue_submission.zip"
 _HEADER = "index\tprediction"
-_LOWEST, _HIGHEST = 0.0, 5.0
 _BROKEN = (OSError, RuntimeError, zipfile.BadZipFile, zlib.error)
 _SAME_DATE = (2018, 6, 11, 0, 0, 0)  # The same files give the same zip.
 
@@ -40,23 +39,19 @@ class File:
     filler: str
 
 
-_BINARY = ("0", "1")
-_PAIR = ("entailment", "not_entailment")
-_NLI = ("entailment", "neutral", "contradiction")
-
 # Task -> file.
 FILES = {
-    "cola": File("CoLA.tsv", _BINARY, 1_063, "1"),
-    "sst2": File("SST-2.tsv", _BINARY, 1_821, "1"),
-    "mrpc": File("MRPC.tsv", _BINARY, 1_725, "1"),
+    "cola": File("CoLA.tsv", glue.BINARY, 1_063, "1"),
+    "sst2": File("SST-2.tsv", glue.BINARY, 1_821, "1"),
+    "mrpc": File("MRPC.tsv", glue.BINARY, 1_725, "1"),
     "stsb": File("STS-B.tsv", (), 1_379, "2.701"),
-    "qqp": File("QQP.tsv", _BINARY, 390_965, "0"),
-    "mnli_matched": File("MNLI-m.tsv", _NLI, 9_796, "entailment"),
-    "mnli_mismatched": File("MNLI-mm.tsv", _NLI, 9_847, "entailment"),
-    "qnli": File("QNLI.tsv", _PAIR, 5_463, "not_entailment"),
-    "rte": File("RTE.tsv", _PAIR, 3_000, "entailment"),
-    "wnli": File("WNLI.tsv", _BINARY, 146, "0"),
-    "ax": File("AX.tsv", _NLI, 1_104, "entailment"),
+    "qqp": File("QQP.tsv", glue.BINARY, 390_965, "0"),
+    "mnli_matched": File("MNLI-m.tsv", glue.THREE_WAY, 9_796, "entailment"),
+    "mnli_mismatched": File("MNLI-mm.tsv", glue.THREE_WAY, 9_847, "entailment"),
+    "qnli": File("QNLI.tsv", glue.TWO_WAY, 5_463, "not_entailment"),
+    "rte": File("RTE.tsv", glue.TWO_WAY, 3_000, "entailment"),
+    "wnli": File("WNLI.tsv", glue.BINARY, 146, "0"),
+    "ax": File("AX.tsv", glue.THREE_WAY, 1_104, "entailment"),
 }
 
 
@@ -108,21 +103,14 @@ def check(path, *, num_rows=None):
         return [f"{path.name} is not a readable zip: {error}"]
     expected = {file.name: file for file in _expected(num_rows).values()}
     problems = [f"{n} is missing" for n in expected if n not in names]
-    problems += [
-        f"{name} does not belong to a submission"
-        for name in names
-        if name not in expected
-    ]
-    for name, file in expected.items():
+    for name, content in contents.items():
+        if name not in expected:
+            problems.append(f"{name} does not belong to a submission")
+            continue
         if names.count(name) > 1:
             problems.append(f"{name} appears {names.count(name)} times")
-        try:
-            content = contents.get(name, b"").decode("utf-8")
-        except UnicodeDecodeError:
-            problems.append(f"{name} is not UTF-8")
-            continue
-        if name in contents:
-            problems += [f"{name}: {p}" for p in _check_file(content, file)]
+        found = _check_file(content.decode("utf-8", "replace"), expected[name])
+        problems += [f"{name}: {problem}" for problem in found]
     return problems
 
 
@@ -156,33 +144,28 @@ def _check_file(content, expected):
         problems.append(
             f"{len(lines)} rows, but the test file has {expected.num_rows}"
         )
-    labels = ", ".join(expected.labels) or f"a number {_LOWEST} to {_HIGHEST}"
-    without = "without index and prediction"
-    index = "whose index is not their position, counted from 0"
-    prediction = f"whose prediction is not {labels}"
-    wrong = {without: [], index: [], prediction: []}
-    for i, line in enumerate(lines):
-        fields = line.rstrip("\r").split("\t")
-        if len(fields) != 2:
-            wrong[without].append((i + 2, line))
-            continue
-        if fields[0] != str(i):
-            wrong[index].append((i + 2, fields[0]))
-        if not _is_allowed(fields[1], expected.labels):
-            wrong[prediction].append((i + 2, fields[1]))
-    return problems + [
-        f"{len(found)} rows {kind}; the first is line {found[0][0]}: "
-        f"{found[0][1].strip()[:40]!r}"
-        for kind, found in wrong.items()
-        if found
+    wrong = [
+        (i, line.strip()[:40])
+        for i, line in enumerate(lines)
+        if not _is_row(line.rstrip("\r"), i, expected.labels)
     ]
+    if wrong:
+        (i, line), *_ = wrong
+        allowed = ", ".join(expected.labels) or "a number from 0 to 5"
+        problems.append(
+            f"{len(wrong)} rows are wrong; the first is line {i + 2}: {line!r},"
+            f" expected {i}, a tab and {allowed}"
+        )
+    return problems
 
 
-def _is_allowed(value, labels):
+def _is_row(line, index, labels):
+    fields = line.split("\t")
+    if len(fields) != 2 or fields[0] != str(index):
+        return False
     if labels:
-        return value in labels
+        return fields[1] in labels
     try:
-        number = float(value)
+        return glue.LOWEST_SCORE <= float(fields[1]) <= glue.HIGHEST_SCORE
     except ValueError:
         return False
-    return math.isfinite(number) and _LOWEST <= number <= _HIGHEST

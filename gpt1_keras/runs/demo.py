@@ -283,7 +283,7 @@ def _colored(tokens):
     total = sum(value for _, value in tokens)
     return (
         f"{len(tokens)} tokens, log-probability {total:.2f}, perplexity"
-        f" {math.exp(-total / len(tokens)):.1f} per token",
+        f" {results.perplexity(-total / len(tokens)):.1f} per token",
         [
             (f"{piece}\N{NO-BREAK SPACE}{value:.1f}", label(value))
             for piece, value in tokens

@@ -2,7 +2,6 @@
 
 import time
 
-import numpy as np
 from absl import logging
 
 from gpt1_keras import checks
@@ -51,7 +50,7 @@ def view(
     values = text_view.log_probabilities(
         model, ids, before=tokenizer.opening_id
     )
-    perplexity = float(np.exp(-values.mean()))
+    perplexity = results.perplexity(-values.mean())
     page = text_view.write(
         workdir / "tokens.html",
         [

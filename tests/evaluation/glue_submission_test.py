@@ -96,10 +96,10 @@ def replace(name, old, new):
             replace("AX.tsv", b"0\tentailment\n", b""),
             [
                 "AX.tsv: 2 rows, but the test file has 3",
-                "AX.tsv: 2 rows whose index is not their position, counted from 0; the first is line 2: '1'",
+                "AX.tsv: 2 rows are wrong; the first is line 2: '1\\tentailment', expected 0, a tab and entailment, neutral, contradiction",
             ],
         ),
-        (replace("STS-B.tsv", b"2.701", b"-1"), ["STS-B.tsv: 1 rows whose prediction is not a number 0.0 to 5.0; the first is line 2: '-1'"]),
+        (replace("STS-B.tsv", b"2.701", b"-1"), ["STS-B.tsv: 1 rows are wrong; the first is line 2: '0\\t-1', expected 0, a tab and a number from 0 to 5"]),
         (lambda c: c.update({"RTE.tsv": c["RTE.tsv"].replace(b"\n", b"\r\n")}), []),
     ],
 )  # fmt: skip
