@@ -7,7 +7,8 @@ come from other papers.
 """
 
 import abc
-import collections
+import collections.abc
+import dataclasses
 import itertools
 import re
 import typing
@@ -16,6 +17,7 @@ import numpy as np
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import results
 from gpt1_keras.data import packing
 from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import zero_shot as readers
@@ -23,7 +25,10 @@ from gpt1_keras.evaluation import metrics
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 
+_NO_CONTEXT = itertools.repeat(0)  # all ids of each continuation are scored
 
+
+@dataclasses.dataclass(frozen=True)
 class ZeroShotTask(abc.ABC):
     """A task that a language model performs without having learned it.
 
@@ -31,23 +36,18 @@ class ZeroShotTask(abc.ABC):
     one to measure on by default; for the others see `tasks.task.Task`.
     """
 
+    name: str
+    reader: collections.abc.Callable
+    random: float
+    split: str
+    row_counts: tuple | None = None
+
     needs_train = False
-
-    def __init__(self, name, reader, random, split, row_counts=None):
-        self.name = name
-        self.random = random
-        self.split = split
-        self.reader = reader
-        self.row_counts = row_counts
-
     read = task_lib.Task.read
 
     @abc.abstractmethod
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """Return the `data.packing.Candidates` of an example.
-
-        The prefix and each continuation fit into `max_sequence_length` ids.
-        """
+        """Return the `data.packing.Candidates` of an example, as `fit` does."""
 
     @abc.abstractmethod
     def measure(self, examples, scores, train=None):
@@ -111,7 +111,6 @@ class Acceptability(ZeroShotTask):
         ids = encode(example.text, tokenizer)
         if len(ids) == 1:
             ids = [tokenizer.opening_id, *ids]
-        ids = ids[:max_sequence_length]
         return fit(ids[:1], [ids[1:]], tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
@@ -134,6 +133,7 @@ class Acceptability(ZeroShotTask):
         return (labels == glue.BINARY[1]).astype("int64"), np.array(averages)
 
 
+@dataclasses.dataclass(frozen=True)
 class Sentiment(ZeroShotTask):
     """SST-2: which class's words are likelier after the review and "very"?
 
@@ -144,25 +144,21 @@ class Sentiment(ZeroShotTask):
     class. `label_words` are those of the negative and of the positive class.
     """
 
-    def __init__(
-        self, *args, label_words=(("negative",), ("positive",)), **kwargs
-    ):
-        super().__init__(*args, **kwargs)
-        words = collections.Counter(itertools.chain(*label_words))
+    label_words: tuple = (("negative",), ("positive",))
+
+    def __post_init__(self):
+        words = collections.Counter(itertools.chain(*self.label_words))
         ((word, count),) = words.most_common(1)
         if count > 1:
             raise errors.InputError(
                 f"`label_words` has {word!r} more than once: give each word to"
                 " one class"
             )
-        self.label_words = tuple(map(tuple, label_words))
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """One continuation per word; the beginning of a review is truncated."""
-        words = [
-            encode(word, tokenizer)[: max_sequence_length - 1]
-            for word in itertools.chain(*self.label_words)
-        ]
+        words = itertools.chain(*self.label_words)
+        words = [encode(word, tokenizer) for word in words]
         prefix = tokenizer.encode(f"{example.text} very")
         return fit(prefix, words, tokenizer, max_sequence_length)
 
@@ -191,10 +187,7 @@ class Reading(ChoiceTask):
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        answers = [
-            encode(text, tokenizer)[: max_sequence_length - 1]
-            for text in example.choices
-        ]
+        answers = [encode(text, tokenizer) for text in example.choices]
         texts = (example.text, example.text_pair)
         prefix = list(itertools.chain(*map(tokenizer.encode, texts)))
         return fit(prefix, answers, tokenizer, max_sequence_length)
@@ -235,7 +228,7 @@ class PronounResolution(ChoiceTask):
             [ids + rest for ids in names],
             tokenizer,
             max_sequence_length,
-            num_context=list(map(len, names)) if rest else (),
+            num_context=map(len, names) if rest else _NO_CONTEXT,
         )
 
 
@@ -253,8 +246,7 @@ class LastWord(ZeroShotTask):
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         (word,) = example.choices
-        ids = encode(word, tokenizer)[: max_sequence_length - 1]
-        words = example.text.split()
+        ids, words = encode(word, tokenizer), example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
         return fit(
             tokenizer.encode(text), [ids], tokenizer, max_sequence_length
@@ -265,8 +257,8 @@ class LastWord(ZeroShotTask):
         num_tokens = sum(int(s.num_tokens[0]) for s in scores)
         return {
             "accuracy": float(np.mean([s.is_likeliest[0] for s in scores])),
-            "perplexity": float(np.exp(-sums.mean())),
-            "perplexity_token": float(np.exp(-sums.sum() / num_tokens)),
+            "perplexity": results.perplexity(-sums.mean()),
+            "perplexity_token": results.perplexity(-sums.sum() / num_tokens),
         }
 
     def majority(self, examples):
@@ -278,25 +270,24 @@ def encode(text, tokenizer):
     return tokenizer.encode(text) or [tokenizer.opening_id]
 
 
-def fit(prefix, continuations, tokenizer, max_sequence_length, num_context=()):
+def fit(prefix, continuations, tokenizer, limit, num_context=_NO_CONTEXT):
     """Return `packing.Candidates` with the end of the prefix that fits.
 
-    | prefix  | longest continuation | max_sequence_length | becomes |
-    |---------|----------------------|---------------------|---------|
-    | 1 2 3 4 | 5 6                  | 6                   | 1 2 3 4 |
-    | 1 2 3 4 | 5 6                  | 4                   | 3 4     |
-    |         | 5 6                  | 4                   | opening |
+    | prefix  | longest continuation | limit | becomes      |
+    |---------|----------------------|-------|--------------|
+    | 1 2 3 4 | 5 6                  | 6     | 1 2 3 4, 5 6 |
+    | 1 2 3 4 | 5 6                  | 4     | 3 4, 5 6     |
+    | 1 2 3 4 | 5 6                  | 2     | 4, 5         |
+    |         | 5 6                  | 4     | opening, 5 6 |
 
     `prefix` is a list of ids, which may be empty, `continuations` a list of
-    such lists, each shorter than `max_sequence_length`; `num_context` is that
-    of each `packing.Continuation`.
+    such lists; `num_context` is that of each `packing.Continuation`.
     """
-    room = max_sequence_length - max(map(len, continuations))
-    assert room > 0, "a continuation leaves no room for a prefix"
-    contexts = num_context or [0] * len(continuations)
+    continuations = [ids[: limit - 1] for ids in continuations]
+    room = limit - max(map(len, continuations))
     return packing.Candidates(
         list(prefix)[-room:] or [tokenizer.opening_id],
-        tuple(map(packing.Continuation, continuations, contexts)),
+        tuple(map(packing.Continuation, continuations, num_context)),
         num_cut=max(0, len(prefix) - room),
     )
 
@@ -372,14 +363,15 @@ def task(name: checks.Column, label_words: _LabelWords | None = None):
     `label_words` are for SST-2 (`Sentiment`); None: its default.
     """
     cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
+    found = cls(name, *arguments)
     if label_words is None:
-        return cls(name, *arguments)
+        return found
     if cls is not Sentiment:
         raise errors.InputError(
             f"`label_words` are for the zero-shot task 'sst2', not {name!r}:"
             f" use gin/zero_shot/{name}.gin"
         )
-    return cls(name, *arguments, label_words=label_words)
+    return dataclasses.replace(found, label_words=label_words)
 
 
 def tasks(names: _Names):
