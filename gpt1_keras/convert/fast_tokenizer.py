@@ -8,6 +8,7 @@ special cases of spaCy, still differ.
 """
 
 import collections
+import itertools
 import json
 import re
 
@@ -17,8 +18,13 @@ from gpt1_keras.text import standardize
 from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
-START, DELIMITER, EXTRACT = "<start>", "<delimiter>", "<extract>"
-PADDING = "<pad>"
+# Of a classifier: role in transformers -> name, in the order of the ids.
+SPECIAL = {
+    "bos_token": "<start>",
+    "sep_token": "<delimiter>",
+    "cls_token": "<extract>",
+    "pad_token": "<pad>",
+}
 _UNKNOWN = subwords.BytePair.unknown
 # spaCy's special cases covered here: words, times and abbreviations.
 _CASE = re.compile(r"[A-Za-z0-9'.]+")
@@ -26,11 +32,11 @@ _END = r"(?=[\s.':]|$)"  # of a special case
 _LAST = r"(?=\s|$)"  # of a piece of text
 
 
-def build(tokenizer, special_tokens=(), pad_token=None):
+def build(tokenizer, *, is_pair=None):
     """Return a `tokenizers.Tokenizer` with the ids of a byte-pair `Tokenizer`.
 
-    `special_tokens` are the names of the ids after the vocabulary, one of
-    which may be the `pad_token`.
+    For a classifier of texts (`is_pair=False`) or pairs (True), it also pads
+    and adds start, delimiter and extract (figure 1 of the paper).
     """
     normalizers = tokenizers.normalizers
 
@@ -50,12 +56,9 @@ def build(tokenizer, special_tokens=(), pad_token=None):
         [
             normalizers.Strip(),
             normalizers.Prepend(" "),
-            *(
-                normalizers.Replace(old, new)
-                for old, new in (
-                    *(("\r\n", "\n"), ("\r", "\n")),
-                    *(standardize.STRAIGHT + standardize.REPLACED),
-                )
+            normalizers.Replace(tokenizers.Regex(r"\r\n?"), "\n"),
+            *itertools.starmap(
+                normalizers.Replace, standardize.STRAIGHT + standardize.REPLACED
             ),
             normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
             gap(_marks()),
@@ -76,30 +79,26 @@ def build(tokenizer, special_tokens=(), pad_token=None):
         ]
     )
     found.decoder = tokenizers.decoders.BPEDecoder(suffix=subwords.END_OF_WORD)
-    found.add_special_tokens(list(special_tokens))
-    if pad_token:
-        place = found.token_to_id(pad_token)
-        found.enable_padding(pad_id=place, pad_token=pad_token)
+    if is_pair is not None:
+        _add_special_tokens(found, is_pair)
     return found
 
 
-def add_template(found, is_pair):
-    """Make `found` add start, delimiter and extract (figure 1 of the paper)."""
-    one = f"{START} $A {EXTRACT}"
-    pair = f"{START} $A {DELIMITER} $B {EXTRACT}" if is_pair else None
-    names = (START, DELIMITER, EXTRACT) if is_pair else (START, EXTRACT)
+def _add_special_tokens(found, is_pair):
+    start, delimiter, extract, padding = names = list(SPECIAL.values())
+    found.add_special_tokens(names)
+    found.enable_padding(pad_id=found.token_to_id(padding), pad_token=padding)
     found.post_processor = tokenizers.processors.TemplateProcessing(
-        single=one,
-        pair=pair,
+        single=f"{start} $A {extract}",
+        pair=f"{start} $A {delimiter} $B {extract}" if is_pair else None,
         special_tokens=[(name, found.token_to_id(name)) for name in names],
     )
 
 
-def contents(found, max_length, **special):
+def contents(found, max_length, special):
     """Return `{name: content}` of the files that AutoTokenizer reads.
 
-    `max_length` is the network's; `special` names the special tokens, such as
-    `pad_token`.
+    `max_length` is the network's; `special` names tokens, as `SPECIAL` does.
     """
     special = {"unk_token": _UNKNOWN} | special
     settings = special | {
@@ -114,15 +113,6 @@ def contents(found, max_length, **special):
         "tokenizer_config.json": json.dumps(settings, indent=2),
         "special_tokens_map.json": json.dumps(special, indent=2),
     }
-
-
-def count_differences(found, tokenizer, texts):
-    """Return the number of texts with different ids in the two."""
-    return sum(
-        found.encode(text, add_special_tokens=False).ids
-        != list(tokenizer.encode(text))
-        for text in texts
-    )
 
 
 def _marks():

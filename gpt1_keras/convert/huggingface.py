@@ -21,6 +21,7 @@ from absl import logging
 from keras import ops
 from safetensors import numpy as safetensors_numpy
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import precision
@@ -102,19 +103,12 @@ def read_config(path):
         raise errors.InputError(
             f"{path}: afn is {activation!r}, expected 'gelu' as in GPT-1"
         )
-    sizes = {ours: config.get(name) for name, ours in _SIZES.items()}
-    for name, ours in _SIZES.items():
-        if type(sizes[ours]) is not int or sizes[ours] < 1:
-            raise errors.InputError(
-                f"{path}: {name} is {sizes[ours]!r}, expected a positive int"
-            )
+    for name in _SIZES:
+        checks.check(f"{path}: {name}", config.get(name), checks.Count)
     for name in _RATES.keys() & config.keys():
-        rate = sizes[_RATES[name]] = config[name]
-        if type(rate) not in (int, float) or not 0 <= rate < 1:
-            raise errors.InputError(
-                f"{path}: {name} is {rate!r}, expected a number from 0 to 1"
-            )
-    return sizes
+        checks.check(f"{path}: {name}", config[name], checks.Rate)
+    names = (_SIZES | _RATES).items()
+    return {ours: config[name] for name, ours in names if name in config}
 
 
 def read_tokenizer(directory):
@@ -219,11 +213,18 @@ def write(model, directory):
     tokenizer = model.preprocessor.tokenizer.pipeline
     precision.check_float(model)
     _check_writable(model.backbone, tokenizer)
-    if hasattr(model, "head"):
-        arrays, contents = _classifier_arrays(model), classifier_contents(model)
-    else:
-        arrays = _arrays(model.backbone)
-        contents = language_model_contents(model.backbone, tokenizer)
+    describe = _classifier if hasattr(model, "head") else _language_model
+    arrays, special_config, tokenizer_files = describe(model, tokenizer)
+    sizes = {
+        name: getattr(model.backbone, ours)
+        for name, ours in (_SIZES | _RATES).items()
+    }
+    kind = {"model_type": "openai-gpt", "afn": "gelu", "dtype": "float32"}
+    contents = tokenizer_files | {
+        "config.json": json.dumps(kind | sizes | special_config, indent=2),
+        "vocab.json": json.dumps(tokenizer.ids),
+        "merges.txt": subwords.merges_text(tokenizer.merges),
+    }
     directory = pathlib.Path(directory)
     if directory.exists():
         directory.rmdir()  # Only an empty one.
@@ -304,67 +305,40 @@ def _classifier_arrays(model):
     return arrays
 
 
-def language_model_contents(network, tokenizer):
-    """Return `{name: content}` of all files but the weights."""
+def _language_model(model, tokenizer):
+    """Return the arrays, what config.json has besides, and tokenizer files."""
     # Programs that score texts need a first token; the paper has none.
     special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
-    return _contents(
-        _config(network, "OpenAIGPTLMHeadModel")
-        | {"tie_word_embeddings": True},
-        tokenizer,
+    tokenizer_files = fast_tokenizer.contents(
         fast_tokenizer.build(tokenizer),
+        model.backbone.max_sequence_length,
         special,
-        network.max_sequence_length,
     )
+    name = "OpenAIGPTLMHeadModel"
+    config = {"architectures": [name], "tie_word_embeddings": True}
+    return _arrays(model.backbone), config, tokenizer_files
 
 
-def classifier_contents(model):
-    """Return `{name: content}` of all files but the weights."""
-    ours = model.preprocessor
-    is_pair = ours.transform == "entailment"
+def _classifier(model, tokenizer):
+    """Return the same of a classifier."""
+    ours, special = model.preprocessor, fast_tokenizer.SPECIAL
     kinds = ("classification", "entailment")
     if not ours.label_words or ours.transform not in kinds:
         raise errors.InputError(
             f"the preset was fine-tuned on {ours.task}, which is no"
             " classification of texts or pairs: transformers has no such head"
         )
-    tokenizer = ours.tokenizer.pipeline
-    special = {
-        "bos_token": fast_tokenizer.START,
-        "sep_token": fast_tokenizer.DELIMITER,
-        "cls_token": fast_tokenizer.EXTRACT,
-        "pad_token": fast_tokenizer.PADDING,
-    }
-    fast = fast_tokenizer.build(
-        tokenizer, special.values(), fast_tokenizer.PADDING
-    )
-    fast_tokenizer.add_template(fast, is_pair)
+    is_pair = ours.transform == "entailment"
+    fast = fast_tokenizer.build(tokenizer, is_pair=is_pair)
     names = dict(enumerate(ours.label_words))
-    config = _config(model.backbone, "OpenAIGPTForSequenceClassification")
-    config |= {
+    config = {
+        "architectures": ["OpenAIGPTForSequenceClassification"],
         "vocab_size": fast.get_vocab_size(),
-        "pad_token_id": fast.token_to_id(fast_tokenizer.PADDING),
+        "pad_token_id": fast.token_to_id(special["pad_token"]),
         "id2label": names,
         "label2id": {name: index for index, name in names.items()},
     }
-    return _contents(config, tokenizer, fast, special, ours.sequence_length)
-
-
-def _config(network, architecture):
-    config = {
-        "architectures": [architecture],
-        "model_type": "openai-gpt",
-        "afn": "gelu",
-        "dtype": "float32",
-    }
-    for name, ours in (_SIZES | _RATES).items():
-        config[name] = getattr(network, ours)
-    return config
-
-
-def _contents(config, tokenizer, fast, special, sequence_length):
-    return {
-        "config.json": json.dumps(config, indent=2),
-        "vocab.json": json.dumps(tokenizer.ids),
-        "merges.txt": subwords.merges_text(tokenizer.merges),
-    } | fast_tokenizer.contents(fast, sequence_length, **special)
+    tokenizer_files = fast_tokenizer.contents(
+        fast, ours.sequence_length, special
+    )
+    return _classifier_arrays(model), config, tokenizer_files

@@ -4,6 +4,7 @@ import operator
 
 import numpy as np
 
+from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras.models import backbone
 from gpt1_keras.models import builders
@@ -43,48 +44,39 @@ def variables(network):
     return found
 
 
-def causal_lm(tokenizer, values, directory, *, num_heads, hidden_dim, **sizes):
+def causal_lm(tokenizer, values, directory, **sizes):
     """Return a float32 `GPT1CausalLM` with the given weights.
 
-    It has no special-token rows. Dropout rates, epsilon and initializer
-    default to the released values; feed-forward networks are `4 hidden_dim`
-    wide.
+    It has no special-token rows, and feed-forward networks of width
+    `4 hidden_dim`; what is not given is as in gin/model/gpt1.gin.
 
     Args:
         tokenizer: `text.tokenizer.Tokenizer`.
         values: function `{name: variable}` -> iterable of (name, array), with
             the names of `variables`.
         directory: path of the weights, for messages.
-        num_heads, hidden_dim, **sizes: arguments of `GPT1Backbone`.
+        **sizes: arguments of `GPT1Backbone`.
     """
+    width, num_heads = sizes["hidden_dim"], sizes["num_heads"]
     if tokenizer.vocabulary_size != sizes["vocabulary_size"]:
         raise errors.InputError(
             f"{directory}: the vocabulary has {tokenizer.vocabulary_size} "
             f"tokens, the token table {sizes['vocabulary_size']} rows: give "
             "files that belong together"
         )
-    if num_heads < 1 or hidden_dim % num_heads:
+    if num_heads < 1 or width % num_heads:
         raise errors.InputError(
-            f"{directory}: width {hidden_dim} cannot be divided into "
+            f"{directory}: width {width} cannot be divided into "
             f"{num_heads} attention heads: correct n_head in config.json, or "
             "give --num_heads for released weights"
         )
+    paper = bindings.read(["gin/model/gpt1.gin"], [])
     released = {
-        "embedding_dropout": 0.1,
-        "attention_dropout": 0.1,
-        "residual_dropout": 0.1,
-        "layer_norm_epsilon": 1e-5,
-        "initializer_range": 0.02,
+        name.rpartition(".")[2]: paper.value(value)
+        for name, value in paper.parameters.items()
     }
-    network = backbone.GPT1Backbone(
-        num_heads=num_heads,
-        hidden_dim=hidden_dim,
-        intermediate_dim=4 * hidden_dim,
-        embedding_dropout_on="tables",
-        num_special_tokens=0,
-        dtype="float32",
-        **released | sizes,
-    )
+    fixed = {"intermediate_dim": 4 * width, "dtype": "float32"}
+    network = backbone.GPT1Backbone(**released | sizes | fixed)
     own = variables(network)
     for name, value in values(own):
         shape = tuple(own[name].shape)

@@ -20,7 +20,6 @@ def test_ids_of_the_program(text):
     tokenizer = small_models.byte_pairs()
     fast = fast_tokenizer.build(tokenizer)
     assert fast.encode(text).ids == list(tokenizer.encode(text))
-    assert fast_tokenizer.count_differences(fast, tokenizer, [text]) == 0
 
 
 @pytest.mark.needs_data
