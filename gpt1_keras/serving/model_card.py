@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
 
@@ -91,14 +92,11 @@ def training_facts(preset):
         return {}
     run = comparison.read(folder)
     result = run.result
-    metrics = [
-        f"{name} {value:.4f}"
-        for name, value in result.get("metrics", {}).items()
-        if isinstance(value, float)
-    ]
+    metrics = run.metrics().items()
+    metrics = {k: v for k, v in metrics if isinstance(v, float)}
 
     def number(name):
-        return f"{result[name]:,}" if result.get(name) is not None else None
+        return tables.number(result.get(name))
 
     facts = {
         "run": f"{run.kind} ({result.get('task')})",
@@ -107,7 +105,7 @@ def training_facts(preset):
         "tokens seen": number("tokens_seen"),
         "steps": number("num_steps"),
         f"metrics on {result.get('split')}": metrics
-        and f"{', '.join(metrics)} ({number('num_examples')})",
+        and f"{results.shown(metrics)} ({number('num_examples')})",
         "seed": number("seed"),
         "started from": tables.escape(str(run.macro("PRESET") or "")),
         "training configuration": f"sha256 {result.get('config_sha256')}",
@@ -117,13 +115,15 @@ def training_facts(preset):
 
 
 def _data(run):
-    if run.macro("TRAIN_FILE"):
-        return tables.code(str(run.macro("TRAIN_FILE")))
-    if run.is_sample:
-        return "generated sample benchmarks, not the official files"
-    place = run.macro("DATA_DIR") or run.macro("CORPUS")
-    if place:
-        return tables.code(str(place))
-    if run.bindings is not None and "CORPUS" in run.bindings.macros:
-        return "the generated sample corpus"
+    """Return what the run was trained on, None if its settings do not say."""
+    macros = run.bindings.macros if run.bindings is not None else {}
+    for name, generated in (
+        ("TRAIN_FILE", None),
+        # Pretraining may have DATA_DIR, too, for its zero-shot tasks.
+        ("CORPUS", "the generated sample corpus"),
+        ("DATA_DIR", "generated sample benchmarks, not the official files"),
+    ):
+        if name in macros:
+            place = run.macro(name)
+            return tables.code(str(place)) if place else generated
     return None
