@@ -23,23 +23,15 @@ _LEVELS = 4
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """A workdir.
-
-    Facts that no file states are None.
-
-    Attributes:
-        result: dict of `result.json`; empty for an unfinished run.
-        bindings: `bindings.Bindings` of its `config.gin`, None if there is
-            none that belongs to the result.
-        lines: list of dicts, the lines of `metrics.jsonl`.
-        seed_runs: {seed: `Run` of its `seed_N/`, with the path of the whole};
-            empty for a single one.
-    """
+    """A workdir. Facts that no file states are None."""
 
     path: pathlib.Path
-    result: dict
+    result: dict  # of `result.json`; empty for an unfinished run
+    # Of its `config.gin`; None if there is none that belongs to the result.
     bindings: bindings_lib.Bindings | None = None
+    # Dicts, the lines of `metrics.jsonl`.
     lines: list = dataclasses.field(default_factory=list)
+    # {seed: `Run` of its `seed_N/`, with the path of the whole}; {} for one.
     seed_runs: dict = dataclasses.field(default_factory=dict)
 
     @property
@@ -97,25 +89,15 @@ class Run:
         `split` is "dev", for those of the result; "train"; or the labelled
         "test", which few runs have.
         """
-        found = {
-            "dev": self.result.get("metrics"),
-            "train": self.result.get("train_metrics"),
-            "test": self.result.get("test", {}).get("metrics"),
-        }
-        return found[split] or {}
+        found = self.result.get("test", {}) if split == "test" else self.result
+        name = "train_metrics" if split == "train" else "metrics"
+        return found.get(name) or {}
 
     @property
     def seeds(self):
         """{seed: its `Run`, itself if it is single}, of those with metrics."""
         runs = self.seed_runs or {str(self.result.get("seed")): self}
         return {seed: run for seed, run in runs.items() if run.metrics()}
-
-    @property
-    def modified(self):
-        """When the result was written, in seconds."""
-        path = results_lib.path(self.path)
-        path = path if self.result else self.path / results_lib.METRICS
-        return path.stat().st_mtime
 
     def macro(self, name, kind=object):
         """Return a dial in `config.gin`, None if it is not of a kind."""
@@ -290,7 +272,7 @@ def preferred(results, reference=None):
             run.is_sample is False,
             run.macro("NUM_TRAIN_EXAMPLES") is None,
             len(result.seeds),
-            max(run.modified for run in result.runs),
+            max(results_lib.path(r.path).stat().st_mtime for r in result.runs),
         )
 
     return max(results, key=key, default=None)

@@ -22,20 +22,15 @@ _SAME_DATE = (2018, 6, 11, 0, 0, 0)  # The same files give the same zip.
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """What the server expects of one file.
-
-    Attributes:
-        labels: tuple of str; () for a score from 0 to 5.
-        num_rows: int, rows of the official test file.
-        filler: str, the constant prediction of a task without a model: the
-            most frequent label of the training file, or its mean score. The
-            training files of MNLI and QNLI are balanced and AX has none:
-            there it is the most frequent label of their, or MNLI's, dev file.
-    """
+    """What the server expects of one file."""
 
     name: str
-    labels: tuple
-    num_rows: int
+    labels: tuple  # of str; () for a score from 0 to 5
+    num_rows: int  # of the official test file
+    # The constant prediction of a task without a model: the most frequent label
+    # of the training file, or its mean score. The training files of MNLI and
+    # QNLI are balanced and AX has none: there it is the most frequent label of
+    # their, or MNLI's, dev file.
     filler: str
 
 

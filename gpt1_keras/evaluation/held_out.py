@@ -25,15 +25,13 @@ def score(
     """Score every token but the first of each text once.
 
     Args:
-        learner: `training.learner.Learner`.
+        learner, stop: as of `scoring.predict`.
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
-        stride: int. Tokens by which this window moves; reduced to at most
-            `sequence_length - 1`.
-        batch_size: int. Windows per forward pass.
+        stride, batch_size: as of `Evaluation`; the stride is reduced to at
+            most `sequence_length - 1`.
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
-        stop: `fit.StopRequest` that interrupts the work, or None.
 
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),

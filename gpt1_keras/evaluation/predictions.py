@@ -79,8 +79,7 @@ def table(
             place = {"row": first + i}
         shares = {_OF + k: _number(v) for k, v in zip(names, shares)}
         rows.append(place | judged | shares)
-        # Unlabelled examples last, then the worst first.
-        badness.append((bad is None, -(bad or 0.0), i))
+        badness.append(bad)
     own = _filled(rows)
     if columns is None:
         columns = given_columns(examples)
@@ -90,7 +89,7 @@ def table(
         | {name: _field(given.get(k)) for name, k in named.items()}
         for row, given in zip(rows, map(_given, examples), strict=True)
     ]
-    return rows, [i for _, _, i in sorted(badness)]
+    return rows, np.argsort(np.negative(badness), kind="stable").tolist()
 
 
 def given_columns(examples):
@@ -141,7 +140,7 @@ def _field(value):
 
 
 def _judge(label, prediction, shares, names):
-    """Return how bad a prediction is (None: unknown), and its fields."""
+    """Return how bad a prediction is (-inf: unknown), and its fields."""
     is_score = isinstance(prediction, float | np.floating)
     has_shares = len(shares) > 0 and not is_score
     name = _number if is_score else (names.__getitem__ if names else str)
@@ -150,7 +149,7 @@ def _judge(label, prediction, shares, names):
         fields["prediction_probability"] = _number(shares[prediction])
         fields["label_probability"] = ""
     if label is None:
-        return None, fields
+        return -math.inf, fields
     error = abs(float(prediction) - float(label))
     error = error if is_score else float(prediction != label)
     fields |= {"label": name(label), "error": _number(error)}

@@ -39,27 +39,17 @@ def predict(learner, batches, *, name, stop=None):
 
 @dataclasses.dataclass(eq=False)
 class Labelled:
-    """Examples of a split of a task, encoded on first use, and their scores.
+    """Examples of a split of a task, encoded on first use, and their scores."""
 
-    Attributes:
-        task: `tasks.task.Task`.
-        examples: list of Example.
-        tokenizer: `text.tokenizer.Tokenizer`.
-        batch_size: int. Examples per forward pass.
-        bucket_lengths: ints (`data.example_batches`).
-        name: str, for messages.
-        share_prefix: bool. Whether the candidates of an example share a row
-            (`data.packing.PackedExamples`).
-    """
-
-    task: typing.Any
-    examples: list
+    task: typing.Any  # `tasks.task.Task`
+    examples: list  # of Example
     _: dataclasses.KW_ONLY
-    tokenizer: typing.Any
+    tokenizer: typing.Any  # `text.tokenizer.Tokenizer`
     max_sequence_length: int
-    batch_size: int
-    bucket_lengths: tuple
-    name: str
+    batch_size: int  # examples per forward pass
+    bucket_lengths: tuple  # see `data.example_batches`
+    name: str  # for messages
+    # Whether the candidates of an example share a row (`data.packing`).
     share_prefix: bool = False
 
     @functools.cached_property

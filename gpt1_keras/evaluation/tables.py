@@ -9,7 +9,6 @@ import pathlib
 import re
 import statistics
 
-_LONG = 40  # characters that a phone does not show in a line
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 
@@ -20,15 +19,6 @@ class Cell:
     text: str
     note: str = ""
     is_code: bool = False
-
-    def note_lines(self):
-        """Return the small print in parts that do not wrap."""
-        return self.note.split("; ") if self.note else []
-
-    @property
-    def is_long(self):
-        """Whether the text is a sentence, which needs some width."""
-        return not self.is_code and len(self.text) > _LONG
 
     @property
     def is_number(self):
@@ -121,24 +111,16 @@ def one_line(text):
 
 
 _TASKS = {
-    "cola": "CoLA",
+    name.lower(): name
+    for name in (
+        *("MRPC", "QQP", "MNLI", "QNLI", "RTE", "WNLI", "AX", "SNLI", "RACE"),
+        *("CoLA", "SciTail", "DPRD", "PDP", "LAMBADA"),
+    )
+} | {
     "sst2": "SST-2",
-    "mrpc": "MRPC",
     "stsb": "STS-B",
-    "qqp": "QQP",
-    "mnli": "MNLI",
-    "qnli": "QNLI",
-    "rte": "RTE",
-    "wnli": "WNLI",
-    "ax": "AX",
-    "snli": "SNLI",
-    "scitail": "SciTail",
-    "race": "RACE",
     "story_cloze": "Story Cloze",
-    "dprd": "DPRD",
     "wsc": "WSC273",
-    "pdp": "PDP",
-    "lambada": "LAMBADA",
 }
 # Metrics that are shares (or correlations), shown in percent, also those of
 # a group such as `accuracy_middle`.

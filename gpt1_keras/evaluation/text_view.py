@@ -16,7 +16,6 @@ from gpt1_keras.evaluation import plots
 _MOST_NAMED = 60  # tokens whose names have room on an axis
 _MOST_NAMED_SMALL = 15  # the same where heads stand side by side
 _COLUMNS = 3  # of the heads of a layer: legible on a phone
-_LINE_BREAK = "\u23ce"
 # At this log-probability or less, a token has the full colour.
 _SURPRISING = -10.0
 SURPRISE_LEGEND = (
@@ -96,11 +95,6 @@ class Token:
     piece: str
     shade: float
     note: str
-
-    @property
-    def ends_line(self):
-        """Whether the next token starts a new line."""
-        return self.piece.strip() == _LINE_BREAK
 
 
 @dataclasses.dataclass(frozen=True)

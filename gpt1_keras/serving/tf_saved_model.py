@@ -113,10 +113,7 @@ class TaskServer(tf.Module):
 class LanguageModelServer(tf.Module):
     """A language model with its tokenizer, to be saved as a SavedModel.
 
-    Args:
-        network: `GPT1CausalLM`.
-        tokenizer: `tf_tokenizer.GraphTokenizer`.
-        dtype: str, dtype in which the weights are stored.
+    `network` is a `GPT1CausalLM`; the other arguments are as of `TaskServer`.
 
     Signatures:
         score: string `text` `[B]` -> `log_probability` float32 `[B]` (natural
@@ -214,29 +211,23 @@ class FrozenNetwork(tf.Module):
         # In a function, so that the SavedModel does not include Keras objects.
         self._keras = lambda: network
         self._weights = [
-            [tf.Variable(_stored(value, dtype)) for value in values]
-            for values in _variables(network)
+            tf.Variable(_stored(variable, dtype))
+            for variable in _variables(network)
         ]
 
     def __call__(self, inputs):
         network = self._keras()
-        trainable, others = (
-            [
-                tf.cast(stored, variable.dtype)
-                for stored, variable in zip(values, variables, strict=True)
-            ]
-            for values, variables in zip(
-                self._weights, _variables(network), strict=True
-            )
-        )
+        pairs = zip(self._weights, _variables(network), strict=True)
+        values = [tf.cast(stored, variable.dtype) for stored, variable in pairs]
+        count = len(network.trainable_variables)
         outputs, _ = network.stateless_call(
-            trainable, others, inputs, training=False
+            values[:count], values[count:], inputs, training=False
         )
         return outputs
 
 
 def _variables(network):
-    return network.trainable_variables, network.non_trainable_variables
+    return network.trainable_variables + network.non_trainable_variables
 
 
 def _stored(variable, dtype):

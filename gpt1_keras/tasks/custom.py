@@ -191,21 +191,17 @@ def task_of(preprocessor, reader, skipped=None):
 
 
 def _family_of(preprocessor):
-    return next(
-        name
-        for name, transform in _FAMILIES.items()
-        if transform.__name__ == preprocessor.transform
-    )
+    names = {each.__name__: name for name, each in _FAMILIES.items()}
+    return names[preprocessor.transform]
 
 
 def _task(reader, family, label_space, skipped, metric=None, **more):
-    measure, names = metrics_lib.accuracy, ("accuracy",)
+    measure = metrics_lib.accuracy
     if label_space.score_range:
         measure = metrics_lib.pearson_and_spearman
-        names = ("pearson", "spearman")
     elif label_space.class_names:
         measure = metrics_lib.accuracy_and_macro_f1
-        names = ("accuracy", "macro_f1")
+    names = measure([0, 1], [0, 1])
     if metric not in (None, *names):
         raise errors.InputError(
             f"`metric` is {metric!r}, but {family.replace('_', ' ')} is"

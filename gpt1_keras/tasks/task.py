@@ -163,36 +163,24 @@ def label_space_of(preprocessor):
 
 @dataclasses.dataclass(frozen=True)
 class Task:
-    """A benchmark of the paper, or the user's own.
+    """A benchmark of the paper, or the user's own."""
 
-    Attributes:
-        name: str, as in the paper's tables: "cola", "race".
-        reader: function `(data_dir, split) -> list of Example`.
-        transform: function of `data.transforms`.
-        label_space: `LabelSpace`.
-        metric: function of `evaluation.metrics`. The first key of its dict is
-            the paper's metric, which selects the best epoch.
-        main_metric: str, the key that selects it instead, or None.
-        row_counts: numbers of examples in the official train, dev and test
-            split, 0 without such a split; None: any.
-        is_own: bool. Whether it reads the user's own files, which change.
-        has_labelled_test: bool. Whether the labels of test are public.
-        skipped: list of the user's rows that cannot be used, as
-            `readers.custom.read_rows` fills it, or None.
-        class_meanings: tuple of str, what the classes "0", "1" ... mean; ()
-            if their names say it.
-    """
-
-    name: str
-    reader: collections.abc.Callable
-    transform: collections.abc.Callable
+    name: str  # as in the paper's tables: "cola", "race"
+    reader: collections.abc.Callable  # (data_dir, split) -> list of Example
+    transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
+    # Of `evaluation.metrics`. The first key of its dict is the paper's metric,
+    # which selects the best epoch.
     metric: collections.abc.Callable
+    # Numbers of examples in the official train, dev and test split, 0 without
+    # such a split; None: any.
     row_counts: tuple | None = None
-    is_own: bool = False
-    has_labelled_test: bool = False
+    is_own: bool = False  # whether it reads the user's files, which change
+    has_labelled_test: bool = False  # whether the labels of test are public
+    # The user's rows that cannot be used, filled by `readers.custom.read_rows`.
     skipped: list | None = None
-    main_metric: str | None = None
+    main_metric: str | None = None  # the key that selects the epoch instead
+    # What the classes "0", "1" ... mean; () if their names say it.
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
