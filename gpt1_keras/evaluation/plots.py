@@ -119,7 +119,8 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     }
     figure.legend(
         handles=[
-            mpl_lines.Line2D([], [], label=label, **style)
+            # A dollar sign in the path of a workdir begins no formula.
+            mpl_lines.Line2D([], [], label=label.replace("$", r"\$"), **style)
             for label, style in shown.items()
         ],
         loc="upper center",

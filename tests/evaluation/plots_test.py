@@ -9,8 +9,8 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     monkeypatch.setattr(plots, "save", lambda f, *_, **__: figures.append(f))
     points = [
         *(plots.Point("a", "dev", x, y) for x, y in ((2, 7), (1, 2), (1, 4))),
-        *(plots.Point("b", "train", 1, y) for y in (0, 1, 5)),
-        plots.Point("b", "train", 1, 3, panel="other"),
+        *(plots.Point("$b{$", "train", 1, y) for y in (0, 1, 5)),
+        plots.Point("$b{$", "train", 1, 3, panel="other"),
     ]
     plots.draw_curves(points, "x.png", y_label="y", format_axes=lambda _: None)
     ((first, second), (legend,)) = figures[0].axes, figures[0].legends
@@ -27,7 +27,8 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     assert a.get_color() != b.get_color() == again.get_color()
     assert (a.get_linestyle(), b.get_linestyle()) == ("-", "--")
     names = [text.get_text() for text in legend.get_texts()]
-    assert names == ["a", "b", "dev", "train"]
+    assert names == ["a", r"\$b{\$", "dev", "train"]
+    figures[0].draw_without_rendering()
     assert second.get_title() == "other" and not second.collections
 
 
