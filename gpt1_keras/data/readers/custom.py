@@ -129,7 +129,7 @@ def _comma_separated(path):
     """Read a CSV file: spreadsheets write other delimiters by country."""
     _, header = next(rows_lib.tab_separated(path), (1, []))
     text = "\t".join(header) if isinstance(header, list) else ""
-    delimiter = next((mark for mark in ",;\t" if mark in text), ",")
+    delimiter = max(",;\t", key=text.count)
     return rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
 
 

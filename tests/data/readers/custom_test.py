@@ -47,6 +47,7 @@ CHOICES = {"choices": ("choices",)}
 ROWS = [
     ("a.tsv", "id\tq\ta\ty\n7\t Why? \tSo.\tno \n", {"text": "q", "text_pair": "a", "label": "y"}, [("Why?", "So.", (), "no")]),
     ("a.tsv", "text\tA\tB\tC\tlabel\nx\tu\tv\tw\t2\ny\tr\ts\tt\tr\n", {"choices": ("A", "B", "C")}, [("x", "", ("u", "v", "w"), 2), ("y", "", ("r", "s", "t"), 0)]),
+    ("a.csv", 'text;label;"a, b"\nc, d;y;z\n', {}, [("c, d", "", (), "y")]),
     ("a.txt", "a\nb\n", {"is_labelled": False}, [("a", "", (), None), ("b", "", (), None)]),
     ("a.jsonl", labelled(("a", None), ("b", "x")), {"is_labelled": False}, [("a", "", (), None), ("b", "", (), "x")]),
     *(
