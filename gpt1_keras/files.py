@@ -81,8 +81,9 @@ def write_atomic(path, content):
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:  # As on a full disk.
+    except OSError as error:  # That of a full disk names no file.
         temporary.unlink(missing_ok=True)
+        error.filename = error.filename or str(path)
         raise
     sync(path.parent)
 

@@ -157,8 +157,10 @@ def panels(count, most_columns, width, height):
 
 def save(figure, path, **options):
     """Write a figure as PNG."""
+    content = io.BytesIO()
+    figure.savefig(content, **options)
     pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, **options)
+    files.write_atomic(path, content.getvalue())
 
 
 def _log_steps(axes):

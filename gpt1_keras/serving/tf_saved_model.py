@@ -3,8 +3,10 @@
 Letters: `B` batch, `C` candidates, `T` positions, `Y` logits, `V` vocabulary.
 """
 
+import errno
 import functools
 import logging
+import os
 import pathlib
 import tempfile
 
@@ -303,6 +305,9 @@ def write(server, directory, *, labels, requests):
                 input_signature=[{s.name: s for s in specs if s is not None}],
             )
             tf.saved_model.save(server, str(directory), signatures=signatures)
+        except tf.errors.ResourceExhaustedError:  # Not of memory.
+            reason = os.strerror(errno.ENOSPC)
+            raise OSError(errno.ENOSPC, reason, str(directory)) from None
         finally:
             logging.disable(before)
     extra = directory / EXTRA

@@ -153,6 +153,15 @@ def test_the_next_version_is_above_the_largest(tmp_path):
     assert tf_saved_model.next_version(tmp_path) == tmp_path / "4"
 
 
+def test_a_full_disk_is_not_a_full_memory(monkeypatch, tmp_path):
+    def save(*_, **__):
+        raise tf.errors.ResourceExhaustedError(None, None, "x; No space left")
+
+    monkeypatch.setattr(tf.saved_model, "save", save)
+    with pytest.raises(OSError, match="No space left on device"):
+        tf_saved_model.write(server("rte"), tmp_path, labels=[], requests=[])
+
+
 LENGTH = tiny_fine_tuned.LENGTH
 
 
