@@ -112,3 +112,15 @@ def test_problems(tmp_path, change, problems):
         for name, content in contents.items():
             archive.writestr(name, content)
     assert glue_submission.check(submission, num_rows=FEW) == problems
+
+
+def test_a_zip_that_ends_early(tmp_path):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", "")
+    content = bytearray(path.read_bytes())
+    sizes = content.index(b"PK\1\2") + 20
+    content[sizes : sizes + 8] = b"\0\1\0\0" * 2
+    path.write_bytes(content)
+    (problem,) = glue_submission.check(path)
+    assert problem.startswith("a.zip is not a readable zip: EOFError")
