@@ -23,6 +23,8 @@ class Parser(argparse.ArgumentParser):
         for name, value in vars(values).items():
             if isinstance(value, str) and not value.strip():
                 self.error(f"--{name} is empty")
+        if not all(map(str.strip, arguments)):  # A path would be this folder.
+            self.error("an argument is empty")
         return values
 
     def error(self, message):

@@ -6,6 +6,7 @@ repository.
 
 import importlib
 import os
+import shlex
 import sys
 
 import numpy as np
@@ -52,6 +53,7 @@ MISTAKES = {
     },
     "train_tokenizer": {
         f"{LEARN} 9 --type unigram books": "invalid choice: 'unigram'",
+        f"{LEARN} 90 ''": "an argument is empty",
         f"{LEARN} 9 books": "9 entries is too small",
         f"{LEARN} 150 --output . books": "already holds a ",
     },
@@ -86,7 +88,7 @@ def test_mistakes_are_one_line(folder, capfd, tool):
     main = main_of(tool)
     before = sorted(folder.rglob("*"))
     for arguments, expected in MISTAKES[tool].items():
-        assert main(arguments.split()) == 2, arguments
+        assert main(shlex.split(arguments)) == 2, arguments
         told = capfd.readouterr()
         assert told.out == "", arguments
         *skipped, line = told.err.splitlines()
