@@ -22,7 +22,7 @@ from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
 _INPUTS = "corpus.json"  # digests of what a run started with
-_EXTEND = 'to train it longer, raise `num_steps` and set "EXTEND = True", or'
+_EXTEND = 'to train longer, raise steps or epochs with "EXTEND = True", or'
 
 
 @checks.value_object
