@@ -16,7 +16,6 @@ import re
 
 import ml_dtypes  # noqa: F401, registers bfloat16 with numpy
 import numpy as np
-import safetensors
 from absl import logging
 from keras import ops
 from safetensors import numpy as safetensors_numpy
@@ -229,7 +228,8 @@ def write(model, directory):
     if directory.exists():
         directory.rmdir()  # Only an empty one.
     with files.new_folder(directory) as temporary:
-        _save(arrays, temporary / SAFETENSORS)
+        weights = safetensors_numpy.save(arrays, {"format": "pt"})
+        files.write_atomic(temporary / SAFETENSORS, weights)
         for name, content in contents.items():
             files.write_atomic(temporary / name, content)
 
@@ -252,14 +252,6 @@ def _check_writable(network, tokenizer):
             f"the preset has {problem}, which transformers' openai-gpt does "
             "not support: give another preset"
         )
-
-
-def _save(arrays, path):
-    try:
-        safetensors_numpy.save_file(arrays, path, metadata={"format": "pt"})
-    except safetensors.SafetensorError as error:
-        raise OSError(str(error)) from None
-    files.sync(path)
 
 
 def _arrays(network):
