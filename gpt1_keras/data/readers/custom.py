@@ -121,6 +121,8 @@ def read_table(path, text="text"):
             rows.append((line, dict(zip(names, row) if names else row)))
     if not rows and not bad:
         raise errors.InputError(f"{path} has no rows: add examples to it")
+    if kind == ".tsv":
+        warn_of_quotes(path, rows)
     names = names or list(dict.fromkeys(n for _, row in rows for n in row))
     return Table(path, names, rows, bad)
 
@@ -485,6 +487,26 @@ def misfits(rows, known, column, problem="which no training row has"):
                 " training, custom.custom.low and custom.custom.high set this"
             )
     return bad
+
+
+def warn_of_quotes(path, rows):
+    """Warn about TSV fields such as `"a ""b"" c"`, which pandas writes."""
+    lines = [
+        line
+        for line, row in rows
+        if any(
+            value[:1] == value[-1:] == '"'
+            and '""' in value[1:-1]
+            and '"' not in value[1:-1].replace('""', "")
+            for value in row.values()
+        )
+    ]
+    if lines:
+        logging.warning(
+            f"{path}: {len(lines)} rows seem to be quoted, as in line"
+            f" {lines[0]}; a .tsv is read without quoting: if they are, save"
+            " the file as .csv"
+        )
 
 
 def warn_of_spellings(path, rows):

@@ -264,3 +264,6 @@ def test_each_warning_comes_once(write, logged):
         strict=True,
     ):
         assert expected in line
+    for quoted in ('"a ""b"""\tx', '"a\tx', '"a" "b"\tx', '"a ""b"""\t"x'):
+        custom.read_table(write("quoted.tsv", f"text\tlabel\n{quoted}\n"))
+    assert "seem to be quoted" in logged[5] and len(logged) == 7
