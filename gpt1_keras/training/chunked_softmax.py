@@ -59,80 +59,100 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
         float32 tensors `[N]`: the log-probability, and 1 where the target is
         the likeliest of all rows, else 0. Both are 0 where the weight is.
     """
-    chunk_size = _even(ops.shape(weights)[0], chunk_size)
-    order, count, num_tokens = _weighted_first(weights, chunk_size)
     # Sums in bfloat16 would round the scores.
     table = ops.cast(table, "float32")
 
-    def body(index, scores, likeliest):
-        rows, valid = _rows(order, count, index, chunk_size)
-        log_p = _log_softmax(_chunk(hidden, rows, valid), table)
+    def body(rows, valid, h):
+        # [K, D] x [D, R] -> [K, R]
+        logits = ops.matmul(ops.cast(h, "float32"), ops.transpose(table))
+        log_p = ops.log_softmax(logits, axis=-1)
         target = ops.take(targets, rows, axis=0)
-        chosen = ops.where(valid, _at(log_p, target), 0.0)
+        # [K, R] at [K, 1] -> [K, 1] -> [K]
+        chosen = ops.take_along_axis(log_p, ops.expand_dims(target, 1), axis=1)
+        chosen = ops.where(valid, ops.squeeze(chosen, axis=1), 0.0)
         best = ops.cast(ops.argmax(log_p, axis=-1), target.dtype)
-        is_best = ops.cast(
-            ops.logical_and(valid, ops.equal(best, target)), "float32"
-        )
-        start = (index * chunk_size,)
-        scores = ops.slice_update(scores, start, chosen)
-        likeliest = ops.slice_update(likeliest, start, is_best)
-        return _next(index, chosen[0]), scores, likeliest
+        is_best = ops.logical_and(valid, ops.equal(best, target))
+        return chosen, ops.cast(is_best, "float32")
 
-    size = (ops.shape(order)[0],)
-    _, scores, likeliest = ops.while_loop(
-        lambda index, *state: index * chunk_size < count,
-        body,
-        (
-            _zero_index(),
-            ops.zeros(size, dtype="float32"),
-            ops.zeros(size, dtype="float32"),
-        ),
-    )
-    places = _places(order, num_tokens)
-    return ops.take(scores, places, axis=0), ops.take(likeliest, places, axis=0)
+    return _loop(body, [(), ()], [], hidden, weights, chunk_size)
 
 
 def _loss_and_gradients(hidden, table, targets, weights, chunk_size):
-    chunk_size = _even(ops.shape(weights)[0], chunk_size)
-    order, count, num_tokens = _weighted_first(weights, chunk_size)
-    dtype = table.dtype
-
-    def body(index, loss, hidden_gradient, table_gradient):
-        rows, valid = _rows(order, count, index, chunk_size)
-        # [K, D], [K], [K]
-        h = ops.cast(_chunk(hidden, rows, valid), dtype)
+    def body(rows, valid, h, loss, table_gradient):
+        h = ops.cast(h, table.dtype)
         target = ops.take(targets, rows, axis=0)
         weight = ops.where(valid, ops.take(weights, rows, axis=0), 0.0)
         # [K, D] x [D, R] -> [K, R]
         logits = ops.matmul(h, ops.transpose(table))
         chunk_loss, error = _loss_and_error(logits, target, weight)
-        loss = loss + chunk_loss
         # [K, R] x [R, D] -> [K, D]
-        chunk_gradient = ops.cast(ops.matmul(error, table), "float32")
-        hidden_gradient = ops.slice_update(
-            hidden_gradient, (index * chunk_size, 0), chunk_gradient
-        )
+        hidden_gradient = ops.cast(ops.matmul(error, table), "float32")
         # [R, K] x [K, D] -> [R, D]
         table_gradient = table_gradient + ops.cast(
             ops.matmul(ops.transpose(error), h), "float32"
         )
-        index = _next(index, table_gradient[0, 0])
-        return index, loss, hidden_gradient, table_gradient
+        return hidden_gradient, loss + chunk_loss, table_gradient
 
-    _, loss, hidden_gradient, table_gradient = ops.while_loop(
-        lambda index, *state: index * chunk_size < count,
-        body,
-        (
-            _zero_index(),
-            ops.zeros((), dtype="float32"),
-            ops.zeros((ops.shape(order)[0], hidden.shape[-1]), dtype="float32"),
-            ops.zeros(table.shape, dtype="float32"),
-        ),
-    )
-    hidden_gradient = ops.take(
-        hidden_gradient, _places(order, num_tokens), axis=0
+    sums = [ops.zeros(shape, dtype="float32") for shape in ((), table.shape)]
+    hidden_gradient, loss, table_gradient = _loop(
+        body, [hidden.shape[-1:]], sums, hidden, weights, chunk_size
     )
     return loss, hidden_gradient, table_gradient
+
+
+def _loop(body, shapes, sums, hidden, weights, chunk_size):
+    """Call `body` for each chunk that has tokens of non-zero weight.
+
+    Args:
+        body: function of the tokens `[K]` of a chunk, whether each has a
+            weight, their states `[K, D]`, 0 where not, and the sums so far; it
+            returns float32 values `[K, ...]` of the tokens, then the new sums.
+        shapes: for each of these values, its shape without `K`.
+        sums: list of tensors, those before the first chunk.
+        hidden, weights, chunk_size: see `cross_entropy`.
+
+    Returns:
+        tuple of the values `[N, ...]`, 0 where the weight is, and the sums.
+    """
+    num_tokens = ops.shape(weights)[0]
+    chunk_size = _even(num_tokens, chunk_size)
+    is_weighted = ops.cast(weights != 0, "int32")
+    count = ops.sum(is_weighted)
+    order = ops.cast(ops.argsort(1 - is_weighted), "int32")
+    # ops.pad creates an object per call, so torch.compile would retrace
+    padding = ops.zeros((-num_tokens % chunk_size,), dtype="int32")
+    # [ceil(N / K) * K]: weighted tokens, the others, then token 0 again
+    padded = ops.concatenate([order, padding])
+
+    def step(index, *state):
+        start = index * chunk_size
+        rows = ops.slice(padded, (start,), (chunk_size,))
+        valid = start + ops.arange(chunk_size, dtype="int32") < count
+        # [N, D] at [K] -> [K, D]
+        h = ops.take(hidden, rows, axis=0)
+        h = ops.where(ops.expand_dims(valid, 1), h, 0.0)
+        found = body(rows, valid, h, *state[len(shapes) :])
+        values = (
+            ops.slice_update(whole, (start, *(0 for _ in shape)), value)
+            for whole, shape, value in zip(state, shapes, found)
+        )
+        # TensorFlow runs up to ten independent iterations at once and would
+        # hold the logits of ten chunks: the index depends on the last result.
+        last = ops.reshape(found[-1], (-1,))[0]
+        index = index + 1 + ops.cast(last > float("inf"), "int32")
+        return index, *values, *found[len(shapes) :]
+
+    size = ops.shape(padded)[0]
+    values = [ops.zeros((size, *shape), dtype="float32") for shape in shapes]
+    _, *state = ops.while_loop(
+        lambda index, *state: index * chunk_size < count,
+        step,
+        (ops.zeros((), dtype="int32"), *values, *sums),
+    )
+    # The place of each token in the order.
+    places = ops.argsort(order)
+    values = (ops.take(x, places, axis=0) for x in state[: len(shapes)])
+    return *values, *state[len(shapes) :]
 
 
 @fused.compiled
@@ -161,64 +181,3 @@ def _even(num_tokens, chunk_size):
     num_chunks = larger(1, -(-num_tokens // chunk_size))
     size = larger(1, -(-num_tokens // num_chunks // 16)) * 16
     return smaller(chunk_size, size)
-
-
-def _zero_index():
-    return ops.zeros((), dtype="int32")
-
-
-def _next(index, last_value):
-    """Return `index + 1`, made to depend on `last_value`.
-
-    TensorFlow runs up to ten independent iterations at once and would hold
-    the logits of ten chunks.
-    """
-    never = ops.cast(last_value > float("inf"), "int32")
-    return index + 1 + never
-
-
-def _weighted_first(weights, chunk_size):
-    """Return the order of tokens, the number of weighted ones, and `N`.
-
-    The order is `[ceil(N / K) * K]`: weighted tokens first, then the others,
-    then padding that repeats token 0.
-    """
-    num_tokens = ops.shape(weights)[0]
-    is_weighted = ops.cast(weights != 0, "int32")
-    order = ops.cast(ops.argsort(1 - is_weighted), "int32")
-    padding = -num_tokens % chunk_size
-    # ops.pad creates an object per call, so torch.compile would retrace
-    padding = ops.zeros((padding,), dtype="int32")
-    order = ops.concatenate([order, padding])
-    return order, ops.sum(is_weighted), num_tokens
-
-
-def _rows(order, count, index, chunk_size):
-    """Return the tokens `[K]` of a chunk and which of them are weighted."""
-    start = index * chunk_size
-    rows = ops.slice(order, (start,), (chunk_size,))
-    return rows, start + ops.arange(chunk_size, dtype="int32") < count
-
-
-def _chunk(hidden, rows, valid):
-    """Return the states `[K, D]` of a chunk, 0 where not valid."""
-    # [N, D] at [K] -> [K, D]
-    chosen = ops.take(hidden, rows, axis=0)
-    return ops.where(ops.expand_dims(valid, 1), chosen, 0.0)
-
-
-def _places(order, num_tokens):
-    """Return the position in `order` of each of the `N` tokens."""
-    return ops.argsort(order[:num_tokens])
-
-
-def _log_softmax(h, table):
-    # [K, D] x [D, R] -> [K, R]
-    logits = ops.matmul(ops.cast(h, "float32"), ops.transpose(table))
-    return ops.log_softmax(logits, axis=-1)
-
-
-def _at(log_p, target):
-    # [K, R] at [K] -> [K]
-    chosen = ops.take_along_axis(log_p, ops.expand_dims(target, 1), axis=1)
-    return ops.squeeze(chosen, axis=1)

@@ -34,16 +34,20 @@ class LanguageModelLoss:
         self.softmax_over = softmax_over
 
     def __call__(self, outputs, batch):
-        hidden, targets, weights = _shifted(outputs["hidden"], batch)
-        # [B * C, T] -> [B * C, 1]
-        total = ops.sum(weights, axis=1, keepdims=True)
-        num_sequences = ops.cast(ops.shape(weights)[0], "float32")
-        share = weights / ops.maximum(total, 1e-9) / num_sequences
+        targets, weights = self.targets(batch)
+        share = weights / ops.cast(ops.shape(weights)[0], "float32")
         loss = chunked_softmax.cross_entropy(
-            *_tokens(hidden, targets, share, self.table(outputs)),
+            *_tokens(outputs["hidden"], targets, share, self.table(outputs)),
             chunk_size=self.chunk_size,
         )
         return {"loss": loss}
+
+    def targets(self, batch):
+        """Return the tokens to predict and their share of a sequence's loss."""
+        targets, weights = _next_tokens(batch)
+        # [B * C, T] -> [B * C, 1]
+        total = ops.sum(weights, axis=1, keepdims=True)
+        return targets, weights / ops.maximum(total, 1e-9)
 
     def table(self, outputs):
         """Return the rows `[R, D]` that the softmax covers."""
@@ -57,9 +61,9 @@ class LanguageModelLoss:
         Returns:
             dict of float32 `log_probability` and `weight`, both `[B * C]`.
         """
-        hidden, targets, weights = _shifted(outputs["hidden"], batch)
+        targets, weights = _next_tokens(batch)
         scores, _ = chunked_softmax.log_probabilities(
-            *_tokens(hidden, targets, weights, self.table(outputs)),
+            *_tokens(outputs["hidden"], targets, weights, self.table(outputs)),
             chunk_size=self.chunk_size,
         )
         # [B * C * T] -> [B * C, T]
@@ -77,19 +81,9 @@ class PackedLanguageModelLoss(LanguageModelLoss):
     `data.packing.PackedExamples`, whose weights already include both means.
     """
 
-    def __call__(self, outputs, batch):
+    def targets(self, batch):
         weights = ops.cast(batch["token_weights"], "float32")
-        share = weights / ops.cast(ops.shape(weights)[0], "float32")
-        loss = chunked_softmax.cross_entropy(
-            *_tokens(
-                outputs["hidden"],
-                batch["token_ids"],
-                share,
-                self.table(outputs),
-            ),
-            chunk_size=self.chunk_size,
-        )
-        return {"loss": loss}
+        return batch["token_ids"], weights
 
 
 class TaskLoss:
@@ -187,21 +181,18 @@ def squared_error(labels, logits):
     return ops.square(ops.squeeze(logits, axis=-1) - labels)
 
 
-def _shifted(hidden, batch):
-    """Align hidden states with the tokens they predict.
+def _next_tokens(batch):
+    """Return the token that each state predicts and its weight, `[B * C, T]`.
 
     The last state predicts nothing: its weight is 0.
-
-    Returns:
-        hidden `[B * C, T, D]`, targets and weights `[B * C, T]`.
     """
-    length = ops.shape(hidden)[1]
+    length = ops.shape(batch["token_ids"])[-1]
     # [B, C, T] -> [B * C, T] -> the next token's
     targets, weights = (
         ops.pad(ops.reshape(batch[name], (-1, length))[:, 1:], ((0, 0), (0, 1)))
         for name in ("token_ids", "token_weights")
     )
-    return hidden, targets, ops.cast(weights, "float32")
+    return targets, ops.cast(weights, "float32")
 
 
 def _tokens(hidden, targets, weights, table):
