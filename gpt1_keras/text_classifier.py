@@ -37,7 +37,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     on the command line give the same weights. It holds out a tenth of the
     rows and keeps the weights that are best on them, or the last below 200
     such rows. Wrong input raises `errors.InputError`, a `ValueError`. Threads
-    take turns, since gin's configuration, which `fit` clears, is the process's.
+    take turns, since gin's configuration, which `fit` clears, is global.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -51,16 +51,16 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     Args:
         preset: workdir of a pretraining run; None: the shipped model.
         num_epochs, batch_size: int; None: those of the gin files.
-        learning_rate: float, the peak; None: that of the gin files.
-        random_state: int, seed of all that is drawn; None: that of the files.
-        files: gin files on top of `gin/finetune/custom.gin`, here for the
-            shipped model's size.
-        settings: dict of further dials and parameters, such as
+        learning_rate: float, its peak; None: that of the gin files.
+        random_state: int, the seed of the run; None: that of the gin files.
+        files: gin files on top of `gin/finetune/custom.gin`; by default, the
+            one for networks of the shipped model's size.
+        settings: dict of further settings, such as
             `{"DROPOUT": 0.2, "DTYPE": "mixed_bfloat16"}`, or None.
         workdir: folder of checkpoints and results. A stopped `fit` continues
             there, and a finished one is not repeated. None: a temporary
             folder, removed with the object.
-        verbose: bool. Whether to log as the command line does.
+        verbose: bool, whether to log as the command line does.
 
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
@@ -127,7 +127,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             "PEAK_LEARNING_RATE": self.learning_rate,
             "SEED": self.random_state,
         }
-        if "text_pair" in columns:  # Else decimals would be scores.
+        if "text_pair" in columns:  # Otherwise decimals would be scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
         dials |= dict(self.settings or {})
@@ -151,7 +151,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         is_pair = "text_pair" in signature.fields
         if columns["text"] and ("text_pair" in columns) != is_pair:
             kind = "pairs of texts" if is_pair else "single texts"
-            raise errors.InputError(f"the model has learned {kind}: give these")
+            raise errors.InputError(f"this model takes {kind}: give {kind}")
         rows = [
             examples_lib.Example(**dict(zip(columns, values)))
             for values in zip(*columns.values())
@@ -174,7 +174,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write the model to `directory`, which every run takes as PRESET.
 
         Raises:
-            InputError: there is a model already.
+            InputError: the folder already holds a model.
         """
         folder = files_lib.make_folder(pathlib.Path(directory).expanduser())
         target = folder / "preset"
@@ -188,21 +188,24 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     @classmethod
     def load(cls, directory, **parameters):
-        """Return the model in a folder of `save`, or in a run's workdir.
+        """Return the model of a folder written by `save`, or of a workdir.
 
-        Its labels are str, whatever they were.
+        Its labels are str, whatever type they had.
         """
         found = cls(**parameters)
         found.directory_ = str(pathlib.Path(directory).expanduser())
         names = found._loaded().preprocessor.label_words
         if not names:
-            raise errors.InputError(f"{directory} does not classify texts")
+            raise errors.InputError(
+                f"{directory} holds no classifier: give a folder of `save` or"
+                " the workdir of a run on own rows with classes"
+            )
         found.classes_ = np.array(names)
         found.result_ = results.read(found.directory_)
         return found
 
     def export(self, directory):
-        """Write a SavedModel that takes texts to `directory/saved_model/N`.
+        """Write a SavedModel to `directory/saved_model/N`; it takes strings.
 
         It is checked on the held-out rows first (`gin/export_custom.gin`).
         """
@@ -236,7 +239,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return pathlib.Path(path)
 
     def __getstate__(self):
-        """Return what pickle stores: of a fitted model the preset's files."""
+        """Return the state to pickle, with the preset's files if fitted."""
         state = dict(super().__getstate__())
         state.pop("_model", None)
         state.pop("_temporary", None)
@@ -328,10 +331,10 @@ def _write(directory, columns, names):
 
 @contextlib.contextmanager
 def _contained(verbose):
-    """Restore what runs set in the process: dtype policy and random states.
+    """Restore dtype policy and random states, which runs set globally.
 
-    Without `verbose`, show what is logged only if there is an error. A signal
-    reaches the caller's handler after what it has stopped.
+    Without `verbose`, log lines are shown only after an error. A signal that
+    stopped the run is raised again, for the caller's handler.
     """
     with _LOCK:
         policy, logged = keras.config.dtype_policy(), io.StringIO()
@@ -340,7 +343,7 @@ def _contained(verbose):
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):
                 yield
         except errors.Stopped as stopped:
-            if stopped.signal_name:  # None of a lost worker.
+            if stopped.signal_name:  # None if a worker was lost.
                 signal.raise_signal(signal.Signals[stopped.signal_name])
             raise
         except Exception:

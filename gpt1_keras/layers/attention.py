@@ -136,7 +136,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return ops.concatenate(found, axis=2)
 
     def _attend(self, query, key, value, allowed, training):
-        """Return the values `[B, H, T, K]` that allowed keys give."""
+        """Return the attended values `[B, H, T, K]`."""
         probabilities = self._probabilities(
             self._scores(query, key), allowed, training
         )
@@ -186,9 +186,9 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
 
 def _num_blocks(length):
-    """Return how many equal blocks of at most `BLOCK` queries to attend in.
+    """Return the number of equal blocks of at most `BLOCK` queries.
 
-    Torch compiles no `split` at given positions.
+    Equal, because torch.compile supports no `split` at given positions.
     """
     least = -(-length // BLOCK)
     counts = (n for n in range(least, 2 * least) if length % n == 0)
@@ -196,10 +196,10 @@ def _num_blocks(length):
 
 
 def has_kernel():
-    """Return whether one kernel of the backend should attend: on a GPU.
+    """Return whether to use the backend's attention kernel: on a GPU.
 
-    It keeps no `[B, H, T, T]` in memory. TensorFlow has none; on a CPU,
-    torch's is no faster (docs/log.md). None draws dropout from Keras's seeds.
+    It keeps no `[B, H, T, T]` in memory, but draws no dropout from Keras's
+    seeds. TensorFlow has none; on a CPU, torch's is no faster (docs/log.md).
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 
@@ -220,11 +220,9 @@ def _swap(x):
 
 
 def masked_softmax(scores, allowed):
-    """Return the float32 softmax of scores `[B, H, T, S]` over the keys.
+    """Return the float32 softmax of scores `[B, H, T, S]` over allowed keys.
 
-    Args:
-        scores: float tensor `[B, H, T, S]`.
-        allowed: bool tensor, `[T, S]` or `[B, 1, T, S]`.
+    `allowed` is bool `[T, S]` or `[B, 1, T, S]`.
     """
     scores = ops.cast(scores, "float32")
     return ops.softmax(ops.where(allowed, scores, FORBIDDEN_SCORE), axis=-1)
@@ -232,7 +230,7 @@ def masked_softmax(scores, allowed):
 
 @functools.cache
 def _softmax(dtype, dropout=0.0):
-    """Return `masked_softmax` and dropout as one loop; all layers share it."""
+    """Return `masked_softmax` and dropout in one loop; all layers share it."""
 
     def weights(scores, allowed, *source):
         found = masked_softmax(scores, allowed)
@@ -257,7 +255,7 @@ def causal_mask(length):
 
 
 def _cached_mask(length, num_columns, num_used):
-    """Return bool `[T, S + T]`: all used columns, and causally the new keys."""
+    """Return bool `[T, S + T]`: the used columns, then a causal mask."""
     used = ops.arange(num_columns, dtype="int32") < num_used
     used = ops.broadcast_to(used, (length, num_columns))
     return ops.concatenate([used, causal_mask(length)], axis=1)

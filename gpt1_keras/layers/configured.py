@@ -1,4 +1,4 @@
-"""What all classes with a Keras config share: it is their arguments."""
+"""Base classes whose Keras config is taken from their signature."""
 
 import inspect
 
@@ -8,9 +8,9 @@ from gpt1_keras.layers import dropout
 
 
 class Configured:
-    """Mixin: the config holds the keyword-only arguments but `dtype`.
+    """Mixin whose config holds the keyword-only arguments except `dtype`.
 
-    Each is an attribute of the same name. Goes before the Keras class among
+    Each is an attribute of the same name. Comes before the Keras class among
     the bases.
     """
 
@@ -29,13 +29,10 @@ class Configured:
 
 
 class ConfiguredLayer(Configured, keras.layers.Layer):
-    """Base class of the layers of this package, with layers inside."""
+    """Base class of this package's layers that contain layers."""
 
     def _dense(self, units, name, dtype=None):
-        """Return a dense layer drawn with this one's `initializer_range`.
-
-        `dtype` None: that of this layer.
-        """
+        """Return a dense layer; its dtype, if None, is that of this layer."""
         return keras.layers.Dense(
             units,
             kernel_initializer=keras.initializers.RandomNormal(

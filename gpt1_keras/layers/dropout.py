@@ -48,9 +48,9 @@ class Dropout(keras.layers.Dropout):
         return _fused_drop(self.rate, shared)(inputs, source, training=True)
 
     def draw(self, shape):
-        """Return what `drop` needs for the next mask, of this shape.
+        """Return the source of the next mask, of this shape, for `drop`.
 
-        That is a key, uint32 `[2]`, and on torch the bits themselves, int16.
+        It is a key, uint32 `[2]`, but on torch the bits themselves, int16.
         """
         if keras.config.backend() != "torch":
             return ops.cast(self.seed_generator.next(), "uint32")
@@ -69,8 +69,8 @@ def _torch_draw():
 
     torch.compile cannot follow `keras.random.randint` and would break the
     network into pieces at every dropout. This takes the state of a
-    `SeedGenerator` `[2]`, counts it on, and returns int32 `[size, 1]`. On a
-    CPU, numpy draws them seven times as fast as torch.
+    `SeedGenerator` `[2]`, increments its counter and returns int32
+    `[size, 1]`. On a CPU, numpy draws seven times as fast as torch.
     """
     import torch
 

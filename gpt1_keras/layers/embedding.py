@@ -92,8 +92,8 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
 
-        Both have the dtype of the weights: the gradients of all look-ups of a
-        row are summed in it. In bfloat16, thousands of them add up wrongly.
+        Both have the dtype of the weights, in which the gradients of a row's
+        look-ups are summed: in bfloat16, a sum of thousands would be wrong.
         """
         table = ops.convert_to_tensor(self.token_embeddings)
         if self.special_embeddings is not None:
@@ -101,7 +101,8 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             table = ops.concatenate([table, self.special_embeddings], axis=0)
         return table, ops.convert_to_tensor(self.position_embeddings)
 
-    def _sum(self, token_ids, table, positions, position_ids):
+    def call(self, token_ids, position_ids=None, training=False):
+        table, positions = self.tables(training=training)
         # [V + S, D] at [B, T] -> [B, T, D]
         tokens = ops.take(table, token_ids, axis=0)
         if position_ids is None:
@@ -110,13 +111,9 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         else:
             # [P, D] at [B, T] -> [B, T, D]
             rows = ops.take(positions, position_ids, axis=0)
-        return ops.add(tokens, rows)
-
-    def call(self, token_ids, position_ids=None, training=False):
-        table, positions = self.tables(training=training)
-        hidden = self._sum(token_ids, table, positions, position_ids)
         hidden, table, positions = (
-            ops.cast(x, self.compute_dtype) for x in (hidden, table, positions)
+            ops.cast(x, self.compute_dtype)
+            for x in (tokens + rows, table, positions)
         )
         if self.hidden_dropout is not None:
             hidden = self.hidden_dropout(hidden, training=training)
@@ -200,8 +197,3 @@ class TiedLogits(configured.ConfiguredLayer):
         # [B, T, D] x [D, V] -> [B, T, V]
         logits = ops.matmul(ops.cast(hidden, self.compute_dtype), table)
         return ops.cast(logits, "float32")
-
-    def compute_output_spec(self, hidden, table):
-        return keras.KerasTensor(
-            (*hidden.shape[:-1], self.vocabulary_size), dtype="float32"
-        )

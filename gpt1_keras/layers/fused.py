@@ -18,9 +18,8 @@ from gpt1_keras import device
 # Compilation takes tenths of a second. From this many values per tensor, it
 # pays off within a few thousand steps.
 SMALLEST = 2**16
-# What a size counts that is not known before the graph runs.
+# Assumed for sizes that are unknown before the graph runs.
 _USUAL = 64
-
 
 _torch_compiles = contextvars.ContextVar("torch_compiles", default=False)
 
@@ -77,11 +76,7 @@ def fused(function):
 
 
 def compiled(function):
-    """Return `function(*tensors)` as one loop without a gradient.
-
-    Args:
-        function: of tensors, returning tensors.
-    """
+    """Return a function of tensors as one loop that has no gradient."""
     if keras.config.backend() == "torch":
         import torch
 

@@ -56,11 +56,6 @@ class SumHead(_Head):
         features = ops.sum(features, axis=1)
         return self.dense(self.feature_dropout(features, training=training))
 
-    def compute_output_spec(self, features, training=False):
-        return keras.KerasTensor(
-            (features.shape[0], self.num_outputs), dtype="float32"
-        )
-
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class ChoiceHead(_Head):
@@ -88,6 +83,3 @@ class ChoiceHead(_Head):
         features = self.feature_dropout(features, training=training)
         # [B, C, D] -> [B, C, 1] -> [B, C]
         return ops.squeeze(self.dense(features), axis=-1)
-
-    def compute_output_spec(self, features, training=False):
-        return keras.KerasTensor(features.shape[:2], dtype="float32")

@@ -130,7 +130,7 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         """Build the functional model of an embedding layer and blocks.
 
         Args:
-            blocks: iterable of layers, which are built behind the embedding:
+            blocks: iterable of layers, consumed after the embedding is made:
                 all draw their seeds in this order.
             arguments: dict of those of `__init__`, which become attributes.
         """
@@ -202,14 +202,11 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     def flops_per_token(self, length, *, with_softmax=True):
         """Return the operations of a training step, per token of a sequence.
 
-        `6 (N + V D + L T D)`: an entry of the blocks' `N`, of the softmax's
-        `V D` and of the keys and values of, on average, `T / 2` tokens costs
-        two operations forward and four backward (Kaplan et al. 2020, section
-        2.1 and table 1, with the softmax).
-
-        Args:
-            length: number `T`, the length of the sequence.
-            with_softmax: whether the loss has the one over the vocabulary.
+        `6 (N + V D + L T D)`: two operations forward and four backward for
+        each weight of the blocks (`N`) and of the softmax over the vocabulary
+        (`V D`), and for each entry of the keys and values that a token sees,
+        on average those of `T / 2` tokens (Kaplan et al. 2020, section 2.1 and
+        table 1, with the softmax). `length` is `T`.
         """
         entries = sum(
             math.prod(weight.shape)
@@ -232,13 +229,9 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     def enable_lora(self, rank, target_layer_names=None):
         """Freeze all but low-rank adapters and the special tokens' rows.
 
-        As KerasHub's method, which freezes these rows too, although
-        fine-tuning draws them anew. The layers with an adapter keep a
-        trainable bias. Saved weights are those with the adapters merged in.
-
-        Args:
-            rank: int. Rank of the adapters.
-            target_layer_names: list of str, None for the default names.
+        KerasHub's method freezes these rows too, although fine-tuning draws
+        them anew. The layers with an adapter keep a trainable bias. Saved
+        weights have the adapters merged in.
         """
         super().enable_lora(rank, target_layer_names)
         if self.num_special_tokens:
@@ -262,11 +255,11 @@ def sinusoids(num_positions, width):
 
 
 class FromAnyBackbonePreset:
-    """`from_preset` for presets of subclasses of `backbone_cls` as well.
+    """Mixin whose `from_preset` also loads subclasses of `backbone_cls`.
 
     KerasHub looks for a class whose `backbone_cls` is exactly the preset's
     backbone; an LSTM would need a tokenizer, preprocessors and tasks of its
-    own although nothing in them differs. Goes before the KerasHub class among
+    own although nothing in them differs. Comes before the KerasHub class among
     the bases.
     """
 

@@ -18,7 +18,6 @@ from gpt1_keras.models import lstm_backbone as lstm_backbone_lib
 from gpt1_keras.models import preprocessors
 
 _DropoutOn = typing.Literal["tables", "activations"]
-
 _Positions = typing.Literal["normal", "sinusoids"]
 
 
@@ -80,7 +79,7 @@ def lstm_backbone(
 def _check_memory(num_weights):
     """Refuse a network whose float32 weights alone exceed the memory.
 
-    Building it would take hours until the memory is full.
+    Otherwise it would fill the memory for hours before it failed.
     """
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if 4 * num_weights > there:

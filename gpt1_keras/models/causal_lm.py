@@ -62,7 +62,8 @@ class GPT1CausalLM(
                 column of `token_ids`.
 
         Returns:
-            logits `[B, T, V]`, hidden states `[B, T, D]`, the updated cache.
+            tuple of logits `[B, T, V]`, hidden states `[B, T, D]` and the
+            updated cache.
         """
         logits, hidden, found = self._read(token_ids, cache, cache_update_index)
         # Written at once: on a CPU, copies of the cache take most of the time
@@ -109,7 +110,7 @@ class GPT1CausalLM(
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
-        """See KerasHub; without a line break in the vocabulary, none stops."""
+        """See KerasHub; a vocabulary without line break has no stop token."""
         tokenizer = getattr(self.preprocessor, "tokenizer", None)
         if stop_token_ids == "auto" and tokenizer is not None:
             if tokenizer.end_token_id is None:
@@ -119,8 +120,8 @@ class GPT1CausalLM(
     def make_generate_function(self):
         """Return the function behind `generate`.
 
-        It refuses what compiled look-ups would clip: ids that the table does
-        not have, and texts longer than the positions (ValueError).
+        It raises ValueError for unknown ids and for texts longer than the
+        positions, which compiled look-ups would silently clip.
         """
         identity = generation.identity_of(self)
         if self.generate_function is None or identity != self._generates:
@@ -152,8 +153,8 @@ class GPT1CausalLM(
         rows = network.vocabulary_size + network.num_special_tokens
         if highest >= rows:
             raise ValueError(
-                f"token id {highest}, but the model has {rows}: is the "
-                "tokenizer another model's?"
+                f"token id {highest}, but the model has {rows} tokens: use "
+                "the tokenizer of its preset"
             )
 
     def score(
@@ -164,24 +165,13 @@ class GPT1CausalLM(
         layer_intercept_fn=None,
         target_ids=None,
     ):
-        """Score tokens, with the interface of KerasHub's `GPT2CausalLM`.
+        """Score tokens; the arguments are those of KerasHub's `GPT2CausalLM`.
 
-        Args:
-            token_ids: int `[B, T]`.
-            padding_mask: `[B, T]`, ignored: padding is on the right.
-            scoring_mode: "logits" or "loss".
-            layer_intercept_fn: function `(activations [B, T, D], index)` that
-                returns the input of the next layer; index -1 is the
-                embedding, 0 the first block.
-            target_ids: int `[B, T]`. For "loss", the token to predict at each
-                position.
+        `padding_mask` has no effect, since padding is on the right.
 
         Returns:
-            float32 logits `[B, T, V]`; for "loss" the negative log-likelihood
-            of each target, `[B, T]`.
-
-        Raises:
-            ValueError: unknown mode, or "loss" without targets.
+            float32 logits `[B, T, V]`; for `scoring_mode="loss"` the negative
+            log-likelihood of each of `target_ids`, `[B, T]`.
         """
         if scoring_mode not in ("logits", "loss"):
             raise ValueError(

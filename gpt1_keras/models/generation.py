@@ -9,16 +9,10 @@ from keras import ops
 def sample_text(
     causal_lm, tokenizer, *, prompt, num_tokens, top_k, temperature, seed
 ):
-    """Return a text that begins with `prompt`, drawn by top-k sampling.
+    """Return a text of `num_tokens`, the prompt included, by top-k sampling.
 
-    Args:
-        causal_lm: `GPT1CausalLM`.
-        tokenizer: its `text.tokenizer.Tokenizer`.
-        prompt: str. Truncated where it leaves no room for a token.
-        num_tokens: int. Length in tokens, the prompt included.
-        top_k: int. Number of likeliest tokens to draw from.
-        temperature: float. Divides the logits.
-        seed: int. The same weights and seed give the same text.
+    A prompt that leaves no room for a token is truncated. The same weights and
+    seed give the same text.
     """
     ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.opening_id]
     sampler = keras_hub.samplers.TopKSampler(
@@ -31,7 +25,7 @@ def sample_text(
 
 
 def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
-    """Yield the ids that follow a prompt, as they are drawn.
+    """Yield the ids that follow a prompt as they are drawn.
 
     Keys and values of earlier tokens are cached. When all positions of the
     model are used, the cache is rebuilt from the later half of them, so a
@@ -39,10 +33,10 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
 
     Args:
         causal_lm: `GPT1CausalLM`.
-        prompt_ids: list of ids, at least one.
+        prompt_ids: list of at least one id.
         sampler: KerasHub sampler that draws from the probabilities of one
             token: greedy, random, top-k or top-p.
-        num_tokens: int. The most tokens to draw.
+        num_tokens: int. Maximum number of tokens to draw.
         stop_ids: ids after which drawing stops.
     """
     length = causal_lm.backbone.max_sequence_length

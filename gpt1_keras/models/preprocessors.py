@@ -22,9 +22,8 @@ class GPT1Tokenizer(
 ):
     """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
-    Runs in Python on every backend. In a `tf.data` chain it is a call back
-    into Python; such a graph cannot be saved. `text.tf_tokenizer` is the
-    tokenizer that can.
+    Runs in Python on every backend. In a `tf.data` chain it calls back into
+    Python, so that graph cannot be saved; one of `text.tf_tokenizer` can.
 
     Args:
         vocabulary: path of the vocabulary (`.json` for BPE, `.txt` for
@@ -74,7 +73,7 @@ class GPT1Tokenizer(
         return [size, size + 1, size + 2]
 
     def tokenize(self, inputs):
-        """Return the ids of a str, bytes or tensor, or of each of several."""
+        """Return the ids of a text (str, bytes, tensor), or of each of many."""
         if hasattr(inputs, "graph"):
             return self._tokenize_in_graph(inputs)
         texts = _as_lists(inputs)
@@ -141,7 +140,7 @@ class GPT1Tokenizer(
 class _Preprocessor(backbone.FromAnyBackbonePreset):
     @classmethod
     def _add_missing_kwargs(cls, loader, kwargs):
-        """Take the length of a preset without a preprocessor of this class."""
+        """Take the backbone's length if the preset has no preprocessor."""
         super()._add_missing_kwargs(loader, kwargs)
         length = loader.config["config"]["max_sequence_length"]
         kwargs.setdefault("sequence_length", length)
@@ -255,7 +254,7 @@ class GPT1TaskPreprocessor(
     def call(self, x, y=None, sample_weight=None):
         columns = x if isinstance(x, dict) else {"text": x}
         fields = set(transforms.SIGNATURES[self.transform].fields)
-        if "choices" in fields:  # They may go without a question.
+        if "choices" in fields:  # The question is optional.
             fields.remove("text_pair")
         if not fields <= columns.keys():
             raise ValueError(
@@ -306,7 +305,7 @@ class GPT1TaskPreprocessor(
         return arrays
 
     def _arrays_in_graph(self, columns):
-        """Do the same inside a `tf.data` chain, as a call into Python."""
+        """Do as `_arrays` inside a `tf.data` chain, by a call into Python."""
         import tensorflow as tf
 
         names = list(columns)

@@ -17,8 +17,8 @@ def shared_prefix_network(backbone, head=None):
     vocabulary_size, `S` special tokens, `P` positions, `Y` logits.
 
     Args:
-        backbone: `GPT1Backbone`, whose layers are shared. One that cannot
-            share prefixes gets rows of one continuation each.
+        backbone: `GPT1Backbone`, whose layers are shared. If it cannot share
+            prefixes (LSTM), each row must hold one continuation.
         head: layer from features `[B, C, D]` to logits `[B, Y]`, that of a
             `GPT1TaskModel` with this backbone, or None.
 
@@ -85,7 +85,3 @@ class SeesPrefixAndBranch(keras.layers.Layer):
         length = ops.shape(branch)[1]
         causal = attention.causal_mask(length)
         return ops.logical_and(causal, ops.logical_or(key == 0, key == query))
-
-    def compute_output_spec(self, branch):
-        size = branch.shape[1]
-        return keras.KerasTensor((branch.shape[0], size, size), dtype="bool")

@@ -87,11 +87,11 @@ class GPT1TaskModel(
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
-        """See KerasHub; of a score that is one logit, "auto" is squared error.
+        """See KerasHub; for a score that is one logit, "auto" is squared error.
 
         Raises:
-            ValueError: "auto" of another score, which is learned as weights of
-                whole numbers (`LabelSpace.encode`).
+            ValueError: "auto" for another score, which is learned as a
+                distribution over whole numbers (`LabelSpace.encode`).
         """
         ours = self.preprocessor
         if loss == "auto" and getattr(ours, "score_range", None):
@@ -143,11 +143,6 @@ class FlattenCandidates(keras.layers.Layer):
 
     def call(self, token_ids):
         return ops.reshape(token_ids, (-1, ops.shape(token_ids)[-1]))
-
-    def compute_output_spec(self, token_ids):
-        size, candidates, length = token_ids.shape
-        rows = size * candidates if size and candidates else None
-        return keras.KerasTensor((rows, length), dtype=token_ids.dtype)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

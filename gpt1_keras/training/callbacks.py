@@ -14,9 +14,9 @@ from gpt1_keras import results
 
 
 class NonFiniteLoss(errors.RunError):
-    """The loss or the gradient is NaN or infinite.
+    """The loss or gradient at `step` is NaN or infinite.
 
-    It appeared at `step`, with the weights of the step before.
+    It was computed with the weights of the step before.
     """
 
     def __init__(self, name, value, step):
@@ -31,14 +31,16 @@ class NonFiniteLoss(errors.RunError):
 _settings = functools.partial(dataclasses.dataclass, eq=False, repr=False)
 
 
+class _Callback(keras.callbacks.Callback):
+    def __post_init__(self):
+        super().__init__()
+
+
 @_settings
-class _PerStep(keras.callbacks.Callback):
+class _PerStep(_Callback):
     """Counts steps on top of the `step` steps already made."""
 
     step: int
-
-    def __post_init__(self):
-        super().__init__()
 
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
@@ -156,19 +158,13 @@ class SaveCheckpoints(_PerStep):
             self.model.stop_training = True
 
 
-class PredictionProgress(keras.callbacks.Callback):
-    """Advances a progress bar with every batch of `predict`.
+@_settings
+class PredictionProgress(_Callback):
+    """Advances a progress bar with every batch of `predict`."""
 
-    Args:
-        advance: function of `console.bar`.
-        stop: `fit.StopRequest` that ends the prediction at once, or None if the
-            surrounding training handles it.
-    """
-
-    def __init__(self, advance, stop=None):
-        super().__init__()
-        self.advance = advance
-        self.stop = stop
+    advance: collections.abc.Callable  # of `console.bar`
+    # `fit.StopRequest` that ends the prediction at once; None: training does.
+    stop: object = None
 
     def on_predict_batch_end(self, batch, logs=None):
         self.advance(1)

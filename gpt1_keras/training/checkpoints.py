@@ -43,7 +43,7 @@ class Checkpoints:
         keep: int. Number of newest checkpoints to keep.
         is_written: bool. False where another process writes them.
         in_background: bool. Whether `save` returns once it has copied the
-            state; `check` at the end.
+            state; then call `check` at the end.
     """
 
     def __init__(
@@ -67,10 +67,8 @@ class Checkpoints:
     def save(self, step, model):
         """Write the state of a compiled model; skip a step already saved.
 
-        After a failure in the background, saves are made in the foreground.
-
-        Raises:
-            OSError: it could not be written.
+        After a failure in the background, it saves in the foreground. A failure
+        there raises OSError.
         """
         self.finish()
         target = self._path(step)
@@ -96,13 +94,13 @@ class Checkpoints:
             self._failure = None
 
     def finish(self):
-        """Return when no save is going on in the background."""
+        """Wait for the save in the background, if there is one."""
         written, self._written = self._written, None
         if written:
             written.result()
 
     def check(self):
-        """Raise the OSError of the last save, made in the background."""
+        """Raise the OSError of the last save if it failed in the background."""
         self.finish()
         if self._failure:
             raise self._failure
@@ -120,28 +118,21 @@ class Checkpoints:
             )
 
     def _write(self, step, arrays, temporary):
+        state, index = temporary / _STATE, {"step": step}
         try:
-            self._write_folder(step, arrays, temporary)
-        except OSError:
+            safetensors.numpy.save_file(arrays, state)
+            files.sync(state)
+            index |= {"sha256": files.sha256(state), "variables": list(arrays)}
+            files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
+        except (OSError, safetensors.SafetensorError) as error:
             shutil.rmtree(temporary, ignore_errors=True)
-            raise
+            if isinstance(error, OSError):
+                raise
+            # Such as a full disk.
+            raise OSError(errno.EIO, str(error), str(state)) from None
         os.replace(temporary, self._path(step))
         files.sync(self.directory)
         self._remove_old()
-
-    def _write_folder(self, step, arrays, folder):
-        state = folder / _STATE
-        try:
-            safetensors.numpy.save_file(arrays, state)
-        except safetensors.SafetensorError as error:  # Such as a full disk.
-            raise OSError(errno.EIO, str(error), str(state)) from None
-        files.sync(state)
-        index = {
-            "step": step,
-            "sha256": files.sha256(state),
-            "variables": list(arrays),
-        }
-        files.write_atomic(folder / _INDEX, json.dumps(index, indent=1))
 
     def restore(self, model):
         """Load the newest intact checkpoint into a compiled model.
@@ -217,7 +208,7 @@ class Checkpoints:
         if not self.is_written:
             return
         if not copy.exists():
-            # Without a copy, it is of a later step, or predates checksums.
+            # The preset is of a later step, or older than checksums.
             with contextlib.suppress(ValueError):  # damaged
                 if (files.check_seal(self.preset) or {}).get("step", 0) > step:
                     shutil.rmtree(self.preset)

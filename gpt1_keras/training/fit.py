@@ -47,7 +47,7 @@ class Intervals:
 
 
 class StopRequest:
-    """Whether the process was asked to stop, and by which signal."""
+    """Truthy once the process was asked to stop; names the signal."""
 
     def __init__(self):
         self.signal_name = None
@@ -65,18 +65,13 @@ class SharedStopRequest(StopRequest):
 
     def __init__(self, own):
         super().__init__()
-        self._own = own
-
-    @property
-    def is_wanted_here(self):
-        """Whether this process was asked to stop."""
-        return bool(self._own)
+        self.own = own
 
     def settle(self, num_requests):
         """Set this request if any replica's process was asked to stop."""
         if num_requests:
-            own = self._own.signal_name
-            self.signal_name = own or "a signal to another worker"
+            name = self.own.signal_name
+            self.signal_name = name or "a signal to another worker"
 
 
 @contextlib.contextmanager
@@ -160,16 +155,15 @@ def fit(
         batches: function of the step (`data.batches`).
         workdir: path.
         num_steps: int. Total number of steps.
-        tokens_per_step: int, to log the speed.
-        flops_per_token: number, likewise (`GPT1Backbone`).
+        tokens_per_step, flops_per_token: numbers, to log the speed.
         intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`), `every` as in
             `callbacks.Periodically`.
         strategy: `strategy.Strategy` in whose scope the learner was built.
-        is_over: function `(history) -> bool`, whether training ends before
-            `num_steps`; called at the start and after each `periodic`
-            function. It must depend on the lines of the history alone, so that
-            a resumed run ends at the same step. None: it does not.
+        is_over: function `(history) -> bool`, whether training ends early, or
+            None; called at the start and after each `periodic` function. It
+            must depend on the lines of the history alone, so that a resumed
+            run ends at the same step.
 
     Returns:
         `results.History`, still open for what the run measures at its end.

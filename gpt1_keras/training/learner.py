@@ -35,8 +35,7 @@ class Learner(_step.TrainStep, keras.Model):
             holds; of shorter ones more fit (`step.count_micro_batches`).
 
     Attributes:
-        stop_request: `fit.SharedStopRequest` where several processes must
-            stop together, else None.
+        stop_request: `fit.SharedStopRequest` of several workers, else None.
         table_states: random states of the embedding tables' dropout. All
             micro-batches of a step share its masks, as in the released code.
     """
@@ -78,11 +77,9 @@ class Learner(_step.TrainStep, keras.Model):
         self.optimizer.build(self.trainable_variables)
 
     def network_inputs(self, batch):
-        """Return the entries of the batch that the network takes."""
         return {key: batch[key] for key in self.network.input}
 
     def count_micro_batches(self, token_ids):
-        """See `step.count_micro_batches`."""
         return step.count_micro_batches(
             token_ids, self.micro_batch_size, self.full_length
         )
@@ -93,15 +90,13 @@ class Learner(_step.TrainStep, keras.Model):
         return self.loss_function(outputs, batch)
 
     def network_outputs(self, inputs):
-        """Return the network's outputs in training mode."""
         return self.network(inputs, training=True)
 
     def call(self, batch, training=False):
-        """Return the scores of a batch, which `predict` collects.
+        """Return the dict of scores of a batch, which `predict` collects.
 
-        Returns:
-            dict of what `scorer.score` returns (see `LanguageModelLoss` and
-            `BranchScores`), and `logits` `[B, Y]` with a head.
+        It holds what `scorer.score` returns (see `LanguageModelLoss` and
+        `BranchScores`) and, with a head, `logits` `[B, Y]`.
         """
         outputs = self.network(self.network_inputs(batch), training=training)
         scores = self.scorer.score(outputs, batch) if self.scorer else {}

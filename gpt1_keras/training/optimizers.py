@@ -209,9 +209,8 @@ def adam_with_decay(
     Args:
         num_steps: int. Steps of the whole training.
         schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
-        peak_learning_rate: float.
-        warmup_steps: float or None. Steps of the warm-up.
-        warmup_fraction: float or None. Warm-up as a fraction of all steps, if
+        peak_learning_rate, warmup_steps: see the schedules.
+        warmup_fraction: float. Warm-up as a fraction of all steps, if
             `warmup_steps` is None.
         beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
     """

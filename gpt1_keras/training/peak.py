@@ -1,4 +1,4 @@
-"""The fastest matrix product of this machine, measured once and cached.
+"""Peak speed of matrix products on this machine, measured once and cached.
 
 Runs log their speed as a share of it. `tools/benchmark.py --section peak`
 measures it; the machine should be idle.
@@ -18,10 +18,7 @@ _PRODUCTS = 4  # queued per timing, so that a GPU never idles
 
 
 def measure(dtype, *, rounds):
-    """Measure, cache and return the GFLOP/s of products in `dtype`.
-
-    Uses the fastest of `rounds` timings on the backend's device.
-    """
+    """Measure, cache and return the peak GFLOP/s in `dtype`."""
     x = keras.random.normal((_SIZE, _SIZE), dtype=dtype, seed=0)
     seconds = []
     for _ in range(rounds + 1):  # the first one compiles
@@ -38,7 +35,7 @@ def measure(dtype, *, rounds):
 
 
 def read(dtype):
-    """Return the cached GFLOP/s of this machine for `dtype`, or None."""
+    """Return the cached peak GFLOP/s of this machine in `dtype`, or None."""
     speed = _read().get(_key(dtype))
     return speed if isinstance(speed, float) and speed > 0 else None
 

@@ -9,8 +9,8 @@ from gpt1_keras.training import strategy_tensorflow
 class TrainStep:
     """Mixin of `Learner` on the TensorFlow backend.
 
-    In the scope of a strategy, `fit` and `predict` split every batch among its
-    replicas.
+    If built in a strategy's scope, `fit` and `predict` split every batch among
+    its replicas.
     """
 
     def __init__(self, **kwargs):

@@ -22,7 +22,7 @@ class TrainStep:
         self.__dict__.pop("network_outputs", None)  # of an earlier call
         if self.is_compiled:
             _reuse_memory()
-            # Without functools.cache, the trace gives the same results.
+            # It traces through functools.cache, which changes no result.
             warnings.filterwarnings("ignore", "Dynamo detected a call to a")
             self.network_outputs = torch.compile(self.network_outputs)
 

@@ -52,7 +52,7 @@ class MultiWorker(TensorFlowStrategy):
     """Replicas of several processes; only the chief writes to the workdir.
 
     The others use temporary folders with copies of its records, so that all
-    processes make the same decisions and the same steps.
+    processes take the same decisions and steps.
     """
 
     def __init__(self, strategy):
@@ -212,10 +212,10 @@ def _refuse_xla(devices):
 
 
 def fit(learner, dataset, callbacks=()):
-    """Make a step for every batch, like `keras.Model.fit` for one epoch.
+    """Train on every batch once, like `keras.Model.fit`.
 
-    Build `learner` in the strategy's scope; `dataset` has batches `[B, ...]`
-    and a known length.
+    `learner` was built in the strategy's scope; `dataset` has batches
+    `[B, ...]` and a known length.
     """
     called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     stop = learner.stop_request
@@ -224,7 +224,7 @@ def fit(learner, dataset, callbacks=()):
     called.on_epoch_begin(0)
     for index, batch in enumerate(_batches(learner, dataset)):
         called.on_train_batch_begin(index)
-        wanted = stop is not None and stop.is_wanted_here
+        wanted = stop is not None and bool(stop.own)
         logs = _step(learner, batch, tf.constant(float(wanted)))
         if stop is not None:
             stop.settle(logs.pop("stop_requests"))
@@ -305,7 +305,7 @@ def _step(learner, batch, stop_request):
 
 
 def replica_step(learner, batch, stop_request):
-    """Make the step of one replica, with random states of its own."""
+    """Run the step of one replica, with random states of its own."""
     context = tf.distribute.get_replica_context()
     replica = tf.cast(context.replica_id_in_sync_group, "int64")
     # [seed, counter]: not aggregated, so each replica changes its own copy.
