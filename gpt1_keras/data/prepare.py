@@ -170,12 +170,16 @@ def exclusive(directory, *, wait):
 def _open_same(directory, request):
     prepared = shards.Shards.open(directory)
     if prepared.index.get("request") != request:
-        raise InputError(
-            f"{directory} holds a corpus prepared from other books or with "
-            "other settings: choose another folder"
-        )
+        raise _other_corpus(directory)
     logging.info("%s is already prepared", directory)
     return prepared
+
+
+def _other_corpus(directory):
+    return InputError(
+        f"{directory} holds a corpus prepared from other books or with other"
+        " settings: choose another folder"
+    )
 
 
 def _encode(tasks, folder, tokenizer, dtype, distribute):
@@ -308,6 +312,8 @@ def train_tokenizer(found, directory, recipe):
     folder = directory / shards.TOKENIZER
     if _identity(folder).get("training_sha256") == training_sha256:
         return tokenizer_lib.Tokenizer.from_directory(folder)
+    if shards.is_prepared(directory):
+        raise _other_corpus(directory)
     kind = recipe.tokenizer_type
     logging.info("training a %s tokenizer on %d books", kind, len(training))
     tokenizer = train_vocabulary.TRAINERS[kind](

@@ -30,11 +30,11 @@ def folder(tmp_path):
 
 def prepare_letters(folder, directory, *, distribute=None, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
-    recipe = {"held_out_fraction": 0.1} | recipe
+    recipe = {"held_out_fraction": 0.1, "tokenizer": tokenizer} | recipe
     return prepare.prepare(
         [folder],
         directory,
-        prepare.Recipe(tokenizer, **recipe),
+        prepare.Recipe(**recipe),
         shard_tokens=1000,
         piece_bytes=1000,
         distribute=distribute or encode.in_processes,
@@ -106,15 +106,19 @@ def test_index_and_bytes_by_hand(tmp_path):
         prepare.prepare({"c": files["c"]}, tmp_path / "none", recipe)
 
 
-def test_a_prepared_folder_is_left_alone(folder, tmp_path):
+TRAINED = {"tokenizer": None, "tokenizer_type": "bpe", "vocabulary_size": 90}
+
+
+@pytest.mark.parametrize("recipe", [{}, TRAINED])
+def test_a_prepared_folder_is_left_alone(folder, tmp_path, recipe):
     out = tmp_path / "out"
-    prepare_letters(folder, out)
+    prepare_letters(folder, out, **recipe)
     before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
-    prepare_letters(folder, out)
+    prepare_letters(folder, out, **recipe)
     (folder / "book_00.txt").write_text("Another text altogether.")
     for change in ({}, {"split_seed": 1}, {"held_out_fraction": 0.5}):
         with pytest.raises(InputError, match="choose another folder"):
-            prepare_letters(folder, out, **change)
+            prepare_letters(folder, out, **recipe | change)
     with prepare.exclusive(out, wait=False):
         with pytest.raises(InputError, match="another process is using"):
             prepare_letters(folder, out)
