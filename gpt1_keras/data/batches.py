@@ -39,7 +39,8 @@ class TrainingBatches:
         size, length = self._shape
         numbers = int(step) * size + np.arange(size)
         book, start = self._windows.at(numbers)
-        ids = self._split.gather(book, start, length)  # [B, T]
+        reads = zip(book, start, start + length)
+        ids = np.stack([self._split.read(*each) for each in reads])  # [B, T]
         if self._repeated_share:
             ids = self._repeat(ids, numbers)
         weights = np.ones(ids.shape, np.float32)
@@ -80,7 +81,8 @@ class HeldOutBatches:
             stride=stride,
             limit=limit,
         )
-        self.num_scored = self._windows.num_scored
+        _, _, first_scored, end = self._windows.T
+        self.num_scored = int((end - first_scored).sum())
         self._shape = (batch_size, sequence_length)
         self.spec = spec_of(batch_size, 1, sequence_length)
 
@@ -94,15 +96,11 @@ class HeldOutBatches:
         weights = np.zeros(self._shape, np.float32)
         last = np.zeros(size, np.int32)
         first = int(step) * size
-        for row in range(min(size, len(self._windows) - first)):
-            start = self._windows.start[first + row]
-            scored = self._windows.first_scored[first + row] - start
-            count = self._windows.end[first + row] - start
-            ids[row, :count] = self._split.read(
-                self._windows.book[first + row], start, start + count
-            )
-            weights[row, scored:count] = 1.0
-            last[row] = count - 1
+        found = self._windows[first : first + size]
+        for row, (book, start, first_scored, end) in enumerate(found):
+            ids[row, : end - start] = self._split.read(book, start, end)
+            weights[row, first_scored - start : end - start] = 1.0
+            last[row] = end - start - 1
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
         return as_batch(ids[:, None], weights[:, None], last[:, None])
 

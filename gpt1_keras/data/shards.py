@@ -117,21 +117,6 @@ class Split:
             lambda number: np.asarray(np.memmap(paths[number], dtype, mode="r"))
         )
 
-    def gather(self, book, start, length):
-        """Read windows of `length` tokens as int32 `[B, length]`.
-
-        `book` `[B]` are indices into `names`, `start` `[B]` the first token of
-        each window inside its book, which it must not leave.
-        """
-        book, start = np.asarray(book), np.asarray(start)
-        inside = (start >= 0) & (start + length <= self.lengths[book])
-        if not inside.all():
-            raise ValueError("a window crosses the border of its book")
-        ids = np.empty((len(book), length), np.int32)
-        for row, offset in enumerate((self._offsets[book] + start).tolist()):
-            self._read_into(ids[row], offset)
-        return ids
-
     def read(self, book, start, end):
         """Return tokens `start` to `end` of one book as int32 `[end - start]`.
 
@@ -139,17 +124,14 @@ class Split:
         """
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
-        self._read_into(ids, int(self._offsets[book]) + int(start))
-        return ids
-
-    def _read_into(self, ids, offset):
-        done = 0
+        offset, done = int(self._offsets[book]) + int(start), 0
         while done < len(ids):
             number, inside = divmod(offset + done, self._shard_tokens)
             count = min(len(ids) - done, self._shard_tokens - inside)
             shard = self._shard(number)
             ids[done : done + count] = shard[inside : inside + count]
             done += count
+        return ids
 
 
 def _place(book, index):

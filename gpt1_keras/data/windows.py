@@ -4,8 +4,6 @@ Training windows are a function of (seed, step). Held-out windows slide over
 each book so that every token but the first of the book is scored once.
 """
 
-import dataclasses
-
 import numpy as np
 from absl import logging
 
@@ -143,27 +141,6 @@ class TrainingWindows:
         return 1 + (drawn % choices.astype(np.uint64)).astype(np.int64)
 
 
-@dataclasses.dataclass(frozen=True)
-class HeldOutWindows:
-    """Sliding windows as int64 arrays `[W]`: books, and positions in them.
-
-    A window has the tokens `start` to `end`, of which those from `first_scored`
-    are scored.
-    """
-
-    book: np.ndarray
-    start: np.ndarray
-    first_scored: np.ndarray
-    end: np.ndarray
-
-    def __len__(self):
-        return len(self.book)
-
-    @property
-    def num_scored(self):
-        return int((self.end - self.first_scored).sum())
-
-
 def held_out_windows(lengths, *, sequence_length, stride, limit=None):
     """Cover books with windows that score each token but the first once.
 
@@ -173,6 +150,8 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
         window 2                            . . . x
 
     The last window of a book ends with the book, so its context is full.
+    Returns int64 `[W, 4]`: book, start, first scored token and end of each
+    window, positions in its book.
 
     Args:
         lengths: int `[N]`, tokens of each book.
@@ -189,18 +168,16 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
         for book, length in enumerate(lengths)
         if length >= 2
     ]
-    if not parts:
-        return HeldOutWindows(*np.zeros((4, 0), np.int64))
-    return HeldOutWindows(*np.concatenate(parts, axis=1))
+    return np.concatenate([np.zeros((0, 4), np.int64), *parts])
 
 
 def _slide(book, length, sequence_length, stride):
-    """Return int64 `[4, W]`: book, start, first_scored, end."""
+    """Return the windows of one book, `[W, 4]`."""
     num_more = max(0, -(-(length - sequence_length) // stride))
     end = np.minimum(sequence_length + stride * np.arange(num_more + 1), length)
     start = np.maximum(end - sequence_length, 0)
     first_scored = np.concatenate([[1], end[:-1]])
-    return np.stack([np.full_like(end, book), start, first_scored, end])
+    return np.stack([np.full_like(end, book), start, first_scored, end], axis=1)
 
 
 def _spread(lengths, limit):

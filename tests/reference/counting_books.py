@@ -15,10 +15,6 @@ class CountingBooks:
         end = min(end, self.lengths[book])
         return np.arange(1000 * book + start, 1000 * book + end, dtype=np.int32)
 
-    def gather(self, book, start, length):
-        rows = [self.read(b, s, s + length) for b, s in zip(book, start)]
-        return np.stack(rows)
-
 
 def training(lengths, *, length=8, size=4, seed=0, **options):
     return batches.TrainingBatches(
