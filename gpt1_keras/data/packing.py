@@ -14,6 +14,7 @@ The prefix is computed once. For a prefix and two continuations:
 A token sees the prefix and its own branch (`models.shared_prefix`).
 """
 
+import itertools
 import os
 import typing
 
@@ -24,30 +25,19 @@ from gpt1_keras.data import examples
 NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
 
 
-class Continuation(typing.NamedTuple):
-    """One way to continue a prefix.
-
-    Attributes:
-        ids: list of ids.
-        num_context: int. The first so many ids are read but not scored.
-    """
-
-    ids: list
-    num_context: int = 0
-
-
 class Candidates(typing.NamedTuple):
     """A shared prefix and the continuations to compare.
 
     Attributes:
         prefix: list of ids, at least one, because the first token of a text
             is predicted from nothing.
-        continuations: tuple of `Continuation`.
+        continuations: list of pairs of lists of ids: those that are read, and
+            those after them that are scored.
         num_cut: int, tokens removed before the prefix by truncation.
     """
 
     prefix: list
-    continuations: tuple
+    continuations: list
     num_cut: int = 0
 
 
@@ -90,7 +80,7 @@ class PackedCandidates:
         self.lengths = np.array(
             [
                 len(candidates[i].prefix)
-                + sum(len(candidates[i].continuations[j].ids) for j in js)
+                + sum(sum(map(len, candidates[i].continuations[j])) for j in js)
                 for i, js in self._rows
             ],
             "int64",
@@ -110,10 +100,10 @@ class PackedCandidates:
             index, numbers = self._rows[row]
             prefix, continuations, _ = self._candidates[index]
             chosen = [continuations[j] for j in numbers]
-            ends = _place(arrays, i, prefix, [each.ids for each in chosen])
-            for (ids, num_context), end in zip(chosen, ends):
-                start = end - len(ids) + num_context
-                arrays["token_weights"][i, start:end] = 1.0
+            branches = [before + scored for before, scored in chosen]
+            ends = _place(arrays, i, prefix, branches)
+            for (_, scored), end in zip(chosen, ends):
+                arrays["token_weights"][i, end - len(scored) : end] = 1.0
         return arrays
 
     def scores(self, log_probability, num_tokens, num_likeliest):
@@ -205,25 +195,19 @@ def _place(arrays, row, prefix, branches):
     """Write a prefix and its branches, lists of ids, into a row.
 
     Returns:
-        list of the position after each branch.
+        int `[branches]`, the position after each.
     """
     token_ids, position_ids, branch, predictor, _ = (
         arrays[name][row] for name in NAMES
     )
     start = len(prefix)
-    token_ids[:start] = prefix
-    position_ids[:start] = np.arange(start)
-    branch[:start] = 0
-    predictor[1:start] = np.arange(start - 1)
-    ends, at = [], start
-    for k, ids in enumerate(branches, start=1):
-        end = at + len(ids)
-        token_ids[at:end] = ids
-        position_ids[at:end] = start + np.arange(len(ids))
-        branch[at:end] = k
-        predictor[at:end] = np.arange(at - 1, end - 1)
-        if len(ids):
-            predictor[at] = start - 1
-        ends.append(end)
-        at = end
-    return ends
+    sizes = np.array([start, *map(len, branches)])
+    ends = np.cumsum(sizes)
+    first, place = ends - sizes, np.arange(ends[-1])
+    token_ids[place] = [*prefix, *itertools.chain(*branches)]
+    # A branch starts where the prefix ends.
+    position_ids[place] = place - np.repeat(np.maximum(first - start, 0), sizes)
+    branch[place] = np.repeat(np.arange(len(sizes)), sizes)
+    predictor[place[1:]] = place[:-1]
+    predictor[first[1:][sizes[1:] > 0]] = start - 1
+    return ends[1:]

@@ -281,13 +281,13 @@ def fit(prefix, continuations, tokenizer, limit, num_context=_NO_CONTEXT):
     |         | 5 6                  | 4     | opening, 5 6 |
 
     `prefix` is a list of ids, which may be empty, `continuations` a list of
-    such lists; `num_context` is that of each `packing.Continuation`.
+    such lists. The first `num_context` ids of each are read but not scored.
     """
     continuations = [ids[: limit - 1] for ids in continuations]
     room = limit - max(map(len, continuations))
     return packing.Candidates(
         list(prefix)[-room:] or [tokenizer.opening_id],
-        tuple(map(packing.Continuation, continuations, num_context)),
+        [(ids[:n], ids[n:]) for ids, n in zip(continuations, num_context)],
         num_cut=max(0, len(prefix) - room),
     )
 

@@ -5,10 +5,8 @@ import numpy as np
 from gpt1_keras.data import packing
 
 ITEMS = [
-    packing.Candidates(
-        [7, 8], (packing.Continuation([5]), packing.Continuation([6, 9]))
-    ),
-    packing.Candidates([3], (packing.Continuation([1, 2, 4], 2),)),
+    packing.Candidates([7, 8], [([], [5]), ([], [6, 9])]),
+    packing.Candidates([3], [([1, 2], [4])]),
 ]
 
 

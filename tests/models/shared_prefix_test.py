@@ -28,10 +28,7 @@ def items():
     return [
         packing.Candidates(
             ids(1, 7),
-            tuple(
-                packing.Continuation(ids(1, 5), int(draws.integers(2)))
-                for _ in range(draws.integers(1, 5))
-            ),
+            [(ids(0, 2), ids(1, 4)) for _ in range(draws.integers(1, 5))],
         )
         for _ in range(7)
     ]
@@ -44,11 +41,11 @@ def expected(network, chosen):
     )
     found = []
     for item in chosen:
-        for continuation in item.continuations:
-            ids = np.array([[*item.prefix, *continuation.ids]], "int32")
+        for read, scored in item.continuations:
+            ids = np.array([[*item.prefix, *read, *scored]], "int32")
             (hidden,) = small_models.run(network, ids)
             log_p = special.log_softmax(hidden @ table.T, axis=-1)
-            start = len(item.prefix) + continuation.num_context
+            start = len(item.prefix) + len(read)
             scored = [(t - 1, ids[0, t]) for t in range(start, ids.shape[1])]
             total = sum(log_p[t, i] for t, i in scored)
             is_likeliest = all(log_p[t].argmax() == i for t, i in scored)

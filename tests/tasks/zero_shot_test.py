@@ -22,17 +22,13 @@ def candidates(task, example, limit, tokenizer=LETTERS):
     found = task.candidates(
         example, tokenizer=tokenizer, max_sequence_length=limit
     )
-    longest = max(len(c.ids) for c in found.continuations)
+    longest = max(sum(map(len, each)) for each in found.continuations)
     assert found.prefix and len(found.prefix) + longest <= limit
-    texts = ["".join(map(chr, c.ids)) for c in found.continuations]
-    return (
-        "".join(map(chr, found.prefix)),
-        [
-            (text[: c.num_context], text[c.num_context :])
-            for text, c in zip(texts, found.continuations)
-        ],
-        found.num_cut,
+    prefix, *texts = (
+        tuple("".join(map(chr, ids)) for ids in each)
+        for each in ((found.prefix,), *found.continuations)
     )
+    return *prefix, texts, found.num_cut
 
 
 def labelled(*labels):
@@ -55,7 +51,7 @@ def scores(sums, counts=1, is_likeliest=False):
 )
 def test_fit_keeps_what_is_near(prefix, ids, limit):
     found = zero_shot.fit(prefix, ids, LETTERS, limit)
-    assert [c.ids for c in found.continuations] == ids
+    assert found.continuations == [([], each) for each in ids]
     kept = min(len(prefix), limit - max(map(len, ids)))
     assert found.num_cut == len(prefix) - kept
     assert found.prefix == (prefix[found.num_cut :] or [10])
@@ -230,7 +226,7 @@ def test_released_ids(shared_file, released_files):
     row = examples.Example("the president is good .")
     found = SST2.candidates(row, **sizes)
     assert found.prefix == [481, 4735, 544, 870, 239, 963]
-    assert [c.ids for c in found.continuations] == [[9503], [6353]]
+    assert found.continuations == [([], [9503]), ([], [6353])]
     # The tokens of a schema are those of the text with the candidate in it.
     data = shared_file("data/dpr/test.c.txt").parent.parent
     shared_file("data/winograd/PDP.txt")
@@ -243,7 +239,7 @@ def test_released_ids(shared_file, released_files):
             before, choices, after = zero_shot.substitute(row)
             counts[name] += choices != list(row.choices)
             found = task.candidates(row, **sizes)
-            assert [found.prefix + c.ids for c in found.continuations] == [
+            assert [found.prefix + a + b for a, b in found.continuations] == [
                 tokenizer.encode(before + text + after) for text in choices
             ]
     # By hand 9 and 14: "made [her] gasp" is wrong, and five hidden pronouns
