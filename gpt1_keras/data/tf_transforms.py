@@ -34,24 +34,21 @@ class Candidates(typing.NamedTuple):
 def classification(text, *, tokenizer, max_sequence_length, **_):
     """`s text e`"""
     kept = _truncate(text, max_sequence_length - 2)
-    rows = [_join([tokenizer.start_id], kept, [tokenizer.extract_id])]
-    return _candidates(rows, _length(text) > _length(kept))
+    return _candidates(_join(tokenizer, kept), 1, _is_cut(text, kept))
 
 
 def entailment(text, text_pair, *, tokenizer, max_sequence_length, **_):
     """`s text $ text_pair e`"""
-    pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
-    return _candidates([_join_pair(*pair, tokenizer)], is_cut)
+    *pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
+    return _candidates(_join(tokenizer, *pair), 1, is_cut)
 
 
 def similarity(text, text_pair, *, tokenizer, max_sequence_length, **_):
     """`s text $ text_pair e` and `s text_pair $ text e`"""
-    pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
-    both = [
-        _join_pair(*pair, tokenizer),
-        _join_pair(*pair[::-1], tokenizer),
-    ]
-    return _candidates(both, is_cut)
+    *pair, is_cut = _truncate_pair(text, text_pair, max_sequence_length)
+    both = [_join(tokenizer, *pair), _join(tokenizer, *pair[::-1])]
+    # [B, (ids)] -> [B, 2, (ids)] -> [B * 2, (ids)]
+    return _candidates(tf.stack(both, axis=1).merge_dims(0, 1), 2, is_cut)
 
 
 def multiple_choice(
@@ -61,48 +58,31 @@ def multiple_choice(
     flat, num_choices = choices
     kept = _truncate(flat, max_sequence_length // 2 - 2)
     # [B * C] -> [B, C] -> [B]
-    longest = tf.reduce_max(
-        tf.reshape(_length(kept), [-1, num_choices]), axis=1
-    )
+    shape = [-1, num_choices]
+    longest = tf.reduce_max(tf.reshape(_length(kept), shape), axis=1)
+    is_cut = tf.reduce_any(tf.reshape(_is_cut(flat, kept), shape), axis=1)
     room = max_sequence_length - _NUM_SPECIAL - longest
     question = _truncate(text_pair, room)
     document = _truncate(text, room - _length(question))
-    is_cut = (
-        (_length(question) < _length(text_pair))
-        | (_length(document) < _length(text))
-        | tf.reduce_any(
-            tf.reshape(_length(kept) < _length(flat), [-1, num_choices]), axis=1
-        )
-    )
+    is_cut |= _is_cut(text_pair, question) | _is_cut(text, document)
     # [B, (ids)] -> [B * C, (ids)]
     context = tf.gather(
         tf.concat([document, question], axis=1),
-        tf.repeat(tf.range(tf.shape(longest)[0]), num_choices),
+        tf.repeat(tf.range(tf.size(longest)), num_choices),
     )
-    token_ids, position = _dense(_join_pair(context, kept, tokenizer))
-    shape = [-1, num_choices]
+    rows = _join(tokenizer, context, kept)
+    return _candidates(rows, num_choices, is_cut)
+
+
+def _candidates(rows, num_candidates, is_cut):
+    """Ragged `[B * C, (ids)]` -> Candidates."""
+    token_ids = dense(rows)
+    shape = [-1, num_candidates]
     return Candidates(
-        tf.reshape(token_ids, [*shape, tf.shape(token_ids)[-1]]),
-        tf.reshape(position, shape),
+        tf.reshape(token_ids, [*shape, tf.shape(token_ids)[1]]),
+        tf.reshape(_length(rows) - 1, shape),
         is_cut,
     )
-
-
-def _candidates(rows, is_cut):
-    """`C` ragged `[B, (ids)]` -> Candidates."""
-    token_ids, position = _dense(tf.concat(rows, axis=0))
-    num_candidates = len(rows)
-    # [C * B, T] -> [C, B, T] -> [B, C, T]
-    length = tf.shape(token_ids)[-1]
-    token_ids = tf.reshape(token_ids, [num_candidates, -1, length])
-    position = tf.reshape(position, [num_candidates, -1])
-    return Candidates(
-        tf.transpose(token_ids, [1, 0, 2]), tf.transpose(position), is_cut
-    )
-
-
-def _dense(rows):
-    return dense(rows), _length(rows) - 1
 
 
 def dense(rows):
@@ -113,33 +93,23 @@ def dense(rows):
     return tf.pad(token_ids, [[0, 0], [0, missing]])
 
 
-def _join_pair(text, text_pair, tokenizer):
-    return _join(
-        [tokenizer.start_id],
-        text,
-        [tokenizer.delimiter_id],
-        text_pair,
-        [tokenizer.extract_id],
-    )
-
-
-def _join(*parts):
-    """Join ragged `[B, (ids)]` and lists of ids, row by row."""
-    (size, *_) = (p.nrows() for p in parts if not isinstance(p, list))
-    parts = [
-        tf.repeat(tf.constant([part], tf.int32), size, axis=0)
-        if isinstance(part, list)
-        else part
-        for part in parts
-    ]
+def _join(tokenizer, *texts):
+    """Join ragged `[N, (ids)]` as `s text e` or `s text $ text e`."""
+    parts = []
+    for text, mark in zip(texts, (tokenizer.start_id, tokenizer.delimiter_id)):
+        parts += [tf.fill([text.nrows(), 1], mark), text]
+    parts.append(tf.fill([texts[0].nrows(), 1], tokenizer.extract_id))
     return tf.concat(parts, axis=1)
 
 
 def _truncate_pair(text, text_pair, max_sequence_length):
     limit = max_sequence_length // 2 - 2
     kept = _truncate(text, limit), _truncate(text_pair, limit)
-    is_cut = _length(text) > _length(kept[0])
-    return kept, is_cut | (_length(text_pair) > _length(kept[1]))
+    return *kept, _is_cut(text, kept[0]) | _is_cut(text_pair, kept[1])
+
+
+def _is_cut(ids, kept):
+    return _length(kept) < _length(ids)
 
 
 def _truncate(ids, limit):

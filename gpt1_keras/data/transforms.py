@@ -28,6 +28,7 @@ the released code (train.py, line 377).
 """
 
 import collections.abc
+import itertools
 import typing
 
 import numpy as np
@@ -93,8 +94,7 @@ def classification(ids, *, tokenizer, max_sequence_length):
     The text is truncated to `max_sequence_length - 2` tokens.
     """
     text = ids.text[: max_sequence_length - 2]
-    candidate = [tokenizer.start_id, *text, tokenizer.extract_id]
-    return Sequences([candidate], len(ids.text) - len(text))
+    return Sequences([_join(tokenizer, text)], len(ids.text) - len(text))
 
 
 def entailment(ids, *, tokenizer, max_sequence_length):
@@ -104,8 +104,8 @@ def entailment(ids, *, tokenizer, max_sequence_length):
     |------|-----------|---------------|
     | 5 6  | 7         | `s 5 6 $ 7 e` |
     """
-    text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
-    return Sequences([_join(text, text_pair, tokenizer)], num_cut)
+    *pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    return Sequences([_join(tokenizer, *pair)], num_cut)
 
 
 def similarity(ids, *, tokenizer, max_sequence_length):
@@ -115,11 +115,8 @@ def similarity(ids, *, tokenizer, max_sequence_length):
     |------|-----------|------------------------------|
     | 5 6  | 7         | `s 5 6 $ 7 e`, `s 7 $ 5 6 e` |
     """
-    text, text_pair, num_cut = _truncate_pair(ids, max_sequence_length)
-    both = [
-        _join(text, text_pair, tokenizer),
-        _join(text_pair, text, tokenizer),
-    ]
+    *pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    both = [_join(tokenizer, *pair), _join(tokenizer, *pair[::-1])]
     return Sequences(both, num_cut)
 
 
@@ -143,9 +140,8 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
     room = max_sequence_length - _NUM_SPECIAL - max(map(len, choices))
     question = ids.text_pair[:room]
     document = ids.text[: room - len(question)]
-    candidates = [
-        _join([*document, *question], choice, tokenizer) for choice in choices
-    ]
+    context = [*document, *question]
+    candidates = [_join(tokenizer, context, choice) for choice in choices]
     num_cut = _length(ids) - _length(ExampleIds(document, question, choices))
     return Sequences(candidates, num_cut)
 
@@ -172,14 +168,11 @@ def pad(examples, *, length):
     return batches.as_batch(token_ids, token_weights, extract_position)
 
 
-def _join(text, text_pair, tokenizer):
-    return [
-        tokenizer.start_id,
-        *text,
-        tokenizer.delimiter_id,
-        *text_pair,
-        tokenizer.extract_id,
-    ]
+def _join(tokenizer, *texts):
+    """Join lists of ids as `s text e` or `s text $ text e`."""
+    marks = (tokenizer.start_id, tokenizer.delimiter_id)
+    parts = ([mark, *text] for mark, text in zip(marks, texts))
+    return [*itertools.chain(*parts), tokenizer.extract_id]
 
 
 def _truncate_pair(ids, max_sequence_length):
