@@ -85,7 +85,7 @@ class TrainingExamples:
         self._labels = np.asarray(labels)
         self._bucket_lengths = bucket_lengths
         self.batch_size = order["batch_size"]
-        self.num_examples = len(encoded)
+        self.num_examples = len(self._labels)
         self.num_cut = encoded.num_cut
         self.steps_per_epoch = self._order.steps_per_epoch
         self.tokens_per_step = self.batch_size * float(

@@ -52,21 +52,32 @@ def dataset(batches, *, first_step=0, num_steps):
             for (name, entry), value in zip(spec.items(), values)
         }
 
-    end = tf.int64.max if num_steps is None else first_step + num_steps
-    steps = tf.data.Dataset.range(first_step, end)
+    chain = steps(first_step, num_steps)
     return prefetched(
-        steps.map(gather, num_parallel_calls=2, deterministic=True)
+        chain.map(gather, num_parallel_calls=2, deterministic=True), num_steps
     )
 
 
-def prefetched(dataset):
-    """Return a tf.data.Dataset that keeps some batches ready.
+def steps(first_step, num_steps):
+    """Return a tf.data.Dataset of step numbers; arguments as in `load`."""
+    import tensorflow as tf
+
+    end = tf.int64.max if num_steps is None else first_step + num_steps
+    return tf.data.Dataset.range(first_step, end)
+
+
+def prefetched(dataset, num_steps):
+    """Return a tf.data.Dataset of `num_steps` that keeps some batches ready.
 
     It does not tune itself: all numbers are given, and the thread that does
     it can keep a finished iterator from closing for up to a minute.
     """
     import tensorflow as tf
 
+    if num_steps is not None:
+        dataset = dataset.apply(
+            tf.data.experimental.assert_cardinality(num_steps)
+        )
     options = tf.data.Options()
     options.autotune.enabled = False
     return dataset.prefetch(_PREFETCHED_BATCHES).with_options(options)

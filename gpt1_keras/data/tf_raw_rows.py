@@ -1,5 +1,7 @@
 """Training batches of labelled texts, tokenised inside tf.data."""
 
+import types
+
 import numpy as np
 import tensorflow as tf
 
@@ -17,7 +19,7 @@ _NUM_FREQUENT = 50_000
 _NUM_MEASURED = 200  # examples from which tokens per character are estimated
 
 
-class RawTrainingExamples:
+class RawTrainingExamples(example_batches.TrainingExamples):
     """`example_batches.TrainingExamples` tokenised during training.
 
     A tf.data pipeline passes the texts of many steps at once through
@@ -39,18 +41,6 @@ class RawTrainingExamples:
         bucket_lengths,
         **order,
     ):
-        self._examples = examples
-        self._labels = np.asarray(labels)
-        sizes = np.array([_num_characters(e) for e in examples])
-        self._order = example_batches.TrainingOrder(sizes, **order)
-        texts = (t for e in examples for t in (e.text, e.text_pair, *e.choices))
-        frequent = tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT)
-        with tf.device("CPU:0"):  # where tf.data runs
-            self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
-        self._tokenizer = tokenizer
-        self._transform = getattr(tf_transforms, transform)
-        self._max_sequence_length = max_sequence_length
-        self._bucket_lengths = sorted(bucket_lengths)
         measured = examples_lib.EncodedExamples(
             examples[:_NUM_MEASURED],
             tokenizer=tokenizer,
@@ -58,86 +48,81 @@ class RawTrainingExamples:
             max_sequence_length=max_sequence_length,
             name="a few examples",
         )
-        tokens_per_character = (
-            measured.num_tokens.sum() / sizes[:_NUM_MEASURED].sum()
+        sizes = np.array([_num_characters(e) for e in examples])
+        tokens = measured.num_tokens.sum() / sizes[:_NUM_MEASURED].sum()
+        estimated = types.SimpleNamespace(
+            lengths=sizes,
+            num_tokens=sizes * tokens,
+            num_cut=None,
+            spec=measured.spec,
         )
+        super().__init__(
+            estimated, labels, bucket_lengths=sorted(bucket_lengths), **order
+        )
+        self._examples = examples
+        self._fields = transforms.SIGNATURES[transform].fields
         self._num_candidates = measured.num_candidates
-        self._num_choices = len(examples[0].choices)
-        self.batch_size = order["batch_size"]
-        self.num_examples = len(examples)
-        self.num_cut = None
-        self.steps_per_epoch = self._order.steps_per_epoch
-        self.tokens_per_step = float(
-            self.batch_size * sizes.mean() * tokens_per_character
-        )
+        self._tokenizer = tokenizer
+        self._transform = getattr(tf_transforms, transform)
+        self._max_sequence_length = max_sequence_length
+        texts = (t for e in examples for t in (e.text, e.text_pair, *e.choices))
+        frequent = tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT)
+        with tf.device("CPU:0"):  # where tf.data runs
+            self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
 
     def dataset(self, *, first_step=0, num_steps):
         """Return the batches of consecutive steps, as `loaders.dataset`."""
-        end = tf.int64.max if num_steps is None else first_step + num_steps
-        dataset = (
-            tf.data.Dataset.range(first_step, end)
-            .batch(_STEPS_AT_ONCE)
+        chain = (
+            loaders.steps(first_step, num_steps)
             .map(self._read, _PARALLEL_CALLS, deterministic=True)
+            .batch(_STEPS_AT_ONCE)
             .map(self._encode_all, _PARALLEL_CALLS, deterministic=True)
             .prefetch(1)
-            .flat_map(self._split_steps)
+            .unbatch()
             .map(self._batch, _PARALLEL_CALLS, deterministic=True)
         )
-        if num_steps is not None:
-            dataset = dataset.apply(
-                tf.data.experimental.assert_cardinality(num_steps)
-            )
-        return loaders.prefetched(dataset)
+        return loaders.prefetched(chain, num_steps)
 
-    def _read(self, steps):
-        """`G` steps -> texts and text_pairs `[G * B]`, choices, labels."""
-        labels = self._labels
+    def _read(self, step):
+        """Return `({field: string [B] or [B, C]}, labels [B, ...])`."""
 
-        def read(steps):
-            rows = np.concatenate([self._order(step) for step in steps])
+        def read(step):
+            rows = self._order(step)
             examples = [self._examples[row] for row in rows]
+            columns = ([getattr(e, f) for e in examples] for f in self._fields)
             return (
-                _bytes(e.text for e in examples),
-                _bytes(e.text_pair for e in examples),
-                _bytes(choice for e in examples for choice in e.choices),
-                np.ascontiguousarray(labels[rows]),
+                *(_encoded(np.array(column, object)) for column in columns),
+                np.ascontiguousarray(self._labels[rows]),
             )
 
-        *texts, labels_read = tf.numpy_function(
-            read, [steps], [tf.string, tf.string, tf.string, labels.dtype]
-        )
-        return (
-            *(tf.ensure_shape(text, [None]) for text in texts),
-            tf.ensure_shape(labels_read, [None, *labels.shape[1:]]),
-        )
+        kinds = [*[tf.string] * len(self._fields), self._labels.dtype]
+        *texts, labels = tf.numpy_function(read, [step], kinds)
+        shape = [self.batch_size, self._num_candidates]
+        texts = {
+            name: tf.ensure_shape(text, shape[: 1 + (name == "choices")])
+            for name, text in zip(self._fields, texts)
+        }
+        return texts, tf.ensure_shape(labels, self.spec["labels"][0])
 
-    def _encode_all(self, text, text_pair, choices, labels):
-        """Strings to ragged ids, all at once because each call is costly."""
-        return (*map(self._encode, (text, text_pair, choices)), labels)
+    def _encode_all(self, texts, labels):
+        """Strings of `G` steps to ragged ids, as each call is costly."""
 
-    def _split_steps(self, text, text_pair, choices, labels):
-        """Ids of `G` steps to a Dataset of the ids of each."""
-
-        def part(index):
-            return tuple(
-                each[size * index : size * (index + 1)]
-                for each, size in (
-                    (text, self.batch_size),
-                    (text_pair, self.batch_size),
-                    (choices, self.batch_size * self._num_choices),
-                    (labels, self.batch_size),
-                )
+        def encode(texts):
+            # [G, B, ...] -> [G * N, (ids)] -> [G, N, (ids)]
+            return tf.RaggedTensor.from_uniform_row_length(
+                self._encode(tf.reshape(texts, [-1])),
+                tf.size(texts[0], tf.int64),
             )
 
-        count = tf.shape(labels, tf.int64)[0] // self.batch_size
-        return tf.data.Dataset.range(count).map(part)
+        return {name: encode(text) for name, text in texts.items()}, labels
 
-    def _batch(self, text, text_pair, choices, labels):
+    def _batch(self, texts, labels):
         """Return the dict of a batch (`data.transforms.pad`)."""
+        if "choices" in texts:
+            choices = texts["choices"], self._num_candidates
+            texts = texts | {"choices": tf_transforms.Choices(*choices)}
         candidates = self._transform(
-            text=text,
-            text_pair=text_pair,
-            choices=tf_transforms.Choices(choices, self._num_candidates),
+            **texts,
             tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
@@ -147,20 +132,20 @@ class RawTrainingExamples:
         fitting = tf.boolean_mask(fitting, fitting >= longest)
         length = tf.concat([fitting, longest[None]], axis=0)[0]
         length = tf.minimum(length, self._max_sequence_length)
-        token_ids = tf.pad(
-            candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
-        )
-        shape = [self.batch_size, self._num_candidates]
-        position = tf.ensure_shape(candidates.extract_position, shape)
+        position = candidates.extract_position
         place = tf.range(length)
         weights = (place > 0) & (place <= position[..., None])
         batch = batches.as_batch(
-            tf.ensure_shape(token_ids, [*shape, None]),
+            tf.pad(
+                candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
+            ),
             tf.cast(weights, tf.float32),
             position,
         )
-        labels_shape = [self.batch_size, *self._labels.shape[1:]]
-        return batch | {"labels": tf.ensure_shape(labels, labels_shape)}
+        return {
+            name: tf.ensure_shape(value, self.spec[name][0])
+            for name, value in (batch | {"labels": labels}).items()
+        }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):
@@ -174,5 +159,4 @@ def _num_characters(example):
     return len(example.text) + len(example.text_pair) + longest
 
 
-def _bytes(texts):
-    return np.array([text.encode("utf-8") for text in texts], object)
+_encoded = np.vectorize(str.encode, otypes=[object])  # in UTF-8

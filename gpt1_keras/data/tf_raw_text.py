@@ -167,10 +167,8 @@ class RawTextBatches:
             .map(self._batch)
         )
         if num_steps is not None:
-            chain = chain.take(num_steps).apply(
-                tf.data.experimental.assert_cardinality(num_steps)
-            )
-        return loaders.prefetched(chain)
+            chain = chain.take(num_steps)
+        return loaders.prefetched(chain, num_steps)
 
     def _book(self, place):
         """Return the windows of the book at `place`, int32 `[K, T]`."""
