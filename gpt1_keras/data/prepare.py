@@ -137,10 +137,7 @@ def prepare(
             "request": request,
             "vocabulary_size": tokenizer.vocabulary_size,
             "dtype": dtype,
-            "tokenizer": {
-                "type": tokenizer.type,
-                "sha256": tokenizer.sha256,
-            },
+            "tokenizer": {"type": tokenizer.type, "sha256": tokenizer.sha256},
             "held_out_fraction": recipe.held_out_fraction,
             "seed": recipe.split_seed,
             "total": None,
@@ -352,18 +349,22 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
         else:
             logging.info("corpus %s: preparing it in %s", corpus, directory)
             prepare(files, directory, recipe, wait=True)
-    tokenizer = recipe.tokenizer
-    wanted = None if tokenizer is None else tokenizer.sha256
-    prepared = shards.Shards.open(directory, tokenizer_sha256=wanted)
+    prepared = shards.Shards.open(directory)
     named, found = recipe.held_out_books, prepared.index.get("held_out_books")
     if named is not None and sorted(named) != found:
         raise InputError(
             f"`held_out_books` are not those of the prepared {directory}: "
             "leave them out, or pass the .txt books"
         )
+    tokenizer, used = recipe.tokenizer, prepared.index["tokenizer"]["sha256"]
     if tokenizer is None:
-        used = prepared.index["tokenizer"]["sha256"]
         tokenizer = load_tokenizer(directory, sha256=used)
+    elif tokenizer.sha256 != used:
+        raise InputError(
+            f"{directory} was prepared with another tokenizer ({used[:12]},"
+            f" given {tokenizer.sha256[:12]}): give its `vocabulary` and"
+            " `merges` or prepare the books again"
+        )
     return prepared, tokenizer
 
 

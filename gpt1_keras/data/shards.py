@@ -52,7 +52,7 @@ class Shards:
     index: dict  # the content of `index.json`
 
     @classmethod
-    def open(cls, directory, *, tokenizer_sha256=None):
+    def open(cls, directory):
         """Open a prepared folder and verify it.
 
         Shards of less than 512 MiB in total are hashed on every opening,
@@ -60,18 +60,11 @@ class Shards:
         last verification.
 
         Raises:
-            InputError: the index is missing or damaged, a shard is missing or
-                changed, or the tokenizer's hash is not `tokenizer_sha256`.
+            InputError: the index is missing or damaged, or a shard is missing
+                or changed.
         """
         directory = pathlib.Path(directory)
         index = _read_index(directory)
-        used = index["tokenizer"]["sha256"]
-        if tokenizer_sha256 not in (None, used):
-            raise InputError(
-                f"{directory} was prepared with another tokenizer "
-                f"({used[:12]}, given {tokenizer_sha256[:12]}): give its "
-                "`vocabulary` and `merges` or prepare the books again"
-            )
         _verify(directory, index)
         return cls(directory, index)
 
@@ -211,23 +204,20 @@ def _check_index(index):
 
 
 def _verify(directory, index):
-    states, total = {}, 0
+    states = {}
     item_bytes = np.dtype(index["dtype"]).itemsize
     for shard in index["shards"]:
         path = directory / shard["file"]
         if not path.is_file():
             raise InputError(f"{path} is missing: prepare the books again")
-        state = path.stat()
-        if state.st_size != shard["tokens"] * item_bytes:
+        state, size = path.stat(), shard["tokens"] * item_bytes
+        if state.st_size != size:
             raise InputError(
-                f"{path} has {state.st_size} bytes instead of "
-                f"{shard['tokens'] * item_bytes}: prepare the books again"
+                f"{path} has {state.st_size} bytes instead of {size}: prepare"
+                " the books again"
             )
-        total += state.st_size
-        states[shard["file"]] = [
-            *(state.st_size, state.st_mtime_ns, shard["sha256"])
-        ]
-    is_large = total >= _ALWAYS_HASHED_BYTES
+        states[shard["file"]] = [size, state.st_mtime_ns, shard["sha256"]]
+    is_large = sum(s[0] for s in states.values()) >= _ALWAYS_HASHED_BYTES
     with contextlib.suppress(OSError, ValueError):
         verified = (directory / _VERIFIED).read_bytes()
         if is_large and files.parse_json(verified) == states:

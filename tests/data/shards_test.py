@@ -31,8 +31,7 @@ def test_reads_what_was_written(tmp_path, shard_tokens, vocabulary_size):
     index = write(
         tmp_path, shard_tokens=shard_tokens, vocabulary_size=vocabulary_size
     )
-    sha256 = letter_tokenizer.LetterTokenizer(vocabulary_size).sha256
-    opened = shards.Shards.open(tmp_path, tokenizer_sha256=sha256)
+    opened = shards.Shards.open(tmp_path)
     train = opened.split("train")
     assert train.names == ["a", "c"] and train.lengths.tolist() == [5, 13]
     assert train.words.tolist() == [3, 4]
@@ -95,8 +94,6 @@ def test_a_spoiled_folder_is_refused_in_one_line(tmp_path):
     for number, (message, spoil) in enumerate(SPOILERS):
         folder = tmp_path / str(number)
         write(folder)
-        with pytest.raises(InputError, match="another tokenizer"):
-            shards.Shards.open(folder, tokenizer_sha256="e" * 64)
         spoil(folder)
         with pytest.raises(InputError, match=message) as caught:
             shards.Shards.open(folder)

@@ -108,9 +108,7 @@ def test_prepare_corpus(folder, capsys):
     told = capsys.readouterr().out
     assert "2 books" in told and "skipped broken.txt: binary" in told
     tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
-    prepared = shards.Shards.open(
-        folder / "out", tokenizer_sha256=tokenizer.sha256
-    )
+    prepared = shards.Shards.open(folder / "out")
     train = prepared.split("train")
     text = (folder / "books" / train.names[0]).read_text().strip()
     assert train.read(0, 0, 10**6).tolist() == tokenizer.encode(text)
