@@ -138,12 +138,6 @@ def check_all(files):
     return found, skipped
 
 
-def read_book(path):
-    """Return the clean text of a book; raises as `check`."""
-    check(path)
-    return paragraphs.clean(pathlib.Path(path).read_bytes().decode("utf-8"))
-
-
 def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 

@@ -7,7 +7,6 @@ all machines share, and this package must be installed on each.
 """
 
 import collections
-import functools
 import multiprocessing
 import os
 import re
@@ -95,10 +94,8 @@ def _on_disk(dtype):
 def count_words(found, *, num_processes=None):
     tasks = tasks_of(found)
     counts = collections.Counter()
-    # Each process gets a copy of the counter, with a cache of its own.
-    count = functools.partial(_count_piece, train_vocabulary.WordCounter())
     with console.bar("counting words", total_bytes(tasks)) as advance:
-        results = in_processes(count, tasks, num_processes=num_processes)
+        results = in_processes(_count_piece, tasks, num_processes=num_processes)
         for (_, piece), counted in zip(tasks, results, strict=True):
             counts.update(counted)
             advance(piece.end - piece.start)
@@ -109,9 +106,11 @@ def total_bytes(tasks):
     return sum(piece.end - piece.start for _, piece in tasks)
 
 
-def _count_piece(counter, book, piece):
+def _count_piece(book, piece):
     del book
-    return counter.count(groups(books.read_piece(piece), _GROUP_CHARACTERS))
+    return train_vocabulary.count_words(
+        groups(books.read_piece(piece), _GROUP_CHARACTERS)
+    )
 
 
 def groups(paragraphs, num_characters):

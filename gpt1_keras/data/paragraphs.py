@@ -43,12 +43,6 @@ _MAX_FRONT_BLOCKS = 400
 _PROSE_END = tuple(".!?:;,\"'\u201d\u2019)]-\u2014_*")
 
 
-def clean(text):
-    """Return the paragraphs of a whole book, one per line."""
-    lines = split_lines(text)
-    return "\n".join(paragraphs(lines, measure_width(lines), is_start=True))
-
-
 def split_lines(text):
     """Return the lines of a text, without byte-order mark and line ends."""
     text = text.removeprefix("\ufeff")

@@ -141,10 +141,11 @@ def _paragraphs(path):
     found = []
     for name, file in books.find_books([path]).items():
         try:
-            found += books.read_book(file).split("\n")
+            books.check(file)
+            for piece in books.cut(file):
+                found += books.read_piece(piece)
         except books.BrokenBook as error:
             logging.warning("%s is skipped: %s", name, error)
-    found = [paragraph for paragraph in found if paragraph.strip()]
     if not found:
         raise errors.InputError(
             f"`identity_texts`: {path} has no paragraph of text; give .txt"

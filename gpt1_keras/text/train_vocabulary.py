@@ -4,6 +4,7 @@ This package splits the text into words; the library only learns the pieces.
 """
 
 import collections
+import itertools
 import json
 
 import tokenizers
@@ -17,23 +18,19 @@ _MAX_CHARACTERS = 256  # Words with rarer characters are not counted.
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
 _CHUNKS_REMEMBERED = 300_000
 _WORDS_PER_LINE = 1000
+_flat = itertools.chain.from_iterable
 
 
-class WordCounter:
-    """Counts words; the cache of split chunks is kept between calls."""
-
-    def __init__(self):
-        self._split = tokenizer.ChunkDictionary(_alone, _CHUNKS_REMEMBERED)
-
-    def count(self, texts):
-        counts = collections.Counter()
-        for text in texts:
-            counts.update(self._split(text))
-        return counts
+def count_words(texts):
+    """Return the Counter of the words of texts; chunks are remembered."""
+    return collections.Counter(_flat(map(_split, texts)))
 
 
 def _alone(word):
     return (word,)
+
+
+_split = tokenizer.ChunkDictionary(_alone, _CHUNKS_REMEMBERED)
 
 
 def train_bpe(texts, *, vocabulary_size, show_progress=False):
@@ -43,7 +40,7 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
     at the end of a word, one piece per merge, the line break.
 
     Args:
-        texts: iterable of str, or a Counter of words (`WordCounter`).
+        texts: iterable of str, or a Counter of words (`count_words`).
         vocabulary_size: int, entries including `<unk>` and the line break. The
             result has fewer if the texts have too few pairs.
         show_progress: bool.
@@ -95,10 +92,8 @@ TRAINERS = {"bpe": train_bpe, "wordpiece": train_wordpiece}
 
 def _count(texts):
     """Return {word: count} in fixed order, and the characters to keep."""
-    if isinstance(texts, collections.Counter):
-        counts = collections.Counter(texts)
-    else:
-        counts = WordCounter().count(texts)
+    is_counted = isinstance(texts, collections.Counter)
+    counts = collections.Counter(texts) if is_counted else count_words(texts)
     del counts[words.NEWLINE]
     if not counts:
         raise errors.InputError("the training text has no words")

@@ -5,7 +5,6 @@ import textwrap
 import pytest
 
 from gpt1_keras.data import books
-from gpt1_keras.data import paragraphs
 from gpt1_keras.errors import InputError
 
 BROKEN = {
@@ -23,9 +22,6 @@ def test_broken_books_are_skipped_with_their_reason(tmp_path):
     for number, content in enumerate([b"text", *BROKEN, b"more"]):
         files[f"{number}.txt"] = tmp_path / f"{number}.txt"
         files[f"{number}.txt"].write_bytes(content)
-    for name, reason in zip(list(files)[1:], BROKEN.values()):
-        with pytest.raises(books.BrokenBook, match=reason):
-            books.read_book(files[name])
     found, skipped = books.check_all(files)
     assert [book.name for book in found] == ["0.txt", "7.txt"]
     assert [entry["name"] for entry in skipped] == list(files)[1:-1]
@@ -70,4 +66,6 @@ def test_pieces_join_to_the_whole(tmp_path, ending, piece_bytes):
     pieces = books.cut(path, piece_bytes)
     assert (len(pieces) == 1) == (piece_bytes == 10**6)
     joined = [p for piece in pieces for p in books.read_piece(piece)]
-    assert "\n".join(joined) == paragraphs.clean(text)
+    (whole,) = books.cut(path)
+    assert joined == list(books.read_piece(whole))
+    assert len(joined) == 18 and joined[17].startswith("Day 17: It was a é")

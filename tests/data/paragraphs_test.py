@@ -23,7 +23,9 @@ def wrapped(paragraph, width=72):
 
 def clean(*blocks):
     """The paragraphs of a book of blocks."""
-    return paragraphs.clean("\n\n".join(blocks) + "\n").split("\n")
+    lines = paragraphs.split_lines("\n\n".join(blocks))
+    width = paragraphs.measure_width(lines)
+    return list(paragraphs.paragraphs(lines, width, is_start=True))
 
 
 @hypothesis.settings(max_examples=60)
@@ -110,4 +112,4 @@ def test_clean():
     for text in ONE_PARAGRAPH_PER_LINE:
         assert paragraphs.measure_width(text.split("\n")) is None
         lines = [line.strip() for line in text.split("\n") if line.strip()]
-        assert paragraphs.clean(text) == "\n".join(lines)
+        assert clean(text) == lines

@@ -64,9 +64,9 @@ def novels(tmp_path_factory):
         encoding="utf-8",
     )
     paths = sorted(folder.iterdir())[3:]
-    texts = [books.read_book(path) for path in paths]
-    tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=150)
     pieces = [piece for path in paths for piece in books.cut(path)]
+    texts = ["\n".join(books.read_piece(piece)) for piece in pieces]
+    tokenizer = train_vocabulary.train_bpe(texts, vocabulary_size=150)
     return pieces, [tokenizer.encode(text) for text in texts], tokenizer
 
 

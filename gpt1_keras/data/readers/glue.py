@@ -39,6 +39,7 @@ class _Table(typing.NamedTuple):
 
 _SENTENCES = ("sentence1", "sentence2")
 _COLA = _Table("CoLA", ("sentence",), "label", BINARY)
+_COLA_HEADER = ("source", "label", "mark", "sentence")  # not in the files
 _SST2 = _Table("SST-2", ("sentence",), "label", BINARY)
 _MRPC = _Table("MRPC", ("#1 String", "#2 String"), "Quality", BINARY)
 _QQP = _Table("QQP", ("question1", "question2"), "is_duplicate", BINARY)
@@ -52,17 +53,8 @@ _AX = _Table("diagnostic", _SENTENCES, "label", THREE_WAY)
 
 def read_cola(data_dir, split):
     """CoLA: is a sentence acceptable? Only the test file has a header."""
-    if split == "test":
-        return _read(_COLA, data_dir, split)
-    path = _find(_COLA, data_dir, f"{split}.tsv")
-
-    def parse(row):
-        if len(row) != 4:
-            raise rows.wrong_width(row, 4)
-        _, label, _, sentence = row
-        return _parse(_COLA, [sentence, label])
-
-    return rows.collect(path, rows.tab_separated(path), parse)
+    header = None if split == "test" else _COLA_HEADER
+    return _read(_COLA, data_dir, split, header=header)
 
 
 def read_mnli(data_dir, split):
@@ -83,7 +75,7 @@ def read_mnli(data_dir, split):
     return found + _read(_MNLI, data_dir, split, "mismatched")
 
 
-def _read(table, data_dir, split, group="", *, file=None):
+def _read(table, data_dir, split, group="", *, file=None, header=None):
     suffix = f"_{group}" if group else ""
     path = _find(table, data_dir, file or f"{split}{suffix}.tsv")
     is_test = split == "test"
@@ -94,6 +86,7 @@ def _read(table, data_dir, split, group="", *, file=None):
             rows.tab_separated(path),
             table.texts if is_test else (*table.texts, table.label),
             optional=(table.label,) if is_test else (),
+            header=header,
         ),
         lambda row: _parse(table, row, group),
         substitute=examples.Example("", group=group) if is_test else None,

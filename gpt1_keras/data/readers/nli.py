@@ -60,14 +60,14 @@ def read_scitail(data_dir, split):
         ],
     )
 
+    columns = ("premise", "hypothesis", "label")
+
     def parse(row):
-        if len(row) != 3:
-            raise rows.wrong_width(row, 3)
-        premise, hypothesis, label = row
+        *texts, label = row
         return examples.Example(
-            rows.text_of(premise, "premise"),
-            rows.text_of(hypothesis, "hypothesis"),
+            *map(rows.text_of, texts, columns),
             label=rows.label_of(label.strip(), SCITAIL_LABELS),
         )
 
-    return rows.collect(path, rows.tab_separated(path), parse)
+    found = rows.select(path, rows.tab_separated(path), columns, header=columns)
+    return rows.collect(path, found, parse)

@@ -188,7 +188,7 @@ def parse_json(text):
         return BadRow(str(error))
 
 
-def select(path, rows, columns, *, optional=()):
+def select(path, rows, columns, *, optional=(), header=None):
     """Yield the named columns of the rows below a header.
 
     `columns=("b", "c"), optional=("d",)` with the header `a b c`:
@@ -196,11 +196,11 @@ def select(path, rows, columns, *, optional=()):
         ["1", "x", "y"]   ->   ["x", "y", None]
         ["2", "x"]        ->   BadRow: 2 columns, not 3
 
-    `rows` are (line, list of str or `BadRow`), the header first, which must
-    have the required `columns`.
+    `rows` are (line, list of str or `BadRow`), the header first unless it is
+    given. It must have the required `columns`.
     """
     rows = iter(rows)
-    line, header = next(rows, (1, []))
+    line, header = (0, header) if header else next(rows, (1, []))
     if isinstance(header, BadRow):
         raise errors.InputError(
             f"{path} line {line}: {header}; use the official file"
