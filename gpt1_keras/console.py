@@ -55,22 +55,18 @@ def bar(description, total, *, done=0, lines=False):
         if is_bar or is_soon or task.time_remaining is None:
             return
         printed = time.monotonic()
-        left = duration(task.time_remaining)
+        # At most what a timedelta holds.
+        left = round(min(max(task.time_remaining, 0), 8e13))
         print(
             f"{description}: {task.percentage:.0f} %"
-            f"{', ' + note if note else ''}, about {left} left",
+            f"{', ' + note if note else ''}, about"
+            f" {datetime.timedelta(seconds=left)} left",
             file=sys.stderr,
             flush=True,
         )
 
     with display if is_bar else contextlib.nullcontext():
         yield advance
-
-
-def duration(seconds):
-    """Format seconds: `0:01:30`, `2 days, 3:00:00`."""
-    seconds = min(max(seconds, 0), 8e13)  # the most that a timedelta holds
-    return str(datetime.timedelta(seconds=round(seconds)))
 
 
 @contextlib.contextmanager

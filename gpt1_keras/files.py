@@ -223,7 +223,11 @@ def new_folder(directory):
     temporary.mkdir(parents=True)
     try:
         yield temporary
-        make_readable(temporary)
+        # Some libraries write files that only their owner may read.
+        mask = os.umask(0)
+        os.umask(mask)
+        for path in (temporary, *temporary.rglob("*")):
+            path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -246,18 +250,6 @@ def make_folder(path):
             "another"
         ) from None
     return path
-
-
-def make_readable(directory):
-    """Give all files of a new folder the default permissions.
-
-    Some libraries write through temporary files that only their owner may
-    read.
-    """
-    mask = os.umask(0)
-    os.umask(mask)
-    for path in (pathlib.Path(directory), *pathlib.Path(directory).rglob("*")):
-        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 @contextlib.contextmanager

@@ -193,15 +193,20 @@ def _start(bindings, command, verbose):
     from gpt1_keras import workdir as workdirs
 
     function = gin.query_parameter("%RUN").scoped_configurable_fn
-    values = _values_from_main(bindings)
+    parameters = bindings.signature(bindings.run.function)
+    directory = _workdir(bindings, parameters)
+    is_writer = workdirs.is_written_by(bindings, os.environ.get("TF_CONFIG"))
+    values = {
+        "workdir": directory,
+        "config_sha256": workdirs.sha256(directory, bindings),
+        "is_writer": is_writer,
+    }
+    values = {k: v for k, v in values.items() if k in parameters}
     console.without_retracing_notes()
     if verbose:
         _set_up_logging()
-    if "workdir" not in values or not workdirs.is_written_by(
-        bindings, os.environ.get("TF_CONFIG")
-    ):
+    if directory is None or not is_writer:
         return function(**values)
-    directory = values["workdir"]
     with files.exclusive(files.make_folder(directory)):
         is_new = workdirs.claim(directory, bindings, command)
         try:
@@ -248,32 +253,20 @@ def _set_up_logging():
     logging.set_verbosity(logging.INFO)
 
 
-def _values_from_main(bindings):
-    """Return the arguments that main itself passes to the run."""
+def _workdir(bindings, parameters):
+    """Return the path of the workdir, None if the run writes no files."""
     from gpt1_keras import files
-    from gpt1_keras import workdir as workdirs
 
-    values = {}
-    parameters = bindings.signature(bindings.run.function)
     directory = bindings.macros.get("WORKDIR")
-    if "is_writer" in parameters:
-        values["is_writer"] = workdirs.is_written_by(
-            bindings, os.environ.get("TF_CONFIG")
-        )
     if "workdir" not in parameters and directory:
         raise errors.InputError("this run writes no files: leave --workdir out")
-    if "workdir" in parameters:
-        if isinstance(directory, str) and directory:
-            values["workdir"] = files.user_path("--workdir", directory)
-        elif parameters["workdir"].default is parameters["workdir"].empty:
-            raise errors.InputError(
-                "this run writes files: say where with --workdir DIR"
-            )
-    if "config_sha256" in parameters:
-        values["config_sha256"] = workdirs.sha256(
-            values.get("workdir"), bindings
+    if isinstance(directory, str) and directory:
+        return files.user_path("--workdir", directory)
+    if "workdir" in parameters and parameters["workdir"].default is not None:
+        raise errors.InputError(
+            "this run writes files: say where with --workdir DIR"
         )
-    return values
+    return None
 
 
 if __name__ == "__main__":

@@ -71,32 +71,16 @@ def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
     return True
 
 
-def write(
-    workdir,
-    *,
-    run,
-    task,
-    split,
-    metrics,
-    num_examples,
-    config_sha256,
-    seconds,
-    paper=None,
-    seed=None,
-    **more,
-):
+def write(workdir, *, seconds, paper=None, seed=None, **facts):
     """Write `result.json`; its existence says that the run is finished.
 
     Args:
-        run: str. The verb, such as `pretrain`.
-        task: str. What was trained on or measured.
-        split: str. The split that was scored.
-        metrics: dict of numbers.
-        num_examples: int. Examples (tokens for a language model) scored.
         seconds: float. Wall time of the run, over all its processes.
-        paper: dict of the paper's numbers for the same.
+        paper: dict of the paper's numbers for the metrics.
         seed: int, list of ints or None.
-        **more: further facts that only this kind of run has.
+        **facts: `run` (the verb), `task`, `split`, `metrics`, `num_examples`
+            (tokens for a language model), `config_sha256`, and what only this
+            kind of run has.
 
     Returns:
         its path.
@@ -104,18 +88,12 @@ def write(
     import keras  # Reading results needs no backend.
 
     record = {
-        "run": run,
-        "task": task,
-        "split": split,
-        "metrics": metrics,
+        **facts,
         "paper": paper or {},
-        "num_examples": num_examples,
         "seed": seed,
-        "config_sha256": config_sha256,
         "git_commit": _git_commit(),
         "backend": keras.config.backend(),
         "seconds": round(seconds, 1),
-        **more,
     }
     files.write_atomic(path(workdir), json.dumps(record, indent=1) + "\n")
     logging.info("finished: %s", path(workdir))

@@ -244,7 +244,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         state.pop("_model", None)
         state.pop("_temporary", None)
         if state.pop("directory_", None) is not None:
-            preset = presets.find_best(self.directory_)
+            preset = presets.find(self.directory_)
             paths = {
                 f"preset/{p.relative_to(preset)}": p for p in preset.rglob("*")
             }

@@ -66,7 +66,7 @@ def _convert(arguments):
     if is_import:
         model, write = huggingface.read(values.input), presets.save
     else:
-        preset = presets.find_best(pathlib.Path(values.preset))
+        preset = presets.find(pathlib.Path(values.preset))
         kind = causal_lm.GPT1CausalLM
         if presets.has_head(preset):
             kind = task_model.GPT1TaskModel

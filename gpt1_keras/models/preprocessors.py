@@ -144,6 +144,7 @@ class _Preprocessor(backbone.FromAnyBackbonePreset):
         super()._add_missing_kwargs(loader, kwargs)
         length = loader.config["config"]["max_sequence_length"]
         kwargs.setdefault("sequence_length", length)
+        return kwargs
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

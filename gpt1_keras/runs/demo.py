@@ -39,7 +39,7 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
     Args:
-        preset: see `presets.find`; of several seeds, the best on dev.
+        preset: see `presets.find`.
         port: int; 0 picks a free one.
         seed: int. Seed of generated text.
     """
@@ -56,7 +56,7 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     _stay_on_this_machine()
     import gradio
 
-    directory = presets.find_best(preset)
+    directory = presets.find(preset)
     with gradio.Blocks(title="gpt1_keras", analytics_enabled=False) as app:
         if presets.has_head(directory):
             _task_page(gradio, directory)

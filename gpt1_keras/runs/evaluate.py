@@ -26,7 +26,7 @@ def evaluate(
     build_task,
     data,
     split: checks.Split,
-    scoring,
+    scoring: presets.Scoring,
     num_viewed: checks.Index,
     paper: checks.NotRecipe[checks.NamedNumbers],
 ):
@@ -39,13 +39,12 @@ def evaluate(
     this order, batch by batch, and nothing is written.
 
     Args:
-        preset: see `presets.find_best`.
+        preset: see `presets.find`.
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
             a `tasks.task.Task`.
         data: `sources.BenchmarkFiles`.
-        scoring: `presets.Scoring`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
-        paper: dict from a task's name to the paper's metrics.
+        paper: the paper's metrics of each task.
     """
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)

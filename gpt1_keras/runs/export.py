@@ -70,8 +70,8 @@ def export(
     workdir,
     config_sha256,
     preset: checks.Path,
-    options,
-    agreement,
+    options: Options,
+    agreement: verify.Agreement,
     num_warm_up: checks.Index,
 ):
     """Write `workdir/saved_model/N`, where N is one more than the last.
@@ -82,16 +82,14 @@ def export(
     the same workdir adds a version.
 
     Args:
-        preset: see `presets.find`; of several seeds, the best on dev.
-        options: `Options`.
-        agreement: `verify.Agreement`.
+        preset: see `presets.find`.
         num_warm_up: int. Requests that are answered while the model loads.
 
     Raises:
         RunError: the SavedModel does not answer, or not as the Keras model.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
-    directory = presets.find_best(preset)
+    directory = presets.find(preset)
     facts = {
         "preset_sha256": presets.sha256(directory),
         "data_dir": options.data.data_dir and str(options.data.data_dir),

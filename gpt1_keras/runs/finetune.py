@@ -114,13 +114,6 @@ class FineTuning:
     # other masks.
     share_prefix: bool = True
 
-    def check_batches(self, strategy):
-        """Refuse batch sizes that do not suit the devices."""
-        strategy.check_batch(self.batch_size, self.microbatch_size)
-        strategy.check_share(
-            "evaluation_batch_size", self.evaluation_batch_size
-        )
-
     def num_steps(self, steps_per_epoch):
         """Return the steps of all passes over the training examples."""
         epochs = self.num_epochs
@@ -144,10 +137,7 @@ class FineTuning:
 
     def is_over(self, history):
         """Return whether the lines of a `results.History` exhaust patience."""
-        if self.patience is None:
-            return False
-        lines = _dev_lines(history.path)
-        best = _best(lines)
+        lines, best = _dev_lines(history.path)
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
 
@@ -235,16 +225,16 @@ def finetune(
     *,
     workdir,
     config_sha256,
-    task,
-    data,
-    pretrained,
+    task: task_lib.Task,
+    data: sources.BenchmarkFiles,
+    pretrained: presets.Pretrained,
     build_optimizer,
-    training,
-    intervals: checks.NotRecipe[object],
+    training: FineTuning,
+    intervals: checks.NotRecipe[fit.Intervals],
     seed: checks.Seed,
     seeds: checks.Seeds | None,
     paper: checks.NotRecipe[checks.NamedNumbers],
-    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
+    devices: checks.NotRecipe[strategy_lib.Devices] = strategy_lib.Devices(),
 ):
     """Fine-tune on `task`, and save the weights that are best on dev.
 
@@ -258,16 +248,10 @@ def finetune(
     `skipped_rows.tsv`.
 
     Args:
-        task: `tasks.task.Task`.
-        data: `sources.BenchmarkFiles`.
-        pretrained: `presets.Pretrained`, from which fine-tuning starts.
         build_optimizer: function of `num_steps`.
-        training: `FineTuning`.
-        intervals: `fit.Intervals`.
-        devices: `strategy.Devices`.
-        seed: int. Seed of new weights, dropout and the order of the data.
-        seeds: tuple of ints for several runs, or None for `seed` alone.
-        paper: dict from a task's name to the paper's metrics.
+        seed: of new weights, dropout and the order of the data.
+        seeds: of several runs; None for `seed` alone.
+        paper: the paper's metrics of each task.
     """
     if task.is_own:  # Official files do not change.
         for path in workdir.rglob(_EXAMPLES):
@@ -275,7 +259,10 @@ def finetune(
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
     strategy = devices.open()
-    training.check_batches(strategy)
+    strategy.check_batch(training.batch_size, training.microbatch_size)
+    strategy.check_share(
+        "evaluation_batch_size", training.evaluation_batch_size
+    )
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
     for path in workdir.rglob(_EXAMPLES):
@@ -314,8 +301,10 @@ def finetune(
         _check_or_write_examples(directory, task, data, start, subset_seed)
         custom_lib.report_skipped(task.skipped, directory)
         scored = {"dev": dev, "train_sample": sample}
+        is_over = None if training.patience is None else training.is_over
         keeps_last = len(dev) < training.min_dev_examples
         if keeps_last:
+            is_over = None
             logging.warning(
                 f"{dev.name}: {len(dev)} rows cannot tell which epoch is best:"
                 " keeping the weights of the last one"
@@ -340,11 +329,12 @@ def finetune(
             intervals=intervals,
             periodic=[(due, evaluate)],
             strategy=strategy,
-            is_over=None if keeps_last else training.is_over,
+            is_over=is_over,
         )
         history.close()
-        can_stop = training.patience is not None and not keeps_last
-        found = _measured(history.path, dev, num_steps, keeps_last, can_stop)
+        found = _measured(
+            history.path, dev, num_steps, keeps_last, can_stop=bool(is_over)
+        )
         if strategy.is_chief:
             preset = directory / "preset"
             presets.read_back(type(network), preset, step=found["best_step"])
@@ -482,7 +472,6 @@ def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
     """Return `function(step, history)` that scores, and saves the best."""
 
     def evaluate(step, history):
-        best = _best(_dev_lines(history.path))
         for split, examples in scored.items():
             logits = examples.logits(learner)
             metrics = examples.measure(logits)
@@ -491,9 +480,10 @@ def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
             logging.info(
                 f"{examples.name} after step {step} of {num_steps}: {shown}"
             )
-            main = _main_metric(best or metrics)
-            is_kept = keeps_last or best is None or metrics[main] > best[main]
-            if split == "dev" and is_kept:
+            if split != "dev":
+                continue
+            _, best = _dev_lines(history.path)
+            if keeps_last or best["step"] == step:
                 presets.save(
                     network,
                     directory / "preset",
@@ -505,37 +495,25 @@ def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
     return evaluate
 
 
-def _main_metric(line):
-    """Return the name of the metric that selects the best epoch.
+def _dev_lines(path):
+    """Return the dev lines of `metrics.jsonl`, and the first of the best.
 
-    It comes first in each line. An earlier version may have begun with
+    The first metric selects the best. An earlier version may have begun with
     another one, which then holds for the whole run.
     """
-    return next(key for key in line if key not in ("step", "split"))
-
-
-def _dev_lines(path):
-    """Return the dev lines of `metrics.jsonl`."""
-    lines = results.read_metrics(path)
-    return [line for line in lines if line.get("split") == "dev"]
-
-
-def _best(lines):
-    """Return the first of the best lines, None if there are none."""
-    if not lines:
-        return None
-    name = _main_metric(lines[0])
-    return max(lines, key=lambda line: line[name])
+    lines = [x for x in results.read_metrics(path) if x.get("split") == "dev"]
+    names = [k for x in lines[:1] for k in x if k not in ("step", "split")]
+    return lines, max(lines, key=lambda line: line[names[0]], default=None)
 
 
 def _measured(path, dev, num_steps, keeps_last, can_stop):
     """Return the result's entries for the kept step in `metrics.jsonl`."""
-    lines, majority = _dev_lines(path), dev.majority()
+    (lines, best), majority = _dev_lines(path), dev.majority()
     if not lines or (lines[-1]["step"] < num_steps and not can_stop):
         raise errors.InputError(
             f"{path} has lost evaluations: give another --workdir"
         )
-    best, last_step = _best(lines), lines[-1]["step"]
+    last_step = lines[-1]["step"]
     kept = last_step if keeps_last else best["step"]
     metrics = {
         line.get("split"): {k: line[k] for k in majority if k in line}

@@ -15,21 +15,7 @@ from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
 
-# Name -> KerasHub's sampler, {its argument: our parameter}.
-_SAMPLERS = {
-    "greedy": (samplers.GreedySampler, {}),
-    "random": (samplers.RandomSampler, {"temperature": "temperature"}),
-    "top_k": (
-        samplers.TopKSampler,
-        {"k": "top_k", "temperature": "temperature"},
-    ),
-    "top_p": (
-        samplers.TopPSampler,
-        {"p": "top_p", "temperature": "temperature"},
-    ),
-    "beam": (samplers.BeamSampler, {"num_beams": "num_beams"}),
-    "contrastive": (samplers.ContrastiveSampler, {"k": "num_beams"}),
-}
+_SAMPLERS = ("greedy", "random", "top_k", "top_p", "beam", "contrastive")
 # They compare several candidates, so nothing can be shown before the end.
 _NOT_STREAMED = ("beam", "contrastive")
 
@@ -73,14 +59,17 @@ def generate(
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
-    settings = {
-        "temperature": temperature,
-        "top_k": min(top_k, tokenizer.vocabulary_size),
-        "top_p": top_p,
-        "num_beams": min(num_beams, tokenizer.vocabulary_size),
-    }
-    build, arguments = _SAMPLERS[sampler]
-    chosen = build(**{key: settings[own] for key, own in arguments.items()})
+    k, beams = (min(n, tokenizer.vocabulary_size) for n in (top_k, num_beams))
+    warmth = {"temperature": temperature}
+    build, arguments = {
+        "greedy": (samplers.GreedySampler, {}),
+        "random": (samplers.RandomSampler, warmth),
+        "top_k": (samplers.TopKSampler, {"k": k, **warmth}),
+        "top_p": (samplers.TopPSampler, {"p": top_p, **warmth}),
+        "beam": (samplers.BeamSampler, {"num_beams": beams}),
+        "contrastive": (samplers.ContrastiveSampler, {"k": beams}),
+    }[sampler]
+    chosen = build(**arguments)
     write = _print_whole if sampler in _NOT_STREAMED else _print_streamed
     stop_ids = ()
     if stop_at_newline and tokenizer.newline_id is not None:

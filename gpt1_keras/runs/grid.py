@@ -23,7 +23,7 @@ def grid(
     finetune,
     data,
     training,
-    pretrained,
+    pretrained: presets.Pretrained,
     tasks: checks.Names,
     seed: checks.Seed,
     seeds: checks.NotRecipe[checks.Seeds | None] = None,
@@ -43,14 +43,12 @@ def grid(
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         data: `sources.BenchmarkFiles`.
-        training: `finetune.FineTuning` of the full model.
-        pretrained: `presets.Pretrained` of the full model.
+        training, pretrained: of the full model; a `finetune.FineTuning`.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: as of `finetune`, for the result.
         rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
-        lstm_preset: path of a pretrained LSTM, or None.
-        paper: dict from a task's name to the paper's metrics, or None.
-        table5: dict from a row to {task: the paper's share}, or None.
+        lstm_preset: a pretrained LSTM, of the row of that name.
+        paper, table5: the paper's metrics of each task; its shares of each row.
         is_writer: bool. False in all workers but the first, which fine-tune
             with it and leave tables and result to it.
     """

@@ -41,7 +41,7 @@ def perplexity(
     preset: checks.Path | None,
     corpus: checks.Path | None,
     split: typing.Literal["all", "train", "held_out"],
-    scoring,
+    scoring: Scoring,
     config_sha256,
     workdir=None,
 ):
@@ -54,7 +54,6 @@ def perplexity(
         preset: see `presets.find`.
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all", and of prepared shards "train" or "held_out".
-        scoring: `Scoring`.
         workdir: pathlib.Path, or None to only log the figures.
 
     Returns:

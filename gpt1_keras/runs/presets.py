@@ -52,8 +52,9 @@ def find(preset):
     """Return the path of a preset folder.
 
     Every run takes its `preset` in this form: the path of a finished run's
-    workdir or of the `preset/` folder in it, or None for the language model
-    shipped with the program.
+    workdir, of which of several seeds the best on dev counts, or of the
+    `preset/` folder in it, or None for the language model shipped with the
+    program.
     """
     if preset is None:
         directory = bindings.ROOT / _SHIPPED
@@ -65,28 +66,22 @@ def find(preset):
         logging.info("`preset` is not given: using %s", directory)
         return directory
     directory = pathlib.Path(preset)
-    if (directory / "preset" / "config.json").exists():
-        directory = directory / "preset"
-    if not (directory / "config.json").exists():
-        problem = "has no preset/ folder and no config.json"
-        if not directory.exists():
-            problem = "does not exist"
-        raise errors.InputError(
-            f"`preset`: {directory} {problem}; give the workdir of a finished"
-            " run or its preset/ folder"
+    for folder in (directory / "preset", directory):
+        if (folder / "config.json").exists():
+            return folder
+    if seeds := (results.read(directory) or {}).get("seeds"):
+        best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
+        logging.info(
+            f"{preset}: the best of {len(seeds)} seeds on dev is {best}"
         )
-    return directory
-
-
-def find_best(preset):
-    """Return a preset as `find` does, of several seeds the best on dev."""
-    found = results.read(preset) if preset is not None else None
-    seeds = (found or {}).get("seeds")
-    if not seeds:
-        return find(preset)
-    best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
-    logging.info(f"{preset}: the best of {len(seeds)} seeds on dev is {best}")
-    return find(pathlib.Path(preset) / f"seed_{best}")
+        return find(directory / f"seed_{best}")
+    problem = "does not exist"
+    if directory.exists():
+        problem = "has no preset/ folder and no config.json"
+    raise errors.InputError(
+        f"`preset`: {directory} {problem}; give the workdir of a finished"
+        " run or its preset/ folder"
+    )
 
 
 def load(cls, directory, *, dtype="float32"):
@@ -422,12 +417,12 @@ class Scoring:
 class FineTuned:
     """A fine-tuned model that scores examples.
 
-    `preset` is given as to `find_best`; `directory` is its folder, `network`
+    `preset` is given as to `find`; `directory` is its folder, `network`
     the `GPT1TaskModel` with its `preprocessor` (task, labels, tokenizer).
     """
 
     def __init__(self, preset, scoring):
-        self.directory = find_best(preset)
+        self.directory = find(preset)
         self._scoring = scoring
         self.network = load(
             task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype

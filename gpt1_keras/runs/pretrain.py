@@ -43,12 +43,6 @@ class Training:
     # Share of the sequences whose first part is repeated to their end.
     repeated_share: checks.Share = 0.0
 
-    def begin(self, strategy):
-        """Check the batch sizes; set dtype policy and random seed."""
-        strategy.check_batch(self.batch_size, self.microbatch_size)
-        precision.set_dtype(self.dtype)
-        keras.utils.set_random_seed(self.seed)
-
     def count_steps(self, num_windows):
         """Return the number of steps, given the windows of an epoch."""
         if self.num_steps is not None:
@@ -104,14 +98,14 @@ def pretrain(
     corpus,
     build_backbone,
     build_optimizer,
-    training,
-    evaluation,
-    sampling: checks.NotRecipe[object],
-    intervals: checks.NotRecipe[object],
+    training: Training,
+    evaluation: held_out_lib.Evaluation,
+    sampling: checks.NotRecipe[Sampling],
+    intervals: checks.NotRecipe[fit.Intervals],
     paper: checks.NotRecipe[checks.Numbers],
-    pretrained=None,
+    pretrained: presets.Pretrained | None = None,
     zero_shot: checks.NotRecipe[object] = None,
-    devices: checks.NotRecipe[object] = strategy_lib.Devices(),
+    devices: checks.NotRecipe[strategy_lib.Devices] = strategy_lib.Devices(),
 ):
     """Train a language model and return the path of its `result.json`.
 
@@ -119,22 +113,18 @@ def pretrain(
         corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
         build_backbone: function of `vocabulary_size`, for new weights.
         build_optimizer: function of `num_steps`.
-        training: `Training`.
-        evaluation: `held_out.Evaluation`.
-        sampling: `Sampling`.
-        intervals: `fit.Intervals`.
-        paper: dict of the paper's metrics.
-        pretrained: `presets.Pretrained`, whose network, weights and vocabulary
-            are trained further in place of new ones, or None.
-        zero_shot: `zero_shot.ZeroShotTasks` measured during training, or
-            None.
-        devices: `strategy.Devices`.
+        paper: the paper's metrics.
+        pretrained: whose network, weights and vocabulary are trained further
+            in place of new ones.
+        zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):
         return results.path(workdir)
     strategy = devices.open()
-    training.begin(strategy)
+    strategy.check_batch(training.batch_size, training.microbatch_size)
     strategy.check_share("Evaluation.batch_size", evaluation.batch_size)
+    precision.set_dtype(training.dtype)
+    keras.utils.set_random_seed(training.seed)
     workdir = strategy.workdir(workdir)
     if zero_shot is not None:
         strategy.check_share(

@@ -9,7 +9,6 @@ from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.evaluation import text_view
-from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
 
@@ -35,10 +34,8 @@ def view(
     """
     started = time.monotonic()
     directory = presets.find(preset)
-    tokenizer = presets.load_tokenizer(directory)
-    model = causal_lm.GPT1CausalLM(
-        presets.load(backbone_lib.GPT1Backbone, directory)
-    )
+    model = presets.load(causal_lm.GPT1CausalLM, directory)
+    tokenizer = model.preprocessor.tokenizer.pipeline
     ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
@@ -110,7 +107,7 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
 
 
 def _index(name, value, count):
-    if not isinstance(value, int) or not -count <= value < count:
+    if not -count <= value < count:
         raise errors.InputError(
             f"`{name}` is {value!r}: the model has {count}, give 0 to"
             f" {count - 1}"

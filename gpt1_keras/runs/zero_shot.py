@@ -173,15 +173,14 @@ def zero_shot(
     workdir,
     config_sha256,
     preset: checks.Path | None,
-    tasks,
+    tasks: ZeroShotTasks,
     dtype: checks.Dtype,
 ):
     """Measure a zero-shot task on a pretrained model; write `result.json`.
 
     Args:
         preset: see `presets.find`.
-        tasks: `ZeroShotTasks` with one task.
-        dtype: str, Keras dtype policy.
+        tasks: with one task.
     """
     directory = presets.find(preset)
     (task,) = tasks.tasks

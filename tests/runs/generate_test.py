@@ -14,7 +14,7 @@ from tests.reference import tiny_fine_tuned
 from tests.reference.tiny_runs import generate as run
 
 
-def test_every_sampler(preset):
+def test_every_sampler(preset, tiny):
     texts = [run(preset, num_tokens=20, seed=seed) for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
     assert texts[0].startswith("the old captain") and len(texts[0]) > 30
@@ -26,6 +26,8 @@ def test_every_sampler(preset):
         assert text.startswith("the old captain ")
     assert run(preset, sampler="beam", num_beams=1) == texts["greedy"]
     assert run(preset, sampler="top_k", top_k=1) == texts["greedy"]
+    # Of a fine-tuned model, without the head.
+    assert run(tiny.folder / "cola").startswith("the old captain ")
     # Several texts, and more tokens than positions.
     text = run(preset, num_texts=2, num_tokens=50)
     assert text.count("the old captain ") == 2 and text.endswith("\n")

@@ -39,6 +39,11 @@ def test_find(tiny, preset, tmp_path):
     expected = tiny.folder / "cola" / "preset"
     assert presets.find(expected) == presets.find(expected.parent) == expected
     assert presets.has_head(expected) and not presets.has_head(preset)
+    # Of several seeds, the best on dev.
+    data_files.write(tmp_path, "seed_2/preset/config.json", "{}")
+    seeds = {"seeds": {"1": {"f1": 0.1}, "2": {"f1": 0.5}, "3": {"f1": 0.5}}}
+    data_files.write(tmp_path, "result.json", json.dumps(seeds))
+    assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
     for name, message in (
@@ -56,7 +61,7 @@ def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
         presets.find(None)
     place = tmp_path / "presets" / "gpt1_mini_novels_en"
     shutil.copytree(preset, place)
-    assert presets.find(None) == presets.find_best(None) == place
+    assert presets.find(None) == place
 
 
 def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
