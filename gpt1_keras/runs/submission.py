@@ -14,7 +14,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
 
 # Those whose models predict the test files, "mnli" also the diagnostic set.
-_TASKS = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte", "wnli")
+_TASKS = ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli", "mnli")
 
 
 def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
