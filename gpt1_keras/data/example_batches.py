@@ -20,77 +20,66 @@ BUCKET_LENGTHS = (
 )
 
 
-class TrainingOrder:
-    """The examples of each training step: call with the step for int `[B]`.
-
-    Every epoch has a new random order; its incomplete last batch is dropped.
-    Within pools of `pool_batches` batches, examples are sorted by `lengths`,
-    int array `[N]`; then the batches of the epoch are shuffled. A pool of one
-    batch is the paper's plain random order.
-
-    Raises:
-        InputError: there are fewer examples than one batch.
-    """
-
-    def __init__(self, lengths, *, batch_size, seed, pool_batches):
-        if len(lengths) < batch_size:
-            raise errors.InputError(
-                f"{len(lengths)} training examples do not fill one batch of "
-                f"{batch_size}: lower `batch_size`"
-            )
-        self._lengths = lengths
-        self._batch_size = batch_size
-        self._seed = seed
-        self._pool = pool_batches * batch_size
-        self._epoch = functools.lru_cache(maxsize=2)(self._draw)
-        self.steps_per_epoch = len(lengths) // batch_size
-
-    def __call__(self, step):
-        epoch, place = divmod(int(step), self.steps_per_epoch)
-        return self._epoch(epoch)[place]
-
-    def _draw(self, epoch):
-        """Return the examples of each batch of an epoch, `[steps, B]`."""
-        size = len(self._lengths)
-        count = self.steps_per_epoch * self._batch_size
-        keys = windows.hash_of(self._seed, 2, epoch, np.arange(size))
-        order = np.argsort(keys, kind="stable")[:count]
-        pool = np.arange(count) // self._pool
-        order = order[np.lexsort((self._lengths[order], pool))]
-        # [steps * B] -> [steps, B]
-        batches = order.reshape(self.steps_per_epoch, self._batch_size)
-        keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
-        return batches[np.argsort(keys, kind="stable")]
-
-
 class TrainingExamples:
     """Endless training batches: call with a step, from 0.
+
+    Every epoch has a new random order; its incomplete last batch is dropped.
+    Within pools of `pool_batches` batches, examples are sorted by length; then
+    the batches of the epoch are shuffled. A pool of one batch is the paper's
+    plain random order.
 
     Args:
         encoded: `EncodedExamples`.
         labels: array `[N, ...]`.
         bucket_lengths: ints, the possible values of `T`; a batch of longer
             sequences is as long as its longest.
-        **order: the arguments of `TrainingOrder`.
 
     Attributes:
         batch_size, num_examples, steps_per_epoch: int.
         num_cut: int. Number of truncated examples.
         tokens_per_step: float, on average.
+
+    Raises:
+        InputError: there are fewer examples than one batch.
     """
 
-    def __init__(self, encoded, labels, *, bucket_lengths, **order):
-        self._order = TrainingOrder(encoded.lengths, **order)
+    def __init__(
+        self, encoded, labels, *, batch_size, seed, pool_batches, bucket_lengths
+    ):
         self._encoded = encoded
         self._labels = np.asarray(labels)
         self._bucket_lengths = bucket_lengths
-        self.batch_size = order["batch_size"]
+        self._seed = seed
+        self._pool = pool_batches * batch_size
+        self._epoch = functools.lru_cache(maxsize=2)(self._draw)
+        self.batch_size = batch_size
         self.num_examples = len(self._labels)
         self.num_cut = encoded.num_cut
-        self.steps_per_epoch = self._order.steps_per_epoch
-        self.tokens_per_step = self.batch_size * float(
-            encoded.num_tokens.mean()
-        )
+        self.steps_per_epoch = self.num_examples // batch_size
+        if not self.steps_per_epoch:
+            raise errors.InputError(
+                f"{self.num_examples} training examples do not fill one batch"
+                f" of {batch_size}: lower `batch_size`"
+            )
+        self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
+
+    def order(self, step):
+        """Return the indices of the examples of a step, `[B]`."""
+        epoch, place = divmod(int(step), self.steps_per_epoch)
+        return self._epoch(epoch)[place]
+
+    def _draw(self, epoch):
+        """Return the examples of each batch of an epoch, `[steps, B]`."""
+        count = self.steps_per_epoch * self.batch_size
+        numbers = np.arange(self.num_examples)
+        keys = windows.hash_of(self._seed, 2, epoch, numbers)
+        order = np.argsort(keys, kind="stable")[:count]
+        pool = np.arange(count) // self._pool
+        order = order[np.lexsort((self._encoded.lengths[order], pool))]
+        # [steps * B] -> [steps, B]
+        batches = order.reshape(self.steps_per_epoch, self.batch_size)
+        keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
+        return batches[np.argsort(keys, kind="stable")]
 
     @property
     def spec(self):
@@ -103,7 +92,7 @@ class TrainingExamples:
         }
 
     def __call__(self, step):
-        rows = self._order(step)
+        rows = self.order(step)
         batch = _pad(self._encoded, rows, self._bucket_lengths)
         return {**batch, "labels": self._labels[rows]}
 

@@ -87,7 +87,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         """Return `({field: string [B] or [B, C]}, labels [B, ...])`."""
 
         def read(step):
-            rows = self._order(step)
+            rows = self.order(step)
             examples = [self._examples[row] for row in rows]
             columns = ([getattr(e, f) for e in examples] for f in self._fields)
             return (

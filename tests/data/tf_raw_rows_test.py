@@ -1,3 +1,4 @@
+import copy
 import functools
 
 import numpy as np
@@ -82,12 +83,16 @@ def test_a_batch_is_what_the_python_pipeline_makes_of_its_rows(
         len(e.text) + len(e.text_pair) + max(map(len, e.choices), default=0)
         for e in of(transform)
     ]
-    order = example_batches.TrainingOrder(np.array(characters), **ORDER)
+    by_characters = copy.copy(encoded)
+    by_characters.lengths = np.array(characters)
+    sorted_so = example_batches.TrainingExamples(
+        by_characters, LABELS, bucket_lengths=(), **ORDER
+    )
     num_tokens = 0
     assert batches.steps_per_epoch == 5
     for step, batch in enumerate(read(batches, 0, 5)):
         rows = batch["labels"].tolist()
-        assert rows == order(step).tolist()
+        assert rows == sorted_so.order(step).tolist()
         num_tokens += encoded.num_tokens[rows].sum()
         length = batch["token_ids"].shape[-1]
         longest = encoded.lengths[rows].max()
