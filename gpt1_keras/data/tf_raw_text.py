@@ -73,24 +73,19 @@ class PooledWindows:
         return pool, int(number) - self._before(pool * self.pool_books)
 
     def book(self, place):
-        """Return the book, an int below N, at `place` of the stream."""
-        row, _ = self._row(place)
-        return int(self._windows.books[row])
+        """Return the book at `place` of the stream and its windows' starts.
 
-    def shares(self, place):
-        """Return where the windows of the book at `place` start.
-
-        float64 `[K]`, ascending, from 0 (the first token) to 1 (the last token
-        at which a window can start).
+        The former is an int below N, the latter float64 `[K]`, ascending, from
+        0 (the first token) to 1 (the last token at which a window can start).
         """
-        row, epoch = self._row(place)
-        first, end = self._windows.borders[row : row + 2]
-        numbers = np.arange(first, end, dtype=np.int64)
+        epoch, nth = divmod(int(place), self._num_books)
+        row = int(self._epoch(epoch)[0][nth])
+        numbers = np.arange(*self._windows.borders[row : row + 2])
         book, start = self._windows.in_order(
             np.full_like(numbers, epoch), numbers
         )
         last = self._lengths[book] - self._sequence_length
-        return start / np.maximum(last, 1)
+        return int(self._windows.books[row]), start / np.maximum(last, 1)
 
     def order(self, pool):
         """Return the order in which the windows of a pool are read.
@@ -107,10 +102,6 @@ class PooledWindows:
         """Return the number of windows of all books before `place`."""
         epoch, nth = divmod(place, self._num_books)
         return epoch * self.num_windows + int(self._epoch(epoch)[1][nth])
-
-    def _row(self, place):
-        epoch, nth = divmod(int(place), self._num_books)
-        return int(self._epoch(epoch)[0][nth]), epoch
 
     def _draw(self, epoch):
         """Return (order of the books, borders of their windows)."""
@@ -172,8 +163,9 @@ class RawTextBatches:
 
     def _book(self, place):
         """Return the windows of the book at `place`, int32 `[K, T]`."""
-        text = tf.numpy_function(self._read, [place], tf.string)
-        shares = tf.numpy_function(self._windows.shares, [place], tf.float64)
+        text, shares = tf.numpy_function(
+            self._read, [place], [tf.string, tf.float64]
+        )
         ids = self._tokenizer(tf.reshape(text, [1])).values
         last = tf.maximum(tf.size(ids) - self._sequence_length, 0)
         start = tf.round(
@@ -187,8 +179,9 @@ class RawTextBatches:
         return tf.gather(tf.concat([ids, missing], axis=0), index)
 
     def _read(self, place):
-        piece = self._pieces[self._windows.book(place)]
-        return "\n".join(books.read_piece(piece)).encode("utf-8")
+        book, shares = self._windows.book(place)
+        text = "\n".join(books.read_piece(self._pieces[book]))
+        return text.encode("utf-8"), shares
 
     def _shuffled(self, pool, windows):
         """Shuffle the windows of a pool: `[books, (K), T]` to `[K, T]`."""

@@ -34,11 +34,14 @@ def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
     )
     counted = windows.TrainingWindows(lengths, sequence_length=8, seed=seed)
     num_books = sum(length >= 8 for length in lengths)
-    # (place of the book, share) of every window, as they are read.
+    # (place of the book, book, share) of every window, as they are read.
     found = []
     for pool in range(3 * num_books):  # three epochs or more
         places = range(pool * made.pool_books, (pool + 1) * made.pool_books)
-        of_pool = [(p, share) for p in places for share in made.shares(p)]
+        made_of = [(p, *made.book(p)) for p in places]
+        of_pool = [
+            (p, b, share) for p, b, shares in made_of for share in shares
+        ]
         found += [of_pool[i] for i in made.order(pool)]
     for epoch in range(2):
         numbers = np.arange(counted.num_windows) + epoch * counted.num_windows
@@ -46,8 +49,8 @@ def test_an_epoch_has_the_windows_of_counted_books(lengths, pool_books, seed):
             map(tuple, np.stack(counted.at(numbers), axis=1).tolist())
         )
         starts = collections.Counter(
-            (made.book(place), round(share * (lengths[made.book(place)] - 8)))
-            for place, share in found
+            (book, round(share * (lengths[book] - 8)))
+            for place, book, share in found
             if place // num_books == epoch
         )
         assert starts == expected
