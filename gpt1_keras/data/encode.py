@@ -70,7 +70,7 @@ def write_piece(folder, tokenizer, dtype, book, piece):
     # Processes of two machines may have the same id.
     own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     count = np.array([words], _COUNT).tobytes()
-    files.write_atomic(own, count + ids.astype(_on_disk(dtype)).tobytes())
+    files.write_atomic(own, count + ids.astype(dtype).tobytes())
     os.replace(own, path)
     return piece.end - piece.start
 
@@ -78,17 +78,13 @@ def write_piece(folder, tokenizer, dtype, book, piece):
 def read_piece(path, dtype):
     """Return the ids `[n]` and the number of words in the file of a piece."""
     (words,) = np.fromfile(path, _COUNT, 1).tolist()
-    return np.fromfile(path, _on_disk(dtype), offset=_COUNT.itemsize), words
+    return np.fromfile(path, dtype, offset=_COUNT.itemsize), words
 
 
 def piece_path(folder, tokenizer, book, piece):
     """Return a path that no other piece, text or tokenizer has."""
     identity = [book.name, book.sha256, piece.start, piece.end]
     return folder / files.sha256_of_json([*identity, tokenizer.sha256])
-
-
-def _on_disk(dtype):
-    return np.dtype(dtype).newbyteorder("<")
 
 
 def count_words(found, *, num_processes=None):

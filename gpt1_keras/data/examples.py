@@ -140,7 +140,7 @@ class EncodedExamples:
 
     def _sequences(self, index):
         return self._transform(
-            self._ids[index],
+            *self._ids[index],
             tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
@@ -156,6 +156,7 @@ def _encode(examples, tokenizer, name):
     ids = []
     with console.bar(f"{name}: encoding", len(examples)) as advance:
         for example in examples:
-            ids.append(transforms.ExampleIds.of(example, encode))
+            texts = (example.text, example.text_pair, example.choices)
+            ids.append(transforms.encoded(encode, *texts))
             advance(1)
     return ids

@@ -25,7 +25,6 @@ from gpt1_keras.text import train_vocabulary
 SHARD_TOKENS = 1 << 27
 OVERLAP_LIMIT = 0.05
 _READ_TOKENS = 1 << 20
-_LOCK = ".lock"
 _IDENTITY = "identity.json"
 
 
@@ -136,7 +135,7 @@ def prepare(
             "format": shards.FORMAT,
             "request": request,
             "vocabulary_size": tokenizer.vocabulary_size,
-            "dtype": dtype,
+            "dtype": dtype.name,
             "tokenizer": {"type": tokenizer.type, "sha256": tokenizer.sha256},
             "held_out_fraction": recipe.held_out_fraction,
             "seed": recipe.split_seed,
@@ -156,12 +155,8 @@ def prepare(
         return shards.Shards(directory, index)
 
 
-def exclusive(directory, *, wait):
-    """Hold the lock of a folder being prepared (`files.exclusive`).
-
-    It is not the lock of a workdir, so that a run may prepare its own.
-    """
-    return files_lib.exclusive(directory, name=_LOCK, wait=wait)
+# Not the lock of a workdir, so that a run may prepare its own.
+exclusive = functools.partial(files_lib.exclusive, name=".lock")
 
 
 def _open_same(directory, request):

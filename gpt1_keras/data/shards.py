@@ -31,8 +31,8 @@ _ALWAYS_HASHED_BYTES = 512 << 20
 
 
 def token_dtype(vocabulary_size):
-    """Return the name of the smallest dtype that holds every id."""
-    return "uint16" if vocabulary_size <= 1 << 16 else "uint32"
+    """Return the smallest dtype that holds every id, as files store it."""
+    return np.dtype("<u2" if vocabulary_size <= 1 << 16 else "<u4")
 
 
 def shard_name(number):
@@ -104,7 +104,7 @@ class Split:
         offsets = [_place(book, index) for book in books]
         self._offsets = np.array(offsets, np.int64)
         self._shard_tokens = index["shard_tokens"]
-        dtype = np.dtype(index["dtype"]).newbyteorder("<")
+        dtype = token_dtype(index["vocabulary_size"])
         paths = [directory / shard["file"] for shard in index["shards"]]
         self._shard = functools.cache(
             lambda number: np.asarray(np.memmap(paths[number], dtype, mode="r"))
@@ -186,7 +186,7 @@ def _check_index(index):
         files.check_kinds(shard, _SHARD_KINDS)
         if shard["file"] != shard_name(number):
             raise ValueError(f"shard {number} is {shard['file']!r}")
-    if index["dtype"] != token_dtype(index["vocabulary_size"]):
+    if index["dtype"] != token_dtype(index["vocabulary_size"]).name:
         raise ValueError(f"its dtype is {index['dtype']!r}")
     tokens = index["total"]["tokens"]
     places = itertools.accumulate(
@@ -205,7 +205,7 @@ def _check_index(index):
 
 def _verify(directory, index):
     states = {}
-    item_bytes = np.dtype(index["dtype"]).itemsize
+    item_bytes = token_dtype(index["vocabulary_size"]).itemsize
     for shard in index["shards"]:
         path = directory / shard["file"]
         if not path.is_file():

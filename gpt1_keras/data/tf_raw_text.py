@@ -36,7 +36,7 @@ _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
-_EMPTY_INDEX = {"shard_tokens": 1, "dtype": "uint16", "shards": []}
+_EMPTY_INDEX = {"shard_tokens": 1, "vocabulary_size": 1, "shards": []}
 _PARALLEL_CALLS = 2
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 

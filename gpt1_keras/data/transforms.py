@@ -2,32 +2,28 @@
 
 Every transform is a pure function with one interface:
 
-    transform(ids, *, tokenizer, max_sequence_length) -> Sequences
+    transform(text, text_pair, choices, *, tokenizer, max_sequence_length)
+        -> Sequences
 
-where `ids` is an `ExampleIds` and `tokenizer` any object with `start_id`,
-`delimiter_id` and `extract_id`, written `s`, `$` and `e` in the tables. Each
-sequence ends with its extract token, where the head reads.
+where the texts are lists of ids (`encoded`) and `tokenizer` is any object with
+`start_id`, `delimiter_id` and `extract_id`, written `s`, `$` and `e` in the
+tables. Each sequence ends with its extract token, where the head reads.
 
 Examples:
     >>> import types
     >>> special = types.SimpleNamespace(
     ...     start_id="s", delimiter_id="$", extract_id="e"
     ... )
-    >>> pair = ExampleIds([5, 6], text_pair=[7])
-    >>> similarity(pair, tokenizer=special, max_sequence_length=16).candidates
+    >>> sizes = {"tokenizer": special, "max_sequence_length": 16}
+    >>> similarity([5, 6], [7], **sizes).candidates
     [['s', 5, 6, '$', 7, 'e'], ['s', 7, '$', 5, 6, 'e']]
-    >>> question = ExampleIds([5, 6], [7], choices=([8], [9, 8]))
-    >>> found = multiple_choice(
-    ...     question, tokenizer=special, max_sequence_length=16
-    ... )
-    >>> found.candidates
+    >>> multiple_choice([5, 6], [7], ([8], [9, 8]), **sizes).candidates
     [['s', 5, 6, 7, '$', 8, 'e'], ['s', 5, 6, 7, '$', 9, 8, 'e']]
 
 Each of two texts is truncated to `max_sequence_length // 2 - 2` tokens, as in
 the released code (train.py, line 377).
 """
 
-import collections.abc
 import itertools
 import typing
 
@@ -61,22 +57,6 @@ SIGNATURES = {
 }
 
 
-class ExampleIds(typing.NamedTuple):
-    """The ids of an `Example`, text by text."""
-
-    text: collections.abc.Sequence
-    text_pair: collections.abc.Sequence = ()
-    choices: tuple = ()
-
-    @classmethod
-    def of(cls, example, encode):
-        return cls(
-            encode(example.text),
-            encode(example.text_pair) if example.text_pair else (),
-            tuple(map(encode, example.choices)),
-        )
-
-
 class Sequences(typing.NamedTuple):
     """`C` lists of ids, and how many tokens truncation has removed."""
 
@@ -84,7 +64,13 @@ class Sequences(typing.NamedTuple):
     num_cut: int
 
 
-def classification(ids, *, tokenizer, max_sequence_length):
+def encoded(encode, text, text_pair="", choices=()):
+    """Return the ids of the texts of an example, as transforms take them."""
+    pair = encode(text_pair) if text_pair else ()
+    return encode(text), pair, tuple(map(encode, choices))
+
+
+def classification(text, *_, tokenizer, max_sequence_length):
     """Return one text between start and extract token: `C = 1`.
 
     | text | candidates |
@@ -93,34 +79,36 @@ def classification(ids, *, tokenizer, max_sequence_length):
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
-    text = ids.text[: max_sequence_length - 2]
-    return Sequences([_join(tokenizer, text)], len(ids.text) - len(text))
+    kept = text[: max_sequence_length - 2]
+    return Sequences([_join(tokenizer, kept)], len(text) - len(kept))
 
 
-def entailment(ids, *, tokenizer, max_sequence_length):
+def entailment(text, text_pair, *_, tokenizer, max_sequence_length):
     """Return premise and hypothesis, or question and sentence: `C = 1`.
 
     | text | text_pair | candidates    |
     |------|-----------|---------------|
     | 5 6  | 7         | `s 5 6 $ 7 e` |
     """
-    *pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    *pair, num_cut = _truncate_pair(text, text_pair, max_sequence_length)
     return Sequences([_join(tokenizer, *pair)], num_cut)
 
 
-def similarity(ids, *, tokenizer, max_sequence_length):
+def similarity(text, text_pair, *_, tokenizer, max_sequence_length):
     """Return two texts in both orders, because neither is first: `C = 2`.
 
     | text | text_pair | candidates                   |
     |------|-----------|------------------------------|
     | 5 6  | 7         | `s 5 6 $ 7 e`, `s 7 $ 5 6 e` |
     """
-    *pair, num_cut = _truncate_pair(ids, max_sequence_length)
+    *pair, num_cut = _truncate_pair(text, text_pair, max_sequence_length)
     both = [_join(tokenizer, *pair), _join(tokenizer, *pair[::-1])]
     return Sequences(both, num_cut)
 
 
-def multiple_choice(ids, *, tokenizer, max_sequence_length):
+def multiple_choice(
+    text, text_pair, choices, *, tokenizer, max_sequence_length
+):
     """Return document, question (may be empty) and each of `C` choices.
 
     Document and question are joined without a delimiter (section 3.3).
@@ -136,14 +124,14 @@ def multiple_choice(ids, *, tokenizer, max_sequence_length):
     beside the longest choice.
     """
     limit = _half(max_sequence_length)
-    choices = [choice[:limit] for choice in ids.choices]
-    room = max_sequence_length - _NUM_SPECIAL - max(map(len, choices))
-    question = ids.text_pair[:room]
-    document = ids.text[: room - len(question)]
+    kept = [choice[:limit] for choice in choices]
+    room = max_sequence_length - _NUM_SPECIAL - max(map(len, kept))
+    question = text_pair[:room]
+    document = text[: room - len(question)]
     context = [*document, *question]
-    candidates = [_join(tokenizer, context, choice) for choice in choices]
-    num_cut = _length(ids) - _length(ExampleIds(document, question, choices))
-    return Sequences(candidates, num_cut)
+    candidates = [_join(tokenizer, context, choice) for choice in kept]
+    before, after = (text, text_pair, *choices), (document, question, *kept)
+    return Sequences(candidates, _num_ids(before) - _num_ids(after))
 
 
 def pad(examples, *, length):
@@ -175,10 +163,10 @@ def _join(tokenizer, *texts):
     return [*itertools.chain(*parts), tokenizer.extract_id]
 
 
-def _truncate_pair(ids, max_sequence_length):
-    limit = _half(max_sequence_length)
-    text, text_pair = ids.text[:limit], ids.text_pair[:limit]
-    return text, text_pair, _length(ids) - len(text) - len(text_pair)
+def _truncate_pair(text, text_pair, max_sequence_length):
+    pair, limit = (text, text_pair), _half(max_sequence_length)
+    kept = [text[:limit] for text in pair]
+    return *kept, _num_ids(pair) - _num_ids(kept)
 
 
 def _half(max_sequence_length):
@@ -192,5 +180,5 @@ def _half(max_sequence_length):
     return limit
 
 
-def _length(ids):
-    return len(ids.text) + len(ids.text_pair) + sum(map(len, ids.choices))
+def _num_ids(texts):
+    return sum(map(len, texts))

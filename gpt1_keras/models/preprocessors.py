@@ -4,7 +4,6 @@ import keras
 import keras_hub
 import numpy as np
 
-from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
@@ -290,9 +289,7 @@ class GPT1TaskPreprocessor(
         )
         candidates = [
             transform(
-                transforms.ExampleIds.of(
-                    examples.Example(*texts), pipeline.encode
-                ),
+                *transforms.encoded(pipeline.encode, *texts),
                 tokenizer=pipeline,
                 max_sequence_length=self.sequence_length,
             ).candidates

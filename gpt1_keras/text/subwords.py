@@ -7,7 +7,6 @@ the vocabulary lacks has id 0.
 """
 
 import json
-import pathlib
 import re
 
 import tokenizers
@@ -214,9 +213,7 @@ def write_word_pieces(directory, pieces):
 
 
 def _write(directory, name, text):
-    directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(directory / name, text)
+    files.write_atomic(files.make_folder(directory) / name, text)
 
 
 def _read(path):

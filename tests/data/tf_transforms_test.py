@@ -19,7 +19,7 @@ class Tokenizer:
 def in_python(name, rows, length):
     found = [
         getattr(transforms, name)(
-            transforms.ExampleIds(*row),
+            *row,
             tokenizer=Tokenizer,
             max_sequence_length=length,
         )

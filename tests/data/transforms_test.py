@@ -22,7 +22,7 @@ ALL = (
 
 def apply(transform, *texts, max_sequence_length=512):
     return transform(
-        transforms.ExampleIds(*texts),
+        *texts,
         tokenizer=TOKENIZER,
         max_sequence_length=max_sequence_length,
     )

@@ -42,13 +42,12 @@ def logits_one_by_one(model, examples):
     transform = getattr(transforms, model.preprocessor.transform)
     found = []
     for example in examples:
-        ids = transforms.ExampleIds(
+        candidates = transform(
             tokenizer.encode(example.text),
             tokenizer.encode(example.text_pair),
             tuple(map(tokenizer.encode, example.choices)),
-        )
-        candidates = transform(
-            ids, tokenizer=tokenizer, max_sequence_length=LENGTH
+            tokenizer=tokenizer,
+            max_sequence_length=LENGTH,
         ).candidates
         batch = transforms.pad([candidates], length=max(map(len, candidates)))
         del batch["token_weights"]
