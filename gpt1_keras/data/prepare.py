@@ -117,7 +117,11 @@ def prepare(
         scratch = directory / encode.PIECES
         if shards.is_prepared(directory):
             shutil.rmtree(scratch, ignore_errors=True)
-            return _open_same(directory, request)
+            prepared = shards.Shards.open(directory)
+            if prepared.index.get("request") != request:
+                raise _other_corpus(directory)
+            logging.info("%s is already prepared", directory)
+            return prepared
         save_tokenizer(tokenizer, directory)
         dtype = shards.token_dtype(tokenizer.vocabulary_size)
         tasks = encode.tasks_of(found, piece_bytes)
@@ -157,14 +161,6 @@ def prepare(
 
 # Not the lock of a workdir, so that a run may prepare its own.
 exclusive = functools.partial(files_lib.exclusive, name=".lock")
-
-
-def _open_same(directory, request):
-    prepared = shards.Shards.open(directory)
-    if prepared.index.get("request") != request:
-        raise _other_corpus(directory)
-    logging.info("%s is already prepared", directory)
-    return prepared
 
 
 def _other_corpus(directory):

@@ -6,6 +6,7 @@ text file with one piece per line. Hugging Face `tokenizers` encodes; whatever
 the vocabulary lacks has id 0.
 """
 
+import functools
 import json
 import re
 
@@ -23,6 +24,7 @@ UNKNOWN_ID = 0
 END_OF_WORD = "</w>"
 CONTINUATION = "##"
 MAX_WORD_CHARACTERS = 100  # of a WordPiece word
+_read = functools.partial(files.read_text, "vocabulary")
 
 
 class BytePair:
@@ -214,7 +216,3 @@ def write_word_pieces(directory, pieces):
 
 def _write(directory, name, text):
     files.write_atomic(files.make_folder(directory) / name, text)
-
-
-def _read(path):
-    return files.read_text("vocabulary", path)

@@ -213,6 +213,13 @@ def _rejoined_cases(special):
     return {n: texts for n, texts in cases.items() if texts}
 
 
+# Look-behind, match, the sign of the look-ahead, look-ahead.
+_PARTS = re.compile(
+    r"(?:\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\))?(.*?)(?:\(\?([=!])(.*)\))?",
+    re.DOTALL,
+)
+
+
 class _Expression(typing.NamedTuple):
     """A regular expression without its look-arounds, for RE2."""
 
@@ -272,22 +279,11 @@ def _address(pattern):
 
 
 def _parse(expression):
-    before = after = ""
-    is_negative = False
-    if found := re.match(
-        r"\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\)", expression
-    ):
-        before, expression = found[1], expression[found.end() :]
-    for opening in ("(?=", "(?!"):
-        start = expression.find(opening)
-        if start >= 0:
-            after = expression[start + 3 : -1]
-            expression = expression[:start]
-            is_negative = opening == "(?!"
-    for part in (before, expression, after):
+    before, match, sign, after = _PARTS.fullmatch(expression).groups("")
+    for part in (before, match, after):
         if re.search(r"\(\?(?!:)", part):
             raise ValueError(f"RE2 has no equivalent of {expression}")
-    return _Expression(*map(_for_re2, (before, expression, after)), is_negative)
+    return _Expression(*map(_for_re2, (before, match, after)), sign == "!")
 
 
 def _for_re2(expression):

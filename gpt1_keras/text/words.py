@@ -40,11 +40,6 @@ def english_but(**changes):
 
 
 @functools.cache
-def _special_cases():
-    return frozenset(english().rules)
-
-
-@functools.cache
 def _without_last_step():
     """Return spaCy's tokenizer without its last step.
 
@@ -119,7 +114,7 @@ def split_pieces(pieces):
 
 def _split_plain(piece):
     """Return the words of a plain piece; None if it needs spaCy."""
-    special = _special_cases()
+    special = english().rules.keys()
     if piece.isascii() and piece.isalpha():
         return None if piece in special else [piece.lower()]
     match = _PLAIN.fullmatch(piece)
@@ -133,15 +128,12 @@ def _split_plain(piece):
 
 # Words back to text.
 
-_ATTACH_LEFT = frozenset(
-    [".", ",", "!", "?", ":", ";", "...", "%", ")", "]", "}"]
-)
+_ATTACH_LEFT = frozenset(". , ! ? : ; ... % ) ] }".split())
 _ATTACH_RIGHT = frozenset(["(", "[", "{", "$", "\u00a3", "\u20ac", "#"])
-_ATTACH_BOTH = frozenset(["/"])
 _QUOTES = frozenset(['"', "'", "_"])
 _SENTENCE_ENDS = frozenset([".", "!", "?", "..."])
 _ENDING = re.compile(r"'(s|m|re|ve|d|ll)$|n't$|[!?.,;:]+$|-+$")
-_HYPHENS = re.compile(r"-+$")
+_ATTACH_BOTH = re.compile("-+|/")
 # Words that spaCy splits in two, unambiguous when adjacent.
 _SPLIT_IN_TWO = frozenset([("gon", "na"), ("got", "ta"), ("can", "not")])
 
@@ -186,7 +178,7 @@ def _sides(tokens, index, open_quotes):
         return _quote_sides(tokens, index, open_quotes)
     if token in _ATTACH_RIGHT:
         return False, True
-    if token in _ATTACH_BOTH or _HYPHENS.fullmatch(token):
+    if _ATTACH_BOTH.fullmatch(token):
         return True, True
     if token in _ATTACH_LEFT or _ENDING.fullmatch(token):
         return True, token == "," and _inside_number(tokens, index)
