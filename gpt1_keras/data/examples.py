@@ -94,7 +94,12 @@ class EncodedExamples:
         self._tokenizer = tokenizer
         self._transform = transform
         self._max_sequence_length = max_sequence_length
-        self._ids = _encode(examples, tokenizer, name)
+        encode, self._ids = functools.cache(tokenizer.encode), []
+        with console.bar(f"{name}: encoding", len(examples)) as advance:
+            for example in examples:
+                texts = (example.text, example.text_pair, example.choices)
+                self._ids.append(transforms.encoded(encode, *texts))
+                advance(1)
         sizes = np.array(
             [self._sizes(i) for i in range(len(examples))], "int64"
         ).reshape(-1, 4)
@@ -149,14 +154,3 @@ class EncodedExamples:
         candidates, num_cut = self._sequences(index)
         lengths = list(map(len, candidates))
         return max(lengths), sum(lengths), len(lengths), num_cut
-
-
-def _encode(examples, tokenizer, name):
-    encode = functools.cache(tokenizer.encode)
-    ids = []
-    with console.bar(f"{name}: encoding", len(examples)) as advance:
-        for example in examples:
-            texts = (example.text, example.text_pair, example.choices)
-            ids.append(transforms.encoded(encode, *texts))
-            advance(1)
-    return ids

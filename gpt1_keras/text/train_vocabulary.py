@@ -18,19 +18,13 @@ _MAX_CHARACTERS = 256  # Words with rarer characters are not counted.
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
 _CHUNKS_REMEMBERED = 300_000
 _WORDS_PER_LINE = 1000
+_split = tokenizer.ChunkDictionary(lambda word: (word,), _CHUNKS_REMEMBERED)
 _flat = itertools.chain.from_iterable
 
 
 def count_words(texts):
     """Return the Counter of the words of texts; chunks are remembered."""
     return collections.Counter(_flat(map(_split, texts)))
-
-
-def _alone(word):
-    return (word,)
-
-
-_split = tokenizer.ChunkDictionary(_alone, _CHUNKS_REMEMBERED)
 
 
 def train_bpe(texts, *, vocabulary_size, show_progress=False):
