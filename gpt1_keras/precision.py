@@ -5,7 +5,6 @@ import pathlib
 import keras
 from absl import logging
 
-from gpt1_keras import checks
 from gpt1_keras import device
 from gpt1_keras import errors
 
@@ -16,7 +15,6 @@ _CAPABILITY = (8, 0)  # of the first GPUs by NVIDIA that have bfloat16
 
 def set_dtype(dtype):
     """Make `dtype` the policy of all layers built afterwards."""
-    checks.check("dtype", dtype, checks.Dtype)
     keras.config.set_dtype_policy(dtype)
     why = dtype != "float32" and _why_bfloat16()
     logging.info(

@@ -176,11 +176,12 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         Raises:
             InputError: the folder already holds a model.
         """
+        validation.check_is_fitted(self, "directory_")
         folder = files_lib.make_folder(pathlib.Path(directory).expanduser())
         target = folder / "preset"
         if target.exists():
             raise errors.InputError(f"{target} exists: save to another folder")
-        source = pathlib.Path(self._loaded().directory)
+        source = presets.find(self.directory_)
         with files_lib.new_folder(target) as temporary:
             shutil.copytree(source, temporary, dirs_exist_ok=True)
         if (source.parent / _HELD_OUT).exists():
@@ -244,16 +245,13 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         state.pop("_model", None)
         state.pop("_temporary", None)
         if state.pop("directory_", None) is not None:
-            preset = presets.find(self.directory_)
-            paths = {
-                f"preset/{p.relative_to(preset)}": p for p in preset.rglob("*")
-            }
-            paths[_HELD_OUT] = preset.parent / _HELD_OUT
-            state["_files"] = {
-                name: path.read_bytes()
-                for name, path in paths.items()
-                if path.is_file()
-            }
+            with tempfile.TemporaryDirectory() as folder:
+                self.save(folder)
+                state["_files"] = {
+                    str(path.relative_to(folder)): path.read_bytes()
+                    for path in pathlib.Path(folder).rglob("*")
+                    if path.is_file()
+                }
         return state
 
     def __setstate__(self, state):

@@ -272,7 +272,16 @@ def finetune(
 
     @functools.lru_cache(maxsize=1)
     def examples_of(subset_seed):
-        return _training_examples(task, data, training, pretrained, subset_seed)
+        """Return the training examples, and those of them to score."""
+        examples = data.read(task, "train")
+        size, most = len(examples), training.num_train_examples
+        rows = examples_lib.draw_subset(size, most, seed=subset_seed)
+        examples = [examples[row] for row in rows]
+        train = training.labelled(task, examples, pretrained, "train")
+        scored = examples_lib.draw_subset(
+            len(train), training.num_scored_train_examples
+        )
+        return train, train.part(scored, f"{task.name} train sample")
 
     def run(directory, seed):
         keras.utils.clear_session()  # which also resets the dtype policy
@@ -371,21 +380,6 @@ def finetune(
         )
 
     return run_each(workdir, config_sha256, seed, seeds, run)
-
-
-def _training_examples(task, data, training, pretrained, seed):
-    """Return the training examples of `seed`, and those of them to score."""
-    examples = data.read(task, "train")
-    rows = examples_lib.draw_subset(
-        len(examples), training.num_train_examples, seed=seed
-    )
-    train = training.labelled(
-        task, [examples[row] for row in rows], pretrained, "train"
-    )
-    scored = examples_lib.draw_subset(
-        len(train), training.num_scored_train_examples
-    )
-    return train, train.part(scored, f"{task.name} train sample")
 
 
 def _subset_seed(workdir, training, seed):
