@@ -56,13 +56,15 @@ def read(directory, allowed=()):
 
 
 def sha256(directory, new):
-    """Return the hash that results of `Bindings` carry in a workdir.
+    """Return the hash that results of `Bindings` carry in a workdir (or none).
 
     It is the one noted in the `config.gin` there if the recipes are equal:
     a workdir keeps its hash when parameters are renamed or added.
     """
+    if directory is None:
+        return new.sha256()
     try:
-        old, noted = read(directory or "", new.allowed)
+        old, noted = read(directory, new.allowed)
     except (OSError, ValueError):
         return new.sha256()
     is_same = noted and old.recipe() == new.recipe()

@@ -57,13 +57,15 @@ def test_a_run_that_wrote_nothing_gives_its_workdir_back(tmp_path):
     assert workdir.claim(tmp_path, configuration(SEED=3), COMMAND)
 
 
-def test_a_workdir_keeps_its_hash_when_names_change(tmp_path):
+def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):
     mine = configuration()
     assert workdir.sha256(tmp_path, mine) == mine.sha256()
     workdir.claim(tmp_path, mine, COMMAND)
     path = tmp_path / "config.gin"
     path.write_text(path.read_text().replace(mine.sha256(), "0123abcd"))
     assert workdir.sha256(tmp_path, mine) == "0123abcd"
+    monkeypatch.chdir(tmp_path)  # of no concern to a run without a workdir
+    assert workdir.sha256(None, mine) == mine.sha256()
     other = configuration(SEED=1)
     assert workdir.sha256(tmp_path, other) == other.sha256()
     path.write_text("this is = [not gin\n")

@@ -52,9 +52,8 @@ def find(preset):
     """Return the path of a preset folder.
 
     Every run takes its `preset` in this form: the path of a finished run's
-    workdir, of which of several seeds the best on dev counts, or of the
-    `preset/` folder in it, or None for the language model shipped with the
-    program.
+    workdir (of several seeds, the best on dev is taken) or of the `preset/`
+    folder in it, or None for the language model shipped with the program.
     """
     if preset is None:
         directory = bindings.ROOT / _SHIPPED

@@ -84,6 +84,12 @@ def test_benchmarks_with_all_of_glue_have_both_averages(tmp_path, paper):
         fake_workdirs.results(tmp_path), paper[0]
     )[2]
     assert texts(table)[-1][:3] == ["GLUE", "official average", "72.8"]
+    # Not without MNLI's second set.
+    half = {**LEADERBOARD["mnli"]}
+    del half["accuracy_mismatched"]
+    fake_workdirs.finetune(tmp_path / "mnli", "mnli", half)
+    found = paper_tables.glue_averages(fake_workdirs.results(tmp_path))
+    assert found["glue_average"] and found["glue_official_average"] is None
 
 
 def test_tables_2_to_4_hold_the_paper_and_nothing_for_ours(tmp_path, paper):
