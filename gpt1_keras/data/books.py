@@ -51,9 +51,9 @@ def find_books(paths):
     """Return a dict from name to path of the books under `paths`, by name.
 
     Folders are searched recursively for `*.txt`; the name of a book is its
-    path below the folder.
+    path below the first of the folders that hold it.
     """
-    found = {}
+    found, seen = {}, set()
     for path in map(pathlib.Path, paths):
         if path.is_dir():
             named = {
@@ -76,11 +76,14 @@ def find_books(paths):
                 raise InputError(
                     f"{file}: its name is not UTF-8: rename it"
                 ) from None
-            if name in found and not found[name].samefile(file):
+            if file.resolve() in seen:
+                continue
+            if name in found:
                 raise InputError(
                     f"{file} and {found[name]} have the same name: rename one"
                 )
             found[name] = file
+        seen.update(map(pathlib.Path.resolve, named.values()))
     return dict(sorted(found.items()))
 
 
