@@ -16,6 +16,7 @@ import math
 import pathlib
 import re
 import typing
+import unicodedata
 
 import numpy as np
 from absl import logging
@@ -132,7 +133,10 @@ def _comma_separated(path):
     _, header = next(rows_lib.tab_separated(path), (1, []))
     text = "\t".join(header) if isinstance(header, list) else ""
     delimiter = max(",;\t", key=text.count)
-    return rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
+    rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
+    if re.fullmatch('"?sep=[,;\t]"?', text):  # a note to Excel
+        next(rows)
+    return rows
 
 
 # Ending -> what reads its rows, and advice for those that cannot be parsed.
@@ -455,8 +459,8 @@ def _text_key(example):
 
 
 def _plain(label):
-    """Return a label without case and spaces."""
-    return "".join(label.casefold().split())
+    """Return a label without case and spaces, in one Unicode form."""
+    return "".join(unicodedata.normalize("NFC", label).casefold().split())
 
 
 def misfits(rows, known, column, problem="which no training row has"):
@@ -510,7 +514,7 @@ def warn_of_quotes(path, rows):
 
 
 def warn_of_spellings(path, rows):
-    """Warn about classes that differ only in case or spaces."""
+    """Warn about classes whose names look the same but for case or spaces."""
     spellings = collections.defaultdict(dict)
     for row in rows:
         spellings[_plain(row.label)].setdefault(row.label, row.line)
@@ -518,7 +522,8 @@ def warn_of_spellings(path, rows):
         if len(lines) > 1:
             shown = ", ".join(f"{k!r} (line {v})" for k, v in lines.items())
             logging.warning(
-                f"{path}: classes that differ only in case or spaces: {shown}"
+                f"{path}: classes that differ only in case, spaces or Unicode"
+                f" form: {shown}"
             )
 
 
