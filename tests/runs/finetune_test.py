@@ -478,8 +478,9 @@ def test_own_rows(tiny, own, tmp_path):
 
 PIPED = [
     "the garden\n\na tall harbour\n",
-    "\ufeffid;text;label\r\n7;the garden;?\r\n8;a tall harbour;b\r\n",
+    "\ufeffsep=;\r\nid;text;label\r\n7;the garden;?\r\n8;a tall harbour;b\r\n",
     "text\tid\nthe garden\t7\na tall harbour\t8\n",
+    'text\n"the garden"\na tall harbour\n',
     '{"text": "the garden"}\n{"text": "a tall harbour"}\n',
 ]
 
@@ -503,7 +504,8 @@ def test_predictions_from_standard_input(own, monkeypatch, capfd):
         *(["7", "the garden", "?"], ["8", "a tall harbour", "b"]),
     ]
     predicted = [[row[1:5] for row in table] for table in found]
-    assert predicted[:4] == predicted[:1] * 4
+    *others, many = predicted
+    assert others == predicted[:1] * len(PIPED)
     # More than one batch.
-    assert len(predicted[4]) == 41 and found[4][-1][0] == "60"
-    assert predicted[4][-2:] == [row[1:5] for row in found[0][1:]]
+    assert len(many) == 41 and found[-1][-1][0] == "60"
+    assert many[-2:] == [row[1:5] for row in found[0][1:]]

@@ -63,8 +63,8 @@ class StandardInput:
     """Standard input, all of it, in place of the path of a file.
 
     `suffix` is that of a file with the same content: ".jsonl" if it begins
-    with a brace, ".tsv" or ".csv" if its first line names `column`, else
-    ".txt", a text on each line.
+    with a brace, ".csv" or ".tsv" if its first line names `column` (".csv" if
+    it names nothing else), else ".txt", a text on each line.
     """
 
     def __init__(self, column):
@@ -72,14 +72,15 @@ class StandardInput:
             logging.info("reading rows from the terminal until Ctrl-D")
         self._content = sys.stdin.buffer.read()
         text = self._content.decode("utf-8-sig", errors="replace").lstrip()
+        text = re.sub('^"?sep=[,;]"?\\s+', "", text)  # a note to Excel
         first = text.partition("\n")[0]
         self.suffix = ".txt"
         if first.startswith("{"):
             self.suffix = ".jsonl"
-        elif column in map(str.strip, first.split("\t")):
-            self.suffix = ".tsv"
         elif column in (name.strip(' \r"') for name in re.split("[,;]", first)):
             self.suffix = ".csv"
+        elif column in map(str.strip, first.split("\t")):
+            self.suffix = ".tsv"
 
     def __str__(self):
         return "standard input"
