@@ -272,14 +272,16 @@ def _columns(X):
         raise errors.InputError(
             f"X is {type(X).__name__}: give a list of texts"
         )
-    if all(isinstance(row, str) for row in rows):
-        return {"text": rows}
+    size = 1 if not rows or isinstance(rows[0], str) else 2
     for number, row in enumerate(rows):
-        is_pair = isinstance(row, tuple | list) and len(row) == 2
-        if not is_pair or not all(isinstance(text, str) for text in row):
+        texts = [row] if size == 1 else row
+        fits = isinstance(texts, tuple | list) and len(texts) == size
+        if not fits or not all(isinstance(text, str) for text in texts):
             raise errors.InputError(
                 f"X[{number}] is {row!r}: give texts, or pairs of texts"
             )
+    if size == 1:
+        return {"text": rows}
     return dict(zip(("text", "text_pair"), map(list, zip(*rows))))
 
 

@@ -148,8 +148,8 @@ def test_a_class_that_is_skipped_is_lost(classifier):
     "texts, labels, message",
     [
         ("one text", [1], "X is str"),
-        (["a", ("b", "c")], [0, 1], r"X\[0\]"),
-        (["a", None], [0, 1], "X"),
+        (["a", ("b", "c")], [0, 1], r"X\[1\] is \('b', 'c'\)"),
+        (["a", np.nan], [0, 1], r"X\[1\] is nan"),
         (["a", "b"], [0], "1 labels"),
         (["a", "b"], [0.5, 1.5], "float"),
         (["a", "b"], [0, "1"], "int, str"),
