@@ -1,6 +1,5 @@
 """Labelled examples of a benchmark, as texts and as token ids."""
 
-import copy
 import dataclasses
 import functools
 import hashlib
@@ -120,14 +119,6 @@ class EncodedExamples:
 
     def __len__(self):
         return len(self._ids)
-
-    def part(self, rows):
-        """Return the examples `rows` (ints) without encoding them again."""
-        found = copy.copy(self)
-        found._ids = [self._ids[row] for row in rows]
-        found.lengths = self.lengths[rows]
-        found.num_tokens = self.num_tokens[rows]
-        return found
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""

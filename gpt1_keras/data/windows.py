@@ -4,6 +4,8 @@ Training windows are a function of (seed, step). Held-out windows slide over
 each book so that every token but the first of the book is scored once.
 """
 
+import bisect
+
 import numpy as np
 from absl import logging
 
@@ -161,8 +163,13 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
             books; None: all tokens.
     """
     lengths = np.asarray(lengths, np.int64)
-    if limit is not None:
-        lengths = _spread(lengths, limit)
+    if limit is not None:  # Truncate books to the length that leaves as many.
+        cut = bisect.bisect_left(
+            range(int(lengths.max(initial=0)) + 1),
+            limit,
+            key=lambda cut: np.minimum(lengths, cut).sum(),
+        )
+        lengths = np.minimum(lengths, max(2, cut))
     parts = [
         _slide(book, int(length), sequence_length, stride)
         for book, length in enumerate(lengths)
@@ -178,17 +185,3 @@ def _slide(book, length, sequence_length, stride):
     start = np.maximum(end - sequence_length, 0)
     first_scored = np.concatenate([[1], end[:-1]])
     return np.stack([np.full_like(end, book), start, first_scored, end], axis=1)
-
-
-def _spread(lengths, limit):
-    """Truncate books to one length that leaves about `limit` tokens."""
-    ascending = np.sort(lengths)
-    # Truncating to ascending[i] leaves this many tokens.
-    before = np.concatenate([[0], np.cumsum(ascending)[:-1]])
-    remaining = len(lengths) - np.arange(len(lengths))
-    kept = before + ascending * remaining
-    i = int(np.searchsorted(kept, limit))
-    if i == len(lengths):
-        return lengths
-    cut = max(2, -(-(limit - int(before[i])) // int(remaining[i])))
-    return np.minimum(lengths, cut)

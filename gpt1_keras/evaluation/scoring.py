@@ -68,10 +68,7 @@ class Labelled:
     def part(self, rows, name):
         """Return the examples `rows` (ints) under another `name`."""
         examples = [self.examples[row] for row in rows]
-        found = dataclasses.replace(self, examples=examples, name=name)
-        if "encoded" in self.__dict__:
-            found.encoded = self.encoded.part(rows)
-        return found
+        return dataclasses.replace(self, examples=examples, name=name)
 
     def __len__(self):
         return len(self.examples)
