@@ -50,8 +50,8 @@ class Piece:
 def find_books(paths):
     """Return a dict from name to path of the books under `paths`, by name.
 
-    Folders are searched recursively for `*.txt`; the name of a book is its
-    path below the first of the folders that hold it.
+    Folders are searched recursively for `*.txt`, hidden ones left out; the
+    name of a book is its path below the first of the folders that hold it.
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
@@ -60,7 +60,7 @@ def find_books(paths):
                 file.relative_to(path).as_posix(): file
                 for file in path.rglob("*")
                 if file.suffix.lower() == ".txt"
-                and not file.name.startswith(".")
+                and not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
                 and file.is_file()
             }
             if not named:

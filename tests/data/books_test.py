@@ -36,11 +36,12 @@ def test_broken_books_are_skipped_with_their_reason(tmp_path):
 def test_finds_books(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         books.find_books([tmp_path / "nowhere"])
-    (tmp_path / "in" / "deep").mkdir(parents=True)
+    for name in ("deep", ".venv"):
+        (tmp_path / "in" / name).mkdir(parents=True)
     with pytest.raises(InputError, match="holds no .txt"):
         books.find_books([tmp_path])
-    for name in ("in/b.txt", "in/deep/a.TXT", "in/.hidden.txt", "in/c.md"):
-        (tmp_path / name).write_text("text")
+    for name in ("b.txt", "deep/a.TXT", ".hidden.txt", ".venv/d.txt", "c.md"):
+        (tmp_path / "in" / name).write_text("text")
     found = books.find_books([tmp_path / "in"])
     assert list(found) == ["b.txt", "deep/a.TXT"]
     assert list(books.find_books([tmp_path / "in" / "c.md"])) == ["c.md"]
