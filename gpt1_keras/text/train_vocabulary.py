@@ -8,6 +8,7 @@ import itertools
 import json
 
 import tokenizers
+from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras.text import subwords
@@ -15,6 +16,7 @@ from gpt1_keras.text import tokenizer
 from gpt1_keras.text import words
 
 _MAX_CHARACTERS = 256  # Words with rarer characters are not counted.
+_MANY = 0.01  # of the words
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
 _CHUNKS_REMEMBERED = 300_000
 _WORDS_PER_LINE = 1000
@@ -98,6 +100,13 @@ def _count(texts):
     ranked = sorted(frequency, key=lambda c: (-frequency[c], c))
     rare = frozenset(ranked[_MAX_CHARACTERS:])
     kept = {w: counts[w] for w in sorted(counts) if rare.isdisjoint(w)}
+    lost = 1 - sum(kept.values()) / counts.total()
+    if lost > _MANY:
+        logging.warning(
+            f"{100 * lost:.0f} % of the words have characters beyond the"
+            f" {_MAX_CHARACTERS} most frequent ones, which will be unknown;"
+            " give a `vocabulary` that has them"
+        )
     return kept, sorted(ranked[:_MAX_CHARACTERS])
 
 

@@ -1,5 +1,6 @@
 import collections
 import itertools
+from unittest import mock
 
 import pytest
 import tokenizers
@@ -84,3 +85,10 @@ def test_what_is_learned_from_any_text_is_read_back(tmp_path_factory, texts):
         ours.save(folder / kind)
         read = tokenizer.Tokenizer.from_directory(folder / kind)
         assert read.sha256 == ours.sha256
+
+
+def test_many_words_with_rare_characters_are_warned_of():
+    text = " ".join(["low", *map(chr, range(0x4E00, 0x4E00 + 300))])
+    with mock.patch.object(train_vocabulary.logging, "warning") as warning:
+        train_vocabulary.train_bpe([text], vocabulary_size=600)
+    assert "16 % of the words" in warning.call_args.args[0]
