@@ -122,7 +122,7 @@ def find_name(name, known, kind):
     if isinstance(name, str) and name in known:
         return known[name]
     advice = (
-        did_you_mean(str(name), known) or f": take one of {', '.join(known)}"
+        did_you_mean(str(name), known) or f": choose one of {', '.join(known)}"
     )
     raise errors.InputError(
         f"there is no {kind} {errors.shortened(repr(name))}{advice}"
@@ -233,18 +233,18 @@ def _describe(annotation):
         return f"a tuple{of} such as {example}"
     if typing.get_origin(kind) is dict:
         inner = "0.5" if kind == Numbers else "{'cola': 0.5}"
-        return f"a dict from names such as {{'full': {inner}}}"
+        return f"a dict such as {{'full': {inner}}}"
     reference = "a reference such as @module.name()"
     return _KINDS.get(kind, reference) + "".join(map(_limits, marks))
 
 
 def _limits(mark):
     if mark.low is not None and mark.high is not None:
-        return f" from {mark.low:g} to {mark.high:g}"
+        return f" from {mark.low:,} to {mark.high:,}"
     return " and".join(
         text.format(limit)
         for text, limit in (
-            (" from {:g} on", mark.low),
+            (" of at least {:g}", mark.low),
             (" above {:g}", mark.above),
             (" up to {:g}", mark.high),
             (" below {:g}", mark.below),

@@ -90,7 +90,7 @@ def check_run(found):
     """Refuse gin files without a run."""
     if "RUN" not in found.macros:
         raise errors.InputError(
-            "the gin files bind no RUN: the first --gin must be that of a run,"
+            "the gin files name no RUN: the first --gin must be that of a run,"
             " such as gin/pretrain.gin"
         )
     if found.run is None or found.run.evaluate:

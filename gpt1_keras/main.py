@@ -5,8 +5,8 @@ python -m gpt1_keras.main --gin FILE [--gin FILE ...]
 python -m gpt1_keras.main --list [--gin FILE ...]
 
   --gin FILE            a gin file; later files override earlier ones
-  --set "NAME = VALUE"  a macro or parameter; overrides all files
-  --workdir DIR         folder of everything that the run writes
+  --set "NAME = VALUE"  one setting; overrides all files
+  --workdir DIR         folder for everything that the run writes
   --list                list the runs; with --gin FILE, the settings of that run
   --allow_module NAME   let the gin files use a Python module besides the
                         public names of gpt1_keras; its code is executed
@@ -106,7 +106,7 @@ def _parse_flags(arguments):
         raise errors.InputError(f"{error} (see --help)") from None
     if rest:
         raise errors.InputError(
-            f"unexpected argument {rest[0]!r}: gin files need --gin, bindings"
+            f"unexpected argument {rest[0]!r}: gin files need --gin, settings"
             ' need --set "NAME = VALUE"'
         )
     return values.flag_values_dict()

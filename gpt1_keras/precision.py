@@ -23,7 +23,7 @@ def set_dtype(dtype):
 
 
 def check_float(model):
-    """Refuse a model with integer kernels: their codes are no weights."""
+    """Refuse to write a model whose kernels are integers."""
     if any(layer.quantization_mode for layer in model._flatten_layers()):
         raise errors.InputError(
             "the model is quantized: load it in float32 to write it"

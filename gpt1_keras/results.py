@@ -248,7 +248,7 @@ def _check(found, kinds, place):
     for name, value in found.items():
         kind = kinds.get(name, kinds[None])
         if value is not None and not _fits(value, kind):
-            raise _damaged(place, f"another value of {name!r}")
+            raise _damaged(place, f"a valid {name!r}")
 
 
 def _fits(value, kind):

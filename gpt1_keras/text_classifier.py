@@ -198,8 +198,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         names = found._loaded().preprocessor.label_words
         if not names:
             raise errors.InputError(
-                f"{directory} holds no classifier: give a folder of `save` or"
-                " the workdir of a run on own rows with classes"
+                f"{directory} holds no classifier: give a folder that `save`"
+                " wrote, or the workdir of a run on own rows with classes"
             )
         found.classes_ = np.array(names)
         found.result_ = results.read(found.directory_)
@@ -319,8 +319,8 @@ def _write(directory, columns, names):
         digest = files_lib.sha256_of_json(rows)
     except UnicodeEncodeError as error:
         raise errors.InputError(
-            f"a text or label holds {error.object[error.start]!r}, which is no"
-            " character: remove it"
+            f"a text or label holds {error.object[error.start]!r}, which is not"
+            " a character: remove it"
         ) from None
     path = directory.absolute() / f"rows_{digest[:12]}.jsonl"
     if not path.exists():

@@ -133,7 +133,7 @@ def _check(path, text, new):
         value = new.macros.get(stronger)
         if grown and value and weaker.issuperset(names):
             raise errors.InputError(
-                f"{path.parent}: {names[0]} has no effect beside {stronger} = "
+                f"{path.parent}: {names[0]} has no effect while {stronger} = "
                 f"{value}: raise {stronger}"
             )
     if grown and new.macros.get("EXTEND") is True:

@@ -8,13 +8,13 @@ from gpt1_keras import errors
 INF, NAN = float("inf"), float("nan")
 # Annotation, values that it allows, values that it refuses, what is asked for.
 TABLE = [
-    (checks.Count, [1, 64], [0, -1, 1.5, True, "1", None, 10**400], "from 1 on"),
-    (checks.Count | None, [None, 2], [0, "x"], "from 1 on or None"),
-    (checks.Index, [0, 5], [-1, 0.0], "whole number from 0 on"),
-    (checks.Length, [2], [1], "whole number from 2 on"),
+    (checks.Count, [1, 64], [0, -1, 1.5, True, "1", None, 10**400], "of at least 1"),
+    (checks.Count | None, [None, 2], [0, "x"], "of at least 1 or None"),
+    (checks.Index, [0, 5], [-1, 0.0], "whole number of at least 0"),
+    (checks.Length, [2], [1], "whole number of at least 2"),
     (checks.Positive, [1, 1e-9], [0, -1, INF, NAN, "x"], "above 0"),
     (checks.Share, [0, 1, 0.5], [1.1, -0.1, True], "from 0 to 1"),
-    (checks.Rate, [0, 0.9], [1, 2], "from 0 on and below 1"),
+    (checks.Rate, [0, 0.9], [1, 2], "of at least 0 and below 1"),
     (checks.UpToOne, [1, 0.1], [0, 2], "above 0 and up to 1"),
     (checks.Seed, [0, 42], [-1, "x", 2**32], "whole number from 0"),
     (checks.Column | None, ["a", None], ["", 3], "a name"),

@@ -230,7 +230,7 @@ def test_mistakes_name_file_and_line(write):
     assert refusal(path).startswith(f"{path}, line 3: there is no nowhere.f")
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
-    assert "bind no RUN" in refusal(write("A = 1\n"))
+    assert "name no RUN" in refusal(write("A = 1\n"))
     for value in ("'a\udcff'", "'a\\udcff'"):
         assert "CORPUS" in refusal("gin/pretrain.gin", f"CORPUS = {value}")
     with pytest.raises(errors.InputError, match="--gin"):

@@ -129,7 +129,7 @@ def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):
 def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     status, _, stderr = call_run("stop", "--workdir", "w")
     assert status == 3
-    assert stderr == "checkpoint in w; the same command continues\n"
+    assert stderr == "checkpoint in w; the same command resumes\n"
     assert_refused(call_run("interrupt"), "interrupted", status=1)
     assert_refused(call_run("diverge"), "loss is nan", status=1)
     for error, expected in (
@@ -158,6 +158,6 @@ def test_settings_are_listed_with_their_comments(call):
     output = call("--list", "--gin", "gin/finetune/custom.gin")[1]
     assert "TRAIN_FILE must be given " in output
     status, _, error = call("--list", "--gin", "gin/model/tiny.gin")
-    assert status == 2 and "bind no RUN" in error
+    assert status == 2 and "name no RUN" in error
     output = call("--list")[1]
     assert "gin/pretrain.gin" in output and "custom, mnli" in output

@@ -155,7 +155,7 @@ def test_a_class_that_is_skipped_is_lost(classifier):
         (["a", "b"], [0, "1"], "int, str"),
         (["a", "b"], [1, 1], "only the label"),
         (["a", "b"], ["x ", "y"], "'x ' begins or ends"),
-        (["a\ud800", "b"], [0, 1], "is no character"),
+        (["a\ud800", "b"], [0, 1], "is not a character"),
     ],
 )
 def test_mistakes_are_one_line(classifier, texts, labels, message):

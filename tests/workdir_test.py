@@ -99,7 +99,7 @@ def test_an_extension_without_effect_is_refused(tmp_path):
 
     used = "NUM_EPOCHS = 1\nEXTEND = True\nrun.run.num_epochs = %NUM_EPOCHS\n"
     workdir.claim(tmp_path, text(3), COMMAND)
-    with pytest.raises(errors.InputError, match="no effect beside NUM_EPOCHS"):
+    with pytest.raises(errors.InputError, match="no effect while NUM_EPOCHS"):
         workdir.claim(tmp_path, text(5), COMMAND)
 
 

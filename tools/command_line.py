@@ -32,19 +32,19 @@ class Parser(argparse.ArgumentParser):
 
 
 def positive(text):
-    """Return a whole number from 1 on; as `type` of an argument."""
+    """Return a whole number of at least 1; as `type` of an argument."""
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text}: give a number above 0")
     return number
 
 
 def share(text):
-    """Return a number from 0 to below 1; as `type` of an argument."""
+    """Return a number of at least 0, below 1; as `type` of an argument."""
     number = float(text)
     if not 0 <= number < 1:
         raise argparse.ArgumentTypeError(
-            f"{text}: give a share from 0 to below 1"
+            f"{text}: give a share of at least 0 and below 1"
         )
     return number
 

@@ -100,7 +100,7 @@ def _parse(arguments):
     if values.mirror is not None and values.folder is not None:
         parser.error("give either --mirror or --from")
     if values.folder is not None and not values.folder.is_dir():
-        parser.error(f"--from {values.folder} is no folder")
+        parser.error(f"--from {values.folder} is not a folder")
     return values
 
 

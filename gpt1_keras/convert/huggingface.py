@@ -317,7 +317,7 @@ def _classifier(model, tokenizer):
     kinds = ("classification", "entailment")
     if not ours.label_words or ours.transform not in kinds:
         raise errors.InputError(
-            f"the preset was fine-tuned on {ours.task}, which is no"
+            f"the preset was fine-tuned on {ours.task}, which is not"
             " classification of texts or pairs: transformers has no such head"
         )
     is_pair = ours.transform == "entailment"

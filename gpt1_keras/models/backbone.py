@@ -40,9 +40,9 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         layer_norm_epsilon: float. Added to the variance in every norm.
         initializer_range: float. Standard deviation of every matrix.
         num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
-        residual_scale: float. Factor on the initial kernels of both parts of
-            a block whose outputs are added to its input. The paper's network
-            has 1; small networks learn sooner with less (docs/log.md).
+        residual_scale: float. Factor on the initial output kernels of attention
+            and feed-forward network in each block. The paper's network has 1;
+            small networks learn sooner with less (docs/log.md).
         position_initializer: `"normal"` as in the paper, or `"sinusoids"` of
             the same standard deviation.
         dtype: dtype or policy of computation and weights.

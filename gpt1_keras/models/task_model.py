@@ -96,7 +96,7 @@ class GPT1TaskModel(
         ours = self.preprocessor
         if loss == "auto" and getattr(ours, "score_range", None):
             if not ours.is_regression:
-                raise ValueError("give a loss and labels for this score's head")
+                raise ValueError("this score has no automatic loss: give one")
             loss = "mean_squared_error"
             kwargs.setdefault("metrics", [])
         super().compile(optimizer, loss, **kwargs)

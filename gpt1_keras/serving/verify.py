@@ -50,7 +50,7 @@ def answers(saved_model, requests):
         if done.returncode:
             last = done.stderr.strip().split("\n")[-1]
             raise errors.RunError(
-                f"{saved_model} does not answer in a process of its own: {last}"
+                f"{saved_model} fails in a process without Keras: {last}"
             )
         return [
             json.loads(line)

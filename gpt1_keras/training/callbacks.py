@@ -171,6 +171,6 @@ class PredictionProgress(_Callback):
         if self.stop:
             raise errors.Stopped(
                 f"stopped by {self.stop.signal_name} during the evaluation; "
-                "the same command continues",
+                "the same command resumes",
                 self.stop.signal_name,
             )

@@ -25,13 +25,13 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Step intervals; 0 means never (of checkpoints, only after the last step).
+    """Step intervals; 0: never (checkpoints: only after the last step).
 
     Attributes:
         log_steps: int. Steps between two lines of `metrics.jsonl`.
         checkpoint_steps: int. Steps between two checkpoints.
-        checkpoint_minutes: float. Also save one after a step if the last one is
-            this old; 0: never.
+        checkpoint_minutes: float. Save one after a step, too, if the last one
+            is this old; 0: never.
         num_checkpoints: int. Number of checkpoints kept.
         evaluation_steps: int. In pretraining, steps between evaluations on
             held-out books.
@@ -247,7 +247,7 @@ def fit(
             raise errors.Stopped(
                 f"stopped by {stop.signal_name} after step {step} of "
                 f"{num_steps}, saved in {checkpoints.directory}; the same "
-                "command continues",
+                "command resumes",
                 stop.signal_name,
             )
     except BaseException as error:

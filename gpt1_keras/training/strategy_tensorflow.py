@@ -188,9 +188,9 @@ def _check_cluster(text):
         is_right = False
     if not is_right:
         raise errors.InputError(
-            "TF_CONFIG does not give the workers and this process as in"
+            "TF_CONFIG does not name the workers and this process: give"
             ' {"cluster": {"worker": ["host:port", ...]}, "task": {"type":'
-            ' "worker", "index": 0}}: correct it'
+            ' "worker", "index": 0}}'
         )
 
 
@@ -206,8 +206,7 @@ def _refuse_xla(devices):
     if devices.jit_compile:
         raise errors.InputError(
             "`jit_compile` is True, but `strategy_name` "
-            f"{devices.strategy_name!r} works without XLA: give `jit_compile` "
-            "= False"
+            f"{devices.strategy_name!r} does not support it: set it to False"
         )
 
 

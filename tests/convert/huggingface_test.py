@@ -123,8 +123,8 @@ TOKENS, BIAS = "tokens_embed.weight", "h.1.ln_2.bias"
     "config, change, expected",
     [
         ({"model_type": "gpt2"}, dict, "model_type is 'gpt2'"),
-        ({"n_layer": 0}, dict, "n_layer` is 0: give a whole number from 1 on"),
-        ({"attn_pdrop": 1}, dict, "attn_pdrop` is 1: give a number from 0"),
+        ({"n_layer": 0}, dict, "n_layer` is 0: give a whole number of at"),
+        ({"attn_pdrop": 1}, dict, "attn_pdrop` is 1: give a number of at"),
         ({"n_head": 3}, dict, "into 3 attention heads: correct n_head in conf"),
         ({"n_embd": 10}, dict, r"has shape \[12, 8\], expected \[12, 10\]"),
         ({"n_layer": 3}, dict, "h.2.attn.c_attn.bias is missing"),

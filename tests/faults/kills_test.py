@@ -147,7 +147,7 @@ def test_long_form(undisturbed, name):
 
 @pytest.mark.parametrize("name", ["prepare", "pretrain"])
 def test_no_file_may_grow(undisturbed, name):
-    """As on a full disk: one line, and the same command continues."""
+    """As on a full disk: one line, and the same command resumes."""
     experiment, expected, _ = undisturbed(name)
     workdir = experiment.directory / "full"
     for limit in (2_000, 30_000):

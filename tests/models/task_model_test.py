@@ -235,7 +235,7 @@ def test_what_cannot_be_learned_is_refused():
             ),
         )
     model = fine_tuned("similarity")
-    with pytest.raises(ValueError, match="give a loss"):
+    with pytest.raises(ValueError, match="no automatic loss"):
         model.compile()
     model.preprocessor.is_regression = True
     model.compile()

@@ -63,7 +63,7 @@ def refuse(*, workdir, vocabulary):
 
 def stop(*, workdir):
     """End as a run does that a signal stopped."""
-    raise errors.Stopped(f"checkpoint in {workdir}; the same command continues")
+    raise errors.Stopped(f"checkpoint in {workdir}; the same command resumes")
 
 
 def interrupt():

@@ -25,7 +25,7 @@ LEARN = "--type bpe --output o --vocabulary_size"
 PREPARE = "--vocabulary vocabulary.json --merges merges.txt"
 # Tool -> lines of arguments, each with a part of its message.
 MISTAKES = {
-    "benchmark": {"--rounds 0": "--rounds: 0: give a number from 1"},
+    "benchmark": {"--rounds 0": "--rounds: 0: give a number above 0"},
     "check_glue_submission": {"no.zip": "no.zip is not a file"},
     "convert_huggingface": {
         "": "--preset is missing",

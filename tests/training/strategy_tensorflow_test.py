@@ -57,7 +57,7 @@ def test_a_wrong_tf_config_is_refused(monkeypatch):
         worker % (9, '{"type": "boss", "index": 0}'),
     ):
         monkeypatch.setenv("TF_CONFIG", text)
-        with pytest.raises(errors.InputError, match="TF_CONFIG does not give"):
+        with pytest.raises(errors.InputError, match="TF_CONFIG does not name"):
             devices("multi_worker").open()
 
 

@@ -42,7 +42,7 @@ def fetch(url, path, *, sha256=None, size=None, wait=time.sleep):
             connection keeps failing.
     """
     if not url.startswith(("http://", "https://")):
-        raise InputError(f"{url} is no http or https address: give one")
+        raise InputError(f"{url} is not an http or https address: give one")
     part = path.with_name(f".{path.name}.part")
     # Twice, because the halves of a resumed file may not belong together.
     for _ in range(2):
@@ -107,7 +107,7 @@ def _request(url, part, done, size):
         if response.status == 206:
             place = response.headers.get("Content-Range", "")
             if not place.startswith(f"bytes {done}-"):
-                raise OSError("the server sent another part than asked for")
+                raise OSError("the server sent a part that was not asked for")
         else:
             done = 0
         length = response.headers.get("Content-Length")
@@ -184,7 +184,7 @@ def unpack(archive, directory, is_wanted):
             ) from None
         if not count:
             raise InputError(
-                f"{archive} has none of the files looked for: it is another "
+                f"{archive} has none of the expected files: it is another "
                 "version"
             )
         _move(pathlib.Path(made), directory)

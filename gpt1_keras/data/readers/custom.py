@@ -508,8 +508,8 @@ def warn_of_quotes(path, rows):
     if lines:
         logging.warning(
             f"{path}: {len(lines)} rows seem to be quoted, as in line"
-            f" {lines[0]}; a .tsv is read without quoting: if they are, save"
-            " the file as .csv"
+            f" {lines[0]}; quotes in a .tsv are part of the text: if they are"
+            " not meant so, save the file as .csv"
         )
 
 
@@ -559,7 +559,7 @@ def warn_of_repetitions(path, rows):
             )
             logging.warning(
                 f"{path}: {what}: {len(found)}, in {sum(map(len, found))} of"
-                f" {len(rows)} rows, as in {first}"
+                f" {len(rows)} rows, such as {first}"
             )
 
 

@@ -258,7 +258,7 @@ def test_each_warning_comes_once(write, logged):
         logged,
         (
             "repeated texts: 1, in 2 of 102 rows",
-            "with contradictory labels: 1, in 2 of 102 rows, as in line 4 'a', line 101 'b'",
+            "with contradictory labels: 1, in 2 of 102 rows, such as line 4 'a', line 101 'b'",
             "imbalanced: 'a' 75, 'b' 26, 'c' 1 rows",
             "train.jsonl: 1 of 2 (line 1 is its line 6)",
             "dev.jsonl: the dev split has only 2 rows, so one row is 50.0 %",
