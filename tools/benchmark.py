@@ -5,10 +5,10 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
 
   --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
-  --rounds N      how often each contender is timed; default: 3
+  --rounds N      number of times each contender is timed; default: 3
   --data DIR      benchmark files for finetune and probe; default: generated
-  --json FILE     write the figures to this file, too
-  --figure FILE   draw them as bars, a PNG
+  --json FILE     also write the figures to this file
+  --figure FILE   also draw them as bars, to a PNG file
 
 Weights are random. Contenders are timed in turns: compare the ratios, since
 the machine may be doing other work. Exit status: 0 done; 2 wrong arguments

@@ -12,11 +12,11 @@ python tools/convert_huggingface.py --preset DIR --output DIR
                  classifier, OpenAIGPTForSequenceClassification, and for
                  AutoTokenizer
   --preset DIR   the preset: created from --input, or read for --output
-  --texts FILE   with --output: count the lines of FILE, else of README.md,
-                 that get other ids from the tokenizer in DIR than from the
-                 preset's
+  --texts FILE   with --output: count the lines of FILE (default: README.md) to
+                 which the tokenizer in DIR and that of the preset give
+                 different ids
 
-What is created must be a new or empty folder; it appears once complete. Exit
+The folder to create must be new or empty; it appears once complete. Exit
 status: 0 done; 2 wrong arguments or input, explained in one line.
 """
 

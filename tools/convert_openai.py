@@ -6,7 +6,7 @@ python tools/convert_openai.py --input DIR --preset DIR [--num_heads N]
                   encoder_bpe_40000.json and vocab_40000.bpe, as in model/ of
                   github.com/openai/finetune-transformer-lm
   --preset DIR    a new or empty folder; it appears once complete
-  --num_heads N   attention heads; default: heads of 64 (12 at width 768)
+  --num_heads N   attention heads; default: width / 64 (12 for a width of 768)
 
 Exit status: 0 done; 2 wrong arguments or input, explained in one line.
 """

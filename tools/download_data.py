@@ -8,14 +8,14 @@ python tools/download_data.py --data DIR [NAME ...]
                  ax), snli, scitail, race, dprd, wsc, vocabulary, weights
                  (DIR/openai, for tools/convert_openai.py); default: all
   --mirror URL   an http or https folder with all files under their names
-  --from FOLDER  a folder on this machine with them; nothing is downloaded
+  --from FOLDER  a local folder with these files; nothing is downloaded
   --list         list the files, their sizes and addresses
 
 Existing files are kept. A broken download resumes; the sha256 of every file is
-checked, against the published one or the one recorded in DIR/downloads.json.
-The variables http_proxy and https_proxy are obeyed. Licences differ: RACE,
-MRPC and QQP are for non-commercial research only. Exit status: 0 done; 2 wrong
-arguments or an unavailable file, one line for each.
+checked against the published one or the one recorded in DIR/downloads.json.
+The environment variables http_proxy and https_proxy are used. Licences differ:
+RACE, MRPC and QQP are for non-commercial research only. Exit status: 0 done; 2
+wrong arguments or an unavailable file, one line for each.
 """
 
 import pathlib

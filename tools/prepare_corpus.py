@@ -9,14 +9,14 @@ python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
   --vocabulary F         .json with --merges (byte pairs), or .txt (WordPiece)
   --output DIR           the prepared folder, to be set as CORPUS
   --held_out_fraction X  share of the books held out; default 0.03
-  --seed N               chooses the held-out books; default 0
+  --seed N               selects the held-out books; default 0
   --held_out_books F     file that names the held-out books, one per line,
                          in place of the two options above
   --num_processes N      default: all processors
-  --beam RUNNER          encode on many machines with Apache Beam: DirectRunner
-                         tries it on this one, FlinkRunner, SparkRunner,
-                         DataflowRunner ...; the shards are the same. Books
-                         and DIR must be on a file system of all machines
+  --beam RUNNER          encode on many machines with Apache Beam: FlinkRunner,
+                         SparkRunner, DataflowRunner ..., or DirectRunner for
+                         this machine; the shards are the same. All machines
+                         must see the books and DIR
                          (pip install -r requirements-beam.txt)
   --beam_option O        option of the runner, such as --direct_num_workers=4;
                          repeatable: --beam_option=--region=europe

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # From a fresh clone with nothing but Python 3.11 to 3.13 to a small trained
-# model: sets up .venv, writes and prepares the sample corpus, pretrains on it,
-# measures perplexity on held-out books, plots the learning curve, lets the small
-# and the shipped model write, judges zero-shot which sentences are acceptable,
-# learns labelled rows beside TF-IDF, exports this classifier for TensorFlow
-# Serving, and writes a report.
+# model: sets up .venv, generates and prepares the sample corpus, pretrains,
+# measures perplexity on held-out books, plots the learning curve, judges
+# zero-shot which sentences are acceptable, trains a classifier and compares it
+# with TF-IDF, exports it for TensorFlow Serving, generates text with the small
+# and the shipped model, and writes a report.
 #
-#   tools/quickstart.sh [FOLDER]     results go to FOLDER, out/quickstart if none
+#   tools/quickstart.sh [FOLDER]    results go to FOLDER, else to out/quickstart
 #
 # After a stop, the same command resumes.
 set -euo pipefail
@@ -98,7 +98,7 @@ print(
     f"\nFine-tuned on {own['num_train_examples']:,} labelled opinions, its"
     f" accuracy on {own['num_examples']} others is"
     f" {own['metrics']['accuracy']:.3f};\nTF-IDF with logistic regression:"
-    f" {own['baselines']['words']['accuracy']:.3f}; always the larger class:"
+    f" {own['baselines']['words']['accuracy']:.3f}; majority class:"
     f" {own['majority']['accuracy']:.3f}.\nThe exported model gives the same"
     f" answer to {served['metrics']['same_predictions']:.1%} of"
     f" {served['metrics']['compared_rows']} opinions."
@@ -107,17 +107,17 @@ PY
 
 cat <<TXT
 
-What lies where (computed in $((SECONDS / 60)) min $((SECONDS % 60)) s):
-  $workdir/result.json                the numbers above, with seed and hash
+What was written (computed in $((SECONDS / 60)) min $((SECONDS % 60)) s):
+  $workdir/result.json                the numbers above, with the seed
   $workdir/metrics.jsonl              loss, perplexity, speed, samples by step
   $workdir/plots/learning_curve.png   perplexity against steps
   $workdir/tensorboard/               the same for TensorBoard
-  $workdir/preset/                    the model: keras_hub's from_preset loads it
+  $workdir/preset/                    the model, for keras_hub's from_preset
   $workdir/checkpoints/               what a stopped run resumes from
   $workdir/config.gin                 every setting; also a --gin file itself
   $folder/corpus/                             the books as token shards, with the tokenizer
-  $folder/opinions/                           the same for the fine-tuned model
-  $folder/served/saved_model/1/               that for TensorFlow Serving; takes plain text
+  $folder/opinions/                           the same files for the classifier
+  $folder/served/saved_model/1/               the classifier for TensorFlow Serving; takes plain text
   $folder/report/report.html                  all of it on one page
 
 What to try next (after: source .venv/bin/activate):

@@ -1,4 +1,4 @@
-"""Learn a vocabulary from .txt books.
+"""Train a vocabulary on .txt books.
 
 python tools/train_tokenizer.py --type bpe|wordpiece --vocabulary_size N
                                 --output DIR FILE_OR_FOLDER ...

@@ -4,14 +4,13 @@ python tools/word_baselines.py --data DIR [--examples N] [--seed S]
                                TASK [TASK ...]
 
   --data DIR     the DATA_DIR of the runs
-  --examples N   train on N examples, as NUM_TRAIN_EXAMPLES = N does
-  --seed S       the seed of the run that draws the same ones; 42 without it
+  --examples N   train on N examples, those of a run with NUM_TRAIN_EXAMPLES = N
+  --seed S       the seed of that run; default: 42
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
-They show what a network adds to knowing which words occur. `majority` always
-predicts the commonest label or the mean score; `words` and `overlap`, trained
-on train and measured on dev, are described in
-gpt1_keras/evaluation/word_baselines.py.
+They show how far single words go without a network. `majority` always predicts
+the commonest label or the mean score. `words` and `overlap` are linear models,
+trained on train and measured on dev (gpt1_keras/evaluation/word_baselines.py).
 
 Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.
