@@ -50,9 +50,9 @@ _NOTE = (
     "server)."
 )
 _SEVERAL = (
-    "Of several settings of a task, official data come before samples, all "
-    "training examples before some, many seeds before few, then the newest; "
-    "the others are under All results."
+    "Of several results of a task, one is shown: official data before samples, "
+    "all training examples before some, many seeds before few, then the "
+    "newest. The others are under All results."
 )
 _GLUE_NOTE = (
     "GLUE: the official average of nine tasks, WNLI included; tasks with two "
@@ -225,8 +225,8 @@ def ablation_table(ablations, paper):
     notes = [
         "Percent: the paper's metric on dev, mean over seeds, with the range "
         "below. The paper's numbers are from GLUE's test server. The average "
-        "is given if all eight tasks have results. Of several settings in a "
-        "row, the one that differs least from the full model counts."
+        "is given if all eight tasks have results. Of several results for a "
+        "cell, the one that differs least from the full model is shown."
     ]
     for (row, task), result in ablations.items():
         full = ablations.get(("full", task), result)

@@ -20,13 +20,13 @@ _COLUMNS = 3  # of the heads of a layer: legible on a phone
 _SURPRISING = -10.0
 SURPRISE_LEGEND = (
     "The darker a token, the less the model expected it: white is certain, the "
-    f"full colour a probability of e^{_SURPRISING:.0f} or less. Touch one for "
-    "its number."
+    f"full colour a probability of e^{_SURPRISING:.0f} or less. Point at one "
+    "for its number."
 )
 ATTENTION_LEGEND = (
     "The darker a token, the more the last layer attends to it from [extract], "
     "where the answer is read. Mean over heads; the darkest token has the "
-    "largest share in this example. Touch one for its number."
+    "largest share in this example. Point at one for its number."
 )
 
 

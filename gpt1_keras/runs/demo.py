@@ -152,7 +152,7 @@ def _task_page(gradio, preset):
         about.append(f"Classes: {', '.join(answers.class_names)}")
     scores = (files.check_seal(preset) or {}).get("metrics")
     if scores:
-        about.append(f"Rows held out from training: {results.shown(scores)}")
+        about.append(f"On rows held out from training: {results.shown(scores)}")
     about.append("Texts are read in lower case.")
     gradio.Markdown("\n\n".join(about))
     names = {

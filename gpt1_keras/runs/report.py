@@ -173,9 +173,8 @@ def pretraining_table(runs):
             }
         )
     note = (
-        "Perplexity per token on held-out books. Perplexities on different "
-        "corpora are not comparable, those per token on different "
-        "vocabularies neither; the paper's is on BooksCorpus."
+        "Perplexity per token on held-out books, comparable only on the same "
+        "corpus with the same vocabulary; the paper's is on BooksCorpus."
     )
     return tables.Table("Pretraining runs", rows, [note])
 
@@ -199,9 +198,9 @@ def perplexity_table(runs):
             }
         )
     note = (
-        "Perplexity per token; the small print names the split; window: "
-        "tokens that the model sees at a time; unknown: percent of tokens that "
-        "are not in the vocabulary."
+        "Perplexity per token, with the split below; window: tokens that the "
+        "model sees at a time; unknown: percent of tokens that are not in the "
+        "vocabulary."
     )
     return tables.Table("Perplexity of texts", rows, [note])
 
