@@ -12,7 +12,7 @@ from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
-# Queries that attend together: fewer take more, smaller products.
+# Queries per block: smaller blocks mean more and smaller products.
 BLOCK = 128
 
 

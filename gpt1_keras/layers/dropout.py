@@ -50,7 +50,7 @@ class Dropout(keras.layers.Dropout):
     def draw(self, shape):
         """Return the source of the next mask, of this shape, for `drop`.
 
-        It is a key, uint32 `[2]`, but on torch the bits themselves, int16.
+        A key, uint32 `[2]`; on torch, the bits themselves, int16.
         """
         if keras.config.backend() != "torch":
             return ops.cast(self.seed_generator.next(), "uint32")

@@ -110,7 +110,7 @@ class GPT1CausalLM(
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
-        """See KerasHub; a vocabulary without line break has no stop token."""
+        """See KerasHub; stops at a line break if the vocabulary has one."""
         tokenizer = getattr(self.preprocessor, "tokenizer", None)
         if stop_token_ids == "auto" and tokenizer is not None:
             if tokenizer.end_token_id is None:

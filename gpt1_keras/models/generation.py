@@ -98,7 +98,7 @@ def _compiled(causal_lm):
 
 
 def identity_of(model):
-    """Return what changes when LoRA or quantisation replaces variables."""
+    """Return a value that changes when LoRA or int8 replaces variables."""
     return hash(tuple((id(w), w.dtype) for w in model.weights))
 
 
@@ -126,7 +126,7 @@ def _compile(causal_lm):
 
 
 def _without_gradients(function):
-    """Return a function that keeps nothing for gradients, as torch would."""
+    """Return a function that, on torch too, stores nothing for gradients."""
     if keras.config.backend() != "torch":
         return function
     import torch

@@ -32,7 +32,7 @@ class Learner(_step.TrainStep, keras.Model):
         micro_batch_size: int or None. Examples per forward pass; None for the
             whole batch.
         full_length: int or None. Sequence length for which `micro_batch_size`
-            holds; of shorter ones more fit (`step.count_micro_batches`).
+            holds; it is larger for shorter ones (`step.count_micro_batches`).
 
     Attributes:
         stop_request: `fit.SharedStopRequest` of several workers, else None.

@@ -186,7 +186,7 @@ def _update(beta_1, beta_2, epsilon, decay):
 
 
 def _one_minus_power(beta, step):
-    """Return `1 - beta ** step`, exact in float32 even for beta near 1."""
+    """Return `1 - beta ** step`, accurate in float32 for beta near 1."""
     if not beta:
         return 1.0
     return -ops.expm1(step * math.log(beta))

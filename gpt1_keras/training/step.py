@@ -11,8 +11,8 @@ from keras import ops
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     """Return the number of micro-batches in a batch.
 
-    Short sequences are processed in fewer micro-batches, none with more tokens
-    than `micro_batch_size` sequences of full length.
+    Short sequences take fewer micro-batches, none with more tokens than
+    `micro_batch_size` sequences of full length.
 
     Args:
         token_ids: tensor `[B, ..., T]`, or anything of its shape.
