@@ -397,6 +397,7 @@ def _with_added(found):
     for name, function in public_names.ADDED.items():
         if function_of(name) in functions:
             found.parameters.setdefault(name, Reference(function, True))
+    found.used_macros(*found.macros)  # Refuses circles.
     return found
 
 
