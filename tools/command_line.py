@@ -31,12 +31,19 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see --help)")
 
 
-def positive(text):
-    """Return a whole number of at least 1; as `type` of an argument."""
+def positive(text, low=1):
+    """Return a whole number of at least `low`; as `type` of an argument."""
     number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text}: give a number above 0")
+    if number < low:
+        raise argparse.ArgumentTypeError(
+            f"{text}: give a number of at least {low}"
+        )
     return number
+
+
+def seed(text):
+    """Return a whole number from 0 on, likewise."""
+    return positive(text, low=0)
 
 
 def share(text):
@@ -67,7 +74,9 @@ def run(work, arguments):
 
 def check_new(option, path):
     """Raise InputError unless the path is missing or an empty folder."""
-    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+    # The current folder, ".", cannot be replaced by a new one.
+    is_empty = path.name and path.is_dir() and not any(path.iterdir())
+    if path.exists() and not is_empty:
         raise InputError(f"{option} {path} already exists: give a new folder")
 
 

@@ -5,7 +5,7 @@ python tools/install_lacking.py [--dry_run]
 For a machine with its own build of TensorFlow for its GPU or TPU, such as
 Google Colab. Installed packages keep their versions, except Keras, KerasHub and
 KerasNLP, which get those of requirements.txt, without their dependencies.
-Exit status: 0 done; 1 pip failed.
+Exit status: 0 done; 1 pip failed; 2 wrong arguments.
 
   --dry_run   print what would be installed
 """
@@ -17,6 +17,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import command_line  # noqa: E402
+
 FILES = ("requirements-no-tensorflow.txt", "requirements.txt")
 # Other versions of these are replaced.
 PINNED = ("keras", "keras-hub", "keras-nlp")
@@ -53,9 +57,13 @@ def lacking(text, version_of, *, has_tensorflow):
 
 def main(arguments):
     """Install what is missing; return the exit status."""
-    if {"-h", "--help"} & set(arguments):
-        print(__doc__)
-        return 0
+    return command_line.run(_install, arguments)
+
+
+def _install(arguments):
+    parser = command_line.Parser(__doc__)
+    parser.add_argument("--dry_run", action="store_true")
+    values = parser.parse(arguments)
     needed = ([], [])
     for file in FILES:
         found = lacking(
@@ -69,7 +77,7 @@ def main(arguments):
         if not names:
             continue
         print("installing", *names, flush=True)
-        if "--dry_run" in arguments:
+        if values.dry_run:
             continue
         command = [sys.executable, "-m", "pip", "install", "-q", *flags, *names]
         if status := subprocess.run(command).returncode:

@@ -49,7 +49,7 @@ def _measure(arguments):
     parser.add_argument("tasks", nargs="+", metavar="TASK")
     parser.add_argument("--data", required=True, type=pathlib.Path)
     parser.add_argument("--examples", type=command_line.positive)
-    parser.add_argument("--seed", type=int, default=42)
+    parser.add_argument("--seed", type=command_line.seed, default=42)
     values = parser.parse(arguments)
     for i, task in enumerate([_task(name) for name in values.tasks]):
         train = task.read(values.data, "train")

@@ -25,7 +25,7 @@ LEARN = "--type bpe --output o --vocabulary_size"
 PREPARE = "--vocabulary vocabulary.json --merges merges.txt"
 # Tool -> lines of arguments, each with a part of its message.
 MISTAKES = {
-    "benchmark": {"--rounds 0": "--rounds: 0: give a number above 0"},
+    "benchmark": {"--rounds 0": "--rounds: 0: give a number of at least 1"},
     "check_glue_submission": {"no.zip": "no.zip is not a file"},
     "convert_huggingface": {
         "": "--preset is missing",
@@ -43,6 +43,7 @@ MISTAKES = {
         "--data d story_cloze": "be downloaded: request",
         "--data file/d cola": "file/d: cannot create",
     },
+    "install_lacking": {"--dry-run": "unrecognized arguments: --dry-run"},
     "prepare_corpus": {
         f"{PREPARE} --output out": "required: FILE_OR_FOLDER",
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
@@ -59,6 +60,7 @@ MISTAKES = {
     },
     "word_baselines": {
         "--data . stbs": "did you mean stsb?",
+        "--data . --seed -1 sst2": "--seed: -1: give a number of at least 0",
         "--data nowhere cola": "train.tsv does not exist",
     },
 }
@@ -100,6 +102,14 @@ def test_mistakes_are_one_line(folder, capfd, tool):
         *("d", "o", "out"),
     }
     assert (folder / "file").read_text() == "kept"
+
+
+def test_the_current_folder_is_not_replaced(folder, monkeypatch, capsys):
+    os.mkdir("empty")
+    monkeypatch.chdir("empty")
+    arguments = "--input ../model --preset .".split()
+    assert main_of("convert_openai")(arguments) == 2
+    assert "--preset . already exists" in capsys.readouterr().err
 
 
 def test_prepare_corpus(folder, capsys):
