@@ -83,6 +83,7 @@ def evaluate(
         return None
     # Of an earlier answer to other rows.
     shutil.rmtree(workdir / "plots", ignore_errors=True)
+    (workdir / "skipped_rows.tsv").unlink(missing_ok=True)
     rows, worst_first = _table(space, examples, labels, logits)
     table = workdir / "predictions.tsv"
     predictions_lib.write(table, [rows[i] for i in worst_first])

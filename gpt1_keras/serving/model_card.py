@@ -16,8 +16,7 @@ Exported by gpt1_keras from the preset `{preset}`.
 |---|---|
 | task | {name} |
 | checked on | {num_examples} rows of {split} |
-{metrics}
-| weights | {weights_dtype}, {num_parameters:,} numbers |
+{metrics}| weights | {weights_dtype}, {num_parameters:,} numbers |
 | longest input | {sequence_length} tokens; `is_cut` marks truncated texts |
 | configuration of the export | sha256 {config_sha256} |
 
@@ -71,7 +70,7 @@ def text(*, metrics, compared, identity, training, labels, request, **facts):
     rows = [f"| {name} | {value} |" for name, value in training.items()]
     table = "\n".join(["| | |", "|---|---|", *rows])
     return _CARD.format(
-        metrics="\n".join(f"| {k} | {v:.4f} |" for k, v in metrics.items()),
+        metrics="".join(f"| {k} | {v:.4f} |\n" for k, v in metrics.items()),
         training=table if training else _UNKNOWN,
         identity=_IDENTITY.format(**identity) if identity else "",
         labels=", ".join(map(tables.code, labels))

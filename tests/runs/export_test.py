@@ -157,6 +157,8 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
         "gin/export_custom.gin", tmp_path / "x", **settings
     )
     assert found["num_examples"] == 3 and "accuracy" not in found["metrics"]
+    (card,) = (tmp_path / "x").glob("saved_model/1/*/model_card.md")
+    assert "| checked on | 3 rows of test |\n| weights |" in card.read_text()
     # The words of the other file are in the table, whatever its columns.
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()
