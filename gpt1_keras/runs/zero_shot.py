@@ -30,8 +30,7 @@ class Scoring:
     batch_size: checks.NotRecipe[checks.Count] = 16
     # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
-        *example_batches.BUCKET_LENGTHS,
-        640,
+        example_batches.BUCKET_LENGTHS
     )
     # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count] = 512
