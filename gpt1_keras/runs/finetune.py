@@ -379,7 +379,17 @@ def finetune(
             seconds=history.seconds,
         )
 
-    return run_each(workdir, config_sha256, seed, seeds, run)
+    if seeds is None:
+        return run(workdir, seed)
+    found = []
+    for number in seeds:
+        name = f"seed_{number}"
+        # As the chief decides, whose folder alone holds presets.
+        if not presets.is_finished(shared / name, config_sha256):
+            logging.info(f"seed {number}: {workdir / name}")
+            run(workdir / name, number)
+        found.append(results.read(workdir / name))
+    return _aggregate(workdir, found)
 
 
 def _subset_seed(workdir, training, seed):
@@ -527,25 +537,6 @@ def _measured(path, dev, num_steps, keeps_last, can_stop):
         )
         found["stopped_early"] = last_step
     return found
-
-
-def run_each(workdir, config_sha256, seed, seeds, run):
-    """Call `run(directory, seed)` for each seed that is not finished.
-
-    A single `seed`, where `seeds` is None, runs in `workdir`; each of several
-    runs in its own `seed_N/`, and the aggregate is written above. `run` writes
-    a `result.json`. Returns the path of that in `workdir`.
-    """
-    if seeds is None:
-        return run(workdir, seed)
-    found = []
-    for number in seeds:
-        directory = workdir / f"seed_{number}"
-        if not presets.is_finished(directory, config_sha256):
-            logging.info(f"seed {number}: {directory}")
-            run(directory, number)
-        found.append(results.read(directory))
-    return _aggregate(workdir, found)
 
 
 # Entries that the aggregate does not take from the result of the first seed.

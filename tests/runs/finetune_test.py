@@ -24,6 +24,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.training import strategy
 from tests.reference import data_files
 from tests.reference import fake_workdirs
 from tests.reference import kill_run
@@ -325,7 +326,7 @@ def test_patience_ends_a_run_at_the_same_step_when_resumed(fine_tune, tmp_path):
         assert kill_run.differences(tmp_path / "one", tmp_path / name) == []
 
 
-def test_ablations_and_several_seeds(fine_tune, tmp_path):
+def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
     """A part of the examples, no pretraining, no auxiliary loss."""
     run = functools.partial(
         *(fine_tune, "."),
@@ -356,6 +357,15 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path):
     run()
     assert "subset_seed" not in results.read_json(paths[0])
     assert results.read_json(paths[1])["subset_seed"] == 0
+    # Another worker than the chief has no preset of a finished seed.
+    worker = tmp_path / "worker"
+    without = shutil.ignore_patterns("preset", "checkpoints")
+    shutil.copytree(paths[0].parent, worker / "seed_1", ignore=without)
+    results.path(tmp_path).unlink()
+    results.path(paths[1].parent).unlink()
+    monkeypatch.setattr(strategy.Strategy, "workdir", lambda *_: worker)
+    run()
+    assert results.read(worker)["seed"] == [1, 2]
 
 
 def test_lora_is_merged_into_the_preset_and_resumes(
