@@ -7,11 +7,11 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import prepare
 from gpt1_keras.data import shards as shards_lib
 from gpt1_keras.evaluation import held_out
-from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
 from gpt1_keras.training import fit
@@ -60,19 +60,20 @@ def perplexity(
         dict, as `held_out.score` returns.
     """
     started = time.monotonic()
-    directory = presets.find(preset)
-    texts = _texts(corpus, presets.load_tokenizer(directory), split)
-    backbone = presets.load(backbone_lib.GPT1Backbone, directory)
+    precision.set_dtype("float32")
+    pretrained = presets.Pretrained(
+        preset=preset, num_transferred_layers=None, dropout=0.0
+    )
+    texts = _texts(corpus, pretrained.tokenizer, split)
+    # Without special tokens, which follow no text.
+    backbone = pretrained.backbone(num_special_tokens=0)
     window = presets.check_length(
         scoring.sequence_length, backbone.max_sequence_length
     )
     window = min(window, int(texts.lengths.max()))
     learner = learner_lib.Learner(
         task_model.GPT1TaskModel(backbone),
-        scorer=_VocabularyLoss(
-            vocabulary_size=backbone.vocabulary_size,
-            chunk_size=scoring.softmax_chunk,
-        ),
+        scorer=losses.LanguageModelLoss(chunk_size=scoring.softmax_chunk),
     )
     with fit.catch_signals() as stop:
         metrics = held_out.score(
@@ -109,7 +110,7 @@ def perplexity(
             num_examples=metrics["tokens"],
             config_sha256=config_sha256,
             seconds=time.monotonic() - started,
-            preset=str(directory),
+            preset=str(pretrained.directory),
             corpus=str(corpus),
             sequence_length=window,
             unknown_share=unknown,
@@ -151,14 +152,3 @@ def _unknown_share(texts):
         for book, length in enumerate(texts.lengths)
     )
     return unknown / int(texts.lengths.sum())
-
-
-class _VocabularyLoss(losses.LanguageModelLoss):
-    """Language-model loss whose softmax leaves out the special rows."""
-
-    def __init__(self, *, vocabulary_size, chunk_size):
-        super().__init__(chunk_size=chunk_size)
-        self.vocabulary_size = vocabulary_size
-
-    def table(self, outputs):
-        return outputs["table"][: self.vocabulary_size]

@@ -62,7 +62,7 @@ def expected_of(preset, texts):
 
 
 @pytest.mark.usefixtures("cache")
-def test_equals_a_forward_pass_for_each_token(preset, tmp_path):
+def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     texts = tmp_path / "texts"
     for name, text in TEXTS.items():
         data_files.write(texts, name, text)
@@ -92,6 +92,11 @@ def test_equals_a_forward_pass_for_each_token(preset, tmp_path):
     )["metrics"]
     assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     assert metrics["tokens"] == len(short)
+    # A fine-tuned model has special tokens, which its logits leave out.
+    tuned = tiny.folder / "cola" / "preset"
+    short, *_ = expected_of(tuned, {"x": TEXTS["short.txt"]})
+    metrics = run(tuned, texts / "short.txt")
+    assert metrics["loss"] == pytest.approx(-short.mean(), abs=1e-5)
     # Less text, and less context.
     part = run(preset, texts, num_tokens=20)
     assert part["tokens"] < 25 < wanted["tokens"]
