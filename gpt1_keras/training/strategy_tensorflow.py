@@ -57,11 +57,7 @@ class MultiWorker(TensorFlowStrategy):
 
     def __init__(self, strategy):
         super().__init__(strategy)
-        resolver = strategy.cluster_resolver
-        task = resolver.task_type, resolver.task_id
-        spec = resolver.cluster_spec().as_dict()
-        chief = ("chief", 0) if "chief" in spec else ("worker", 0)
-        self.is_chief = task == chief
+        self.is_chief = strategy.extended.should_checkpoint
 
     def workdir(self, workdir):
         if self.is_chief:
