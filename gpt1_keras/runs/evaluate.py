@@ -1,6 +1,5 @@
 """A fine-tuned model on a split: metrics with labels, predictions always."""
 
-import os
 import shutil
 import sys
 import time
@@ -75,7 +74,7 @@ def evaluate(
                 " are predicted, and nothing is scored"
             )
     metrics, majority, of_classes = {}, {}, {}
-    if not num_lacking and logits is not None:
+    if not num_lacking:
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
@@ -124,11 +123,7 @@ def _table(space, examples, labels, logits, **part):
 
 
 def _print(model, examples, labels):
-    """Print the predictions of each batch once it is done.
-
-    Returns:
-        all logits; None if the program that reads them closed its input.
-    """
+    """Print predictions, each batch once it is done; return all logits."""
     space, size, found = examples.task.label_space, examples.batch_size, []
     columns = predictions_lib.given_columns(examples.examples)
     with console.bar(examples.name, len(examples), lines=True) as advance:
@@ -145,13 +140,8 @@ def _print(model, examples, labels):
                 first=first,
             )
             lines = predictions_lib.lines(table)
-            try:
-                sys.stdout.writelines(lines[1:] if first else lines)
-                sys.stdout.flush()
-            except BrokenPipeError:
-                # Python flushes again at its end.
-                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-                return None
+            sys.stdout.writelines(lines[1:] if first else lines)
+            sys.stdout.flush()
             advance(len(rows))
     return np.concatenate(found)
 
