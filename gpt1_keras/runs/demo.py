@@ -150,7 +150,7 @@ def _task_page(gradio, preset):
     about = [f"## {answers.task}\n`{preset}`"]
     if answers.class_names:
         about.append(f"Classes: {', '.join(answers.class_names)}")
-    scores = (files.check_seal(preset) or {}).get("metrics")
+    scores = files.check_seal(preset).get("metrics")
     if scores:
         about.append(f"On rows held out from training: {results.shown(scores)}")
     about.append("Texts are read in lower case.")

@@ -346,8 +346,8 @@ def finetune(
         )
         if strategy.is_chief:
             preset = directory / "preset"
-            presets.read_back(type(network), preset, step=found["best_step"])
-            sealed = files.check_seal(preset) or {}
+            best = found["best_step"]
+            sealed = presets.read_back(type(network), preset, step=best)
             of_classes = ("classes", "confusion")
             found |= {k: sealed[k] for k in of_classes if k in sealed}
             if test is not None:

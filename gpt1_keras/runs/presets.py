@@ -118,9 +118,10 @@ def load(cls, directory, *, dtype="float32"):
 
 
 def check(directory):
-    """Raise ValueError if a preset's files are damaged or inconsistent."""
+    """Return what `files.check_seal` does; any damage is a ValueError."""
     directory = pathlib.Path(directory)
-    if files.check_seal(directory) is None:
+    facts = files.check_seal(directory)
+    if not facts:
         _say_unsealed(str(directory))
     config = _read_json(directory / "config.json")["config"]
     size = config.get("vocabulary_size")
@@ -151,6 +152,7 @@ def check(directory):
                 f"sequence_length {length!r} in {name}, which must be from 2"
                 f" to {positions}"
             )
+    return facts
 
 
 @functools.cache
@@ -311,16 +313,15 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
 def read_back(cls, directory, *, step):
     """Refuse the preset of a run if it is damaged or from another step.
 
-    Loads it as the class `cls`; None checks the files only.
+    Loads it as the class `cls`, unless that is None. Returns what `check` does.
     """
     try:
-        if cls is None:
-            check(directory)
-        else:
+        facts = check(directory)
+        if cls is not None:
             load(cls, directory)
-        found = (files.check_seal(directory) or {}).get("step", step)
-        if found != step:
+        if (found := facts.get("step", step)) != step:
             raise ValueError(f"it is from step {found}, not from step {step}")
+        return facts
     except Exception as error:  # as in `load`
         raise errors.InputError(f"{directory} is lost ({error})") from None
 

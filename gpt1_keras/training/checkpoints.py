@@ -210,7 +210,7 @@ class Checkpoints:
         if not copy.exists():
             # The preset is of a later step, or older than checksums.
             with contextlib.suppress(ValueError):  # damaged
-                if (files.check_seal(self.preset) or {}).get("step", 0) > step:
+                if files.check_seal(self.preset).get("step", 0) > step:
                     shutil.rmtree(self.preset)
             return
         try:
