@@ -103,7 +103,7 @@ def test_unpack_refuses(tmp_path, name):
     for other in outside:
         content = make(FILES | {other: b"x"})
         refuse(tmp_path, name, content, "outside", everything=True)
-    refuse(tmp_path, name, make(EXTRA), "has none of the files")
+    refuse(tmp_path, name, make(EXTRA), "has none of the expected files")
     for content in (b"", b"<html>no</html>" * 100):
         refuse(tmp_path, name, content, "is damaged")
 
@@ -111,7 +111,7 @@ def test_unpack_refuses(tmp_path, name):
 def test_unpack_writes_no_links(tmp_path):
     for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE):
         content = tar_of(dict.fromkeys(FILES, b""), kind)
-        refuse(tmp_path, "a.tar.gz", content, "has none of the files")
+        refuse(tmp_path, "a.tar.gz", content, "has none of the expected files")
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         info = zipfile.ZipInfo("CoLA/train.tsv")

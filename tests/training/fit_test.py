@@ -101,11 +101,11 @@ def test_scoring_on_the_way_changes_nothing(tmp_path, undisturbed):
 @pytest.mark.parametrize(
     "step, name, kind", [(4, "SIGTERM", "gpu"), (8, "SIGINT", "cpu")]
 )
-def test_signal_saves_and_the_same_command_continues(
+def test_signal_saves_and_the_same_command_resumes(
     tmp_path, undisturbed, save_on, step, name, kind
 ):
     save_on(kind)
-    expected = f"{name} after step {step} of 8.*continues"
+    expected = f"{name} after step {step} of 8.*resumes"
     send = functools.partial(os.kill, os.getpid(), signal.Signals[name])
     with pytest.raises(errors.Stopped, match=expected):
         fit(tmp_path, periodic=[at(step, send)])
