@@ -354,6 +354,6 @@ def _all_workers(learner):
             raise
         raise errors.Stopped(
             f"another worker has ended ({type(error).__name__}): start all"
-            " workers with the same command, and they continue from the last"
+            " workers with the same command, and they resume from the last"
             " checkpoint"
         ) from None

@@ -296,7 +296,7 @@ def test_workers_stop_together_and_continue(
     step, _ = kill_run.last_checkpoint(workdir)
     assert step >= 6 + saved_by_all
     last = log_of(workdir, 1 - victim).strip().splitlines()[-1]
-    assert "continue" in last
+    assert "resume" in last
     said = "a signal to another worker" if saved_by_all else "has ended"
     assert said in last
     finish_workers(experiment, workdir)
