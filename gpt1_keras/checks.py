@@ -165,6 +165,7 @@ _KINDS = {
     os.PathLike: "",
     dict: "a dict",
 }
+_LITERALS = (str, int, float, tuple, list, dict, set, bytes)
 # Type of the items of a tuple -> an example; of tuples otherwise.
 _EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
 
@@ -195,7 +196,7 @@ def _fits(value, annotation):
         )
     else:
         # Gin passes objects by reference; no literal is one.
-        others = not isinstance(value, str | int | float)
+        others = not isinstance(value, _LITERALS)
         others |= kind is inspect.Parameter.empty
         fits = isinstance(value, kind) if kind in _KINDS else others
     return fits and all(_is_within(value, mark) for mark in marks)

@@ -227,7 +227,7 @@ def _check_parameters(used):
             problem = f"{function} has no parameter {parameter}{near}"
             raise used.error(name, problem)
         value = used.value(bound)
-        if bindings_lib.references(value):
+        if isinstance(value, bindings_lib.Reference):
             continue
         label, annotation = used.label(name), signature[parameter].annotation
         is_bare = annotation is inspect.Parameter.empty

@@ -25,7 +25,7 @@ TABLE = [
     (str, ["", "a"], [3, "a\0"], "text in quotes"),
     (bool, [True, False], [1, "True"], "True or False"),
     (dict, [{}], [[]], "dict"),
-    (object, [None, [1], max], ["x", 1, 0.5], "a reference such as"),
+    (object, [None, max], ["x", 1, 0.5, [1], (max,), {}], "a reference such as"),
     (checks.NotRecipe[checks.Count], [1], [0], "whole number"),
 ]  # fmt: skip
 

@@ -18,8 +18,11 @@ from gpt1_keras.errors import InputError
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 20
+_START, _END = (
+    re.compile(marker.pattern.encode(), re.IGNORECASE | re.MULTILINE)
+    for marker in (paragraphs.START, paragraphs.END)
+)
 # Where pieces may end, in order of preference.
-_MARKER = re.IGNORECASE | re.MULTILINE
 _BORDERS = (rb"\n[ \t]*\r?\n", rb"\n", rb"[ \t]")
 
 
@@ -90,12 +93,14 @@ def find_books(paths):
 def check(path):
     """Read a book once in small blocks; return its hex SHA-256.
 
+    Warns of a file with several books of Project Gutenberg.
+
     Raises:
         BrokenBook: the file is binary, not UTF-8, empty or unreadable.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     digest = hashlib.sha256()
-    has_text = False
+    has_text, num_books = False, 0
     try:
         with open(path, "rb") as file:
             while block := file.read(_BLOCK_BYTES):
@@ -105,6 +110,7 @@ def check(path):
                 if b"\0" in block:
                     raise BrokenBook("binary")
                 digest.update(block)
+                num_books += len(_START.findall(block))
                 text = decoder.decode(block)
                 has_text = has_text or bool(text.strip("\ufeff \t\r\n\f"))
             decoder.decode(b"", final=True)
@@ -114,6 +120,11 @@ def check(path):
         raise BrokenBook(f"cannot be read ({error.strerror})") from error
     if not has_text:
         raise BrokenBook("empty")
+    if num_books > 1:
+        logging.warning(
+            f"{path}: of {num_books} books in this file, only the first is"
+            " read: give each its own file"
+        )
     return digest.hexdigest()
 
 
@@ -175,7 +186,7 @@ def cut(path, piece_bytes=PIECE_BYTES):
 def _end_of_text(file, size):
     """Return the place of the first END marker, `size` without one."""
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        found = re.search(paragraphs.END.pattern.encode(), content, _MARKER)
+        found = _END.search(content)
         return found.start() if found else size
 
 

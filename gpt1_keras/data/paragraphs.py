@@ -17,7 +17,7 @@ _LONGEST_WRAP = 100
 _SLACK = 8
 
 # Front matter.
-_START = re.compile(r"\*\*\*\s*START OF TH(E|IS) PROJECT GUTENBERG", re.I)
+START = re.compile(r"^\*\*\*\s*START OF TH(E|IS) PROJECT GUTENBERG", re.I)
 END = re.compile(r"^\*\*\*\s*END OF TH(E|IS) PROJECT GUTENBERG", re.I)
 _RULE = re.compile(r"[\s*\-=_~.\u2022#+]+")
 _BRACKETED = re.compile(r"\[\s*_?(illustration|footnote|transcriber)", re.I)
@@ -169,7 +169,7 @@ def between_markers(lines):
     head = []
     for line in lines:
         head.append(line)
-        if _START.match(line):
+        if START.match(line):
             head = []
             break
         if len(head) == _MAX_HEAD_LINES:

@@ -13,7 +13,9 @@ import pathlib
 import statistics
 import typing
 
+import matplotlib
 from matplotlib import figure as figure_lib
+from matplotlib import font_manager
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 
@@ -44,6 +46,17 @@ _BACKBONES = {
 }
 # Splits of the evaluations while fine-tuning -> kind of curve.
 _SPLITS = {"dev": "dev", "train_sample": "sample of train"}
+# For names of classes: matplotlib's own font lacks Korean, Chinese, Japanese.
+_FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK KR",
+    "Noto Sans KR",
+    "NanumGothic",
+    "Malgun Gothic",
+    "Apple SD Gothic Neo",
+)
+_INSTALLED = set(font_manager.get_font_names())
+matplotlib.rcParams["font.family"] = [f for f in _FONTS if f in _INSTALLED]
 _COLUMNS = 2  # more are too small on a phone
 _FEWEST = 3  # numbers of layers that make a curve
 

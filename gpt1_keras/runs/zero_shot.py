@@ -1,6 +1,5 @@
 """Zero-shot tasks of a pretrained language model (paper, section 5)."""
 
-import collections.abc
 import functools
 import time
 
@@ -17,6 +16,7 @@ from gpt1_keras.models import backbone as backbone_lib
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
+from gpt1_keras.tasks import zero_shot as zero_shot_lib
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -42,7 +42,7 @@ class Scoring:
 class ZeroShotTasks:
     """Zero-shot tasks with their files and how they are scored."""
 
-    tasks: collections.abc.Sequence  # of `tasks.zero_shot.ZeroShotTask`
+    tasks: tuple[zero_shot_lib.ZeroShotTask, ...]
     data: sources.BenchmarkFiles
     scoring: Scoring
     split: checks.Split | None = None  # None: each task's own

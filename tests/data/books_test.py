@@ -33,6 +33,16 @@ def test_broken_books_are_skipped_with_their_reason(tmp_path):
         books.check_all({"1.txt": files["1.txt"]})
 
 
+def test_warns_of_a_file_with_several_books(tmp_path, caplog):
+    book = "*** {} OF THE PROJECT GUTENBERG EBOOK A ***\nOnce.\n"
+    for count in (1, 3):
+        path = tmp_path / f"{count}.txt"
+        path.write_text((book.format("START") + book.format("END")) * count)
+        books.check(path)
+    assert "3.txt: of 3 books in this file, only the first" in caplog.text
+    assert "1.txt" not in caplog.text
+
+
 def test_finds_books(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         books.find_books([tmp_path / "nowhere"])
