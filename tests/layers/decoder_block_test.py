@@ -60,6 +60,12 @@ def test_each_dropout_has_its_rate():
     }
 
 
+def test_the_output_is_dropped(x):
+    layer = make(residual_dropout=0.5).feed_forward
+    dropped = small_models.read(layer(x, training=True))
+    small_models.assert_half_dropped(dropped, small_models.read(layer(x)))
+
+
 def test_residual_stream_stays_float32(x):
     """A bfloat16 stream would lose 2**-12 beside 1."""
     block = make(dtype="mixed_bfloat16")

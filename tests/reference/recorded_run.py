@@ -61,11 +61,6 @@ def refuse(*, workdir, vocabulary):
     (workdir / "done").write_text("")
 
 
-def stop(*, workdir):
-    """End as a run does that a signal stopped."""
-    raise errors.Stopped(f"checkpoint in {workdir}; the same command resumes")
-
-
 def interrupt():
     """Receive Ctrl-C without having prepared for it."""
     # A shell's background job begins with Ctrl-C ignored.
@@ -73,25 +68,15 @@ def interrupt():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def diverge():
-    """End as a run does whose loss is not finite."""
-    raise errors.RunError("loss is nan")
-
-
-def fail_to_write(*, error):
-    """Meet an error of the file system."""
-    number, path = {
-        "full disk": (errno.ENOSPC, "out/x"),
-        "no permission": (errno.EACCES, "out/x"),
-        "no path": (errno.EIO, None),
+def fail(*, workdir=None, error):
+    """End as a run does that meets one of these."""
+    raise {
+        "signal": errors.Stopped("checkpoint in w; the same command resumes"),
+        "loss": errors.RunError("loss is nan"),
+        "full disk": OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "out/x"),
+        "no path": OSError(errno.EIO, os.strerror(errno.EIO)),
+        "module": ModuleNotFoundError(
+            "No module named 'absent'", name="absent"
+        ),
+        "defect": ZeroDivisionError("a defect"),
     }[error]
-    raise OSError(number, os.strerror(number), path)
-
-
-def fail(*, workdir=None):
-    """Fail as a defect does, with or without a workdir."""
-    raise ZeroDivisionError("a defect")
-
-
-def need_module():
-    import module_that_is_nowhere  # noqa: F401

@@ -11,7 +11,8 @@ from gpt1_keras.tasks import benchmarks
 
 @pytest.mark.parametrize("name", sorted(benchmarks.BENCHMARKS.keys() - {"ax"}))
 def test_every_row_is_read_and_stands_in_one_split(name, folder):
-    read = benchmarks.benchmark(name).reader
+    task = benchmarks.benchmark(name)
+    read = task.reader
     parts = {split: read(folder, split) for split in ("train", "dev", "test")}
     twice = 2 if name == "mnli" else 1
     sizes = {split: len(part) for split, part in parts.items()}
@@ -26,6 +27,7 @@ def test_every_row_is_read_and_stands_in_one_split(name, folder):
         for e in part
     ]
     assert len(set(keys)) == len(keys)
+    assert all(task.label_space.value(e) is not None for e in parts["train"])
     labels = collections.Counter(e.label for e in parts["train"])
     assert None not in labels and max(labels.values()) < 0.75 * 120
     unlabelled = {e.label is None for e in parts["test"]}

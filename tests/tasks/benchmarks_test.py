@@ -1,10 +1,11 @@
-import json
-
 import numpy as np
 import pytest
 
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
+from gpt1_keras.data.readers import glue
+from gpt1_keras.data.readers import nli
+from gpt1_keras.data.readers import question_answering as qa
 from gpt1_keras.data.readers import rows
 from gpt1_keras.evaluation import metrics
 from gpt1_keras.evaluation import scoring
@@ -21,51 +22,31 @@ TWO = ("entailment", "not_entailment")
 BINARY = ("0", "1")
 
 
-def tsv(*lines):
-    return "".join("\t".join(line.split("|")) + "\n" for line in lines)
-
-
-RACE = {
-    "article": "ab",
-    "questions": ["c?", "d"],
-    "options": [["e", "fg", "h", "i"], ["j", "k", "l", "m"]],
-    "answers": ["B", "D"],
-}
-CLOZE = "InputSentence1,InputSentence2,InputSentence3,InputSentence4,RandomFifthSentenceQuiz1,RandomFifthSentenceQuiz2,AnswerRightEnding\nA.,B.,C.,D.,No.,Yes.,2\nA.,B.,C.,D.,No.,Yes.,1\n"
-SNLI = "".join(
-    json.dumps({"gold_label": label, "sentence1": "P.", "sentence2": "H."})
-    + "\n"
-    for label in ("neutral", "entailment")
-)
-PAIR = "index|sentence1|sentence2"
-
-
-# Name: file, its two rows, transform, class names, paper's metric.
+# Name: transform, class names, paper's metric, labels of two rows, their values.
 @pytest.mark.parametrize(
-    "name, file, content, transform, names, metric, labels",
+    "name, transform, names, metric, labels, values",
     [
-        ("snli", "snli/snli_1.0_test.jsonl", SNLI, transforms.entailment, THREE, "accuracy", [1, 0]),
-        ("mnli", "glue/MNLI/dev_matched.tsv", tsv(f"{PAIR}|gold_label", "0|P.|H.|neutral", "1|P.|H.|entailment"), transforms.entailment, THREE, "accuracy", [1, 0]),
-        ("qnli", "glue/QNLI/dev.tsv", tsv("question|sentence|label", "P.|H.|not_entailment", "P.|H.|entailment"), transforms.entailment, TWO, "accuracy", [1, 0]),
-        ("rte", "glue/RTE/dev.tsv", tsv(f"{PAIR}|label", "0|P.|H.|not_entailment", "1|P.|H.|entailment"), transforms.entailment, TWO, "accuracy", [1, 0]),
-        ("scitail", "scitail/scitail_1.0_dev.tsv", tsv("P.|H.|neutral", "P.|H.|entails"), transforms.entailment, ("entails", "neutral"), "accuracy", [1, 0]),
-        ("wnli", "glue/WNLI/dev.tsv", tsv(f"{PAIR}|label", "0|P.|H.|1", "1|P.|H.|0"), transforms.entailment, BINARY, "accuracy", [1, 0]),
-        ("cola", "CoLA/dev.tsv", tsv("x|1||It rains.", "x|0||It it."), transforms.classification, BINARY, "matthews", [1, 0]),
-        ("sst2", "SST-2/dev.tsv", tsv("sentence|label", "Good.|1", "Bad.|0"), transforms.classification, BINARY, "accuracy", [1, 0]),
-        ("mrpc", "MRPC/dev.tsv", tsv("Quality|#1 String|#2 String", "1|A.|B.", "0|C.|D."), transforms.similarity, BINARY, "f1", [1, 0]),
-        ("qqp", "QQP/dev.tsv", tsv("question1|question2|is_duplicate", "A.|B.|1", "C.|D.|0"), transforms.similarity, BINARY, "f1", [1, 0]),
-        ("stsb", "STS-B/dev.tsv", tsv("sentence1|sentence2|score", "A.|B.|4.5", "C.|D.|0.5"), transforms.similarity, (), "pearson", [4.5, 0.5]),
-        ("race", "RACE/dev/middle/1.txt", json.dumps(RACE), transforms.multiple_choice, (), "accuracy", [1, 3]),
-        ("story_cloze", "story_cloze/cloze_test_test__spring2016 - cloze_test_ALL_test.csv", CLOZE, transforms.multiple_choice, (), "accuracy", [1, 0]),
-        ("ax", "glue/diagnostic/diagnostic.tsv", tsv(f"{PAIR}", "0|P.|H.", "0|P.|H."), transforms.entailment, THREE, "accuracy", None),
+        ("snli", transforms.entailment, THREE, "accuracy", ["neutral", "entailment"], [1, 0]),
+        ("mnli", transforms.entailment, THREE, "accuracy", ["neutral", "entailment"], [1, 0]),
+        ("ax", transforms.entailment, THREE, "accuracy", ["neutral", "entailment"], [1, 0]),
+        ("qnli", transforms.entailment, TWO, "accuracy", ["not_entailment", "entailment"], [1, 0]),
+        ("rte", transforms.entailment, TWO, "accuracy", ["not_entailment", "entailment"], [1, 0]),
+        ("scitail", transforms.entailment, ("entails", "neutral"), "accuracy", ["neutral", "entails"], [1, 0]),
+        ("wnli", transforms.entailment, BINARY, "accuracy", ["1", "0"], [1, 0]),
+        ("cola", transforms.classification, BINARY, "matthews", ["1", "0"], [1, 0]),
+        ("sst2", transforms.classification, BINARY, "accuracy", ["1", "0"], [1, 0]),
+        ("mrpc", transforms.similarity, BINARY, "f1", ["1", "0"], [1, 0]),
+        ("qqp", transforms.similarity, BINARY, "f1", ["1", "0"], [1, 0]),
+        ("stsb", transforms.similarity, (), "pearson", [4.5, 0.5], [4.5, 0.5]),
+        ("race", transforms.multiple_choice, (), "accuracy", [1, 3], [1, 3]),
+        ("story_cloze", transforms.multiple_choice, (), "accuracy", [1, 0], [1, 0]),
     ],
 )  # fmt: skip
-def test_from_file_to_metrics(
-    tmp_path, name, file, content, transform, names, metric, labels
-):
-    data_files.write(tmp_path, file, content)
+def test_table(name, transform, names, metric, labels, values):
     found = benchmarks.benchmark(name)
     assert found.name == name and found.transform is transform
+    readers = (getattr(m, f"read_{name}", None) for m in (glue, nli, qa))
+    assert found.reader in readers
     is_choice = transform is transforms.multiple_choice
     assert found.label_space.build_head is (
         heads.ChoiceHead if is_choice else heads.SumHead
@@ -73,13 +54,9 @@ def test_from_file_to_metrics(
     space = found.label_space
     assert space.class_names == names
     assert space.num_outputs == (len(names) or (1 if is_choice else 6))
-    split = "test" if "test" in file or name == "ax" else "dev"
-    examples_ = found.read(tmp_path, split)
-    if labels is None:
-        assert [row.label for row in examples_] == [None, None]
-        return
-    assert [space.value(row) for row in examples_] == labels
-    measured = found.measure(examples_, labels)
+    rows_ = [examples.Example("text", label=label) for label in labels]
+    assert [space.value(row) for row in rows_] == values
+    measured = found.measure(rows_, values)
     assert next(iter(measured)) == metric
     assert list(measured.values()) == pytest.approx([1.0] * len(measured))
 
