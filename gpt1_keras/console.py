@@ -21,17 +21,16 @@ _NOISE = re.compile(
 
 
 @contextlib.contextmanager
-def bar(description, total, *, done=0, lines=False):
+def bar(description, total, *, done=0):
     """Show the progress of a task and the remaining time.
 
-    With `lines`, without a terminal and of a task of one unit, a line is
-    printed every 20 seconds instead of a bar.
-    `total` is the size of the task in any unit; a resumed run did `done` of it
-    before. Yields a function `advance(amount, note="")`; the note, for instance
-    the loss, is shown next to the bar.
+    Without a terminal and of a task of one unit, a line is printed every 20
+    seconds instead of a bar. `total` is the size of the task in any unit; a
+    resumed run did `done` of it before. Yields a function `advance(amount,
+    note="")`; the note, for instance the loss, is shown next to the bar.
     """
     terminal = console.Console(stderr=True)
-    is_bar = terminal.is_terminal and total > 1 and not lines
+    is_bar = terminal.is_terminal and total > 1
     display = rich_progress.Progress(
         rich_progress.TextColumn("{task.description}"),
         rich_progress.BarColumn(bar_width=20),

@@ -37,16 +37,14 @@ def read(workdir):
     return found
 
 
-def check_inputs(path, digests, **more):
+def check_inputs(path, digests):
     """Record in a file what a run reads; refuse other inputs when it resumes.
 
-    `digests` names the inputs, `more` are facts that are only recorded. Inputs
-    that an earlier version did not record are accepted.
+    `digests` names the inputs.
     """
-    record = read_json(path) if path.exists() else more
-    record |= {k: v for k, v in digests.items() if k not in record}
+    record = read_json(path) if path.exists() else {}
     for name, digest in digests.items():
-        if record[name] != digest:
+        if record.setdefault(name, digest) != digest:
             raise errors.InputError(
                 f"the files behind `{name}` have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
@@ -206,7 +204,7 @@ def read_metrics(path):
     if not pathlib.Path(path).exists():
         return []
     lines = []
-    *texts, _ = _text(path).split("\n")
+    *texts, _ = files.read_text("metrics", path).split("\n")
     for number, text in enumerate(texts, 1):
         place = f"{path}:{number}"
         lines.append(_parse(text, place))
@@ -217,16 +215,7 @@ def read_metrics(path):
 
 
 def read_json(path):
-    return _parse(_text(path), f"{path}:1")
-
-
-def _text(path):
-    try:
-        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise errors.InputError(
-            f"{path} cannot be read: {error.strerror}"
-        ) from None
+    return _parse(files.read_text("result", path), f"{path}:1")
 
 
 def _parse(text, place):

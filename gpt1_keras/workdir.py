@@ -3,6 +3,7 @@
 `config.gin` in it holds the configuration it belongs to.
 """
 
+import itertools
 import json
 import pathlib
 import re
@@ -29,19 +30,30 @@ _STRONGER = {
 def is_written_by(new, tf_config):
     """Return whether this process writes: of several workers the first does.
 
-    `tf_config` is the environment variable TF_CONFIG, or None.
+    `tf_config` is the environment variable TF_CONFIG, or None. With several
+    workers, one that does not name them and this process is refused.
     """
-    if not tf_config or "multi_worker" not in (
-        new.values_of("strategy.Devices.strategy_name")
-    ):
+    strategies = new.values_of("strategy.Devices.strategy_name")
+    if "multi_worker" not in strategies:
         return True
     try:
-        settings = json.loads(tf_config)
-        cluster, task = settings["cluster"], settings["task"]
-        first = "chief" if "chief" in cluster else "worker"
-        return (task["type"], int(task["index"])) == (first, 0)
-    except (ValueError, KeyError, TypeError):
-        return True  # The strategy says what is wrong.
+        given = json.loads(tf_config or "null")
+        cluster, task = given["cluster"], given["task"]
+        for address in itertools.chain(*cluster.values()):
+            int(address.rpartition(":")[2])
+        kind, index = task["type"], int(task["index"])
+        is_right = kind in ("chief", "worker") and 0 <= index
+        is_right &= index < len(cluster[kind])
+    except (ValueError, TypeError, KeyError, AttributeError):
+        is_right = False
+    if not is_right:
+        raise errors.InputError(
+            "`strategy_name` 'multi_worker' needs TF_CONFIG in the environment"
+            " of every process, with all workers and its own index:"
+            ' {"cluster": {"worker": ["host:port", ...]}, "task": {"type":'
+            ' "worker", "index": 0}}'
+        )
+    return index == 0 and (kind == "chief" or "chief" not in cluster)
 
 
 def read(directory, allowed=()):

@@ -23,6 +23,25 @@ def refusal(directory, **macros):
     return str(caught.value)
 
 
+def test_the_first_of_several_workers_writes():
+    several = bindings.read_text(
+        "strategy.Devices.strategy_name = 'multi_worker'\n"
+    )
+    text = '{"cluster": {"worker": ["localhost:%s"]}, "task": %s}'
+    task = '{"type": "worker", "index": 0}'
+    assert workdir.is_written_by(configuration(), "x")
+    assert workdir.is_written_by(several, text % (9, task))
+    two = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": %s}'
+    assert not workdir.is_written_by(several, two % task.replace("0", "1"))
+    for wrong in (
+        *(None, "", "x", "{}", "[]", text % (9, "{}"), text % ("x", task)),
+        text % (9, task.replace("0", "5")),
+        text % (9, task.replace("worker", "boss")),
+    ):
+        with pytest.raises(errors.InputError, match="needs TF_CONFIG"):
+            workdir.is_written_by(several, wrong)
+
+
 def kept(directory):
     return bindings.read_text((directory / "config.gin").read_text())
 

@@ -92,15 +92,14 @@ class Split:
         names: list of N str.
         lengths: int64 `[N]`, tokens of each book.
         words: int64 `[N]`, whitespace-separated words of its clean text.
-        bytes: int64 `[N]`, size of its file; 0 in shards of earlier versions,
-            which do not record it.
+        bytes: int64 `[N]`, size of its file.
     """
 
     def __init__(self, directory, index, books):
         self.names = [book["name"] for book in books]
         self.lengths = np.array([b["tokens"] for b in books], np.int64)
         self.words = np.array([b["words"] for b in books], np.int64)
-        self.bytes = np.array([b.get("bytes", 0) for b in books], np.int64)
+        self.bytes = np.array([b["bytes"] for b in books], np.int64)
         offsets = [_place(book, index) for book in books]
         self._offsets = np.array(offsets, np.int64)
         self._shard_tokens = index["shard_tokens"]
@@ -179,7 +178,7 @@ def _check_index(index):
     files.check_kinds(index["tokenizer"], {"sha256": str})
     files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
     for book in index["books"]:
-        files.check_kinds({"bytes": 0} | book, _BOOK_KINDS)
+        files.check_kinds(book, _BOOK_KINDS)
         if book["split"] not in ("train", "held_out"):
             raise ValueError(f"a book of split {book['split']!r}")
     for number, shard in enumerate(index["shards"]):

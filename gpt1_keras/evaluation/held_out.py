@@ -37,8 +37,7 @@ def score(
         dict of `loss` (nats per token, the mean over all tokens),
         `perplexity` per token, `word_perplexity` per word (separated by
         whitespace) and `bits_per_byte` of the files, both comparable between
-        tokenizers, and how many `tokens` and `words` were scored. Without
-        `bits_per_byte` if the sizes of the files are unknown.
+        tokenizers, and how many `tokens` and `words` were scored.
     """
     windows = batches.HeldOutBatches(
         split,
@@ -58,7 +57,7 @@ def score(
         "loss": loss,
         "perplexity": results.perplexity(loss),
         "word_perplexity": results.perplexity(nats / words),
-        **({"bits_per_byte": bits / size} if split.bytes.all() else {}),
+        "bits_per_byte": bits / size,
         "tokens": int(round(count)),
         "words": int(round(words)),
     }

@@ -38,16 +38,7 @@ _DARK = 0.6  # share of the row above which numbers are white
 _CHARACTERS = 11  # per inch of an axis
 
 
-def table(
-    examples,
-    labels,
-    predictions,
-    probabilities=None,
-    *,
-    names=(),
-    columns=None,
-    first=0,
-):
+def table(examples, labels, predictions, probabilities=None, *, names=()):
     """Return the rows in the order of the examples, and that of their errors.
 
     The worst example is the one whose label has the lowest probability, or
@@ -61,9 +52,6 @@ def table(
         probabilities: float array `[N, Y]`, or None.
         names: `Y` str, what the probabilities stand for; counted from 0 if
             empty.
-        columns: `given_columns` of the whole table of which this is a part;
-            None for those of `examples`.
-        first: int, the position of the first example in the whole table.
 
     Returns:
         list of `N` dicts from column to str, all with the same columns, and
@@ -76,25 +64,18 @@ def table(
         bad, judged = _judge(label, predictions[i], shares, names)
         place = {"line": example.line}
         if example.line is None:
-            place = {"row": first + i}
+            place = {"row": i}
         shares = {_OF + k: _number(v) for k, v in zip(names, shares)}
         rows.append(place | judged | shares)
         badness.append(bad)
-    own = _filled(rows)
-    if columns is None:
-        columns = given_columns(examples)
-    named = {f"given_{k}" if k in own else k: k for k in columns}
+    own, given = _filled(rows), list(map(_given, examples))
+    named = {f"given_{k}" if k in own else k: k for k in _filled(given)}
     rows = [
         {name: _field(row.get(name)) for name in own}
-        | {name: _field(given.get(k)) for name, k in named.items()}
-        for row, given in zip(rows, map(_given, examples), strict=True)
+        | {name: _field(one.get(k)) for name, k in named.items()}
+        for row, one in zip(rows, given, strict=True)
     ]
     return rows, np.argsort(np.negative(badness), kind="stable").tolist()
-
-
-def given_columns(examples):
-    """Return the columns that are not the model's, if they are ever filled."""
-    return _filled(list(map(_given, examples)))
 
 
 def _filled(rows):

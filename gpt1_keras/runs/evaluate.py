@@ -8,7 +8,6 @@ import numpy as np
 from absl import logging
 
 from gpt1_keras import checks
-from gpt1_keras import console
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
@@ -35,7 +34,7 @@ def evaluate(
     model's attention in these, and `plots/` the confusion matrix or the
     scores. Without labels there are no metrics and plots, and predictions are
     in the order of the file. Without a workdir, predictions are printed in
-    this order, batch by batch, and nothing is written.
+    this order, and nothing is written.
 
     Args:
         preset: see `presets.find`.
@@ -64,26 +63,31 @@ def evaluate(
     num_lacking = sum(each.label is None for each in examples.examples)
     if not num_lacking:
         labels = [space.value(example) for example in examples.examples]
-    if workdir is None:
-        logits = _print(model, examples, labels)
-    else:
-        logits = model.logits(examples)
-        if num_lacking:
-            logging.info(
-                f"{num_lacking:,} of {len(examples):,} rows have no label: they"
-                " are predicted, and nothing is scored"
-            )
+    logits = model.logits(examples)
+    if num_lacking and workdir is not None:
+        logging.info(
+            f"{num_lacking:,} of {len(examples):,} rows have no label: they"
+            " are predicted, and nothing is scored"
+        )
     metrics, majority, of_classes = {}, {}, {}
     if not num_lacking:
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
+    rows, worst_first = predictions_lib.table(
+        examples.examples,
+        labels,
+        space.predict(logits),
+        space.probabilities(logits),
+        names=space.output_names,
+    )
     if workdir is None:
+        sys.stdout.writelines(predictions_lib.lines(rows))
+        sys.stdout.flush()
         return None
     # Of an earlier answer to other rows.
     shutil.rmtree(workdir / "plots", ignore_errors=True)
     (workdir / "skipped_rows.tsv").unlink(missing_ok=True)
-    rows, worst_first = _table(space, examples, labels, logits)
     table = workdir / "predictions.tsv"
     predictions_lib.write(table, [rows[i] for i in worst_first])
     logging.info("predictions: %s", table)
@@ -109,41 +113,6 @@ def evaluate(
         **facts,
         **of_classes,
     )
-
-
-def _table(space, examples, labels, logits, **part):
-    return predictions_lib.table(
-        examples.examples,
-        labels,
-        space.predict(logits),
-        space.probabilities(logits),
-        names=space.output_names,
-        **part,
-    )
-
-
-def _print(model, examples, labels):
-    """Print predictions, each batch once it is done; return all logits."""
-    space, size, found = examples.task.label_space, examples.batch_size, []
-    columns = predictions_lib.given_columns(examples.examples)
-    with console.bar(examples.name, len(examples), lines=True) as advance:
-        for first in range(0, len(examples), size):
-            rows = range(first, min(first + size, len(examples)))
-            batch = examples.part(rows, examples.name)
-            found.append(model.logits(batch))
-            table, _ = _table(
-                space,
-                batch,
-                labels[first : first + size],
-                found[-1],
-                columns=columns,
-                first=first,
-            )
-            lines = predictions_lib.lines(table)
-            sys.stdout.writelines(lines[1:] if first else lines)
-            sys.stdout.flush()
-            advance(len(rows))
-    return np.concatenate(found)
 
 
 def _view(workdir, model, examples, rows):

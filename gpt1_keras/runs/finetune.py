@@ -33,7 +33,6 @@ from gpt1_keras.training import strategy as strategy_lib
 
 # Digests of the examples and the preset that a run started with.
 _EXAMPLES = "examples.json"
-_SUBSET = "subset_seed"
 # With more training rows, a baseline could take as long as the network.
 _MOST_BASELINE_ROWS = 100_000
 _MOST_EVALUATIONS = 20
@@ -287,8 +286,8 @@ def finetune(
         keras.utils.clear_session()  # which also resets the dtype policy
         precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
-        subset_seed = _subset_seed(shared, training, seed)
-        train, sample = examples_of(subset_seed)
+        is_subset = training.num_train_examples is not None
+        train, sample = examples_of(seed if is_subset else 0)
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
@@ -307,7 +306,7 @@ def finetune(
             f" {length:.0f} tokens on average, {len(dev):,} dev examples,"
             f" {num_steps:,} steps of {batches.batch_size}"
         )
-        _check_or_write_examples(directory, task, data, start, subset_seed)
+        _check_or_write_examples(directory, task, data, start)
         custom_lib.report_skipped(task.skipped, directory)
         scored = {"dev": dev, "train_sample": sample}
         is_over = None if training.patience is None else training.is_over
@@ -392,17 +391,6 @@ def finetune(
     return _aggregate(workdir, found)
 
 
-def _subset_seed(workdir, training, seed):
-    """Return the seed that draws the training examples of a run.
-
-    It is the run's own; 0 if all are drawn, or in a workdir that was started
-    by an earlier version, which drew one subset for all seeds.
-    """
-    started = map(results.read_json, workdir.rglob(_EXAMPLES))
-    is_own = training.num_train_examples is not None
-    return seed if is_own and all(_SUBSET in each for each in started) else 0
-
-
 def _read_test(task, data):
     if not task.has_labelled_test:
         return None
@@ -447,7 +435,7 @@ def _baselines(task, train, dev, metrics):
     return found
 
 
-def _check_or_write_examples(directory, task, data, start, subset_seed=0):
+def _check_or_write_examples(directory, task, data, start):
     """Record the examples of a new run; refuse others when it resumes.
 
     `start` has the digest of the preset.
@@ -458,7 +446,7 @@ def _check_or_write_examples(directory, task, data, start, subset_seed=0):
     examples = {split: data.read(task, split) for split in splits}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
     path = directory / _EXAMPLES
-    results.check_inputs(path, digests | start, **{_SUBSET: subset_seed})
+    results.check_inputs(path, digests | start)
     if task.is_own:
         lines = "".join(map(_as_json, examples["dev"]))
         files.write_changed(directory / "dev.jsonl", lines)

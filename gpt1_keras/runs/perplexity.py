@@ -86,12 +86,10 @@ def perplexity(
             stop=stop,
             description="perplexity",
         )
-    bits = metrics.get("bits_per_byte")
-    per_byte = f", {bits:.3f} bits per byte" if bits else ""
     logging.info(
         f"perplexity {metrics['perplexity']:.2f} per token"
         f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"
-        f" ({metrics['words']:,}){per_byte}"
+        f" ({metrics['words']:,}), {metrics['bits_per_byte']:.3f} bits per byte"
     )
     unknown = _unknown_share(texts)
     if unknown > _MANY_UNKNOWN:

@@ -7,6 +7,7 @@ score. Evaluation, demo and serving turn logits into answers here.
 import abc
 import collections.abc
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -70,14 +71,17 @@ class Classes(LabelSpace):
     """One of several classes, by its name.
 
     `class_weights` are floats, one for each class, or None; see
-    `losses.WeightedCrossEntropy`.
+    `losses.cross_entropy`.
     """
 
     def __init__(self, class_names, class_weights=None):
         self.class_names = self.output_names = tuple(class_names)
         self.num_outputs = len(self.class_names)
         if class_weights is not None:
-            self.loss = losses.WeightedCrossEntropy(class_weights)
+            self.loss = functools.partial(
+                losses.cross_entropy,
+                class_weights=tuple(map(float, class_weights)),
+            )
 
     def value(self, example):
         return self.class_names.index(example.label)

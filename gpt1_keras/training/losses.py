@@ -119,12 +119,17 @@ class TaskLoss:
         }
 
 
-def cross_entropy(labels, logits):
-    """Return `-log softmax(logits)[labels]`.
+def cross_entropy(labels, logits, class_weights=None):
+    """Return `-log softmax(logits)[labels]`, times the weight of the class.
+
+    The mean over a batch divides by `B`, as with Keras's `class_weight`; torch
+    divides by the sum of weights. It thus does not depend on micro-batches and
+    replicas, and a class has the same weight in every batch.
 
     Args:
         labels: int tensor `[B]`.
         logits: float32 tensor `[B, Y]`.
+        class_weights: `Y` floats above 0; None: all are 1.
 
     Returns:
         float32 tensor `[B]`.
@@ -138,32 +143,11 @@ def cross_entropy(labels, logits):
         >>> np.round(cross_entropy(np.array([0, 1]), logits), 3)
         array([ 0.693, 18.   ], dtype=float32)
     """
-    return ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
-
-
-class WeightedCrossEntropy:
-    """Cross-entropy times the weight of the label's class.
-
-    For label y and class weights w: `-w[y] log softmax(logits)[y]`. The loss of
-    a batch is the mean over its `B` examples, as with Keras's `class_weight`;
-    torch divides by the sum of weights instead. It thus does not depend on
-    micro-batches and replicas, and a class has the same weight in every batch.
-
-    Args:
-        weights: `Y` floats above 0.
-
-    Examples:
-        >>> loss = WeightedCrossEntropy([1, 10])
-        >>> np.round(loss(np.array([0, 1]), np.zeros((2, 2), "float32")), 3)
-        array([0.693, 6.931], dtype=float32)
-    """
-
-    def __init__(self, weights):
-        self.weights = tuple(map(float, weights))
-
-    def __call__(self, labels, logits):
-        weights = ops.convert_to_tensor(self.weights, "float32")
-        return ops.take(weights, labels) * cross_entropy(labels, logits)
+    loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+    if class_weights is None:
+        return loss
+    weights = ops.convert_to_tensor(class_weights, "float32")
+    return ops.take(weights, labels) * loss
 
 
 def soft_cross_entropy(labels, logits):

@@ -346,23 +346,12 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
     for line in (first, second):
         assert line["loss"] == line["task_loss"]
         assert "lm_loss" not in line and "perplexity" not in line
-    # Each seed has its own part. A workdir of an earlier version, which drew
-    # one for all seeds, keeps that.
-    paths = [tmp_path / name / "examples.json" for name in ("seed_1", "seed_2")]
-    records = [results.read_json(path) for path in paths]
-    assert [record.pop("subset_seed") for record in records] == [1, 2]
-    paths[0].write_text(json.dumps(records[0]))
-    shutil.rmtree(paths[1].parent)
-    results.path(tmp_path).unlink()
-    run()
-    assert "subset_seed" not in results.read_json(paths[0])
-    assert results.read_json(paths[1])["subset_seed"] == 0
     # Another worker than the chief has no preset of a finished seed.
     worker = tmp_path / "worker"
     without = shutil.ignore_patterns("preset", "checkpoints")
-    shutil.copytree(paths[0].parent, worker / "seed_1", ignore=without)
+    shutil.copytree(tmp_path / "seed_1", worker / "seed_1", ignore=without)
     results.path(tmp_path).unlink()
-    results.path(paths[1].parent).unlink()
+    results.path(tmp_path / "seed_2").unlink()
     monkeypatch.setattr(strategy.Strategy, "workdir", lambda *_: worker)
     run()
     assert results.read(worker)["seed"] == [1, 2]

@@ -85,13 +85,16 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
     task = build(few, class_weights="balanced")
     labels = [e.label for e in task.read(tmp_path, "train")]
     assert (labels.count("a"), labels.count("b")) == (1, 28)
-    assert task.label_space.loss.weights == (29 / (2 * 1), 29 / (2 * 28))
+    assert task.label_space.loss.keywords["class_weights"] == (
+        29 / (2 * 1),
+        29 / (2 * 28),
+    )
     truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
     # "a" has less than a tenth of the rows.
     measured = task.measure(task.read(tmp_path, "dev"), truth)
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))
-    assert task.label_space.loss.weights == (2.0, 0.5)
+    assert task.label_space.loss.keywords["class_weights"] == (2.0, 0.5)
     assert task.main_metric == "accuracy" and build(SINGLE).main_metric is None
     assert build(SCORES, metric="spearman").main_metric == "spearman"
 
@@ -124,7 +127,9 @@ def test_a_class_whose_rows_are_all_held_out(build):
     """As where each of its texts first occurs with another label."""
     train = [*rows("a", "a", "a", "a"), {"text": "t0", "label": "b"}]
     weights = [
-        build(train, class_weights="balanced", seed=i).label_space.loss.weights
+        build(
+            train, class_weights="balanced", seed=i
+        ).label_space.loss.keywords["class_weights"]
         for i in range(6)
     ]
     assert len(set(weights)) > 1 and min(map(min, weights)) > 0

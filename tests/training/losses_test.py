@@ -86,7 +86,7 @@ def test_weights_of_classes():
     """The losses without weights: tasks/task_test.py."""
     logits = np.array([[1.0, 3.0, 0.0], [0.5, -1.0, 2.0]], "float32")
     losses_of_rows = -special.log_softmax(logits, axis=-1)[[0, 1], [2, 0]]
-    loss = losses.WeightedCrossEntropy([0.5, 1.0, 3.0])
-    found = loss(ops.convert_to_tensor([2, 0]), ops.convert_to_tensor(logits))
+    given = map(ops.convert_to_tensor, ([2, 0], logits))
+    found = losses.cross_entropy(*given, class_weights=[0.5, 1.0, 3.0])
     expected = losses_of_rows * [3.0, 0.5]
     np.testing.assert_allclose(ops.convert_to_numpy(found), expected, rtol=1e-5)
