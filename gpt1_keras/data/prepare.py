@@ -333,7 +333,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
                 f"`corpus` {directory} is only partly prepared: run the "
                 "command that prepares it again"
             )
-        files = find_corpus(directory)
+        files = books.find_books([directory])
         directory = cache_folder("corpus", files, recipe, cache_dir)
         if shards.is_prepared(directory):
             logging.info("corpus %s: already prepared in %s", corpus, directory)
@@ -357,22 +357,6 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
             " `merges` or prepare the books again"
         )
     return prepared, tokenizer
-
-
-def find_corpus(corpus):
-    """Return {name: path} of the books of a path, at least one."""
-    if not corpus.exists():
-        raise InputError(
-            f"`corpus` {corpus} does not exist: pass a folder of .txt books or "
-            "a prepared one"
-        )
-    try:
-        return books.find_books([corpus])
-    except InputError as error:
-        raise InputError(
-            f"`corpus`: {error} and no {shards.INDEX}: pass a folder of .txt "
-            "books or a prepared one"
-        ) from error
 
 
 def cache_folder(kind, files, recipe, cache_dir=None):

@@ -259,7 +259,7 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
             f"`corpus` {corpus} holds token shards: pass a folder of .txt "
             "books or leave out gin/data/raw_text.gin"
         )
-    files = prepare.find_corpus(corpus)
+    files = books.find_books([corpus])
     directory = prepare.cache_folder("raw", files, recipe, cache_dir)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):

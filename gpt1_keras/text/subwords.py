@@ -7,7 +7,6 @@ the vocabulary lacks has id 0.
 """
 
 import functools
-import json
 import re
 
 import tokenizers
@@ -197,22 +196,6 @@ def read_word_pieces(path):
     return pieces
 
 
-def write_byte_pairs(directory, pieces, merges):
-    """Write `vocabulary.json` and `merges.txt` into `directory`."""
-    ids = {piece: index for index, piece in enumerate(pieces)}
-    _write(directory, BYTE_PAIR_VOCABULARY, json.dumps(ids))
-    _write(directory, MERGES, merges_text(merges))
-
-
 def merges_text(merges):
     """Return the content of a merges file."""
     return "\n".join(["#version: 0.2", *map(" ".join, merges), ""])
-
-
-def write_word_pieces(directory, pieces):
-    """Write `vocabulary.txt` into `directory`."""
-    _write(directory, WORD_PIECE_VOCABULARY, "\n".join([*pieces, ""]))
-
-
-def _write(directory, name, text):
-    files.write_atomic(files.make_folder(directory) / name, text)

@@ -6,6 +6,7 @@ import json
 import pathlib
 
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras.text import standardize
 from gpt1_keras.text import subwords
 from gpt1_keras.text import words
@@ -212,10 +213,17 @@ class Tokenizer:
         )
 
     def save(self, directory):
-        if self.merges is None:
-            subwords.write_word_pieces(directory, self.vocabulary)
-        else:
-            subwords.write_byte_pairs(directory, self.vocabulary, self.merges)
+        """Write the files that `from_directory` reads."""
+        lines = "\n".join([*self.vocabulary, ""])
+        texts = {subwords.WORD_PIECE_VOCABULARY: lines}
+        if self.merges is not None:
+            texts = {
+                subwords.BYTE_PAIR_VOCABULARY: json.dumps(self.ids),
+                subwords.MERGES: subwords.merges_text(self.merges),
+            }
+        folder = files.make_folder(directory)
+        for name, text in texts.items():
+            files.write_atomic(folder / name, text)
 
     @property
     def opening_id(self):

@@ -6,6 +6,7 @@ import hypothesis
 from hypothesis import strategies as st
 
 from gpt1_keras.text import subwords
+from gpt1_keras.text import tokenizer
 from tests.reference import released_tokenizer
 
 CHARACTERS = ["<unk>", *"abc", *(c + "</w>" for c in "abc")]
@@ -77,7 +78,7 @@ def test_word_pieces_encode_and_join():
 
 def test_byte_pairs_are_written_as_released(tmp_path):
     pieces = ["<unk>", "a", "é</w>", "aé</w>", "\n</w>"]
-    subwords.write_byte_pairs(tmp_path / "new", pieces, [("a", "é</w>")])
+    tokenizer.Tokenizer(pieces, [("a", "é</w>")]).save(tmp_path / "new")
     # A header, one pair a line, an empty last line.
     written = (tmp_path / "new" / "merges.txt").read_text("utf-8")
     assert written == "#version: 0.2\na é</w>\n"

@@ -7,8 +7,6 @@
   label.
 """
 
-from absl import logging
-
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import rows
 
@@ -26,25 +24,17 @@ def read_snli(data_dir, split):
     path = rows.find_file(
         data_dir, [f"snli/{file}", f"snli/snli_1.0/{file}", f"snli_1.0/{file}"]
     )
-    num_dropped = 0
+    return rows.collect(path, rows.json_lines(path), _snli_example)
 
-    def parse(row):
-        nonlocal num_dropped
-        if row.get("gold_label") == _NO_GOLD_LABEL:
-            num_dropped += 1
-            return None
-        return examples.Example(
-            rows.text_of(row.get("sentence1"), "sentence1"),
-            rows.text_of(row.get("sentence2"), "sentence2"),
-            label=rows.label_of(row.get("gold_label"), SNLI_LABELS),
-        )
 
-    found = rows.collect(path, rows.json_lines(path), parse)
-    if num_dropped:
-        logging.info(
-            "%s: %d rows dropped, without a gold label", path, num_dropped
-        )
-    return found
+def _snli_example(row):
+    if row.get("gold_label") == _NO_GOLD_LABEL:
+        return None
+    return examples.Example(
+        rows.text_of(row.get("sentence1"), "sentence1"),
+        rows.text_of(row.get("sentence2"), "sentence2"),
+        label=rows.label_of(row.get("gold_label"), SNLI_LABELS),
+    )
 
 
 def read_scitail(data_dir, split):

@@ -25,8 +25,6 @@ lower-cased and tokenised as in the Penn Treebank. The files
 import re
 from xml.etree import ElementTree
 
-from absl import logging
-
 from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data.readers import rows
@@ -79,37 +77,25 @@ def read_wsc(data_dir, split):
 
 
 def _read_blocks(path):
-    num_repeated = 0
+    return rows.collect(path, _blocks(path), _parse_block)
 
-    def parse(block):
-        nonlocal num_repeated
-        if len(block) != len(_LINES):
-            raise rows.BadRow(f"a block of {len(block)} lines, not 4")
-        sentence, pronoun, candidates, right = map(_one_line, block, _LINES)
-        choices = [text.strip() for text in candidates.split(",")]
-        matches = list(
-            re.finditer(
-                rf"(?<!\w){re.escape(pronoun)}(?!\w)", sentence, re.IGNORECASE
-            )
-        )
-        if not matches:
-            raise rows.BadRow(f"{pronoun!r} is not in the sentence")
-        num_repeated += len(matches) > 1
-        start, end = _definite(sentence, matches, choices).span()
-        return _example(
-            f"{sentence[:start]}{BLANK}{sentence[end:]}",
-            "" if pronoun == BLANK else sentence[start:end],
-            choices,
-            right,
-        )
 
-    found = rows.collect(path, _blocks(path), parse)
-    if num_repeated:
-        logging.info(
-            f"{path}: the pronoun occurs more than once in {num_repeated} of"
-            f" {len(found)} sentences"
-        )
-    return found
+def _parse_block(block):
+    if len(block) != len(_LINES):
+        raise rows.BadRow(f"a block of {len(block)} lines, not 4")
+    sentence, pronoun, candidates, right = map(_one_line, block, _LINES)
+    choices = [text.strip() for text in candidates.split(",")]
+    pattern = rf"(?<!\w){re.escape(pronoun)}(?!\w)"
+    matches = list(re.finditer(pattern, sentence, re.IGNORECASE))
+    if not matches:
+        raise rows.BadRow(f"{pronoun!r} is not in the sentence")
+    start, end = _definite(sentence, matches, choices).span()
+    return _example(
+        f"{sentence[:start]}{BLANK}{sentence[end:]}",
+        "" if pronoun == BLANK else sentence[start:end],
+        choices,
+        right,
+    )
 
 
 def _blocks(path):
@@ -153,11 +139,7 @@ def _read_xml(path):
         raise errors.InputError(
             f"{path} line {line} is not XML ({error}): use the official file"
         ) from None
-    if len(schemas) > NUM_WSC:
-        logging.info(
-            f"{path}: WSC273 is the first {NUM_WSC} of {len(schemas)} schemas"
-        )
-        schemas = schemas[:NUM_WSC]
+    schemas = schemas[:NUM_WSC]
     places = (f"{path} schema {i + 1}" for i in range(len(schemas)))
     return rows.collect(path, zip(places, schemas), _parse_schema)
 

@@ -78,19 +78,15 @@ DEFINITE = [
 ]
 
 
-def test_which_of_several_pronouns(tmp_path, logged):
+def test_which_of_several_pronouns(tmp_path):
     for candidates, sentence in DEFINITE:
-        logged.clear()
         right = candidates.split(",")[0]
         plain = sentence.replace("[", "").replace("]", "")
         block = f"{plain}\nshe\n{candidates}\n{right}\n\n"
-        path = data_files.write(tmp_path, "train.c.txt", block + DPRD)
+        data_files.write(tmp_path, "train.c.txt", block + DPRD)
         found = readers.read_dprd(tmp_path, "train")[0]
         assert found.text == re.sub(r"\[\w+\]", "[MASK]", sentence)
         assert found.text_pair == re.search(r"\[(\w+)\]", sentence)[1]
-        is_repeated = "shed" not in sentence
-        line = f"{path}: the pronoun occurs more than once in 1 of 3 sentences"
-        assert (line in logged) == is_repeated
 
 
 def test_xml(tmp_path, logged):
@@ -107,7 +103,7 @@ def test_xml(tmp_path, logged):
         Example(f"{text}.", "It", choices, 0),
     ]
     assert len(found) == 273
-    assert logged == [f"{path}: WSC273 is the first 273 of 285 schemas"]
+    assert not logged
     path.write_bytes(collection(schemas[0], SCHEMA.format(".", "C")))
     assert len(readers.read_wsc(tmp_path, "test")) == 1
     assert logged[-1].startswith(f"{path} schema 2: correctAnswer 'C' names")
@@ -127,10 +123,7 @@ def test_real_files(shared_file, logged):
         assert len(found) == count
         assert collections.Counter(e.label for e in found) == right
         assert {e.text.count("[MASK]") for e in found} == {1}
-    assert [line.partition(": ")[2] for line in logged] == [
-        "the pronoun occurs more than once in 37 of 1322 sentences",
-        "the pronoun occurs more than once in 14 of 564 sentences",
-    ]
+    assert not logged
     # By hand: the only two sentences where another pronoun comes first.
     texts = [e.text for e in readers.read_dprd(data, "test")]
     assert sum("they found, since [MASK]" in text for text in texts) == 2
