@@ -67,10 +67,7 @@ def find_books(paths):
                 and file.is_file()
             }
             if not named:
-                raise InputError(
-                    f"{path} holds no .txt file and no prepared corpus: pass"
-                    " a folder of .txt books"
-                )
+                raise InputError(f"{path} holds no .txt file: pass .txt books")
         elif path.is_file():
             named = {path.name: path}
         else:

@@ -270,11 +270,11 @@ def finetune(
     test = _read_test(task, data)
 
     @functools.lru_cache(maxsize=1)
-    def examples_of(subset_seed):
+    def examples_of(seed):
         """Return the training examples, and those of them to score."""
         examples = data.read(task, "train")
         size, most = len(examples), training.num_train_examples
-        rows = examples_lib.draw_subset(size, most, seed=subset_seed)
+        rows = examples_lib.draw_subset(size, most, seed=seed)
         examples = [examples[row] for row in rows]
         train = training.labelled(task, examples, pretrained, "train")
         scored = examples_lib.draw_subset(
