@@ -7,6 +7,7 @@ import random
 import shutil
 import sys
 import types
+from unittest import mock
 
 import gin
 import numpy as np
@@ -335,7 +336,12 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
         num_train_examples=24,
         seeds=(1, 2),
     )
+    draw = mock.Mock(wraps=examples.draw_subset)
+    monkeypatch.setattr(examples, "draw_subset", draw)
     found = run()
+    # Each seed draws its own part.
+    seeds = [call.kwargs["seed"] for call in draw.mock_calls if call.kwargs]
+    assert seeds == [1, 2]
     assert found["num_train_examples"] == 24 and found["num_steps"] == 3
     assert found["num_transferred_layers"] == -1 and found["seed"] == [1, 2]
     first, second = (
