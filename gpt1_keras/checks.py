@@ -7,6 +7,7 @@ fields whenever it is created. `NotRecipe` and `Location` say whether the
 parameter is part of a run's identity.
 """
 
+import collections.abc
 import dataclasses
 import difflib
 import inspect
@@ -65,6 +66,7 @@ Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, Numbers]
 
+UNKNOWN = object()  # a value of any type
 # No sensible number is larger, and a float holds every integer up to it; 0 in
 # float32 is what is smaller.
 _LARGEST, _SMALLEST = 2**53, 2**-126
@@ -83,14 +85,15 @@ def value_object(cls):
     return dataclasses.dataclass(frozen=True, kw_only=True)(cls)
 
 
-def check(name, value, annotation):
+def check(name, value, annotation, shown=UNKNOWN):
     """Refuse a value that `annotation` does not allow, and say what to give.
 
-    Of a type that gin cannot express, literals alone are refused.
+    The message has `shown`, if it is given, in place of the value.
     """
     if not _fits(value, annotation):
+        shown = repr(value if shown is UNKNOWN else shown)
         raise errors.InputError(
-            f"`{name}` is {errors.shortened(repr(value))}: give"
+            f"`{name}` is {errors.shortened(shown)}: give"
             f" {_describe(annotation)}"
         )
 
@@ -172,6 +175,8 @@ _EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
 
 def _fits(value, annotation):
     kind, marks = _split(annotation)
+    if value is UNKNOWN:
+        return True
     if _is_union(kind):
         fits = any(_fits(value, one) for one in typing.get_args(kind))
     elif typing.get_origin(kind) is typing.Literal:
@@ -196,9 +201,9 @@ def _fits(value, annotation):
         )
     else:
         # Gin passes objects by reference; no literal is one.
-        others = not isinstance(value, _LITERALS)
-        others |= kind is inspect.Parameter.empty
-        fits = isinstance(value, kind) if kind in _KINDS else others
+        is_literal = kind is object and isinstance(value, _LITERALS)
+        is_free = kind is inspect.Parameter.empty
+        fits = is_free or (isinstance(value, kind) and not is_literal)
     return fits and all(_is_within(value, mark) for mark in marks)
 
 
@@ -235,7 +240,10 @@ def _describe(annotation):
     if typing.get_origin(kind) is dict:
         inner = "0.5" if kind == Numbers else "{'cola': 0.5}"
         return f"a dict such as {{'full': {inner}}}"
-    reference = "a reference such as @module.name()"
+    module = kind.__module__.rpartition(".")[2]
+    reference = f"@{module}.{kind.__name__}()"
+    if kind in (object, collections.abc.Callable):
+        reference = "a reference such as @module.name"
     return _KINDS.get(kind, reference) + "".join(map(_limits, marks))
 
 

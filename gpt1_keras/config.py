@@ -195,11 +195,7 @@ def _how_to_give(name):
 
 def _check_arguments(used):
     """Refuse a call if nothing binds an argument that it requires."""
-    calls = {f"RUN = {used.run!r}": used.run}
-    for value in used.parameters.values():
-        for one in bindings_lib.references(used.value(value)):
-            calls |= {repr(one): one} if one.evaluate else {}
-    for call, one in calls.items():
+    for call, one in _calls(used).items():
         bound = {
             name.rpartition(".")[2] for name in used.parameters_of(one.function)
         }.union(bindings_lib.FROM_MAIN)
@@ -215,8 +211,18 @@ def _check_arguments(used):
                 )
 
 
+def _calls(used):
+    """Return {text: reference} of the run and of all `@name()`."""
+    calls = {f"RUN = {used.run!r}": used.run}
+    for value in used.parameters.values():
+        for one in bindings_lib.references(used.value(value)):
+            calls |= {repr(one): one} if one.evaluate else {}
+    return calls
+
+
 def _check_parameters(used):
     """Refuse unknown parameters and values of the wrong type."""
+    called = {one.function for one in _calls(used).values()}
     for name, bound in list(used.parameters.items()):
         function, _, parameter = name.rpartition("/")[2].rpartition(".")
         signature = used.signature(function)
@@ -227,14 +233,15 @@ def _check_parameters(used):
             problem = f"{function} has no parameter {parameter}{near}"
             raise used.error(name, problem)
         value = used.value(bound)
-        if isinstance(value, bindings_lib.Reference):
-            continue
+        if value is None and function not in called:
+            continue  # Its caller gives it.
         label, annotation = used.label(name), signature[parameter].annotation
         is_bare = annotation is inspect.Parameter.empty
         if is_bare and function in public_names.PUBLIC:
             annotation = object
         try:
-            checks.check(parameter, value, annotation)
+            made = _stand_in(used, value)
+            checks.check(parameter, made, annotation, shown=value)
             if checks.is_path(annotation) and isinstance(value, str):
                 path = files.user_path(label, value)
                 if value.startswith("~"):
@@ -242,6 +249,19 @@ def _check_parameters(used):
         except errors.InputError as error:
             message = str(error).replace(f"`{parameter}`", label)
             raise used.error(label, message) from None
+
+
+def _stand_in(used, value):
+    """Return a value with something of the right type for each reference."""
+    if isinstance(value, list | tuple):
+        return type(value)(_stand_in(used, one) for one in value)
+    if not isinstance(value, bindings_lib.Reference):
+        return value
+    found = used.find(value.function)
+    if not value.evaluate:
+        return found
+    is_plain = inspect.isclass(found) and found.__new__ is object.__new__
+    return object.__new__(found) if is_plain else checks.UNKNOWN
 
 
 def _settle_dtype(used):

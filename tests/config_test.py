@@ -312,6 +312,26 @@ def test_settings_must_be_used_and_values_given(write):
     assert "record.steps = VALUE" in refusal(path)
 
 
+def test_references_must_suit_the_parameter():
+    function = "is {}: give a reference such as @module.name"
+    for name, value, expected in (
+        ("build_optimizer", "None", function),
+        ("build_optimizer", "('cola',)", function),
+        ("build_optimizer", "@presets.Scoring()", function),
+        ("pretrained", "None", "is {}: give @presets.Pretrained()"),
+        (
+            "pretrained",
+            "@presets.Pretrained",
+            "is {}: give @presets.Pretrained",
+        ),
+        ("data", "@presets.Scoring()", "is {}: give @sources.BenchmarkFiles()"),
+    ):
+        setting = f"finetune.finetune.{name} = {value}"
+        message = refusal("gin/finetune/cola.gin", setting)
+        assert expected.format(value) in message
+    assert resolve("gin/pretrain.gin", "pretrain.pretrain.zero_shot = None")
+
+
 def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(
     tmp_path, monkeypatch
 ):

@@ -1,5 +1,6 @@
 """A fine-tuned model on a split: metrics with labels, predictions always."""
 
+import collections.abc
 import shutil
 import sys
 import time
@@ -14,6 +15,7 @@ from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.evaluation import predictions as predictions_lib
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 
 
 def evaluate(
@@ -21,8 +23,8 @@ def evaluate(
     workdir=None,
     config_sha256=None,
     preset: checks.Path,
-    build_task,
-    data,
+    build_task: collections.abc.Callable,
+    data: sources.BenchmarkFiles,
     split: checks.Split,
     scoring: presets.Scoring,
     num_viewed: checks.Index,
@@ -40,7 +42,6 @@ def evaluate(
         preset: see `presets.find`.
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
             a `tasks.task.Task`.
-        data: `sources.BenchmarkFiles`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
         paper: the paper's metrics of each task.
     """

@@ -227,7 +227,7 @@ def finetune(
     task: task_lib.Task,
     data: sources.BenchmarkFiles,
     pretrained: presets.Pretrained,
-    build_optimizer,
+    build_optimizer: collections.abc.Callable,
     training: FineTuning,
     intervals: checks.NotRecipe[fit.Intervals],
     seed: checks.Seed,

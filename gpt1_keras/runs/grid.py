@@ -1,5 +1,6 @@
 """Fine-tuning on several tasks, in one or several rows of table 5."""
 
+import collections.abc
 import dataclasses
 import re
 
@@ -12,7 +13,9 @@ from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import tables
+from gpt1_keras.runs import finetune as finetune_lib
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 
 
@@ -20,9 +23,9 @@ def grid(
     *,
     workdir,
     config_sha256,
-    finetune,
-    data,
-    training,
+    finetune: collections.abc.Callable,
+    data: sources.BenchmarkFiles,
+    training: finetune_lib.FineTuning,
     pretrained: presets.Pretrained,
     tasks: checks.Names,
     seed: checks.Seed,
@@ -42,8 +45,7 @@ def grid(
     Args:
         finetune: function as `finetune.finetune`; this run gives `workdir`,
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
-        data: `sources.BenchmarkFiles`.
-        training, pretrained: of the full model; a `finetune.FineTuning`.
+        training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: as of `finetune`, for the result.
         rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).

@@ -5,17 +5,15 @@ import time
 from absl import logging
 
 from gpt1_keras import results
+from gpt1_keras.runs import sources
 
 
-def prepare(*, corpus, workdir, config_sha256):
+def prepare(*, corpus: sources.Corpus, workdir, config_sha256):
     """Fill `workdir` with a prepared corpus, to be given as `corpus` later.
 
     Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
     where it stopped. Unreadable files are skipped, logged and listed in the
     index.
-
-    Args:
-        corpus: `sources.Corpus` of `.txt` books.
     """
     started = time.monotonic()
     shards = corpus.prepare(workdir)

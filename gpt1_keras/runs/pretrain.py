@@ -1,5 +1,6 @@
 """Pretraining: a language model from books (paper, sections 3.1 and 4.1)."""
 
+import collections.abc
 import dataclasses
 
 import keras
@@ -16,6 +17,7 @@ from gpt1_keras.models import builders
 from gpt1_keras.models import generation
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
@@ -95,9 +97,9 @@ def pretrain(
     *,
     workdir,
     config_sha256,
-    corpus,
-    build_backbone,
-    build_optimizer,
+    corpus: sources.Corpus | sources.RawText,
+    build_backbone: collections.abc.Callable | None,
+    build_optimizer: collections.abc.Callable,
     training: Training,
     evaluation: held_out_lib.Evaluation,
     sampling: checks.NotRecipe[Sampling],
@@ -110,7 +112,7 @@ def pretrain(
     """Train a language model and return the path of its `result.json`.
 
     Args:
-        corpus: `sources.Corpus` or `sources.RawText`: text and vocabulary.
+        corpus: text and vocabulary.
         build_backbone: function of `vocabulary_size`, for new weights.
         build_optimizer: function of `num_steps`.
         paper: the paper's metrics.

@@ -11,13 +11,21 @@ from gpt1_keras import errors
 from gpt1_keras import results
 from gpt1_keras.evaluation import glue_submission
 from gpt1_keras.runs import presets
+from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 
 # Those whose models predict the test files, "mnli" also the diagnostic set.
 _TASKS = ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli", "mnli")
 
 
-def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
+def submission(
+    *,
+    workdir,
+    config_sha256,
+    runs: checks.Path,
+    data: sources.BenchmarkFiles,
+    scoring: presets.Scoring,
+):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
     A task without a model gets a constant prediction, with a warning.
@@ -25,8 +33,6 @@ def submission(*, workdir, config_sha256, runs: checks.Path, data, scoring):
     Args:
         runs: path of a folder with a fine-tuning workdir for each task, such
             as a suite's: `cola/`, `mnli/` ...
-        data: `sources.BenchmarkFiles`.
-        scoring: `presets.Scoring`.
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)

@@ -3,6 +3,7 @@
 From finetune-transformer-lm opt.py, lines 5-49.
 """
 
+import collections.abc
 import dataclasses
 import functools
 import math
@@ -195,7 +196,7 @@ def _one_minus_power(beta, step):
 def adam_with_decay(
     *,
     num_steps,
-    schedule,
+    schedule: collections.abc.Callable,
     peak_learning_rate: checks.UpToOne,
     warmup_steps: checks.NotNegative | None,
     warmup_fraction: checks.Share | None,
