@@ -4,7 +4,6 @@ Checked for each command: it parses, every macro in it is used, and the run
 gets all its arguments. The commands in README.md and WORKSPACE.md likewise.
 """
 
-import json
 import re
 import shlex
 
@@ -77,15 +76,6 @@ def test_overlays_include_nothing():
     for name in overlays:
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"^\s*include\b", text, re.MULTILINE), name
-
-
-def test_the_shipped_preset_is_fine_tuned_with_the_dropout_it_was_trained_with():
-    path = ROOT / "presets/gpt1_mini_novels_en/config.json"
-    network = json.loads(path.read_text(encoding="utf-8"))["config"]
-    rates = {network[name] for name in network if name.endswith("_dropout")}
-    assert rates == {
-        resolve(command_of("gin/finetune/mini.gin")).dial("DROPOUT")
-    }
 
 
 def test_commands_in_documents_parse():

@@ -333,8 +333,8 @@ class Pretrained:
     preset: checks.Path | None  # see `find`
     # See `builders.transferred_backbone`.
     num_transferred_layers: checks.NumTransferredLayers
-    # Of embedding, attention and residuals, in place of pretraining's rates.
-    dropout: checks.Rate
+    # Of embedding, attention and residuals; None: as in pretraining.
+    dropout: checks.Rate | None
     # Rank of the adapters that are trained in place of the weights
     # (`GPT1Backbone.enable_lora`); 0 trains the weights.
     lora_rank: checks.Index = 0
@@ -364,7 +364,7 @@ class Pretrained:
         rates = {
             name: self.dropout
             for name in source.get_config()
-            if name.endswith("_dropout")
+            if name.endswith("_dropout") and self.dropout is not None
         }
         backbone = builders.transferred_backbone(
             source,

@@ -153,8 +153,11 @@ def table(network):
 def test_pretrained_backbone(preset):
     """Transferred weights, special rows, dropout, and the global policy."""
     source = backbone_lib.GPT1Backbone.from_preset(str(preset))
-    found = presets.Pretrained(
-        preset=str(preset), num_transferred_layers=None, dropout=0.25
+    found, same = (
+        presets.Pretrained(
+            preset=str(preset), num_transferred_layers=None, dropout=dropout
+        )
+        for dropout in (0.25, None)
     )
     assert found.num_positions() == source.max_sequence_length == 32
     assert found.tokenizer.vocabulary_size == source.vocabulary_size
@@ -164,8 +167,10 @@ def test_pretrained_backbone(preset):
     np.testing.assert_array_equal(table(network), table(source))
     assert network.num_special_tokens == 3
     config = network.get_config()
-    rates = {config[name] for name in config if name.endswith("_dropout")}
-    assert rates == {0.25}
+    rates = {name for name in config if name.endswith("_dropout")}
+    assert {config[name] for name in rates} == {0.25}
+    config = same.backbone(num_special_tokens=3).get_config()
+    assert all(config[name] == getattr(source, name) for name in rates)
     # Another one shares nothing with it.
     embedding = found.backbone(
         num_special_tokens=3
