@@ -69,16 +69,29 @@ def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
     return True
 
 
-def write(workdir, *, seconds, paper=None, seed=None, **facts):
+def write(
+    workdir,
+    *,
+    run,
+    task,
+    split,
+    metrics,
+    seconds,
+    paper=None,
+    seed=None,
+    **facts,
+):
     """Write `result.json`; its existence says that the run is finished.
 
     Args:
+        run: str. The verb.
+        task, split: str. Names.
+        metrics: dict of numbers, which stand before all others in the file.
         seconds: float. Wall time of the run, over all its processes.
         paper: dict of the paper's numbers for the metrics.
         seed: int, list of ints or None.
-        **facts: `run` (the verb), `task`, `split`, `metrics`, `num_examples`
-            (tokens for a language model), `config_sha256`, and what only this
-            kind of run has.
+        **facts: `num_examples` (tokens for a language model),
+            `config_sha256`, and what only this kind of run has.
 
     Returns:
         its path.
@@ -86,6 +99,7 @@ def write(workdir, *, seconds, paper=None, seed=None, **facts):
     import keras  # Reading results needs no backend.
 
     record = {
+        **{"run": run, "task": task, "split": split, "metrics": metrics},
         **facts,
         "paper": paper or {},
         "seed": seed,

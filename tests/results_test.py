@@ -37,6 +37,7 @@ def test_all_keys_other_programs_read(tmp_path):
     assert found == results.read(tmp_path)
     assert set(found) == KEYS | {"tokens_seen"}
     assert found["metrics"] == {"perplexity": 12.5}
+    assert list(found)[3] == "metrics"  # before those it is compared with
     assert found["seconds"] == 1.3
     assert found["backend"] == keras.config.backend()
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
