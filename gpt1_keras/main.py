@@ -16,10 +16,13 @@ Exit status: 0 done; 2 wrong arguments, gin or input (one line says what and
 where); 3 stopped by a signal or a lost worker (repeat it); 1 anything else.
 """
 
+import contextlib
 import logging as std_logging
 import os
 import shlex
+import signal
 import sys
+import threading
 
 from gpt1_keras import errors
 
@@ -45,10 +48,12 @@ def main(arguments=None):
             print(_settings(flags) if flags["gin"] else _runs())
             return 0
         _keep_compiled()
-        run(
-            *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
-            command=shlex.join(["python", "-m", "gpt1_keras.main", *arguments]),
-        )
+        command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
+        with _interruptible():
+            run(
+                *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
+                command=command,
+            )
         return 0
     except errors.InputError as error:
         return _complain(f"error: {error}", 2)
@@ -70,8 +75,9 @@ def main(arguments=None):
             raise
         advice = "correct this and repeat the same command"
         return _complain(f"error: {line}; {advice}", 2)
-    except KeyboardInterrupt:
-        return _complain("error: interrupted", 1)
+    except KeyboardInterrupt as error:
+        name = str(error) or "SIGINT"
+        return _complain(f"stopped by {name}; the same command resumes", 3)
     except Exception as error:
         if not errors.is_out_of_memory(error):
             raise
@@ -80,6 +86,28 @@ def main(arguments=None):
             "smaller network"
         )
         return _complain(f"error: not enough memory: {advice}", 1)
+
+
+@contextlib.contextmanager
+def _interruptible():
+    """Let SIGTERM and SIGHUP do what Ctrl-C does.
+
+    Training catches all three itself (`fit.catch_signals`).
+    """
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    previous = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+                previous[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 def _complain(message, status):

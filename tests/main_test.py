@@ -126,7 +126,11 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     status, _, stderr = fail("signal", "--workdir", "w")
     assert status == 3
     assert stderr == "checkpoint in w; the same command resumes\n"
-    assert_refused(call_run("interrupt"), "interrupted", status=1)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        more = f"recorded_run.interrupt.name = {name!r}\n"
+        status, _, stderr = call_run("interrupt", more=more)
+        assert status == 3
+        assert stderr == f"stopped by {name}; the same command resumes\n"
     assert_refused(fail("loss"), "loss is nan", status=1)
     full = "out/x: No space left on device; correct this"
     assert_refused(fail("full disk"), full)

@@ -8,7 +8,6 @@ from gpt1_keras import checks
 from gpt1_keras import results
 from gpt1_keras.data import batches
 from gpt1_keras.evaluation import scoring
-from gpt1_keras.training import fit
 
 
 def score(
@@ -19,13 +18,12 @@ def score(
     stride,
     batch_size,
     tokens,
-    stop=None,
     description="held-out perplexity",
 ):
     """Score every token but the first of each text once.
 
     Args:
-        learner, stop: as of `scoring.predict`.
+        learner: as of `scoring.predict`.
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
         stride, batch_size: as of `Evaluation`; the stride is reduced to at
@@ -46,7 +44,7 @@ def score(
         stride=min(stride, sequence_length - 1),
         limit=tokens,
     )
-    scores = scoring.predict(learner, windows, name=description, stop=stop)
+    scores = scoring.predict(learner, windows, name=description)
     # Sums of millions of terms: in float64.
     nats = -np.sum(scores["log_probability"], dtype=np.float64)
     count = np.sum(scores["weight"], dtype=np.float64)
@@ -111,7 +109,7 @@ class HeldOut:
         """Measure after the last step and record it, unless it is there.
 
         Closes `history`. Returns a dict as `score`, empty without held-out
-        books; Stopped is raised on SIGTERM or Ctrl-C.
+        books.
         """
         metrics = {}
         for line in results.read_metrics(history.path):
@@ -119,9 +117,7 @@ class HeldOut:
                 beside = ("step", "split", "seconds")
                 metrics = {k: v for k, v in line.items() if k not in beside}
         if self and not metrics:
-            with fit.catch_signals() as stop:
-                tokens = self._evaluation.final_tokens
-                metrics = self._score(tokens=tokens, stop=stop)
+            metrics = self._score(tokens=self._evaluation.final_tokens)
             history.write(step, split="held_out", **metrics)
         history.close()
         return metrics

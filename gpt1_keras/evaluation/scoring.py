@@ -15,14 +15,13 @@ from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.training import callbacks
 
 
-def predict(learner, batches, *, name, stop=None):
+def predict(learner, batches, *, name):
     """Return the outputs of a model for every row of all batches, in order.
 
     Args:
         learner: `training.learner.Learner`.
         batches: `example_batches.ScoredExamples` or `batches.HeldOutBatches`.
         name: str, for the progress bar.
-        stop: `fit.StopRequest` that interrupts the work, or None.
 
     Returns:
         {name of an output: array `[N, ...]`}.
@@ -32,7 +31,7 @@ def predict(learner, batches, *, name, stop=None):
         found = learner.predict(
             loaders.load(batches, first_step=0, num_steps=count),
             verbose=0,
-            callbacks=[callbacks.PredictionProgress(advance, stop)],
+            callbacks=[callbacks.PredictionProgress(advance)],
         )
     return {key: batches.restore(value) for key, value in found.items()}
 
@@ -79,14 +78,14 @@ class Labelled:
             [self.task.label_space.encode(e) for e in self.examples]
         )
 
-    def logits(self, learner, stop=None):
+    def logits(self, learner):
         """Return the head's logits, float64 `[N, Y]`; see `predict`."""
         batches = example_batches.ScoredExamples(
             self.encoded,
             batch_size=self.batch_size,
             bucket_lengths=self.bucket_lengths,
         )
-        found = predict(learner, batches, name=self.name, stop=stop)
+        found = predict(learner, batches, name=self.name)
         return found["logits"]
 
     def measure(self, logits):

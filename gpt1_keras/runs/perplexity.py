@@ -14,7 +14,6 @@ from gpt1_keras.data import shards as shards_lib
 from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
-from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -75,17 +74,15 @@ def perplexity(
         task_model.GPT1TaskModel(backbone),
         scorer=losses.LanguageModelLoss(chunk_size=scoring.softmax_chunk),
     )
-    with fit.catch_signals() as stop:
-        metrics = held_out.score(
-            learner,
-            texts,
-            sequence_length=window,
-            stride=scoring.stride,
-            batch_size=scoring.batch_size,
-            tokens=scoring.num_tokens,
-            stop=stop,
-            description="perplexity",
-        )
+    metrics = held_out.score(
+        learner,
+        texts,
+        sequence_length=window,
+        stride=scoring.stride,
+        batch_size=scoring.batch_size,
+        tokens=scoring.num_tokens,
+        description="perplexity",
+    )
     logging.info(
         f"perplexity {metrics['perplexity']:.2f} per token"
         f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"

@@ -36,7 +36,6 @@ from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
 from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
-from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 
 _SHIPPED = "presets/gpt1_mini_novels_en"
@@ -470,9 +469,8 @@ class FineTuned:
         )
 
     def logits(self, examples):
-        """Return logits `[N, Y]`; SIGTERM and Ctrl-C raise Stopped."""
-        with fit.catch_signals() as stop:
-            return np.asarray(examples.logits(self._learner, stop))
+        """Return logits `[N, Y]`."""
+        return np.asarray(examples.logits(self._learner))
 
 
 def _kind(transform, class_names, score_range):

@@ -17,7 +17,6 @@ from gpt1_keras.models import shared_prefix
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import zero_shot as zero_shot_lib
-from gpt1_keras.training import fit
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 
@@ -76,7 +75,7 @@ class ZeroShotTasks:
         return examples_lib.sha256(read)
 
     def measurer(self, task, backbone, tokenizer):
-        """Return `function(stop=None)` -> metrics with the current weights."""
+        """Return `function()` -> metrics with the current weights."""
         # If train itself is measured, it is scored once.
         parts = []
         for split in dict.fromkeys(self._splits(task)):
@@ -85,15 +84,15 @@ class ZeroShotTasks:
             candidates = _candidates(task, examples, name, backbone, tokenizer)
             parts.append((examples, self._scorer(candidates, name, backbone)))
 
-        def measure(stop=None):
-            scored = [(examples, scorer(stop)) for examples, scorer in parts]
+        def measure():
+            scored = [(examples, scorer()) for examples, scorer in parts]
             train = scored[-1] if task.needs_train else None
             return task.measure(*scored[0], train=train)
 
         return measure
 
     def _scorer(self, candidates, name, backbone):
-        """Return `function(stop)` -> the `data.packing.Scores` of examples."""
+        """Return `function()` -> the `data.packing.Scores` of examples."""
         packed = packing.PackedCandidates(
             candidates, share_prefix=backbone.can_share_prefix
         )
@@ -110,8 +109,8 @@ class ZeroShotTasks:
             ),
         )
 
-        def score(stop):
-            found = scoring_lib.predict(learner, batches, name=name, stop=stop)
+        def score():
+            found = scoring_lib.predict(learner, batches, name=name)
             return packed.scores(
                 found["log_probability"],
                 found["num_tokens"],
@@ -195,8 +194,7 @@ def zero_shot(
     precision.set_dtype(dtype)
     tokenizer = presets.load_tokenizer(directory)
     backbone = presets.load(backbone_lib.GPT1Backbone, directory, dtype=dtype)
-    with fit.catch_signals() as stop:
-        metrics = tasks.measurer(task, backbone, tokenizer)(stop)
+    metrics = tasks.measurer(task, backbone, tokenizer)()
     shown = results.shown(metrics)
     logging.info("%s %s, zero-shot: %s", task.name, split, shown)
     return results.write(

@@ -163,14 +163,6 @@ class PredictionProgress(_Callback):
     """Advances a progress bar with every batch of `predict`."""
 
     advance: collections.abc.Callable  # of `console.bar`
-    # `fit.StopRequest` that ends the prediction at once; None: training does.
-    stop: object = None
 
     def on_predict_batch_end(self, batch, logs=None):
         self.advance(1)
-        if self.stop:
-            raise errors.Stopped(
-                f"stopped by {self.stop.signal_name} during the evaluation; "
-                "the same command resumes",
-                self.stop.signal_name,
-            )

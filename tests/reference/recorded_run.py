@@ -61,11 +61,11 @@ def refuse(*, workdir, vocabulary):
     (workdir / "done").write_text("")
 
 
-def interrupt():
-    """Receive Ctrl-C without having prepared for it."""
+def interrupt(*, name):
+    """Receive a signal without having prepared for it."""
     # A shell's background job begins with Ctrl-C ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.Signals[name])
 
 
 def fail(*, workdir=None, error):
