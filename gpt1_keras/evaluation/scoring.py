@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import typing
 
+import keras
 import numpy as np
 
 from gpt1_keras import console
@@ -12,7 +13,6 @@ from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
 from gpt1_keras.data import packing
 from gpt1_keras.evaluation import metrics as metrics_lib
-from gpt1_keras.training import callbacks
 
 
 def predict(learner, batches, *, name):
@@ -28,10 +28,13 @@ def predict(learner, batches, *, name):
     """
     count = len(batches)
     with console.bar(name, count) as advance:
+        progress = keras.callbacks.LambdaCallback(
+            on_predict_batch_end=lambda batch, logs: advance(1)
+        )
         found = learner.predict(
             loaders.load(batches, first_step=0, num_steps=count),
             verbose=0,
-            callbacks=[callbacks.PredictionProgress(advance)],
+            callbacks=[progress],
         )
     return {key: batches.restore(value) for key, value in found.items()}
 

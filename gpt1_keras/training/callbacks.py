@@ -1,4 +1,4 @@
-"""Callbacks that run after each training step or predicted batch."""
+"""Callbacks that run after each training step."""
 
 import collections.abc
 import dataclasses
@@ -31,16 +31,14 @@ class NonFiniteLoss(errors.RunError):
 _settings = functools.partial(dataclasses.dataclass, eq=False, repr=False)
 
 
-class _Callback(keras.callbacks.Callback):
-    def __post_init__(self):
-        super().__init__()
-
-
 @_settings
-class _PerStep(_Callback):
+class _PerStep(keras.callbacks.Callback):
     """Counts steps on top of the `step` steps already made."""
 
     step: int
+
+    def __post_init__(self):
+        super().__init__()
 
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
@@ -156,13 +154,3 @@ class SaveCheckpoints(_PerStep):
             self._saved = time.monotonic()
         if self.stop:
             self.model.stop_training = True
-
-
-@_settings
-class PredictionProgress(_Callback):
-    """Advances a progress bar with every batch of `predict`."""
-
-    advance: collections.abc.Callable  # of `console.bar`
-
-    def on_predict_batch_end(self, batch, logs=None):
-        self.advance(1)
