@@ -213,7 +213,6 @@ class FineTuning:
         return learner_lib.Learner(
             network,
             loss=loss,
-            loss_names=loss.names,
             clip_norm=self.clip_norm,
             micro_batch_size=self.microbatch_size,
             full_length=full_length,

@@ -21,9 +21,7 @@ class Learner(_step.TrainStep, keras.Model):
     Args:
         network: functional model from a dict of inputs to a dict of outputs
             (`GPT1TaskModel`).
-        loss: function `(outputs, batch) -> dict of scalars` with the key
-            `loss` (`training.losses`), or None for prediction only.
-        loss_names: the keys of that dict.
+        loss: as `training.losses` describes, or None for prediction only.
         scorer: object whose `score(outputs, batch)` is what `predict` returns
             for the language model (`LanguageModelLoss`), or None for the
             head's logits alone.
@@ -45,7 +43,6 @@ class Learner(_step.TrainStep, keras.Model):
         network,
         *,
         loss=None,
-        loss_names=("loss",),
         scorer=None,
         clip_norm=None,
         micro_batch_size=None,
@@ -55,7 +52,6 @@ class Learner(_step.TrainStep, keras.Model):
         super().__init__(**kwargs)
         self.network = network
         self.loss_function = loss
-        self.loss_names = tuple(loss_names)
         self.scorer = scorer
         self.clip_norm = clip_norm
         self.micro_batch_size = micro_batch_size

@@ -1,7 +1,8 @@
 """Losses and scores of the paper, from a forward pass and its batch.
 
 A loss is a function `(outputs, batch) -> dict of float32 scalars` with the
-key `loss`; `outputs` and `batch` are the dicts of `GPT1TaskModel`.
+key `loss`, and `names` are its keys; `outputs` and `batch` are the dicts of
+`GPT1TaskModel`.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax.
@@ -24,6 +25,8 @@ class LanguageModelLoss:
         softmax_over: `"tokens"` for vocabulary and special tokens, or
             `"released"` for position rows as well, as in the released code.
     """
+
+    names = ("loss",)
 
     def __init__(self, *, chunk_size, softmax_over="tokens"):
         if softmax_over not in ("tokens", "released"):

@@ -121,7 +121,7 @@ class TrainStep:
 
         start = (
             [jax.numpy.zeros(v.shape, "float32") for v in trainable],
-            {key: jax.numpy.zeros(()) for key in self.loss_names},
+            {key: jax.numpy.zeros(()) for key in self.loss_function.names},
             non_trainable,
         )
         (totals, sums, non_trainable), _ = jax.lax.scan(

@@ -68,7 +68,7 @@ class TrainStep:
             totals = [t + g for t, g in zip(totals, gradients)]
             return index + 1, sums, totals
 
-        sums = {key: tf.zeros(()) for key in self.loss_names}
+        sums = {key: tf.zeros(()) for key in self.loss_function.names}
         totals = [tf.zeros(v.shape) for v in self.trainable_variables]
         _, sums, totals = tf.while_loop(
             lambda index, *state: index < count,

@@ -36,7 +36,7 @@ class TrainStep:
         variables = self.trainable_variables
         self.zero_grad()
         starts = [state.value.clone() for state in self.table_states]
-        sums = dict.fromkeys(self.loss_names, 0.0)
+        sums = dict.fromkeys(self.loss_function.names, 0.0)
         for index in range(count):
             for state, start in zip(self.table_states, starts):
                 state.assign(start)

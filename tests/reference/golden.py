@@ -44,7 +44,6 @@ def build(meta):
             language_model_loss=language_model,
             lm_weight=meta["lm_coef"],
         ),
-        loss_names=("loss", "task_loss", "lm_loss"),
         scorer=language_model,
         clip_norm=meta["max_grad_norm"],
     )

@@ -128,7 +128,7 @@ def chooser(*, dropout=0.0, **options):
         backbone_of(dropout=dropout, num_layers=1),
         heads.ChoiceHead(dropout=dropout, initializer_range=0.2),
     )
-    options |= {"loss": loss, "loss_names": loss.names, "scorer": scorer}
+    options |= {"loss": loss, "scorer": scorer}
     return _compiled(network, **options)
 
 
