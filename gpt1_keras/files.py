@@ -68,10 +68,12 @@ def write_changed(path, text):
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, never visible in part.
 
-    The bytes go to a temporary file next to it and are flushed to the disk;
-    then the file is renamed in a single step.
+    The bytes go to a temporary file next to it, in a folder that is created if
+    needed, and are flushed to the disk; then the file is renamed in a single
+    step.
     """
     path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
         content = content.encode("utf-8")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")

@@ -49,7 +49,6 @@ def check_inputs(path, digests):
                 f"the files behind `{name}` have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
             )
-    path.parent.mkdir(parents=True, exist_ok=True)
     files.write_changed(path, json.dumps(record, indent=2) + "\n")
 
 

@@ -324,7 +324,6 @@ def _write(directory, columns, names):
         ) from None
     path = directory.absolute() / f"rows_{digest[:12]}.jsonl"
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
         files_lib.write_atomic(path, "".join(map(files_lib.json_line, rows)))
     return str(path)
 

@@ -99,7 +99,6 @@ def claim(directory, new, command):
         f"# config_sha256: {new.sha256()}\n\n{bound}"
     )
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomic(path, text)
         return True
     found = files.read_text("--workdir", path)

@@ -27,6 +27,8 @@ def test_write_atomic_writes_and_replaces(tmp_path, content):
     expected = content if isinstance(content, bytes) else content.encode()
     assert (tmp_path / "a").read_bytes() == expected
     assert os.listdir(tmp_path) == ["a"]
+    files.write_atomic(tmp_path / "new" / "folder" / "b", content)
+    assert (tmp_path / "new" / "folder" / "b").read_bytes() == expected
 
 
 def test_a_killed_or_failed_write_leaves_the_old_file(tmp_path, monkeypatch):

@@ -74,7 +74,6 @@ def write(directory, predictions, *, num_rows=None):
         if problems:
             raise errors.InputError(f"predictions of {task}: {problems[0]}")
     directory = pathlib.Path(directory)
-    directory.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         files.write_atomic(directory / name, content)
     files.write_atomic(directory / ZIP_NAME, _zip(contents))

@@ -172,7 +172,6 @@ def save(figure, path, **options):
     """Write a figure as PNG."""
     content = io.BytesIO()
     figure.savefig(content, **options)
-    pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
     files.write_atomic(path, content.getvalue())
 
 

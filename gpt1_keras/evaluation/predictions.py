@@ -21,7 +21,6 @@ Letters: `N` examples, `Y` classes, choices or logits of a score.
 
 import json
 import math
-import pathlib
 import textwrap
 
 import numpy as np
@@ -86,17 +85,10 @@ def _filled(rows):
 
 
 def lines(rows):
-    """Return the lines of a table: its columns, then its rows."""
+    """Return the lines of a table: its columns, then its rows in any order."""
     fields = [list(rows[0])] if rows else []
     fields += [list(row.values()) for row in rows]
     return ["\t".join(map(files.escape_line, row)) + "\n" for row in fields]
-
-
-def write(path, rows):
-    """Write the rows of `table` to a file, in any order."""
-    path = pathlib.Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    files.write_atomic(path, "".join(lines(rows)))
 
 
 def _given(example):

@@ -9,6 +9,7 @@ import numpy as np
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
@@ -90,7 +91,8 @@ def evaluate(
     shutil.rmtree(workdir / "plots", ignore_errors=True)
     (workdir / "skipped_rows.tsv").unlink(missing_ok=True)
     table = workdir / "predictions.tsv"
-    predictions_lib.write(table, [rows[i] for i in worst_first])
+    lines = predictions_lib.lines([rows[i] for i in worst_first])
+    files.write_atomic(table, "".join(lines))
     logging.info("predictions: %s", table)
     custom_lib.report_skipped(task.skipped, workdir)
     if metrics:

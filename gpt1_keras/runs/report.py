@@ -69,7 +69,6 @@ def report(
             f" {', '.join(folders)}: give the workdir of a finished run, or a"
             " folder above some"
         )
-    workdir.mkdir(parents=True, exist_ok=True)
 
     def of_kind(*kinds):
         return [run for kind in kinds for run in runs if run.kind == kind]

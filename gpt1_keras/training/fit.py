@@ -3,7 +3,6 @@
 import contextlib
 import functools
 import os
-import pathlib
 import signal
 import threading
 
@@ -172,8 +171,6 @@ def fit(
         Stopped: SIGTERM, SIGHUP or Ctrl-C, after a checkpoint was saved.
         NonFiniteLoss: the last good checkpoint is kept.
     """
-    workdir = pathlib.Path(workdir)
-    workdir.mkdir(parents=True, exist_ok=True)
     with strategy.scope():
         kind = device.kind()
     checkpoints = checkpoints_lib.Checkpoints(

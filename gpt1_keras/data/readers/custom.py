@@ -224,7 +224,7 @@ def report_skipped(skipped, folder):
     """
     if not skipped:
         return
-    path = files.make_folder(folder) / "skipped_rows.tsv"
+    path = folder / "skipped_rows.tsv"
     lines = [
         "\t".join(map(files.escape_line, row)) + "\n"
         for row in (("file", "line", "what", "row"), *skipped)
