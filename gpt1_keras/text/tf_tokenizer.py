@@ -32,7 +32,12 @@ _BEFORE_HTML = r"(?s)^((?:[^<]*\n)?)[^<\n]*<.*$"
 _NAME = "&[0-9A-Za-z]{1,24};"
 _NUMBER = "&#[xX]?[0-9A-Fa-f]{1,23};"
 _LARGEST_NUMBER = 0x2200
-_REPAIRS = (
+# White space in Python but not in RE2, without line breaks.
+_SPACE = (
+    "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
+)
+# What is replaced, in this order: repairs, then the standard forms.
+_REPLACED = (
     ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # terminal colours
     ("\r\n|\r|\u2028|\u2029", "\n"),
     (
@@ -42,16 +47,11 @@ _REPAIRS = (
     ),
     ("[\u02bc\u2018-\u201b]", "'"),
     ("[\u201c-\u201f]", '"'),
-)
-_STANDARD = (
     ("[\u2013\u2014\u2015]", "-"),
     ("\u2026", "..."),
     ("\u00b4", "'"),
     (standardize.PUNCTUATION.pattern, r" \1 "),
-)
-# White space in Python but not in RE2, without line breaks.
-_SPACE = (
-    "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
+    (_SPACE, " "),
 )
 
 
@@ -95,8 +95,8 @@ class Standardize(tf.Module):
         texts = tf.strings.join([self._unescaped(plain), html])
         texts = _translated(texts, self._broken, self._mended)
         texts = _translated(texts, self._form, self._forms)
-        texts = _replaced(texts, (*_REPAIRS, *_STANDARD))
-        texts = tf.strings.regex_replace(texts, _SPACE, " ")
+        for pattern, replacement in _REPLACED:
+            texts = tf.strings.regex_replace(texts, pattern, replacement)
         texts = tf.strings.strip(texts)
         return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
 
@@ -160,12 +160,6 @@ def _plain(numbers):
     return tf.strings.regex_replace(
         tf.strings.lower(numbers), "^&#(x?)0*([0-9a-f]+;)$", r"&#\1\2"
     )
-
-
-def _replaced(texts, pairs):
-    for pattern, replacement in pairs:
-        texts = tf.strings.regex_replace(texts, pattern, replacement)
-    return texts
 
 
 class BytePair(tf.Module):
