@@ -11,8 +11,6 @@ import subprocess
 import sys
 import tempfile
 
-from absl import logging
-
 from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras import errors
@@ -139,13 +137,10 @@ def measure_identity(tokenizer, graph, path):
 
 def _paragraphs(path):
     found = []
-    for name, file in books.find_books([path]).items():
-        try:
-            books.check(file)
-            for piece in books.cut(file):
-                found += books.read_piece(piece)
-        except books.BrokenBook as error:
-            logging.warning("%s is skipped: %s", name, error)
+    checked, _ = books.check_all(books.find_books([path]))
+    for book in checked:
+        for piece in books.cut(book.path):
+            found += books.read_piece(piece)
     if not found:
         raise errors.InputError(
             f"`identity_texts`: {path} has no paragraph of text; give .txt"
