@@ -2,7 +2,6 @@
 
 import codecs
 import dataclasses
-import functools
 import hashlib
 import mmap
 import os
@@ -191,19 +190,14 @@ def _end_of_text(file, size):
 
 
 def read_piece(piece):
-    """Yield the clean paragraphs of a piece (`paragraphs.paragraphs`)."""
+    """Yield the clean paragraphs of a piece (`paragraphs.paragraphs`).
+
+    The line width is measured in the first megabyte of the book.
+    """
     with open(piece.path, "rb") as file:
-        width = _width(piece.path, os.fstat(file.fileno()).st_mtime_ns)
+        head = file.read(_HEAD_BYTES).decode("utf-8", errors="ignore")
         file.seek(piece.start)
         text = file.read(piece.end - piece.start).decode("utf-8")
+    width = paragraphs.measure_width(paragraphs.split_lines(head))
     lines = paragraphs.split_lines(text)
     return paragraphs.paragraphs(lines, width, is_start=piece.start == 0)
-
-
-@functools.lru_cache(maxsize=64)
-def _width(path, mtime_ns):
-    """Return the line width, measured in the first megabyte of a book."""
-    del mtime_ns  # part of the key: the file may change
-    with open(path, "rb") as file:
-        head = file.read(_HEAD_BYTES).decode("utf-8", errors="ignore")
-    return paragraphs.measure_width(paragraphs.split_lines(head))
