@@ -268,7 +268,10 @@ def _settle_dtype(used):
     """Replace the dtype 'auto'; a run that resumes keeps the one it has."""
     for name, bound in list(used.parameters.items()):
         if name.endswith(".dtype") and used.value(bound) == "auto":
-            _rebind(used, name, _dtype_of_workdir(used, name) or _fastest())
+            from gpt1_keras import precision  # imports the backend
+
+            kept = _dtype_of_workdir(used, name)
+            _rebind(used, name, kept or precision.fastest())
 
 
 def _dtype_of_workdir(used, name):
@@ -281,12 +284,6 @@ def _dtype_of_workdir(used, name):
     except (OSError, ValueError, RuntimeError):  # no run there, or no path
         return None
     return next(iter(own.values_of(name.rpartition("/")[2])), None)
-
-
-def _fastest():
-    from gpt1_keras import precision  # imports the backend
-
-    return precision.fastest()
 
 
 def _rebind(used, name, value):
