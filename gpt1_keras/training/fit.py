@@ -187,6 +187,9 @@ def fit(
     if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
 
+    peak = None  # known of one device
+    if strategy.num_replicas == 1:
+        peak = peak_lib.read(keras.config.dtype_policy().compute_dtype)
     save = callbacks.SaveCheckpoints(
         first_step,
         checkpoints=checkpoints,
@@ -219,7 +222,7 @@ def fit(
                     every=intervals.log_steps,
                     tokens_per_step=tokens_per_step,
                     flops_per_token=flops_per_token,
-                    peak=_peak(strategy),
+                    peak=peak,
                     advance=advance,
                 ),
                 *(
@@ -255,10 +258,3 @@ def fit(
             checkpoints.discard(error.step - 1)
         raise
     return history
-
-
-def _peak(strategy):
-    """Return the peak GFLOP/s of one device; None: not measured."""
-    if strategy.num_replicas > 1:
-        return None
-    return peak_lib.read(keras.config.dtype_policy().compute_dtype)
