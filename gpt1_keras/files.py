@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import uuid
 
 from absl import logging
 
@@ -76,7 +77,8 @@ def write_atomic(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
         content = content.encode("utf-8")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Processes of two machines may have the same id.
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(content)

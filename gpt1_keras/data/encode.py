@@ -11,7 +11,6 @@ import multiprocessing
 import os
 import re
 import threading
-import uuid
 from concurrent import futures
 from multiprocessing import connection
 
@@ -67,11 +66,8 @@ def write_piece(folder, tokenizer, dtype, book, piece):
     """Encode a piece into its file; return the size of its text in bytes."""
     ids, words = encode_piece(tokenizer, dtype, book, piece)
     path = piece_path(folder, tokenizer, book, piece)
-    # Processes of two machines may have the same id.
-    own = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     count = np.array([words], _COUNT).tobytes()
-    files.write_atomic(own, count + ids.astype(dtype).tobytes())
-    os.replace(own, path)
+    files.write_atomic(path, count + ids.astype(dtype).tobytes())
     return piece.end - piece.start
 
 
