@@ -21,10 +21,10 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _JSON_KINDS = {dict: "object", list: "list"}
 
 
-def cache_root(cache_dir=None):
+def cache_root():
     """Return the folder of what is prepared on first use."""
-    root = cache_dir or os.environ.get("GPT1_KERAS_CACHE")
-    return pathlib.Path(root or "~/.cache/gpt1_keras").expanduser()
+    root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
+    return pathlib.Path(root).expanduser()
 
 
 def user_path(label, value):

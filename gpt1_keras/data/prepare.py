@@ -318,13 +318,12 @@ def _identity(folder):
         return {}
 
 
-def open_corpus(corpus, recipe, *, cache_dir=None):
+def open_corpus(corpus, recipe):
     """Return the (Shards, Tokenizer) of a path.
 
     The path is a prepared folder, a folder of `.txt` files, or one `.txt` file.
-    Books are prepared on first use into a cache, where all later runs with the
-    same files and recipe find them: in `cache_dir`, $GPT1_KERAS_CACHE or
-    ~/.cache/gpt1_keras.
+    Books are prepared on first use into a cache (`files.cache_root`), where all
+    later runs with the same files and recipe find them.
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):
@@ -334,7 +333,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
                 "command that prepares it again"
             )
         files = books.find_books([directory])
-        directory = cache_folder("corpus", files, recipe, cache_dir)
+        directory = cache_folder("corpus", files, recipe)
         if shards.is_prepared(directory):
             logging.info("corpus %s: already prepared in %s", corpus, directory)
         else:
@@ -359,7 +358,7 @@ def open_corpus(corpus, recipe, *, cache_dir=None):
     return prepared, tokenizer
 
 
-def cache_folder(kind, files, recipe, cache_dir=None):
+def cache_folder(kind, files, recipe):
     """Create and return the cache folder of {name: path} and a recipe.
 
     Its name is `kind` and a hash of the recipe and of the files' names, sizes
@@ -370,6 +369,4 @@ def cache_folder(kind, files, recipe, cache_dir=None):
         state = path.stat()
         listing.append([name, state.st_size, state.st_mtime_ns])
     key = files_lib.sha256_of_json([shards.FORMAT, listing, recipe.identity])
-    return files_lib.make_folder(
-        files_lib.cache_root(cache_dir) / f"{kind}_{key[:16]}"
-    )
+    return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

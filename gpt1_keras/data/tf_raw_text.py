@@ -245,7 +245,7 @@ class RawCorpus:
         )
 
 
-def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
+def open_raw(corpus, recipe, *, pool_books):
     """Return the (RawCorpus, Tokenizer) of books tokenised during training.
 
     Tokenizer and held-out books are those of `prepare.open_corpus`, except
@@ -260,7 +260,7 @@ def open_raw(corpus, recipe, *, pool_books, cache_dir=None):
             "books or leave out gin/data/raw_text.gin"
         )
     files = books.find_books([corpus])
-    directory = prepare.cache_folder("raw", files, recipe, cache_dir)
+    directory = prepare.cache_folder("raw", files, recipe)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):
         try:

@@ -142,7 +142,7 @@ def test_a_killed_run_encodes_what_is_missing(folder, tmp_path, monkeypatch):
         prepare_killed(count)
     assert seen[1] == seen[2] == seen[0][5:] and len(seen[0]) > 20
     with pytest.raises(InputError, match="only partly prepared"):
-        open_corpus(out, tmp_path / "cache")
+        open_corpus(out)
     # Of a kill while a piece or the shards were written.
     for name in ("shard_00000.bin", "shard_00099.bin", ".pieces/.half.tmp"):
         (out / name).write_bytes(b"half a")
@@ -155,17 +155,19 @@ def test_a_killed_run_encodes_what_is_missing(folder, tmp_path, monkeypatch):
     assert data_files.contents(out) == data_files.contents(tmp_path / "whole")
 
 
-def open_corpus(corpus, cache, **changes):
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+
+
+def open_corpus(corpus, **changes):
     recipe = {"tokenizer_type": "bpe", "vocabulary_size": 120}
     recipe |= {"held_out_fraction": 0.1}
-    return prepare.open_corpus(
-        corpus, prepare.Recipe(**recipe | changes), cache_dir=cache
-    )
+    return prepare.open_corpus(corpus, prepare.Recipe(**recipe | changes))
 
 
 def test_a_folder_of_books_is_prepared_once(folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
-    prepared, tokenizer = open_corpus(folder, None)
+    prepared, tokenizer = open_corpus(folder)
     assert prepared.directory.parent == tmp_path / "cache"
     assert prepared.index["tokenizer"]["sha256"] == tokenizer.sha256
     assert prepared.index["vocabulary_size"] == tokenizer.vocabulary_size <= 120
@@ -174,7 +176,7 @@ def test_a_folder_of_books_is_prepared_once(folder, tmp_path, monkeypatch):
     assert tokens_of(prepared)[name] == expected
     with monkeypatch.context() as patch:
         patch.setattr(books, "check_all", None)  # would fail if called
-        again, same = open_corpus(folder, tmp_path / "cache")
+        again, same = open_corpus(folder)
     assert same.sha256 == tokenizer.sha256
     assert again.directory == prepared.directory
     directories = {prepared.directory}
@@ -186,11 +188,11 @@ def test_a_folder_of_books_is_prepared_once(folder, tmp_path, monkeypatch):
         {"held_out_books": (name,)},
         {"tokenizer": tokenizer},
     ):
-        other, _ = open_corpus(folder, None, **changes)
+        other, _ = open_corpus(folder, **changes)
         directories.add(other.directory)
     assert other.split("train").names == prepared.split("train").names
     (folder / "new.txt").write_text("A new book.")
-    directories.add(open_corpus(folder, None)[0].directory)
+    directories.add(open_corpus(folder)[0].directory)
     assert len(directories) == 8
 
 
@@ -205,38 +207,38 @@ def test_cache_folder_is_that_of_earlier_versions(tmp_path):
         held_out_fraction=0.03,
         split_seed=7,
     )
-    found = prepare.cache_folder("corpus", {"a": path}, recipe, tmp_path)
+    found = prepare.cache_folder("corpus", {"a": path}, recipe)
     assert found.name == "corpus_2d24b9b3b8e96071"
 
 
 def test_the_tokenizer_does_not_see_held_out_books(folder, tmp_path):
-    prepared, _ = open_corpus(folder, tmp_path / "cache")
+    prepared, _ = open_corpus(folder)
     for split, is_seen in (("held_out", False), ("train", True)):
         with open(folder / prepared.split(split).names[0], "a") as file:
             file.write("\n" + "@@@@@ " * 50)
-        _, tokenizer = open_corpus(folder, tmp_path / "cache")
+        _, tokenizer = open_corpus(folder)
         assert ("@" in "".join(tokenizer.vocabulary)) == is_seen
 
 
 def test_prepared_shards_are_a_corpus(folder, tmp_path):
-    made, tokenizer = open_corpus(folder, tmp_path / "cache")
-    opened, same = open_corpus(made.directory, None)
+    made, tokenizer = open_corpus(folder)
+    opened, same = open_corpus(made.directory)
     assert same.sha256 == tokenizer.sha256
     assert tokens_of(opened) == tokens_of(made)
-    opened, same = open_corpus(made.directory, None, tokenizer=tokenizer)
+    opened, same = open_corpus(made.directory, tokenizer=tokenizer)
     assert same is tokenizer
     with pytest.raises(InputError, match="`held_out_books` are not those"):
-        open_corpus(made.directory, None, held_out_books=("other.txt",))
+        open_corpus(made.directory, held_out_books=("other.txt",))
     with pytest.raises(InputError, match="is prepared already"):
         prepare_letters(made.directory, tmp_path / "again")
     other = tokenizer_lib.Tokenizer(
         tokenizer.vocabulary[:-1], tokenizer.merges[:-1]
     )
     with pytest.raises(InputError, match="prepared with another tokenizer"):
-        open_corpus(made.directory, None, tokenizer=other)
+        open_corpus(made.directory, tokenizer=other)
     path = made.directory / "tokenizer" / "merges.txt"
     lines = path.read_text("utf-8").split("\n")
     lines[1], lines[2] = lines[2], lines[1]
     path.write_text("\n".join(lines), "utf-8")
     with pytest.raises(InputError, match="is not the tokenizer"):
-        open_corpus(made.directory, None)
+        open_corpus(made.directory)

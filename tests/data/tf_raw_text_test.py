@@ -155,14 +155,12 @@ def test_split_and_tokenizer_are_those_of_prepared_books(tmp_path, monkeypatch):
     recipe = prepare.Recipe(
         tokenizer_type="bpe", vocabulary_size=150, held_out_fraction=0.34
     )
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
     open_raw = functools.partial(
-        *(tf_raw_text.open_raw, corpus, recipe),
-        **{"pool_books": 2, "cache_dir": tmp_path / "cache"},
+        tf_raw_text.open_raw, corpus, recipe, pool_books=2
     )
     raw, tokenizer = open_raw()
-    prepared, same = prepare.open_corpus(
-        corpus, recipe, cache_dir=tmp_path / "other"
-    )
+    prepared, same = prepare.open_corpus(corpus, recipe)
     assert tokenizer.sha256 == same.sha256
     ours, theirs = raw.split("held_out"), prepared.split("held_out")
     assert sorted(ours.names) == sorted(theirs.names)

@@ -6,8 +6,10 @@ read the generated sample corpus.
 """
 
 import itertools
+import os
 import pathlib
 import tempfile
+from unittest import mock
 
 from tools.benchmarks import contest
 from tools.benchmarks import networks
@@ -29,7 +31,9 @@ def measure(*, sizes, rounds, words=_WORDS):
     """
     del sizes
     with tempfile.TemporaryDirectory() as directory:
-        return _measure(pathlib.Path(directory), words, rounds)
+        cache = {"GPT1_KERAS_CACHE": f"{directory}/cache"}
+        with mock.patch.dict(os.environ, cache):
+            return _measure(pathlib.Path(directory), words, rounds)
 
 
 def _measure(directory, words, rounds):
@@ -38,17 +42,14 @@ def _measure(directory, words, rounds):
     from gpt1_keras.sample_world import corpus as corpus_lib
 
     corpus_lib.write_corpus(directory / "books", words=words)
-    books, cache_dir = directory / "books", directory / "cache"
+    books = directory / "books"
     recipe = prepare.Recipe(networks.tokenizer(), held_out_fraction=0.03)
-    prepared, (shards, _) = contest.timed(
-        prepare.open_corpus, books, recipe, cache_dir=cache_dir
-    )
+    prepared, (shards, _) = contest.timed(prepare.open_corpus, books, recipe)
     opened, (raw, _) = contest.timed(
         tf_raw_text.open_raw,
         books,
         recipe,
         pool_books=_POOL_BOOKS,
-        cache_dir=cache_dir,
     )
     total = shards.index["total"]["tokens"]
     per_step = _BATCH["batch_size"] * _BATCH["sequence_length"]
