@@ -25,13 +25,6 @@ from gpt1_keras.errors import InputError
 from gpt1_keras.text import tf_tokenizer
 
 _INDEX = "raw_corpus.json"
-_INDEX_KINDS = {
-    "tokenizer_sha256": str,
-    "train": list,
-    "held_out": list,
-    "tokens_per_byte": float,
-    "frequent": list,
-}
 _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
@@ -265,7 +258,6 @@ def open_raw(corpus, recipe, *, pool_books):
     with prepare.exclusive(directory, wait=True):
         try:
             index = files_lib.parse_json(path.read_bytes())
-            files_lib.check_kinds(index, _INDEX_KINDS)
         except (OSError, ValueError):  # missing or damaged
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
