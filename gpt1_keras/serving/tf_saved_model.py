@@ -126,8 +126,6 @@ class LanguageModelServer(tf.Module):
             Out-of-range ids and positions raise `InvalidArgumentError`.
     """
 
-    texts = ("text",)
-
     def __init__(self, network, tokenizer, dtype="float32"):
         super().__init__()
         backbone = network.backbone
