@@ -8,33 +8,35 @@ Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax.
 """
 
+import collections.abc
+import dataclasses
+
 from keras import ops
 
 from gpt1_keras.training import chunked_softmax
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
     Averaged over the tokens of each sequence, then over sequences
     (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
     tokens of the batch.
-
-    Args:
-        chunk_size: int. Tokens whose logits exist at the same time.
-        softmax_over: `"tokens"` for vocabulary and special tokens, or
-            `"released"` for position rows as well, as in the released code.
     """
 
+    chunk_size: int  # tokens whose logits exist at the same time
+    # "tokens" for vocabulary and special tokens, or "released" for position
+    # rows as well, as in the released code.
+    softmax_over: str = "tokens"
     names = ("loss",)
 
-    def __init__(self, *, chunk_size, softmax_over="tokens"):
-        if softmax_over not in ("tokens", "released"):
+    def __post_init__(self):
+        if self.softmax_over not in ("tokens", "released"):
             raise ValueError(
-                f"softmax_over is {softmax_over!r}: give 'tokens' or 'released'"
+                f"softmax_over is {self.softmax_over!r}: give 'tokens' or"
+                " 'released'"
             )
-        self.chunk_size = chunk_size
-        self.softmax_over = softmax_over
 
     def __call__(self, outputs, batch):
         targets, weights = self.targets(batch)
@@ -89,20 +91,15 @@ class PackedLanguageModelLoss(LanguageModelLoss):
         return batch["token_ids"], weights
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class TaskLoss:
-    """L3 = L2 + lambda L1: the task plus weighted language modelling.
+    """L3 = L2 + lambda L1: the task plus weighted language modelling."""
 
-    Args:
-        task_loss: function `(labels, logits) -> [B]`, such as `cross_entropy`.
-        language_model_loss: `LanguageModelLoss`.
-        lm_weight: float. Lambda; with 0 the softmax over the vocabulary is
-            not computed.
-    """
-
-    def __init__(self, *, task_loss, language_model_loss, lm_weight):
-        self.task_loss = task_loss
-        self.language_model_loss = language_model_loss
-        self.lm_weight = lm_weight
+    # `(labels, logits) -> [B]`, such as `cross_entropy`.
+    task_loss: collections.abc.Callable
+    language_model_loss: LanguageModelLoss
+    # Lambda; with 0 the softmax over the vocabulary is not computed.
+    lm_weight: float
 
     @property
     def names(self):
@@ -193,19 +190,15 @@ def _tokens(hidden, targets, weights, table):
     )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class BranchScores:
     """Scorer of a `Learner` over continuations with a shared prefix.
 
     Letters: `B` rows, `T` tokens, `K` branches.
-
-    Args:
-        num_branches: int. Branches `K`.
-        chunk_size: int. Tokens whose logits exist at the same time.
     """
 
-    def __init__(self, *, num_branches, chunk_size):
-        self.num_branches = num_branches
-        self.chunk_size = chunk_size
+    num_branches: int  # `K`
+    chunk_size: int  # tokens whose logits exist at the same time
 
     def score(self, outputs, batch):
         """Return sums over the weighted tokens of each branch.
