@@ -220,7 +220,7 @@ def _listed(found, tasks, counts, shard_tokens):
 def _split(directory, index, recipe):
     """Set "split" and "overlap" of the books in an index."""
     listed = {book["name"]: book for book in index["books"]}
-    everything = shards.Split(directory, index, index["books"])
+    everything = shards.Shards(directory, index).split("all")
     number = {name: i for i, name in enumerate(listed)}
 
     def read(name):

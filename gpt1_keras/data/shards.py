@@ -77,8 +77,8 @@ class Shards:
         )
 
     def split(self, name):
-        """Return the books of split "train" or "held_out" as a `Split`."""
-        books = [b for b in self.index["books"] if b["split"] == name]
+        """Return the books of "train", "held_out" or "all" as a `Split`."""
+        books = [b for b in self.index["books"] if name in ("all", b["split"])]
         return Split(self.directory, self.index, books)
 
     def training_batches(self, **options):

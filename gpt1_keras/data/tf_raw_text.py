@@ -214,9 +214,8 @@ class RawCorpus:
         if name == "held_out":
             if not self._index["held_out"]:
                 return shards.Split(self._directory, _EMPTY_INDEX, [])
-            # All books of this folder are held out, so its own split is train.
             prepared = shards.Shards.open(self._directory / _HELD_OUT)
-            return prepared.split("train")
+            return prepared.split("all")
         sizes = np.array([piece.end - piece.start for piece in self._pieces])
         tokens = np.round(sizes * self._index["tokens_per_byte"])
         return types.SimpleNamespace(lengths=tokens.astype(np.int64))

@@ -10,7 +10,6 @@ from gpt1_keras import errors
 from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import prepare
-from gpt1_keras.data import shards as shards_lib
 from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
@@ -120,11 +119,7 @@ def _texts(corpus, tokenizer, split):
             "`corpus` is not given: give a .txt file or a folder of them"
         )
     shards, _ = prepare.open_corpus(corpus, prepare.Recipe(tokenizer))
-    if split == "all":
-        books = shards.index["books"]
-        texts = shards_lib.Split(shards.directory, shards.index, books)
-    else:
-        texts = shards.split(split)
+    texts = shards.split(split)
     if not len(texts.lengths):
         raise errors.InputError(
             f"`corpus`: {corpus} has no {split} files; set `split` to 'all',"
