@@ -11,7 +11,6 @@ from gpt1_keras.text import standardize
 from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
-DICTIONARY_LIMIT = 400_000  # chunks; about 100 MB when full
 _LONGEST_REMEMBERED = 64  # characters
 _flat = itertools.chain.from_iterable
 
@@ -25,21 +24,22 @@ class ChunkDictionary:
 
     Args:
         value_of_word: callable from a word (str) to a non-empty tuple.
+
+    Attributes:
         limit: int. Maximum number of cached chunks; the cache is emptied
-            before it exceeds it. 0 disables the cache.
+            before it exceeds it.
     """
 
-    def __init__(self, value_of_word, limit):
+    limit = 400_000  # about 100 MB of ids
+
+    def __init__(self, value_of_word):
         self._value_of_word = value_of_word
-        self._limit = limit
         self._chunks = {}
         self._pieces = {}  # of standardised text
         self._newline = value_of_word(words.NEWLINE)
 
     def __call__(self, text):
         text = standardize.repair(text)
-        if not self._limit:
-            return self._values_of_text(text)
         chunks = []
         for line in text.split("\n"):
             if found := line.split():
@@ -52,7 +52,7 @@ class ChunkDictionary:
         return list(_flat(values))
 
     def __reduce__(self):  # without the cached chunks
-        return ChunkDictionary, (self._value_of_word, self._limit)
+        return ChunkDictionary, (self._value_of_word,)
 
     def _values_of_text(self, text):
         split = words.split_words(standardize.standardize(text))
@@ -114,8 +114,8 @@ class ChunkDictionary:
             (text, values)
             for text, values in found.items()
             if len(text) <= _LONGEST_REMEMBERED and text not in dependent
-        ][: self._limit]
-        if len(cache) + len(kept) > self._limit:
+        ][: self.limit]
+        if len(cache) + len(kept) > self.limit:
             cache.clear()
         cache.update(kept)
 
@@ -131,9 +131,6 @@ class Tokenizer:
     Args:
         pieces: list of str, the vocabulary by id.
         merges: list of (left, right) in the order learned; None: WordPiece.
-        dictionary_limit: int. Maximum number of chunks of text whose ids are
-            cached; 0 disables the cache (same ids, an order of magnitude
-            slower).
 
     Attributes:
         type: "bpe" or "wordpiece".
@@ -158,9 +155,7 @@ class Tokenizer:
         '[start]'
     """
 
-    def __init__(
-        self, pieces, merges=None, *, dictionary_limit=DICTIONARY_LIMIT
-    ):
+    def __init__(self, pieces, merges=None):
         self.vocabulary = list(pieces)
         self.ids = {piece: i for i, piece in enumerate(self.vocabulary)}
         if merges is None:
@@ -177,9 +172,7 @@ class Tokenizer:
         self.extract_id = self.vocabulary_size + 2
         content = json.dumps([self.type, self.vocabulary, self.merges])
         self.sha256 = hashlib.sha256(content.encode()).hexdigest()
-        self._chunks = ChunkDictionary(
-            self._model.encode_word, dictionary_limit
-        )
+        self._chunks = ChunkDictionary(self._model.encode_word)
 
     @classmethod
     def from_files(cls, vocabulary, merges=None):

@@ -18,9 +18,8 @@ from gpt1_keras.text import words
 _MAX_CHARACTERS = 256  # Words with rarer characters are not counted.
 _MANY = 0.01  # of the words
 _MIN_FREQUENCY = 2  # Rarer pairs are not merged.
-_CHUNKS_REMEMBERED = 300_000
 _WORDS_PER_LINE = 1000
-_split = tokenizer.ChunkDictionary(lambda word: (word,), _CHUNKS_REMEMBERED)
+_split = tokenizer.ChunkDictionary(lambda word: (word,))
 _flat = itertools.chain.from_iterable
 
 
