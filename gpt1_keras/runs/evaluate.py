@@ -61,21 +61,19 @@ def evaluate(
     ):
         return results.path(workdir)
     space = task.label_space
-    labels = [None] * len(examples)
+    logits, labels = model.logits(examples), [None] * len(examples)
+    metrics, majority, of_classes = {}, {}, {}
     num_lacking = sum(each.label is None for each in examples.examples)
     if not num_lacking:
         labels = [space.value(example) for example in examples.examples]
-    logits = model.logits(examples)
-    if num_lacking and workdir is not None:
+        metrics, majority = examples.measure(logits), examples.majority()
+        of_classes = examples.confusion(logits)
+        logging.info("%s: %s", examples.name, results.shown(metrics))
+    elif workdir is not None:
         logging.info(
             f"{num_lacking:,} of {len(examples):,} rows have no label: they"
             " are predicted, and nothing is scored"
         )
-    metrics, majority, of_classes = {}, {}, {}
-    if not num_lacking:
-        metrics, majority = examples.measure(logits), examples.majority()
-        of_classes = examples.confusion(logits)
-        logging.info("%s: %s", examples.name, results.shown(metrics))
     rows, worst_first = predictions_lib.table(
         examples.examples,
         labels,
