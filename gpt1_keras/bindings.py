@@ -63,22 +63,17 @@ class Bindings:
 
     Values are Python literals; `Macro` and `Reference` stand for macros and
     functions.
-
-    Attributes:
-        macros: {name: value}.
-        parameters: {"scope/function.parameter": value}.
-        imports: {name in the text: the module it stands for}, for functions
-            that are not in `public_names`.
-        places: {macro, parameter or import: where it stands}, such as
-            "gin/pretrain.gin, line 3".
-        allowed: names of modules outside `public_names` whose functions gin
-            files may use.
     """
 
-    macros: dict
-    parameters: dict
+    macros: dict  # {name: value}
+    parameters: dict  # {"scope/function.parameter": value}
+    # {name in the text: the module it stands for}, for functions that are not
+    # in `public_names`.
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
+    # {macro, parameter or import: where it stands}, such as
+    # "gin/pretrain.gin, line 3".
     places: dict = dataclasses.field(default_factory=dict, compare=False)
+    # Names of modules outside `public_names` whose functions gin files may use.
     allowed: tuple = dataclasses.field(default=(), compare=False)
 
     @property

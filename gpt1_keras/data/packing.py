@@ -26,33 +26,22 @@ NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
 
 
 class Candidates(typing.NamedTuple):
-    """A shared prefix and the continuations to compare.
+    """A shared prefix and the continuations to compare."""
 
-    Attributes:
-        prefix: list of ids, at least one, because the first token of a text
-            is predicted from nothing.
-        continuations: list of pairs of lists of ids: those that are read, and
-            those after them that are scored.
-        num_cut: int, tokens removed before the prefix by truncation.
-    """
-
+    # Ids, at least one: the first token of a text is predicted from nothing.
     prefix: list
+    # Pairs of lists of ids: those that are read, and those after them that
+    # are scored.
     continuations: list
-    num_cut: int = 0
+    num_cut: int = 0  # tokens removed before the prefix by truncation
 
 
 class Scores(typing.NamedTuple):
-    """A language model's scores of `Candidates`; arrays `[C]`.
+    """A language model's scores of `Candidates`; arrays `[C]`."""
 
-    Attributes:
-        log_probability: float64, the sum over the scored tokens.
-        num_tokens: int, the number of scored tokens.
-        is_likeliest: bool, whether each scored token was the likeliest one.
-    """
-
-    log_probability: typing.Any
-    num_tokens: typing.Any
-    is_likeliest: typing.Any
+    log_probability: typing.Any  # float64, the sum over the scored tokens
+    num_tokens: typing.Any  # int, the number of scored tokens
+    is_likeliest: typing.Any  # bool, whether each of them was the likeliest
 
 
 class PackedCandidates:

@@ -21,23 +21,16 @@ class LabelSpace(abc.ABC):
     """The labels of a task and the logits of its head.
 
     Methods on logits take `ops`: `numpy`, or `keras.ops` inside a graph.
-
-    Attributes:
-        num_outputs: int, `Y`. Logits for each example (or candidate).
-        class_names: tuple of str; () unless there are classes.
-        output_names: tuple of str, what each logit stands for; () for choices
-            and regression.
-        score_range: list of the lowest and highest score, or None.
-        loss: function `(labels, logits [N, Y]) -> [N]` of `training.losses`.
-        build_head: class of `layers.heads`.
     """
 
-    num_outputs = 1
-    class_names = ()
+    num_outputs = 1  # `Y`: logits for each example (or candidate)
+    class_names = ()  # of str; empty unless there are classes
+    # Of str, what each logit stands for; empty for choices and regression.
     output_names = ()
-    score_range = None
+    score_range = None  # the list of the lowest and the highest score
+    # `(labels, logits [N, Y]) -> [N]`, of `training.losses`.
     loss = staticmethod(losses.cross_entropy)
-    build_head = heads.SumHead
+    build_head = heads.SumHead  # or another class of `layers.heads`
 
     def encode(self, example):
         """Return the label in the form that the loss takes."""

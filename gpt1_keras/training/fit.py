@@ -24,24 +24,15 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Step intervals; 0: never (checkpoints: only after the last step).
+    """Step intervals; 0: never (checkpoints: only after the last step)."""
 
-    Attributes:
-        log_steps: int. Steps between two lines of `metrics.jsonl`.
-        checkpoint_steps: int. Steps between two checkpoints.
-        checkpoint_minutes: float. Save one after a step, too, if the last one
-            is this old; 0: never.
-        num_checkpoints: int. Number of checkpoints kept.
-        evaluation_steps: int. In pretraining, steps between evaluations on
-            held-out books.
-        sample_steps: int. Likewise between two sampled paragraphs.
-    """
-
-    log_steps: checks.Count
+    log_steps: checks.Count  # between two lines of `metrics.jsonl`
     checkpoint_steps: checks.Index
-    num_checkpoints: checks.Count
+    num_checkpoints: checks.Count  # that are kept
+    # In pretraining: between evaluations on held-out books, between samples.
     evaluation_steps: checks.Index = 0
     sample_steps: checks.Index = 0
+    # A checkpoint is saved, too, if the last one is this old; 0: never.
     checkpoint_minutes: checks.NotNegative = 0
 
 

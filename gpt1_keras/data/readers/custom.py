@@ -33,20 +33,14 @@ _MOST_LISTED = 20  # rows
 
 
 class Table(typing.NamedTuple):
-    """The rows of a file.
-
-    Attributes:
-        path: `pathlib.Path` or `rows.StandardInput`.
-        names: list of str, the columns in order of appearance.
-        rows: list of (line number from 1, dict from name to value). Values
-            are str, or any JSON value; a JSONL row has only its own names.
-        bad: {line: what is wrong}, the rows that cannot be parsed.
-    """
+    """The rows of a file."""
 
     path: pathlib.Path | rows_lib.StandardInput
-    names: list
+    names: list  # of str, the columns in order of appearance
+    # (line number from 1, dict from name to value). Values are str, or any
+    # JSON value; a JSONL row has only its own names.
     rows: list
-    bad: dict
+    bad: dict  # {line: what is wrong}, the rows that cannot be parsed
 
     def texts(self):
         """Return all texts of the rows, whatever the column."""
