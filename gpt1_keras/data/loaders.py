@@ -18,7 +18,7 @@ def load(batches, *, first_step, num_steps):
             `data.example_batches`), or an object with a `dataset` of its own
             (`data.tf_raw_text`).
         first_step: int, the step at which a resumed run continues.
-        num_steps: int; None: endless.
+        num_steps: int.
     """
     if hasattr(batches, "dataset"):
         return batches.dataset(first_step=first_step, num_steps=num_steps)
@@ -27,7 +27,7 @@ def load(batches, *, first_step, num_steps):
     return BatchSequence(batches, first_step=first_step, num_steps=num_steps)
 
 
-def dataset(batches, *, first_step=0, num_steps):
+def dataset(batches, *, first_step, num_steps):
     """Return a tf.data.Dataset of batches; arguments as in `load`.
 
     Its shapes are static where `batches.spec` is.
@@ -52,18 +52,10 @@ def dataset(batches, *, first_step=0, num_steps):
             for (name, entry), value in zip(spec.items(), values)
         }
 
-    chain = steps(first_step, num_steps)
+    steps = tf.data.Dataset.range(first_step, first_step + num_steps)
     return prefetched(
-        chain.map(gather, num_parallel_calls=2, deterministic=True), num_steps
+        steps.map(gather, num_parallel_calls=2, deterministic=True), num_steps
     )
-
-
-def steps(first_step, num_steps):
-    """Return a tf.data.Dataset of step numbers; arguments as in `load`."""
-    import tensorflow as tf
-
-    end = tf.int64.max if num_steps is None else first_step + num_steps
-    return tf.data.Dataset.range(first_step, end)
 
 
 def prefetched(dataset, num_steps):
@@ -74,10 +66,7 @@ def prefetched(dataset, num_steps):
     """
     import tensorflow as tf
 
-    if num_steps is not None:
-        dataset = dataset.apply(
-            tf.data.experimental.assert_cardinality(num_steps)
-        )
+    dataset = dataset.apply(tf.data.experimental.assert_cardinality(num_steps))
     options = tf.data.Options()
     options.autotune.enabled = False
     return dataset.prefetch(_PREFETCHED_BATCHES).with_options(options)
@@ -89,7 +78,7 @@ class BatchSequence(keras.utils.PyDataset):
     `fit` shuffles a PyDataset that is not endless: pass `shuffle=False`.
     """
 
-    def __init__(self, batches, *, first_step=0, num_steps, **kwargs):
+    def __init__(self, batches, *, first_step, num_steps, **kwargs):
         super().__init__(**kwargs)
         self._batches = batches
         self._first_step = first_step

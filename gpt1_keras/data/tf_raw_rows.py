@@ -70,10 +70,10 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         with tf.device("CPU:0"):  # where tf.data runs
             self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
 
-    def dataset(self, *, first_step=0, num_steps):
+    def dataset(self, *, first_step, num_steps):
         """Return the batches of consecutive steps, as `loaders.dataset`."""
         chain = (
-            loaders.steps(first_step, num_steps)
+            tf.data.Dataset.range(first_step, first_step + num_steps)
             .map(self._read, _PARALLEL_CALLS, deterministic=True)
             .batch(_STEPS_AT_ONCE)
             .map(self._encode_all, _PARALLEL_CALLS, deterministic=True)

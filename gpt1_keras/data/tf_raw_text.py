@@ -130,7 +130,7 @@ class RawTextBatches:
         self._sequence_length = options["sequence_length"]
         self.num_windows = self._windows.num_windows
 
-    def dataset(self, *, first_step=0, num_steps):
+    def dataset(self, *, first_step, num_steps):
         """Return the batches of consecutive steps, as `loaders.dataset`."""
         first = first_step * self._batch_size
         pool, place = self._windows.find(first)
@@ -149,9 +149,8 @@ class RawTextBatches:
             .skip(place)
             .batch(self._batch_size, drop_remainder=True)
             .map(self._batch)
+            .take(num_steps)
         )
-        if num_steps is not None:
-            chain = chain.take(num_steps)
         return loaders.prefetched(chain, num_steps)
 
     def _book(self, place):

@@ -80,8 +80,8 @@ def reader(batches, num_steps):
     """
     from gpt1_keras.data import loaders
 
-    def endless():
-        yield from loaders.load(batches, first_step=0, num_steps=None)
+    def many():
+        yield from loaders.load(batches, first_step=0, num_steps=10**9)
 
-    loaded = endless()
+    loaded = many()
     return lambda: sum(1 for _ in itertools.islice(loaded, num_steps))
