@@ -27,6 +27,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.tasks import custom
 
 _HELD_OUT = "dev.jsonl"  # written by the run
+_OWN = ("RUN", "TRAIN_FILE", "WORKDIR")  # settings that `fit` gives
 _LOCK = threading.RLock()
 
 
@@ -115,6 +116,16 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         columns = _columns(X)
         names = _names(y, len(columns["text"]))
+        settings, files = self.settings or {}, self.files or ()
+        if not isinstance(settings, dict) or any(
+            name in settings for name in _OWN
+        ):
+            raise errors.InputError(
+                f"`settings` is {errors.shortened(repr(settings))}: give a dict"
+                f" such as {{'DROPOUT': 0.2}}, without {', '.join(_OWN)}"
+            )
+        if isinstance(files, str | os.PathLike):
+            files = [files]
         self._model, former = None, getattr(self, "_temporary", None)
         if self.workdir is None:
             directory = self._new_folder()
@@ -130,10 +141,19 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if "text_pair" in columns:  # Otherwise decimals would be scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
-        dials |= dict(self.settings or {})
-        dials["TRAIN_FILE"] = _write(directory, columns, names)
-        files = ["gin/finetune/custom.gin", *self.files]
-        self._run(directory, files, dials)
+        path, content = _rows_file(directory, columns, names)
+        is_new = not path.exists()
+        if is_new:
+            files_lib.make_folder(path.parent)
+            files_lib.write_atomic(path, content)
+        dials |= {**settings, "TRAIN_FILE": str(path)}
+        files = ["gin/finetune/custom.gin", *map(os.fspath, files)]
+        try:
+            self._run(directory, files, dials)
+        except errors.InputError:
+            if is_new:  # The folder may be that of another run.
+                path.unlink()
+            raise
         self.directory_ = str(directory)
         # Where unusable rows are skipped, a class may be lost.
         known = self._loaded().preprocessor.label_words
@@ -311,8 +331,8 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _write(directory, columns, names):
-    """Write the rows to a file named by its content; return its path."""
+def _rows_file(directory, columns, names):
+    """Return path and content of a file with the rows, named by its content."""
     keys = (*columns, "label")
     rows = [dict(zip(keys, row)) for row in zip(*columns.values(), names)]
     try:
@@ -323,9 +343,7 @@ def _write(directory, columns, names):
             " a character: remove it"
         ) from None
     path = directory.absolute() / f"rows_{digest[:12]}.jsonl"
-    if not path.exists():
-        files_lib.write_atomic(path, "".join(map(files_lib.json_line, rows)))
-    return str(path)
+    return path, "".join(map(files_lib.json_line, rows))
 
 
 @contextlib.contextmanager

@@ -99,6 +99,11 @@ def claim(directory, new, command):
         f"# config_sha256: {new.sha256()}\n\n{bound}"
     )
     if not path.exists():
+        if (path.parent / files.CHECKSUMS).exists():
+            raise errors.InputError(
+                f"--workdir: {path.parent} is a preset or an export: give"
+                " another folder"
+            )
         files.write_atomic(path, text)
         return True
     found = files.read_text("--workdir", path)
@@ -129,6 +134,12 @@ def _check(path, text, new):
         )
     if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
         return True
+    remedy = "give another --workdir"
+    if new.run and new.run != old.run:
+        raise errors.InputError(
+            f"{path.parent} belongs to another configuration, a run of"
+            f" {old.run!r}: {remedy}"
+        )
     differing = bindings.differences(old, new)
     if not differing:
         return False
@@ -154,7 +165,6 @@ def _check(path, text, new):
         f"{'unset' if after is None else repr(after)}"
         for name, before, after in differing
     )
-    remedy = "give another --workdir"
     if grown:
         remedy = f'continue it with --set "EXTEND = True" or {remedy}'
     elif names == ["DTYPE"]:  # An overlay of gin/device/ set it.

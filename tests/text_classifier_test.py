@@ -1,5 +1,6 @@
 """The scikit-learn classifier, on a tiny preset."""
 
+import pathlib
 import pickle
 import random
 import signal
@@ -152,6 +153,32 @@ def test_mistakes_are_one_line(classifier, texts, labels, message):
     with pytest.raises(errors.InputError, match=message) as caught:
         base.clone(classifier).fit(texts, labels)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"settings": "DROPOUT = 0.2"}, "give a dict such as"),
+        ({"settings": {"TRAIN_FILE": "x"}}, "without RUN, TRAIN_FILE"),
+        ({"files": "gin/nothing.gin"}, "gin/nothing.gin: no such file"),
+        ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),
+        ({"workdir": __file__}, "cannot create this folder"),
+    ],
+)
+def test_wrong_arguments_are_one_line(classifier, arguments, message):
+    model = base.clone(classifier).set_params(**arguments)
+    with pytest.raises(errors.InputError, match=message):
+        model.fit(TEXTS, LABELS)
+
+
+def test_the_rows_do_not_stay_in_the_workdir_of_another_run(
+    classifier, tmp_path
+):
+    (tmp_path / "config.gin").write_text("RUN = @view.view\n")
+    model = base.clone(classifier).set_params(workdir=tmp_path)
+    with pytest.raises(errors.InputError, match="another configuration"):
+        model.fit(TEXTS, LABELS)
+    assert [path.name for path in tmp_path.iterdir()] == ["config.gin"]
 
 
 def test_bad_rows_are_shown_though_nothing_else_is(classifier, capsys, caplog):

@@ -2,6 +2,7 @@ import pytest
 
 from gpt1_keras import bindings
 from gpt1_keras import errors
+from gpt1_keras import files
 from gpt1_keras import workdir
 
 COMMAND = "python -m gpt1_keras.main --gin x.gin"
@@ -132,5 +133,9 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     assert not workdir.claim(tmp_path, version("b"), COMMAND)
     assert kept(tmp_path).macros["PRESET"] == "b"
     assert version("b").sha256() in (tmp_path / "config.gin").read_text()
-    with pytest.raises(errors.InputError, match="another configuration"):
+    with pytest.raises(errors.InputError, match="a run of @export.export: gi"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
+    (tmp_path / "preset").mkdir()
+    files.seal(tmp_path / "preset")
+    with pytest.raises(errors.InputError, match="is a preset or an export"):
+        workdir.claim(tmp_path / "preset", version("b"), COMMAND)

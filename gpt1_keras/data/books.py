@@ -13,6 +13,7 @@ from absl import logging
 from gpt1_keras import console
 from gpt1_keras.data import paragraphs
 from gpt1_keras.errors import InputError
+from gpt1_keras.text import subwords
 
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
@@ -52,8 +53,9 @@ class Piece:
 def find_books(paths):
     """Return a dict from name to path of the books under `paths`, by name.
 
-    Folders are searched recursively for `*.txt`, hidden ones left out; the
-    name of a book is its path below the first of the folders that hold it.
+    Folders are searched recursively for `*.txt`; hidden ones are left out, and
+    those of a vocabulary that somebody wrote there. The name of a book is its
+    path below the first of the folders that hold it.
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
@@ -62,6 +64,7 @@ def find_books(paths):
                 file.relative_to(path).as_posix(): file
                 for file in path.rglob("*")
                 if file.suffix.lower() == ".txt"
+                and file.name not in subwords.NAMES
                 and not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
                 and file.is_file()
             }

@@ -10,6 +10,7 @@ from absl import logging
 from gpt1_keras import console
 from gpt1_keras.data import batches
 from gpt1_keras.data import transforms
+from gpt1_keras.text import subwords
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,12 +94,20 @@ class EncodedExamples:
         self._tokenizer = tokenizer
         self._transform = transform
         self._max_sequence_length = max_sequence_length
-        encode, self._ids = functools.cache(tokenizer.encode), []
+        self._ids, counts = [], np.zeros(2, "int64")
+
+        @functools.cache
+        def encode(text):
+            ids = tokenizer.encode(text)
+            counts[:] += ids.count(subwords.UNKNOWN_ID), len(ids)
+            return ids
+
         with console.bar(f"{name}: encoding", len(examples)) as advance:
             for example in examples:
                 texts = (example.text, example.text_pair, example.choices)
                 self._ids.append(transforms.encoded(encode, *texts))
                 advance(1)
+        subwords.warn_of_unknown(name, *counts)
         sizes = np.array(
             [self._sizes(i) for i in range(len(examples))], "int64"
         ).reshape(-1, 4)

@@ -79,6 +79,11 @@ def classification(text, *_, tokenizer, max_sequence_length):
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
+    if max_sequence_length < 3:
+        raise errors.InputError(
+            f"`sequence_length` {max_sequence_length} leaves no room for a"
+            " text: give at least 3"
+        )
     kept = text[: max_sequence_length - 2]
     return Sequences([_join(tokenizer, kept)], len(text) - len(kept))
 

@@ -14,6 +14,7 @@ from gpt1_keras import files
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
+from gpt1_keras.text import subwords
 
 _SAMPLERS = ("greedy", "random", "top_k", "top_p", "beam", "contrastive")
 # They compare several candidates, so nothing can be shown before the end.
@@ -77,10 +78,12 @@ def generate(
     for each in _ask() if interactive else [prompt]:
         if each != each.lower():
             logging.info("the model reads and writes lower case only")
+        ids = tokenizer.encode(each) or [tokenizer.opening_id]
+        unknown = ids.count(subwords.UNKNOWN_ID)
+        subwords.warn_of_unknown("prompt", unknown, len(ids))
         try:
             for _ in range(num_texts):
-                ids = tokenizer.encode(each) or [tokenizer.opening_id]
-                write(model, tokenizer, ids, chosen, num_tokens, stop_ids)
+                write(model, tokenizer, list(ids), chosen, num_tokens, stop_ids)
         except errors.InputError as error:
             if not interactive:
                 raise

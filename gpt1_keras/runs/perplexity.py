@@ -13,11 +13,9 @@ from gpt1_keras.data import prepare
 from gpt1_keras.evaluation import held_out
 from gpt1_keras.models import task_model
 from gpt1_keras.runs import presets
+from gpt1_keras.text import subwords
 from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
-
-_UNKNOWN_ID = 0  # of every vocabulary
-_MANY_UNKNOWN = 0.01
 
 
 @checks.value_object
@@ -87,13 +85,13 @@ def perplexity(
         f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"
         f" ({metrics['words']:,}), {metrics['bits_per_byte']:.3f} bits per byte"
     )
-    unknown = _unknown_share(texts)
-    if unknown > _MANY_UNKNOWN:
-        logging.warning(
-            "%.1f %% of the tokens are unknown to the vocabulary; they are easy"
-            " to predict, so both perplexities are too low",
-            100 * unknown,
-        )
+    num_tokens = int(texts.lengths.sum())
+    unknown = sum(
+        int((texts.read(book, 0, length) == subwords.UNKNOWN_ID).sum())
+        for book, length in enumerate(texts.lengths)
+    )
+    easy = "they are easy to predict, so both perplexities are too low"
+    subwords.warn_of_unknown("perplexity", unknown, num_tokens, easy)
     if workdir is not None:
         results.write(
             workdir,
@@ -107,7 +105,7 @@ def perplexity(
             preset=str(pretrained.directory),
             corpus=str(corpus),
             sequence_length=window,
-            unknown_share=unknown,
+            unknown_share=unknown / num_tokens,
         )
     return metrics
 
@@ -134,11 +132,3 @@ def _texts(corpus, tokenizer, split):
         f"{len(texts.lengths):,} files, {texts.lengths.sum():,} tokens"
     )
     return texts
-
-
-def _unknown_share(texts):
-    unknown = sum(
-        int((texts.read(book, 0, length) == _UNKNOWN_ID).sum())
-        for book, length in enumerate(texts.lengths)
-    )
-    return unknown / int(texts.lengths.sum())

@@ -200,6 +200,11 @@ def _check_model(model):
 
 def _read_json(path):
     found = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(found, dict) and "model_type" in found:
+        raise ValueError(
+            f"{path.name} is that of a Hugging Face checkpoint: convert it with"
+            " tools/convert_huggingface.py"
+        )
     if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
         raise ValueError(f"{path.name} does not describe a preset")
     return found
@@ -421,14 +426,14 @@ class FineTuned:
     def __init__(self, preset, scoring):
         self.directory = find(preset)
         self._scoring = scoring
-        self.network = load(
-            task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
-        )
-        if self.network.head is None:
+        if not has_head(self.directory):
             raise errors.InputError(
                 f"`preset`: {self.directory} has no head: it is pretrained and"
                 " not fine-tuned; give the workdir of a fine-tuning run"
             )
+        self.network = load(
+            task_model.GPT1TaskModel, self.directory, dtype=scoring.dtype
+        )
         self.preprocessor = self.network.preprocessor
         backbone = self.network.backbone
         signature = transforms.SIGNATURES[self.preprocessor.transform]

@@ -11,6 +11,7 @@ from gpt1_keras import results
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
+from gpt1_keras.text import subwords
 
 
 def view(
@@ -37,6 +38,7 @@ def view(
     model = presets.load(causal_lm.GPT1CausalLM, directory)
     tokenizer = model.preprocessor.tokenizer.pipeline
     ids = _ids(text, text_file, tokenizer, model.backbone.max_sequence_length)
+    subwords.warn_of_unknown("text", ids.count(subwords.UNKNOWN_ID), len(ids))
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
     if text_view.has_attention(model.backbone):

@@ -16,6 +16,7 @@ import collections
 import dataclasses
 import math
 import pathlib
+import re
 import typing
 
 from absl import logging
@@ -167,7 +168,8 @@ def of_preset(
     """
     path = pathlib.Path(data_dir or "") / file
     if str(file) == "-":
-        path = rows_lib.StandardInput(text)
+        has_columns = text != "text" or any((text_pair, choices, label))
+        path = rows_lib.StandardInput(text, has_columns)
     table = custom_lib.read_table(path, text)
     family = _family_of(preprocessor)
     _, columns = _inferred(table, family, text, text_pair, choices, label)
@@ -263,6 +265,11 @@ def _inferred(table, family, text, text_pair, choices, label):
 def _are_scores(table, label):
     """Return whether all labels are numbers and one of them is fractional."""
     labels = [values.get(label) for _, values in table.rows]
+    if all(re.fullmatch(r"-?\d+,\d+", str(e)) for e in labels):
+        raise errors.InputError(
+            f"{table.path}: the labels, such as {labels[0]!r}, have decimal"
+            " commas: write points, or set `family` if they are classes"
+        )
     try:
         scores = [float(e) for e in labels if not custom_lib.is_empty(e)]
     except (TypeError, ValueError, OverflowError):

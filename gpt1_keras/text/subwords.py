@@ -10,6 +10,7 @@ import functools
 import re
 
 import tokenizers
+from absl import logging
 
 from gpt1_keras import errors
 from gpt1_keras import files
@@ -23,7 +24,19 @@ UNKNOWN_ID = 0
 END_OF_WORD = "</w>"
 CONTINUATION = "##"
 MAX_WORD_CHARACTERS = 100  # of a WordPiece word
+_MANY_UNKNOWN = 0.01  # of all tokens
 _read = functools.partial(files.read_text, "vocabulary")
+
+
+def warn_of_unknown(
+    name, num_unknown, num_tokens, so="the model sees no difference in them"
+):
+    """Log how many tokens are unknown to the vocabulary, if they are many."""
+    if num_unknown > _MANY_UNKNOWN * num_tokens:
+        logging.warning(
+            "%s: %.0f %% of the tokens are unknown to the vocabulary: %s",
+            *(name, 100 * num_unknown / num_tokens, so),
+        )
 
 
 class BytePair:

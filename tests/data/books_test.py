@@ -52,6 +52,8 @@ def test_finds_books(tmp_path):
         books.find_books([tmp_path])
     for name in ("b.txt", "deep/a.TXT", ".hidden.txt", ".venv/d.txt", "c.md"):
         (tmp_path / "in" / name).write_text("text")
+    # A vocabulary made from these books.
+    (tmp_path / "in" / "merges.txt").write_text("a b")
     found = books.find_books([tmp_path / "in"])
     assert list(found) == ["b.txt", "deep/a.TXT"]
     assert list(books.find_books([tmp_path / "in" / "c.md"])) == ["c.md"]

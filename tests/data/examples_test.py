@@ -62,6 +62,10 @@ def test_sequences_and_sizes(caplog):
         mock.call("same"),
         mock.call("b"),
     ]
+    # A vocabulary that lacks most of the texts.
+    with caplog.at_level("WARNING"):
+        encode([examples.Example("a\0\0\0")], transforms.classification)
+    assert "letters: 75 % of the tokens are unknown" in caplog.text
     # Truncation is logged.
     rows = [examples.Example("a"), examples.Example("a" * 9)]
     with caplog.at_level("WARNING"):

@@ -482,7 +482,7 @@ PIPED = [
 ]
 
 
-def test_predictions_from_standard_input(own, monkeypatch, capfd):
+def test_predictions_from_standard_input(tiny, own, monkeypatch, capfd):
     """One text a line, CSV, TSV and JSON lines; labels are not read."""
     found = []
     for content in (*PIPED, PIPED[0] * 20):
@@ -503,6 +503,19 @@ def test_predictions_from_standard_input(own, monkeypatch, capfd):
     predicted = [[row[1:5] for row in table] for table in found]
     *others, many = predicted
     assert others == predicted[:1] * len(PIPED)
+    # A column that is not there, and a model without a head.
+    for content, given, expected in (
+        ("id,review\n1,a fine film\n", {"TEXT_COLUMN": "Review"}, "'Review'"),
+        ("Text\tid\nthe garden\t7\n", {}, "no column 'text'"),
+        ('["the garden"]', {}, "not a JSON object"),
+        (PIPED[0], {"PRESET": str(tiny.folder / "pretrained")}, "has no head"),
+    ):
+        piped = io.TextIOWrapper(io.BytesIO(content.encode("utf-8")))
+        monkeypatch.setattr(sys, "stdin", piped)
+        status, message = tiny_fine_tuned.call_main(
+            "gin/predict.gin", None, **settings | given
+        )
+        assert status == 2 and expected in message
     # More than one batch.
     assert len(many) == 41 and found[-1][-1][0] == "60"
     assert many[-2:] == [row[1:5] for row in found[0][1:]]

@@ -63,24 +63,26 @@ class StandardInput:
     """Standard input, all of it, in place of the path of a file.
 
     `suffix` is that of a file with the same content: ".jsonl" if it begins
-    with a brace, ".csv" or ".tsv" if its first line names `column` (".csv" if
-    it names nothing else), else ".txt", a text on each line.
+    with a brace, or a bracket and what JSON has next; ".tsv" if its first line
+    has a tab; ".csv" if it names `column` or `has_columns`; else ".txt", a text
+    on each line.
     """
 
-    def __init__(self, column):
+    def __init__(self, column, has_columns):
         if sys.stdin.isatty():
             logging.info("reading rows from the terminal until Ctrl-D")
         self._content = sys.stdin.buffer.read()
         text = self._content.decode("utf-8-sig", errors="replace").lstrip()
         text = re.sub('^"?sep=[,;]"?\\s+', "", text)  # a note to Excel
         first = text.partition("\n")[0]
-        self.suffix = ".txt"
-        if first.startswith("{"):
+        names = [name.strip(' \r"') for name in re.split("[,;]", first)]
+        if re.match(r'\{|\[\s*["{\[]', text):
             self.suffix = ".jsonl"
-        elif column in (name.strip(' \r"') for name in re.split("[,;]", first)):
-            self.suffix = ".csv"
-        elif column in map(str.strip, first.split("\t")):
+        elif "\t" in first:
             self.suffix = ".tsv"
+        else:
+            is_table = has_columns or column in names
+            self.suffix = ".csv" if is_table else ".txt"
 
     def __str__(self):
         return "standard input"
