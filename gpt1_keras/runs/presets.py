@@ -34,7 +34,6 @@ from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 from gpt1_keras.models import shared_prefix
 from gpt1_keras.models import task_model
-from gpt1_keras.tasks import task as task_lib
 from gpt1_keras.text import tokenizer as text_tokenizer
 from gpt1_keras.training import checkpoints as checkpoints_lib
 from gpt1_keras.training import learner as learner_lib
@@ -190,6 +189,9 @@ def _check_model(model):
     ours = getattr(model, "preprocessor", None)
     is_task = isinstance(ours, preprocessors.GPT1TaskPreprocessor)
     if is_task and model.head is not None:
+        # Loaded late: pretraining needs no tasks.
+        from gpt1_keras.tasks import task as task_lib
+
         num_outputs = task_lib.label_space_of(ours).num_outputs
         if model.head.num_outputs != num_outputs:
             raise ValueError(
