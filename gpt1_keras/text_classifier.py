@@ -57,7 +57,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         files: gin files on top of `gin/finetune/custom.gin`; by default, the
             one for networks of the shipped model's size.
         settings: dict of further settings, such as
-            `{"DROPOUT": 0.2, "DTYPE": "mixed_bfloat16"}`, or None.
+            `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
         workdir: folder of checkpoints and results. A stopped `fit` continues
             there, and a finished one is not repeated. None: a temporary
             folder, removed with the object.
@@ -122,7 +122,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         ):
             raise errors.InputError(
                 f"`settings` is {errors.shortened(repr(settings))}: give a dict"
-                f" such as {{'DROPOUT': 0.2}}, without {', '.join(_OWN)}"
+                f" such as {{'DROPOUT': 0.05}}, without {', '.join(_OWN)}"
             )
         if isinstance(files, str | os.PathLike):
             files = [files]
