@@ -1,6 +1,7 @@
 """The command line: mostly called in this process, once as a process."""
 
 import json
+import signal
 
 import pytest
 
@@ -128,7 +129,10 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     assert stderr == "checkpoint in w; the same command resumes\n"
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         more = f"recorded_run.interrupt.name = {name!r}\n"
+        # Under nohup, SIGHUP is ignored.
+        former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         status, _, stderr = call_run("interrupt", more=more)
+        signal.signal(signal.SIGHUP, former)
         assert status == 3
         assert stderr == f"stopped by {name}; the same command resumes\n"
     assert_refused(fail("loss"), "loss is nan", status=1)

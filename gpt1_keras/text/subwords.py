@@ -29,7 +29,7 @@ _read = functools.partial(files.read_text, "vocabulary")
 
 
 def warn_of_unknown(
-    name, num_unknown, num_tokens, so="the model sees no difference in them"
+    name, num_unknown, num_tokens, so="the model cannot tell them apart"
 ):
     """Log how many tokens are unknown to the vocabulary, if they are many."""
     if num_unknown > _MANY_UNKNOWN * num_tokens:
