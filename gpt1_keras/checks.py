@@ -202,7 +202,8 @@ def _fits(value, annotation):
     else:
         # Gin passes objects by reference; no literal is one.
         is_literal = kind is object and isinstance(value, _LITERALS)
-        is_free = kind is inspect.Parameter.empty
+        is_free = kind in (inspect.Parameter.empty, typing.Any)
+        is_free |= not inspect.isclass(kind)  # such as `list[int]`
         fits = is_free or (isinstance(value, kind) and not is_literal)
     return fits and all(_is_within(value, mark) for mark in marks)
 

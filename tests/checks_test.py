@@ -1,4 +1,5 @@
 import pathlib
+import typing
 
 import pytest
 
@@ -26,6 +27,9 @@ TABLE = [
     (bool, [True, False], [1, "True"], "True or False"),
     (dict, [{}], [[]], "dict"),
     (object, [None, max], ["x", 1, 0.5, [1], (max,), {}], "a reference such as"),
+    (pathlib.Path, [pathlib.Path("a")], [None, "a", max], "@pathlib.Path()"),
+    (list[int], [[1], None], [], ""),  # as code of others may say
+    (typing.Any, [[1], None, "a"], [], ""),
     (checks.NotRecipe[checks.Count], [1], [0], "whole number"),
 ]  # fmt: skip
 
