@@ -50,17 +50,16 @@ class Dropout(keras.layers.Dropout):
     def draw(self, shape):
         """Return the source of the next mask, of this shape, for `drop`.
 
-        A key, uint32 `[2]`; on torch, the bits themselves, int16.
+        A key, uint32 `[2]`; on torch, the mask itself, bool.
         """
         if keras.config.backend() != "torch":
             return ops.cast(self.seed_generator.next(), "uint32")
-        size = math.prod(shape)
-        draws = self._torch_draw(
-            self.seed_generator.state.value, (size + 1) // 2
+        kept = self._torch_draw(
+            self.seed_generator.state.value,
+            math.prod(shape),
+            _num_dropped(self.rate),
         )
-        # [ceil(N / 2), 1] int32 -> [ceil(N / 2), 2] int16 -> [N]
-        values = ops.reshape(ops.view(draws, dtype="int16"), (-1,))[:size]
-        return ops.reshape(values, shape)
+        return ops.reshape(kept, shape)
 
 
 @functools.cache
@@ -69,29 +68,33 @@ def _torch_draw():
 
     torch.compile cannot follow `keras.random.randint` and would break the
     network into pieces at every dropout. This takes the state of a
-    `SeedGenerator` `[2]`, increments its counter and returns int32
-    `[size, 1]`. On a CPU, numpy draws seven times as fast as torch.
+    `SeedGenerator` `[2]`, increments its counter and returns bool `[size]`:
+    whether 16 random bits are at least `num_dropped`. A mask of bool, since
+    torch.compile makes no vector instructions of 16-bit integers. On a CPU,
+    numpy draws seven times as fast as torch.
     """
     import torch
 
     @torch.library.custom_op("gpt1_keras::draw", mutates_args={"state"})
-    def draw(state: torch.Tensor, size: int) -> torch.Tensor:
+    def draw(state: torch.Tensor, size: int, num_dropped: int) -> torch.Tensor:
         seed = state.tolist()
         state[1] += 1
+        least = num_dropped - _NUM_DRAWS // 2
         if state.device.type == "cpu":
-            bits = np.random.SFC64(seed).random_raw((size + 1) // 2)
-            return torch.from_numpy(bits.view("int32")[:size]).reshape(-1, 1)
+            bits = np.random.SFC64(seed).random_raw((size + 3) // 4)
+            return torch.from_numpy(bits.view("int16")[:size] >= least)
         generator = torch.Generator(device=state.device)
         generator.manual_seed(sum(seed) % 2**32)
         options = {"dtype": torch.int32, "device": state.device}
         end = 2**31
-        return torch.randint(
-            -end, end - 1, (size, 1), generator=generator, **options
+        bits = torch.randint(
+            -end, end - 1, ((size + 1) // 2,), generator=generator, **options
         )
+        return bits.view(torch.int16)[:size] >= least
 
     @draw.register_fake
-    def _(state, size):
-        return state.new_empty((size, 1), dtype=torch.int32)
+    def _(state, size, num_dropped):
+        return state.new_empty((size,), dtype=torch.bool)
 
     return draw
 
@@ -108,22 +111,22 @@ def drop(x, source, rate, shared_axes=()):
     Returns:
         float32 tensor.
     """
-    num_dropped = round(rate * _NUM_DRAWS)
+    num_dropped = _num_dropped(rate)
     scale = _NUM_DRAWS / max(_NUM_DRAWS - num_dropped, 1)
-    kept = bits(source, _mask_shape(x, shared_axes)) >= num_dropped
+    kept = source
+    if keras.config.backend() != "torch":
+        kept = bits(source, _mask_shape(x, shared_axes)) >= num_dropped
     return ops.where(kept, ops.cast(x, "float32") * scale, 0.0)
 
 
 def bits(source, shape):
     """Return an int32 value from 0 to 65,535 for each place of a mask.
 
-    On torch, `source` holds them. Elsewhere they are a hash of place and key:
-    the finalizer lowbias32 (https://github.com/skeeto/hash-prospector) after
-    one more round, which separates the two halves of the key. XLA computes
-    them in the loop that needs the mask, so they take no memory.
+    A hash of place and key, uint32 `[2]`: the finalizer lowbias32
+    (https://github.com/skeeto/hash-prospector) after one more round, which
+    separates the two halves of the key. XLA computes them in the loop that
+    needs the mask, so they take no memory.
     """
-    if keras.config.backend() == "torch":
-        return ops.cast(source, "int32") + _NUM_DRAWS // 2
     places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
     x = ops.bitwise_xor(places * np.uint32(0x9E3779B9), source[0])
     x = ops.bitwise_xor(_mixed(x, 16, 0x21F0AAAD), source[1])
@@ -135,6 +138,10 @@ def bits(source, shape):
 def _mixed(x, distance, factor):
     x = ops.bitwise_xor(x, ops.right_shift(x, distance))
     return x * np.uint32(factor)
+
+
+def _num_dropped(rate):
+    return round(rate * _NUM_DRAWS)
 
 
 def _mask_shape(x, shared_axes):

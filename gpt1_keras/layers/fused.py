@@ -19,7 +19,7 @@ from gpt1_keras import device
 # pays off within a few thousand steps.
 SMALLEST = 2**16
 # Assumed for sizes that are unknown before the graph runs.
-_USUAL = 64
+_USUAL = 256
 
 _torch_compiles = contextvars.ContextVar("torch_compiles", default=False)
 

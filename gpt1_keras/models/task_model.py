@@ -157,11 +157,13 @@ class GatherExtract(keras.layers.Layer):
 
     def call(self, hidden, extract_position):
         shape = ops.shape(extract_position)
-        # [B, C] -> [B * C, 1, 1]
-        index = ops.reshape(extract_position, (-1, 1, 1))
-        # [B * C, T, D] -> [B * C, 1, D] -> [B, C, D]
-        features = ops.take_along_axis(hidden, index, axis=1)
-        return ops.reshape(features, (shape[0], shape[1], hidden.shape[-1]))
+        rows, length, width = ops.shape(hidden)
+        # [B, C] -> [B * C], in a table [B * C * T, D]
+        places = ops.reshape(extract_position, (-1,))
+        places = places + length * ops.arange(rows, dtype=places.dtype)
+        table = ops.reshape(hidden, (-1, width))
+        # [B * C, D] -> [B, C, D]
+        return ops.reshape(ops.take(table, places, axis=0), (*shape, width))
 
     def compute_output_spec(self, hidden, extract_position):
         return keras.KerasTensor(

@@ -56,6 +56,18 @@ def bits(layer, *shape):
     return keras.ops.convert_to_numpy(dropout.bits(source, shape))
 
 
+@pytest.mark.skipif(keras.config.backend() != "torch", reason="torch only")
+@pytest.mark.parametrize("size", [1, 3, 8, 30_001])
+def test_torch_drops_by_16_bits_of_numpy(size):
+    layer = dropout.Dropout(0.1, seed=5)
+    kept = layer.draw((size, 1))
+    drawn = np.random.SFC64([5, 0]).random_raw((size + 3) // 4)
+    expected = drawn.view("int16")[:size].astype(int) + 2**15 >= 6554
+    np.testing.assert_array_equal(kept.numpy()[:, 0], expected)
+    assert np.any(layer.draw((50,)).numpy() != layer.draw((50,)).numpy())
+
+
+@pytest.mark.skipif(keras.config.backend() == "torch", reason="draws masks")
 @pytest.mark.parametrize("seed", [1, 5, 2**31 - 1])
 def test_bits_are_uniform_and_independent(seed):
     layer = dropout.Dropout(0.5, seed=seed)
@@ -76,7 +88,7 @@ def test_bits_are_uniform_and_independent(seed):
     assert bits(layer, 3, 3, 1).shape == (3, 3, 1)
 
 
-@pytest.mark.skipif(keras.config.backend() == "torch", reason="draws bits")
+@pytest.mark.skipif(keras.config.backend() == "torch", reason="draws masks")
 def test_bits_are_the_hash_of_key_and_place():
     layer = dropout.Dropout(0.5, seed=12345)
     bits(layer, 5, 7)
