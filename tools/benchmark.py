@@ -59,11 +59,14 @@ def main(arguments):
 
 def _measure(arguments):
     values = _parse(arguments)
+    import keras
+
     from tools.benchmarks import networks
 
     record = _machine() | {"size": values.size, "sections": {}}
     sizes = networks.sizes(values.size)
     for name in values.section or SECTIONS:
+        keras.config.set_dtype_policy("float32")  # unless a section sets it
         module = importlib.import_module(SECTIONS[name])
         options = {"data": values.data} if name in _WITH_DATA else {}
         found = module.measure(sizes=sizes, rounds=values.rounds, **options)
