@@ -1,4 +1,7 @@
-"""Bars of what `tools/benchmark.py` measured, one panel for each section."""
+"""Bars of what `tools/benchmark.py` measured, one panel for each section.
+
+Blue is ours, gray what it is compared with, light gray the machine's limit.
+"""
 
 from matplotlib import figure as figure_lib
 
@@ -23,7 +26,7 @@ def draw(record, path):
         panel.set_title(f"{name} ({found['unit']})", fontsize=10, loc="left")
     figure.suptitle(
         f"{record['size']}, {record['backend']}, {record['processors']} cores "
-        f"of {record['processor']}, {record['date']}",
+        f"of {record['processor']}, {record['date']} (blue: ours)",
         fontsize=10,
     )
     # Whatever the file is called: the figures took an hour.
@@ -39,10 +42,23 @@ def _bars(panel, found):
     for name, value in speeds.items():
         low, high = spread.get(name, (value, value))
         lengths.append((value - low, high - value))
-    bars = panel.barh(list(speeds), speeds.values(), xerr=list(zip(*lengths)))
+    bars = panel.barh(
+        list(speeds),
+        speeds.values(),
+        xerr=list(zip(*lengths)),
+        color=[_color(name) for name in speeds],
+    )
     texts = [f"{v:,.0f}" if v > 20 else f"{v:.2f}" for v in speeds.values()]
     panel.bar_label(bars, texts, padding=4, fontsize=8)
     panel.margins(x=0.15)
     panel.invert_yaxis()
     panel.tick_params(labelsize=8)
     panel.spines[["top", "right"]].set_visible(False)
+
+
+def _color(name):
+    if name == "products":
+        return "lightgray"
+    is_other = name.startswith(("transformers", "compiled"))
+    is_other = is_other or name.endswith("released")
+    return "tab:gray" if is_other else "tab:blue"
