@@ -202,6 +202,8 @@ def fit(
             catch_signals() as asked,
             console.bar("steps", num_steps, done=first_step) as advance,
         ):
+            # Compiling it can take a minute.
+            advance(0, "preparing the first step")
             stop = save.stop = strategy.stop_request(asked, learner)
             # The checkpoint comes last: everything else of its step has been
             # recorded, so a killed run repeats and omits nothing.
