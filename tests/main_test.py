@@ -75,14 +75,11 @@ def test_process_gets_files_settings_workdir_and_hash(tmp_path):
     assert "--set 'SEED = 7'" in config.splitlines()[0]
 
 
-def test_workdir_belongs_to_one_config(call, tmp_path):
-    command = ("--gin", "record.gin", "--workdir", "w", "--set")
+def test_workdir_is_of_one_process(call, tmp_path):
     with files.exclusive(files.make_folder(tmp_path / "w")):
-        result = call(*command, "SEED = 0")
+        result = call("--gin", "record.gin", "--workdir", "w")
         assert_refused(result, "w: another process is using it")
         assert not list((tmp_path / "w").iterdir())
-    assert call(*command, "SEED = 0")[0] == 0
-    assert_refused(call(*command, "SEED = 3"), "SEED 0 -> 3", "--workdir")
 
 
 def test_wrong_arguments(call, monkeypatch):

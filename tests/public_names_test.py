@@ -61,15 +61,6 @@ def test_configs_of_earlier_versions_still_resolve():
         assert again.sha256() == found.sha256()
 
 
-def test_config_of_an_earlier_version_may_be_continued():
-    path = str(ROOT / "tests" / "configs" / "pretrain_mini.gin")
-    found = config.resolve(
-        [path], ["NUM_STEPS = 9000", "EXTEND = True", "SOFTMAX_CHUNK = 64"]
-    )
-    assert [*found.values_of("pretrain.Training.num_steps")] == [9000]
-    assert [*found.values_of("pretrain.Training.softmax_chunk")] == [64]
-
-
 def test_former_dials_still_work_with_set():
     """The same command resumes a run that an earlier version started."""
     names = ("fit.Intervals.log_steps", "held_out.Evaluation.batch_size")

@@ -60,9 +60,6 @@ def _paper():
     return macros["PAPER"], macros["PAPER_TABLE_5"]
 
 
-results = fake_workdirs.results
-
-
 def texts(table):
     return [[cell.text for cell in row] for row in table.cells()]
 

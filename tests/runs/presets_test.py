@@ -145,11 +145,6 @@ def test_shipped_preset_reads_novels(caplog):
     assert float(np.mean(losses)) < 4.0  # uniform over all words: 9.0
 
 
-def table(network):
-    embedding = network.token_and_position_embedding
-    return small_models.read(embedding.token_embeddings.value)
-
-
 def test_pretrained_backbone(preset):
     """Transferred weights, special rows, dropout, and the global policy."""
     source = backbone_lib.GPT1Backbone.from_preset(str(preset))
@@ -164,16 +159,11 @@ def test_pretrained_backbone(preset):
     keras.config.set_dtype_policy("mixed_bfloat16")
     network = found.backbone(num_special_tokens=3)
     assert network.dtype_policy.name == "mixed_bfloat16"
-    np.testing.assert_array_equal(table(network), table(source))
+    # The first is the table of tokens.
+    np.testing.assert_array_equal(weights(network)[0], weights(source)[0])
     assert network.num_special_tokens == 3
     config = network.get_config()
     rates = {name for name in config if name.endswith("_dropout")}
     assert {config[name] for name in rates} == {0.25}
     config = same.backbone(num_special_tokens=3).get_config()
     assert all(config[name] == getattr(source, name) for name in rates)
-    # Another one shares nothing with it.
-    embedding = found.backbone(
-        num_special_tokens=3
-    ).token_and_position_embedding
-    embedding.token_embeddings.assign(embedding.token_embeddings * 0.0)
-    np.testing.assert_array_equal(table(network), table(source))
