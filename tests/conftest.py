@@ -31,6 +31,13 @@ def shared_file():
 
 
 @pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """The folder of generated and prepared data, not there yet."""
+    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def set_dtype():
     """Return a function that sets the policy of Keras until the test ends."""
     import keras

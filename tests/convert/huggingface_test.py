@@ -82,14 +82,9 @@ def check(folder, arrays):
 def test_config_weights_and_vocabulary(folder, tensors, arrays):
     save(folder, tensors)
     config = check(folder, arrays).backbone.get_config()
-    expected = (
-        small_models.SIZES
-        | SIZES
-        | {
-            **{"attention_dropout": 0.3, "embedding_dropout": 0.2},
-            **{"layer_norm_epsilon": 1e-6, "initializer_range": 0.01},
-        }
-    )
+    expected = small_models.SIZES | SIZES
+    expected |= {"attention_dropout": 0.3, "embedding_dropout": 0.2}
+    expected |= {"layer_norm_epsilon": 1e-6, "initializer_range": 0.01}
     assert expected.items() <= config.items()
 
 

@@ -14,6 +14,7 @@ from tests.reference import data_files
 from tests.reference import letter_tokenizer
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture
@@ -153,11 +154,6 @@ def test_a_killed_run_encodes_what_is_missing(folder, tmp_path, monkeypatch):
     prepare_letters(folder, out, split_seed=1)
     prepare_letters(folder, tmp_path / "whole", split_seed=1)
     assert data_files.contents(out) == data_files.contents(tmp_path / "whole")
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
 
 
 def open_corpus(corpus, **changes):

@@ -148,6 +148,7 @@ def test_a_book_shorter_than_a_window_is_padded(novels, tmp_path):
     assert batch["extract_position"].tolist() == [[count - 1]]
 
 
+@pytest.mark.usefixtures("cache")
 def test_split_and_tokenizer_are_those_of_prepared_books(tmp_path, monkeypatch):
     corpus = kill_run.write_books(tmp_path / "books")
     # A book without text, which is found out where books are prepared.
@@ -155,7 +156,6 @@ def test_split_and_tokenizer_are_those_of_prepared_books(tmp_path, monkeypatch):
     recipe = prepare.Recipe(
         tokenizer_type="bpe", vocabulary_size=150, held_out_fraction=0.34
     )
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
     open_raw = functools.partial(
         tf_raw_text.open_raw, corpus, recipe, pool_books=2
     )

@@ -22,13 +22,6 @@ def float32(set_dtype):
     """Every test leaves this policy behind."""
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """The folder of generated and prepared data, not there yet."""
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture(scope="session")
 def preset(tiny):
     return tiny.folder / "pretrained"

@@ -74,24 +74,16 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.open, self.tags, self.anchors, self.images = [], [], set(), []
-        self.links, self.tables, self.alternatives = [], [], []
-        self.text = text
+        self.text, self.open, self.tables = text, [], []
+        self.elements = []  # (tag, its attributes)
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.tags.append(tag)
+        self.elements.append((tag, dict(attributes)))
         if tag not in VOID:
             self.open.append(tag)
-        self.anchors.add(attributes.get("id"))
-        if tag == "a":
-            self.links.append(attributes["href"])
-        if tag == "img":
-            self.images.append(attributes["src"])
-            self.alternatives.append(attributes["alt"])
         if tag == "table":
             self.tables.append([])
         if tag == "tr":
@@ -107,6 +99,10 @@ class Page(html.parser.HTMLParser):
     def handle_data(self, data):
         if {"td", "th"} & set(self.open):
             self.tables[-1][-1][-1] += data.strip()
+
+    def values(self, wanted, name):
+        """An attribute of all elements of a tag."""
+        return [each[name] for tag, each in self.elements if tag == wanted]
 
     def cells(self):
         """All cells; every table has rows of one length."""
@@ -175,21 +171,21 @@ def page(folder):
 
 
 def test_page_is_whole_and_stands_alone(folder, page):
-    text = page.text
-    assert "script" not in page.tags and "link" not in page.tags
+    text, images = page.text, page.values("img", "src")
+    assert not {"script", "link"} & {tag for tag, _ in page.elements}
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
     assert 'name="viewport"' in text and "@media print" in text
-    assert len(page.images) == 6 and all(page.alternatives)
+    assert len(images) == 6 and all(page.values("img", "alt"))
     names = ("figure2_left", "figure2_right", "learning_curves")
     paths = [f"report/plots/{n}.png" for n in (*names, "fine_tuning_curves")]
     paths += ["out/dev/plots/confusion.png", "out/view/plots/a.png"]
-    for image, path in zip(page.images, paths, strict=True):
+    for image, path in zip(images, paths, strict=True):
         content = base64.b64decode(image.partition(",")[2])
         assert content == (folder / path).read_bytes()
-    assert {link.removeprefix("#") for link in page.links} < page.anchors
-    assert len(page.links) == 7
-    assert len(page.tables) == 7
+    links = [link.removeprefix("#") for link in page.values("a", "href")]
+    assert set(links) < {each.get("id") for _, each in page.elements}
+    assert len(links) == len(page.tables) == 7
 
 
 def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
@@ -237,6 +233,6 @@ def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
     other = Page(markdown.render(text_of_markdown))
     assert list(map(len, other.tables)) == list(map(len, page.tables))
     assert " ".join(str(folder / "full").split()) in other.cells()
-    assert len(other.images) == 5
+    assert len(other.values("img", "src")) == 5
     assert "&lt;i&gt;</span>" in text and "0.450)" in text
-    assert len(page.images) == 5
+    assert len(page.values("img", "src")) == 5

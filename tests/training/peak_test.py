@@ -1,8 +1,7 @@
 from gpt1_keras.training import peak
 
 
-def test_peak_is_measured_once_and_remembered(tmp_path, monkeypatch):
-    monkeypatch.setenv("GPT1_KERAS_CACHE", str(tmp_path / "cache"))
+def test_peak_is_measured_once_and_remembered(cache, monkeypatch):
     monkeypatch.setattr(peak, "_SIZE", 64)
     assert peak.read("float32") is None
     speed = peak.measure("float32", rounds=2)
@@ -10,7 +9,7 @@ def test_peak_is_measured_once_and_remembered(tmp_path, monkeypatch):
     assert peak.read("bfloat16") is None
     other = peak.measure("bfloat16", rounds=1)
     assert (peak.read("float32"), peak.read("bfloat16")) == (speed, other)
-    (path,) = (tmp_path / "cache").iterdir()
+    (path,) = cache.iterdir()
     for damaged in ("", "[1]", "{", path.read_text().replace(": ", ": -")):
         path.write_text(damaged)
         assert peak.read("float32") is None
