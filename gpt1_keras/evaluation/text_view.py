@@ -30,18 +30,16 @@ ATTENTION_LEGEND = (
 )
 
 
-def log_probabilities(causal_lm, ids, *, before):
-    """Return the log-probability of each token, float64 `[T]`.
+def log_probabilities(causal_lm, ids):
+    """Return the log-probability of each token after those before it.
 
-    Args:
-        causal_lm: `GPT1CausalLM`.
-        ids: list of `T` ids, at most max_sequence_length.
-        before: int. The id that precedes the first.
+    float64 `[T]`, of a `GPT1CausalLM`; the opening token precedes the first.
     """
     from keras import ops  # a report needs no backend
     from scipy import special
 
-    inputs = _batch([before, *ids[:-1]])
+    opening = causal_lm.preprocessor.tokenizer.pipeline.opening_id
+    inputs = _batch([opening, *ids[:-1]])
     (logits,) = ops.convert_to_numpy(
         causal_lm({"token_ids": inputs, "padding_mask": np.ones_like(inputs)})
     )
@@ -57,12 +55,7 @@ def has_attention(backbone):
 def attention(backbone, ids):
     """Return the attention weights, float32 `[L, H, T, T]`.
 
-    Args:
-        backbone: `GPT1Backbone` for which `has_attention` is true.
-        ids: list of `T` ids, at least one and at most max_sequence_length.
-
-    Returns:
-        numpy array; each row (query) sums to one.
+    Each row (query) sums to one. `has_attention(backbone)` must be true.
     """
     from keras import ops
 

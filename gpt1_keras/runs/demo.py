@@ -211,9 +211,7 @@ class LanguageModelAnswers:
         ids = self._tokenizer.encode(text)[: self._length]
         if not ids:
             return []
-        found = text_view.log_probabilities(
-            self._network, ids, before=self._tokenizer.opening_id
-        )
+        found = text_view.log_probabilities(self._network, ids)
         pieces = [self._tokenizer.piece(index) for index in ids]
         return list(zip(pieces, found.tolist(), strict=True))
 

@@ -46,9 +46,7 @@ def view(
         logging.info("attention: %s", workdir / picture)
     else:
         logging.info("this network has no attention to draw")
-    values = text_view.log_probabilities(
-        model, ids, before=tokenizer.opening_id
-    )
+    values = text_view.log_probabilities(model, ids)
     perplexity = results.perplexity(-values.mean())
     page = text_view.write(
         workdir / "tokens.html",

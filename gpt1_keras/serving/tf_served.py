@@ -157,9 +157,8 @@ class ServedLanguageModel:
         found = _joined(answers, "log_probability")
         num_tokens = _joined(answers, "num_tokens")
         lengths = np.array(list(map(len, expected_ids)))
-        before = self._tokenizer.opening_id
         expected = [
-            text_view.log_probabilities(self._network, ids, before=before).sum()
+            text_view.log_probabilities(self._network, ids).sum()
             for ids in expected_ids
         ]
         compared = _agreement(

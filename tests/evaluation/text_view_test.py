@@ -7,8 +7,6 @@ from gpt1_keras.models import builders
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
-BEFORE = 3
-
 
 def released(network, ids, **options):
     """Hidden states by the released equations."""
@@ -26,7 +24,8 @@ def test_numbers_are_those_of_the_released_equations(ids):
     np.testing.assert_allclose(found, expected, atol=1e-5)
     model = builders.gpt1_causal_lm(network, small_models.byte_pairs())
     tokens = small_models.released_arrays(network)["we"][:60]
-    hidden = released(network, [BEFORE, *ids[:-1]])
+    opening = small_models.byte_pairs().opening_id
+    hidden = released(network, [opening, *ids[:-1]])
     expected = special.log_softmax(hidden @ tokens.T, axis=-1)
-    found = text_view.log_probabilities(model, ids, before=BEFORE)
+    found = text_view.log_probabilities(model, ids)
     small_models.assert_close(found, expected[range(len(ids)), ids], 1e-4)
