@@ -80,20 +80,11 @@ def write(
     seed=None,
     **facts,
 ):
-    """Write `result.json`; its existence says that the run is finished.
+    """Write `result.json`, by which the run is finished; return its path.
 
-    Args:
-        run: str. The verb.
-        task, split: str. Names.
-        metrics: dict of numbers, which stand before all others in the file.
-        seconds: float. Wall time of the run, over all its processes.
-        paper: dict of the paper's numbers for the metrics.
-        seed: int, list of ints or None.
-        **facts: `num_examples` (tokens for a language model),
-            `config_sha256`, and what only this kind of run has.
-
-    Returns:
-        its path.
+    The metrics stand before all other numbers; `seconds` are those of all
+    processes of the run. `facts` are `num_examples` (tokens of a language
+    model), `config_sha256` and what only this kind of run has.
     """
     import keras  # Reading results needs no backend.
 

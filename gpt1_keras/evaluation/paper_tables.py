@@ -71,14 +71,6 @@ def glue_average(values):
     return _mean(map(values.get, GLUE))
 
 
-def official_glue_average(metrics):
-    """Return GLUE's official average of {task: metrics}, else None."""
-    return _mean(
-        _mean(metrics.get(task, {}).get(name) for name in names)
-        for task, names in _OFFICIAL_GLUE.items()
-    )
-
-
 def glue_averages(results):
     """Return {"glue_average", "glue_official_average"}, None if incomplete."""
     medians = {
@@ -88,7 +80,10 @@ def glue_averages(results):
     first = {task: next(iter(each.values())) for task, each in medians.items()}
     return {
         "glue_average": glue_average(first),
-        "glue_official_average": official_glue_average(medians),
+        "glue_official_average": _mean(
+            _mean(medians.get(task, {}).get(name) for name in names)
+            for task, names in _OFFICIAL_GLUE.items()
+        ),
     }
 
 
@@ -96,11 +91,8 @@ def benchmarks(results, paper):
     """Return the table of the full model on several tasks.
 
     A row for each metric, and for both averages of GLUE where all their tasks
-    are there.
-
-    Args:
-        results: list of `comparison.Result`, one for each task.
-        paper: {task: {metric: share}}.
+    are there. `results` has one of each task, `paper` is {task: {metric:
+    share}}.
     """
     rows = []
     for result in results:
@@ -183,26 +175,23 @@ def choose_ablations(results):
     Of several settings in the row of the full model the preferred one
     stands for a task; in the other rows the one that differs least from it.
     """
-    by_cell = {}
+    by_cell, chosen = {}, {}
     for result in results:
-        if result.run.row in ROWS:
-            cell = (result.run.row, result.run.task)
-            by_cell.setdefault(cell, []).append(result)
-    chosen, rows = {}, list(ROWS)  # the full model first
-    for row, task in sorted(by_cell, key=lambda cell: rows.index(cell[0])):
-        full = chosen.get(("full", task))
-        chosen[row, task] = comparison.preferred(by_cell[row, task], full)
+        cell = (result.run.row, result.run.task)
+        by_cell.setdefault(cell, []).append(result)
+    for row in ROWS:  # the full model first
+        for cell, found in by_cell.items():
+            if cell[0] == row:
+                full = chosen.get(("full", cell[1]))
+                chosen[cell] = comparison.preferred(found, full)
     return chosen
 
 
 def ablation_table(ablations, paper):
-    """Return table 5, ours above the paper's in each row.
+    """Return table 5, ours (`choose_ablations`) above the paper's in each row.
 
-    Its columns are the paper's tasks, then others with an ablation.
-
-    Args:
-        ablations: as of `choose_ablations`.
-        paper: {row: {task: share}}, with "average" among the tasks.
+    Its columns are the paper's tasks, then others with an ablation. `paper` is
+    {row: {task: share}}, with "average" among the tasks.
     """
     others = {task for row, task in ablations if row != "full"} - set(GLUE)
     tasks, rows = (*GLUE, *sorted(others)), []

@@ -78,8 +78,8 @@ class Picture:
 
     def uri(self):
         """Return the picture as a data URI."""
-        content = base64.b64encode(pathlib.Path(self.path).read_bytes())
-        return f"data:image/png;base64,{content.decode('ascii')}"
+        content = base64.b64encode(self.path.read_bytes()).decode("ascii")
+        return f"data:image/png;base64,{content}"
 
 
 class Point(typing.NamedTuple):
@@ -238,12 +238,10 @@ def perplexities(runs, path):
 
 
 def fine_tuning(results, ablations, directory):
-    """Draw the learning curves of fine-tuning in table 5.
+    """Draw the learning curves of `paper_tables.choose_ablations`.
 
-    Args:
-        results: list of `comparison.Result`; the CSV has their scores (the
-            paper's metric, a share) after each evaluation.
-        ablations: those to draw, as of `paper_tables.choose_ablations`.
+    The CSV has the scores (the paper's metric, a share) of all `results` after
+    each evaluation.
     """
     rows = [
         {
@@ -298,9 +296,6 @@ def transferred_layers(results, directory):
     least from the full model counts; of networks of several sizes the one
     with the longest curve. Tasks with fewer than three numbers of layers are
     left out: all or nothing is an ablation, not a curve.
-
-    Args:
-        results: list of `comparison.Result` of fine-tuning.
     """
     rows, points, runs = [], [], []
     for task, curve in _layer_curves(results).items():
@@ -370,12 +365,8 @@ def _layer_curves(results):
 def zero_shot(runs, constants, directory):
     """Draw figure 2, right: zero-shot scores against steps of pretraining.
 
-    The longest run of each kind of network is drawn.
-
-    Args:
-        runs: list of `comparison.Run` of pretraining.
-        constants: {zero-shot task: {"metric", "random", "state_of_the_art",
-            "source"}}, scores as shares.
+    The longest run of each kind of network is drawn. `constants`: {zero-shot
+    task: {"metric", "random", "state_of_the_art", "source"}}, in shares.
     """
     _check(constants)
     rows = [

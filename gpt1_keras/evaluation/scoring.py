@@ -16,15 +16,10 @@ from gpt1_keras.evaluation import metrics as metrics_lib
 
 
 def predict(learner, batches, *, name):
-    """Return the outputs of a model for every row of all batches, in order.
+    """Return {output: array `[N, ...]`} of every row of all batches, in order.
 
-    Args:
-        learner: `training.learner.Learner`.
-        batches: `example_batches.ScoredExamples` or `batches.HeldOutBatches`.
-        name: str, for the progress bar.
-
-    Returns:
-        {name of an output: array `[N, ...]`}.
+    Batches are `example_batches.ScoredExamples` or `batches.HeldOutBatches`;
+    `name` is that of the progress bar.
     """
     count = len(batches)
     with console.bar(name, count) as advance:

@@ -98,7 +98,12 @@ def report(
         "All results": [
             results_table(comparison.join_seeds(of_kind(*_MEASURED)))
         ],
-        "Unreadable workdirs": [unreadable_table(unreadable)],
+        "Unreadable workdirs": [
+            tables.Table(
+                "Unreadable",
+                [{"workdir": path, "reason": why} for path, why in unreadable],
+            )
+        ],
     }
     sections = {
         title: shown
@@ -252,11 +257,6 @@ def results_table(results):
         )
     note = "Other settings: those unlike the first row of the run and task."
     return tables.Table("All results", rows, [note])
-
-
-def unreadable_table(found):
-    rows = [{"workdir": path, "reason": message} for path, message in found]
-    return tables.Table("Unreadable", rows)
 
 
 def _task_with_labels(run):

@@ -58,14 +58,9 @@ _UNKNOWN = "Unknown: there is no `result.json` of a run next to the preset."
 def text(*, metrics, compared, identity, training, labels, request, **facts):
     """Return the card as Markdown.
 
-    Args:
-        metrics: dict of numbers, of the served model.
-        compared: as `tf_served.ServedTask.compare` returns it.
-        identity: from `verify.measure_identity`; {} if not measured.
-        training: as `training_facts` returns it.
-        labels: list of str; empty without classes.
-        request: dict, an example of the inputs.
-        **facts: the other fields of the card.
+    `metrics` and `compared` are those of `tf_served.ServedTask.compare`,
+    `identity` of `verify.measure_identity` ({} if not measured), `training` of
+    `training_facts`, `request` an example, `facts` the card's other fields.
     """
     rows = [f"| {name} | {value} |" for name, value in training.items()]
     table = "\n".join(["| | |", "|---|---|", *rows])

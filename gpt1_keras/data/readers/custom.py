@@ -152,7 +152,6 @@ def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
     """Return the rows of a `Table` as a list of Example.
 
     Args:
-        table, columns: `Table`, `Columns`.
         is_labelled: every row must have a label; otherwise the column may be
             missing or empty, and the label is None.
         known: `Known`. Rows with other labels cannot be used.
