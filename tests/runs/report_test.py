@@ -188,21 +188,6 @@ def test_page_is_whole_and_stands_alone(folder, page):
     assert len(links) == len(page.tables) == 7
 
 
-def test_numbers_stand_beside_the_paper_s_and_their_workdir(folder, page):
-    (row,) = [row for row in page.tables[0] if row[0] == "RTE"]
-    assert row[2:5] == ["43.21 seed", "", "56.0"]
-    assert row[-1] == str(folder / "out" / "full")
-    shown = set(page.cells())
-    names = ("full", "none", "some", "no_lm", "pretrain", "probe")
-    for name in (*names, "dev", "novel"):
-        assert str(folder / "out" / name) in shown
-    assert {"67.9", "54.6", "321.5", "1.457", "WEIGHT_DECAY = 0.5"} <= shown
-    (table,) = [table for table in page.tables if "random" in table[0]]
-    numbers = ["67.9", "50.0", "51.1", "1,872"]
-    assert table[1][:7] == ["SST-2", "dev", "accuracy", *numbers]
-    assert table[2] == ["", "", "AUC", "71.2", *[""] * 6]
-
-
 def test_the_figures_have_their_numbers_as_csv(folder):
     def read(name, *columns):
         with open(folder / "report" / f"{name}.csv") as file:
@@ -231,8 +216,12 @@ def test_names_are_escaped_and_a_lost_picture_is_left_out(tmp_path):
     markdown = markdown_it.MarkdownIt("commonmark").enable("table")
     text_of_markdown = (tmp_path / "report/report.md").read_text()
     other = Page(markdown.render(text_of_markdown))
-    assert list(map(len, other.tables)) == list(map(len, page.tables))
-    assert " ".join(str(folder / "full").split()) in other.cells()
+    # Markdown has small print in parentheses.
+    shown, expected = (
+        [re.sub(r"[\s();]", "", cell) for cell in each.cells()]
+        for each in (other, page)
+    )
+    assert shown == expected
     assert len(other.values("img", "src")) == 5
     assert "&lt;i&gt;</span>" in text and "0.450)" in text
     assert len(page.values("img", "src")) == 5
