@@ -104,17 +104,12 @@ def write(
 
 def _git_commit():
     """Return the commit of the repository, None where there is none."""
+    quiet = {"cwd": _ROOT, "stderr": subprocess.DEVNULL, "text": True}
     try:
-        answer = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=_ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        command = ["git", "rev-parse", "HEAD"]
+        return subprocess.check_output(command, **quiet).strip()
     except (OSError, subprocess.CalledProcessError):
         return None
-    return answer.stdout.strip()
 
 
 class History:

@@ -52,12 +52,6 @@ class Run:
         return self.macro("DATA_DIR") is None
 
     @property
-    def num_transferred_layers(self):
-        """Layers taken from the pretrained network: -1 nothing, None all."""
-        number = self.result.get("num_transferred_layers")
-        return None if number == self.result.get("num_layers") else number
-
-    @property
     def backbone(self):
         """ "transformer" or "lstm"."""
         name = self.result.get("backbone")
@@ -73,11 +67,11 @@ class Run:
         weight = self.result.get("lm_loss_weight")
         if self.backbone is None or weight is None:
             return None
-        layers = self.num_transferred_layers
+        layers = self.result.get("num_transferred_layers")
         names = ["lstm"] if self.backbone == "lstm" else []
         if layers == -1:
             names.append("no_pretraining")
-        elif layers is not None:
+        elif layers not in (None, self.result.get("num_layers")):
             names.append(f"transferred_{layers}")
         if weight == 0:
             names.append("no_auxiliary_lm")

@@ -23,11 +23,9 @@ def score(
     """Score every token but the first of each text once.
 
     Args:
-        learner: as of `scoring.predict`.
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
-        stride, batch_size: as of `Evaluation`; the stride is reduced to at
-            most `sequence_length - 1`.
+        stride: as of `Evaluation`, but at most `sequence_length - 1`.
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
 

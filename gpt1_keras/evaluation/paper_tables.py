@@ -123,8 +123,8 @@ def of_the_paper(results, paper):
 
 
 def _table(title, rows, results, notes):
-    are_samples = [result.run.is_sample for result in results]
-    return tables.Table(tables.sample_title(title, are_samples), rows, notes)
+    title = tables.sample_title(title, [result.run for result in results])
+    return tables.Table(title, rows, notes)
 
 
 def _rows(task, result, paper):

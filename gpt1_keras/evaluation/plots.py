@@ -454,7 +454,7 @@ def _figure(data, title, alternative, *, rows, points, runs, note, **options):
     files.write_atomic(data, text.getvalue())
     path = data.parent / f"plots/{data.stem}.png"
     draw_curves(points, path, **options)
-    title = tables.sample_title(title, [run.is_sample for run in runs])
+    title = tables.sample_title(title, runs)
     notes, shown = [note], {str(run.path) for run in runs}
     others = sorted({row["workdir"] for row in rows} - shown)
     if others:

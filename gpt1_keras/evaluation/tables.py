@@ -203,9 +203,9 @@ def data(run):
     return _DATA[run.is_sample]
 
 
-def sample_title(title, are_samples):
-    """Return a title that says where data were generated (`Run.is_sample`)."""
-    found = set(are_samples)
+def sample_title(title, runs):
+    """Return a title that says where data were generated."""
+    found = {run.is_sample for run in runs}
     if True not in found:
         return title
     return f"{title} ({'' if found == {True} else 'partly '}sample data)"

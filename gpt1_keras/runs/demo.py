@@ -108,11 +108,7 @@ def _stay_on_this_machine():
 class TaskAnswers:
     """Predictions of the fine-tuned model in a preset folder.
 
-    Attributes:
-        task: str.
-        inputs: names of its inputs: "text", "text_pair", "choices".
-        class_names: list of str, empty without classes.
-        is_score: bool, whether it predicts a number.
+    Its `inputs` are "text" and perhaps "text_pair" and "choices".
     """
 
     def __init__(self, preset):

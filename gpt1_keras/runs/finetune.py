@@ -446,17 +446,15 @@ def _check_or_write_examples(directory, task, data, start):
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
     path = directory / _EXAMPLES
     results.check_inputs(path, digests | start)
-    if task.is_own:
-        lines = "".join(map(_as_json, examples["dev"]))
+    if task.is_own:  # With the columns of `readers.custom`.
+        names = ("text", "text_pair", "choices", "label")
+        fields = [{k: getattr(e, k) for k in names} for e in examples["dev"]]
+        rows = [
+            {k: v for k, v in row.items() if v not in ("", ())}
+            for row in fields
+        ]
+        lines = "".join(map(files.json_line, rows))
         files.write_changed(directory / "dev.jsonl", lines)
-
-
-def _as_json(example):
-    """Return an example as a line with the columns of `readers.custom`."""
-    names = ("text", "text_pair", "choices", "label")
-    fields = {name: getattr(example, name) for name in names}
-    kept = {k: value for k, value in fields.items() if value not in ("", ())}
-    return files.json_line(kept)
 
 
 def _evaluator(learner, network, scored, directory, num_steps, keeps_last):

@@ -122,7 +122,7 @@ def check(directory):
     facts = files.check_seal(directory)
     if not facts:
         _say_unsealed(str(directory))
-    config = _read_json(directory / "config.json")["config"]
+    config = _config(directory / "config.json")
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")
     assets = directory / "assets" / "tokenizer"
@@ -140,7 +140,7 @@ def check(directory):
     for name in ("task.json", "preprocessor.json"):
         if not (directory / name).exists():
             continue
-        found = _read_json(directory / name)["config"]
+        found = _config(directory / name)
         network = found.get("backbone", {}).get("config", config)
         if network | _UNCOMPARED != config | _UNCOMPARED:
             raise ValueError(f"{name} and config.json differ in the network")
@@ -200,24 +200,24 @@ def _check_model(model):
             )
 
 
-def _read_json(path):
-    found = json.loads(path.read_text(encoding="utf-8"))
-    if isinstance(found, dict) and "model_type" in found:
+def _config(path):
+    found = files.parse_json(path.read_bytes())
+    if "model_type" in found:
         raise ValueError(
             f"{path.name} is that of a Hugging Face checkpoint: convert it with"
             " tools/convert_huggingface.py"
         )
-    if not isinstance(found, dict) or not isinstance(found.get("config"), dict):
+    if not isinstance(found.get("config"), dict):
         raise ValueError(f"{path.name} does not describe a preset")
-    return found
+    return found["config"]
 
 
 def read_config(directory, name="config"):
     """Return the `config` in a JSON file of a preset: the backbone's."""
     path = pathlib.Path(directory) / f"{name}.json"
     try:
-        return _read_json(path)["config"]
-    except (OSError, ValueError, RecursionError):
+        return _config(path)
+    except (OSError, ValueError):
         raise errors.InputError(
             f"`preset`: {path} does not describe a model; {_REMEDY}"
         ) from None
