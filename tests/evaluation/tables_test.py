@@ -51,3 +51,4 @@ def test_which_cells_are_numbers():
         *((None, False), ("a", False), ("1 a", False)),
     ):
         assert tables.cell(value).is_number == expected
+    assert tables.cell(-12345.6).text == "-12,346"

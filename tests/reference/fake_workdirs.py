@@ -67,27 +67,6 @@ def evaluations(metric, *pairs, step=100):
     return lines
 
 
-def evaluate(folder, task, metrics, picture):
-    """Write an `evaluate` run with a picture (name, bytes) in `plots/`."""
-    record = {"run": "evaluate", "task": task, "split": "dev"}
-    record |= {"metrics": metrics, "seed": None, "num_examples": 10}
-    data_files.write(folder, "result.json", record)
-    data_files.write(folder / "plots", *picture)
-
-
-def perplexity(folder):
-    metrics = {"loss": 4.0, "perplexity": 54.6, "word_perplexity": 321.5}
-    metrics["bits_per_byte"] = 1.4567
-    record = {
-        **{"run": "perplexity", "task": "language_model", "split": "all"},
-        **{"metrics": metrics | {"tokens": 12345, "words": 9000}},
-        **{"num_examples": 12345, "seed": None, "preset": "out/books"},
-        **{"corpus": "novel.txt", "sequence_length": 512},
-        **{"unknown_share": 0.0125, "paper": {}},
-    }
-    data_files.write(folder, "result.json", record)
-
-
 def pretrain(folder, lines):
     """Write a finished pretraining with the lines of its `metrics.jsonl`."""
     sha256 = write_config(folder, "pretrain.pretrain", SEED=42)

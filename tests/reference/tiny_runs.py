@@ -48,8 +48,8 @@ def _run(function, workdir, **settings):
     return results.read(workdir)
 
 
-def scoring(dtype="float32"):
-    return presets.Scoring(batch_size=8, bucket_lengths=(16, 32), dtype=dtype)
+def scoring():
+    return presets.Scoring(batch_size=8, bucket_lengths=(16, 32))
 
 
 def evaluate(workdir, preset, data, **changes):

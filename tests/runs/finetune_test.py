@@ -366,12 +366,6 @@ def test_lora_is_merged_into_the_preset_and_resumes(
     scored = tiny_runs.evaluate(tmp_path / "dev", tmp_path / "one", tiny.data)
     assert scored["metrics"] == pytest.approx(learned["metrics"])
     assert scored["metrics"]["matthews"] > 0
-    rounded = tiny_runs.evaluate(
-        *(tmp_path / "int8", tmp_path / "one", tiny.data),
-        scoring=tiny_runs.scoring("int8"),
-    )
-    exact = pytest.approx(scored["metrics"]["accuracy"], abs=0.1)
-    assert rounded["metrics"]["accuracy"] == exact
     before, after = (
         {w.path: small_models.read(w) for w in model.backbone.weights}
         for model in (

@@ -119,7 +119,7 @@ def write(folder, directory):
 
 
 def fill(folder):
-    """A workdir of each kind, so that every section is there."""
+    """Workdirs for every section; docs/results has other kinds, too."""
     metrics = {"accuracy": 0.4321}
     lines = fake_workdirs.evaluations("accuracy", (0.4, 0.6), (0.5, 0.8))
     for name, options in {
@@ -130,9 +130,9 @@ def fill(folder):
     }.items():
         fake_workdirs.finetune(folder / name, "rte", metrics, **options)
         data_files.write(folder / name, "metrics.jsonl", lines)
-    picture = ("confusion.png", b"a matrix")
-    fake_workdirs.evaluate(folder / "dev", "rte", {"accuracy": 0.4}, picture)
-    fake_workdirs.perplexity(folder / "novel")
+    evaluated = {"run": "evaluate", "task": "rte", "metrics": {"accuracy": 0.4}}
+    data_files.write(folder, "dev/result.json", evaluated)
+    data_files.write(folder, "dev/plots/confusion.png", b"a matrix")
     fake_workdirs.pretrain(
         folder / "pretrain",
         [
@@ -142,12 +142,6 @@ def fill(folder):
             {"step": 2, "split": "probes", "sst2_accuracy": 0.7},
         ],
     )
-    zero_shot = {
-        **{"run": "zero_shot", "task": "sst2", "split": "dev"},
-        **{"metrics": {"accuracy": 0.6789, "auc": 0.7123}, "random": 0.5},
-        **{"majority": {"accuracy": 0.5111}, "num_examples": 1872},
-    }
-    data_files.write(folder, "probe/result.json", zero_shot)
     view = {
         **{"run": "view", "pieces": ["tide ", "<i>"]},
         **{"log_probabilities": [-1.0, -4.5], "attention": "plots/a.png"},
@@ -185,7 +179,7 @@ def test_page_is_whole_and_stands_alone(folder, page):
         assert content == (folder / path).read_bytes()
     links = [link.removeprefix("#") for link in page.values("a", "href")]
     assert set(links) < {each.get("id") for _, each in page.elements}
-    assert len(links) == len(page.tables) == 7
+    assert len(links) == 7 and len(page.tables) == 5
 
 
 def test_the_figures_have_their_numbers_as_csv(folder):
