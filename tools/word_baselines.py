@@ -52,11 +52,9 @@ def _measure(arguments):
     parser.add_argument("--seed", type=command_line.seed, default=42)
     values = parser.parse(arguments)
     for i, task in enumerate([_task(name) for name in values.tasks]):
-        train = task.read(values.data, "train")
-        drawn = examples.draw_subset(
-            len(train), values.examples, seed=values.seed
+        train = examples.draw_subset(
+            task.read(values.data, "train"), values.examples, seed=values.seed
         )
-        train = [train[row] for row in drawn]
         cells = _cells(task, train, task.read(values.data, "dev"))
         rows = [cells] if i else [_HEADER, ["---"] * len(_HEADER), cells]
         print(*map(_row, rows), sep="\n", flush=True)

@@ -57,16 +57,16 @@ def sha256(examples, *, with_given=False):
     return digest.hexdigest()
 
 
-def draw_subset(size, count, *, seed=0):
-    """Return the indices of a random subset, int array, ascending.
+def draw_subset(examples, count, *, seed=0):
+    """Return `count` random examples of a list in their order; all for None.
 
-    The subset has `count` of `size` rows, or all if `count` is None or larger.
-    It is random because files are ordered: RACE has its middle schools before
-    its high schools, CoLA one source after another.
+    They are random because files are ordered: RACE has its middle schools
+    before its high schools, CoLA one source after another.
     """
     if count is None:
-        return np.arange(size)
-    return np.sort(np.random.default_rng(seed).permutation(size)[:count])
+        return examples
+    rows = np.random.default_rng(seed).permutation(len(examples))[:count]
+    return [examples[row] for row in np.sort(rows)]
 
 
 class EncodedExamples:

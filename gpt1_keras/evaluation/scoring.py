@@ -62,11 +62,6 @@ class Labelled:
             name=self.name,
         )
 
-    def part(self, rows, name):
-        """Return the examples `rows` (ints) under another `name`."""
-        examples = [self.examples[row] for row in rows]
-        return dataclasses.replace(self, examples=examples, name=name)
-
     def __len__(self):
         return len(self.examples)
 

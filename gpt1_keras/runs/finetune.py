@@ -271,15 +271,16 @@ def finetune(
     @functools.lru_cache(maxsize=1)
     def examples_of(seed):
         """Return the training examples, and those of them to score."""
-        examples = data.read(task, "train")
-        size, most = len(examples), training.num_train_examples
-        rows = examples_lib.draw_subset(size, most, seed=seed)
-        examples = [examples[row] for row in rows]
-        train = training.labelled(task, examples, pretrained, "train")
-        scored = examples_lib.draw_subset(
-            len(train), training.num_scored_train_examples
+        examples = examples_lib.draw_subset(
+            data.read(task, "train"), training.num_train_examples, seed=seed
         )
-        return train, train.part(scored, f"{task.name} train sample")
+        scored = examples_lib.draw_subset(
+            examples, training.num_scored_train_examples
+        )
+        return (
+            training.labelled(task, examples, pretrained, "train"),
+            training.labelled(task, scored, pretrained, "train sample"),
+        )
 
     def run(directory, seed):
         keras.utils.clear_session()  # which also resets the dtype policy

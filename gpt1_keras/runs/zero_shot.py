@@ -54,10 +54,7 @@ class ZeroShotTasks:
 
     def examples(self, task, split):
         examples = self.data.read(task, split)
-        rows = examples_lib.draw_subset(
-            len(examples), self.scoring.num_examples
-        )
-        return [examples[row] for row in rows]
+        return examples_lib.draw_subset(examples, self.scoring.num_examples)
 
     def read(self):
         """Read all files, so that errors in them show up early."""

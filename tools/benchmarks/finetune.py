@@ -108,7 +108,7 @@ def _steps(
         share_prefix=not is_padded,
     )
     examples = files.read(task, "train")
-    rows = examples_lib.draw_subset(len(examples), num_examples)
+    examples = examples_lib.draw_subset(examples, num_examples)
     keras.config.set_dtype_policy(dtype)
     keras.utils.set_random_seed(1)
     network = networks.task_model(name, pipeline, dropout=_DROPOUT, **sizes)
@@ -117,9 +117,7 @@ def _steps(
         num_positions=lambda: network.backbone.max_sequence_length,
         can_share_prefix=lambda: True,
     )
-    train = training.labelled(
-        task, [examples[row] for row in rows], pretrained, "train"
-    )
+    train = training.labelled(task, examples, pretrained, "train")
     if is_padded:
         longest = int(train.encoded.lengths.max())
         training = dataclasses.replace(training, bucket_lengths=(longest,))
