@@ -25,8 +25,8 @@ SCITAIL = examples.Example(
 def test_places_and_formats(tmp_path):
     for i, folder in enumerate(("snli", "snli/snli_1.0", "snli_1.0")):
         data = tmp_path / f"snli {i}"
-        # Without a gold label, a pair is dropped.
-        rows = [PAIR | {"gold_label": "-"}, PAIR]
+        # Any number of pairs without a gold label are dropped.
+        rows = [*2 * [PAIR | {"gold_label": "-"}], PAIR]
         data_files.write(data, f"{folder}/snli_1.0_dev.jsonl", rows)
         assert nli.read_snli(data, "dev") == [SNLI]
     folders = ["scitail/tsv_format", "scitail"]
