@@ -146,13 +146,11 @@ def collect(source, rows, parse, *, substitute=None):
 def tab_separated(path):
     """Yield (line, list of str) of a file with tabs and no quoting.
 
-    As in the GLUE files, a quote is a character like any other, and only a
-    line feed ends a row.
+    As in the GLUE files, a quote is a character like any other.
     """
-    with _open(path, newline="\n") as file:
-        # csv takes a carriage return within a line for an error.
-        lines = (line.rstrip("\r\n").replace("\r", " ") for line in file)
-        yield from _parse(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    # csv takes a carriage return within a line for an error.
+    lines = (line.rstrip("\r\n").replace("\r", " ") for line in _lines(path))
+    yield from _parse(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def comma_separated(path, **dialect):
@@ -166,12 +164,11 @@ def comma_separated(path, **dialect):
 
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
-    with _open(path, newline="\n") as file:
-        for line, text in enumerate(file, 1):
-            if not _is_unicode(text):
-                yield line, BadRow(NOT_UTF8)
-            elif text.strip():
-                yield line, parse_json(text)
+    for line, text in enumerate(_lines(path), 1):
+        if not _is_unicode(text):
+            yield line, BadRow(NOT_UTF8)
+        elif text.strip():
+            yield line, parse_json(text)
 
 
 def raw_lines(path, *, is_csv):
@@ -179,7 +176,9 @@ def raw_lines(path, *, is_csv):
 
     In CSV, a carriage return ends a line as well.
     """
-    with _open(path, newline="" if is_csv else "\n") as file:
+    if not is_csv:
+        return list(_lines(path))
+    with _open(path, newline="") as file:
         return list(file)
 
 
@@ -254,6 +253,16 @@ def label_of(value, class_names):
     return value
 
 
+def _lines(path):
+    """Yield lines: a line feed ends them, or a carriage return without any."""
+    with _open(path, newline="\n") as file:
+        first = next(file, "")
+        # Of files of old Macs, this is all.
+        newline = "\n" if first.endswith("\n") else ""
+        yield from io.StringIO(first, newline=newline)
+        yield from file
+
+
 def _open(path, newline):
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
@@ -289,7 +298,6 @@ def _parse(lines, **dialect):
 
 def _is_unicode(text):
     try:
-        text.encode("utf-8")
+        return b"\0" not in text.encode("utf-8")  # as UTF-16 has
     except UnicodeEncodeError:
         return False
-    return True

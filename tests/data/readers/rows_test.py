@@ -10,10 +10,10 @@ from gpt1_keras import files
 from gpt1_keras.data.readers import rows
 from tests.reference import data_files
 
-# Everything but the characters that end fields and lines of a GLUE file.
+# Everything but NUL and the characters that end fields and lines.
 FIELDS = strategies.text(
     strategies.characters(
-        exclude_categories=["Cs"], exclude_characters="\t\n\r\ufeff"
+        exclude_categories=["Cs"], exclude_characters="\0\t\n\r\ufeff"
     )
 )
 TABLES = strategies.lists(strategies.tuples(FIELDS, FIELDS), max_size=8)
@@ -31,6 +31,8 @@ FORMATS = [
     (TAB, "a\n\n  \nb\n\n", [(1, ["a"]), (4, ["b"])]),
     (TAB, "a\t\tb\n", [(1, ["a", "", "b"])]),
     (TAB, "", []),
+    (TAB, "a\tb\r\rc\td", [(1, ["a", "b"]), (3, ["c", "d"])]),
+    (TAB, "a\0b\nc\n", [(1, "not UTF-8"), (2, ["c"])]),
     (TAB, b"a\nc\xff\td\ne\n", [(1, ["a"]), (2, "not UTF-8"), (3, ["e"])]),
     (COMMA, 'a,"b, ""c"""\n', [(1, ["a", 'b, "c"'])]),
     (COMMA, 'a,"b\n\nc"\nd,e\n', [(1, ["a", "b\n\nc"]), (4, ["d", "e"])]),
@@ -38,6 +40,7 @@ FORMATS = [
     (COMMA, "a,b\x85\u2028\n", [(1, ["a", "b\x85\u2028"])]),
     (COMMA, b"a,b\nc,\xe9\nd\n", [(1, ["a", "b"]), (2, "not UTF-8"), (3, ["d"])]),
     (JSON, '\ufeff{"a": "\\u00e9"}\n\n{"b": 1}\r\n', [(1, {"a": "é"}), (3, {"b": 1})]),
+    (JSON, '{"a": 1}\r{"b": 1}\r', [(1, {"a": 1}), (2, {"b": 1})]),
     (JSON, "[1]\n", [(1, "not a JSON object")]),
     (JSON, b'{"a": 1}\n{"a": "\xff"}\n', [(1, {"a": 1}), (2, "not UTF-8")]),
 ]  # fmt: skip
