@@ -226,7 +226,7 @@ def _parse(text, place):
 
 def _damaged(place, expected):
     remedy = "run it again with another --workdir"
-    if str(place).endswith("result.json"):
+    if "/result.json" in str(place):
         remedy = "remove this file and repeat the run's command"
     return errors.InputError(f"{place}: damaged, expected {expected}; {remedy}")
 

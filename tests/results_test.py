@@ -1,10 +1,12 @@
 import json
 
 import keras
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing import event_file_loader
 
+from gpt1_keras import errors
 from gpt1_keras import results
 
 # Other programs read these.
@@ -41,6 +43,9 @@ def test_all_keys_other_programs_read(tmp_path):
     assert found["seconds"] == 1.3
     assert found["backend"] == keras.config.backend()
     assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    (tmp_path / "result.json").write_text("{")
+    with pytest.raises(errors.InputError, match="remove this file"):
+        results.read(tmp_path)
 
 
 @given(losses=st.lists(st.floats(allow_nan=False)))

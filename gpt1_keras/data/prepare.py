@@ -96,8 +96,14 @@ def prepare(
             or it holds a different corpus.
     """
     if not isinstance(files, dict):
-        for path in filter(shards.is_prepared, files):
-            raise InputError(f"{path} is prepared already: pass .txt books")
+        for path in files:
+            if (
+                pathlib.Path(path).resolve()
+                == pathlib.Path(directory).resolve()
+            ):
+                raise InputError(f"{path} has the books: choose another folder")
+            if shards.is_prepared(path):
+                raise InputError(f"{path} is prepared already: pass .txt books")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])

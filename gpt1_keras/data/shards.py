@@ -28,6 +28,8 @@ INDEX = "index.json"
 TOKENIZER = "tokenizer"
 _VERIFIED = ".verified.json"
 _ALWAYS_HASHED_BYTES = 512 << 20
+# A folder without an index is prepared by the command that is repeated.
+_REMEDY = f"remove its {INDEX} and prepare the books again"
 
 
 def token_dtype(vocabulary_size):
@@ -148,13 +150,11 @@ def _read_index(directory):
         if index["format"] == FORMAT:
             _check_index(index)
     except ValueError as error:
-        raise InputError(
-            f"{path} is damaged ({error}): prepare the books again"
-        ) from error
+        raise InputError(f"{path} is damaged ({error}): {_REMEDY}") from error
     if index["format"] != FORMAT:
         raise InputError(
             f"{path} has format {index['format']}, this version reads "
-            f"{FORMAT}: prepare the books again"
+            f"{FORMAT}: {_REMEDY}"
         )
     return index
 
@@ -208,12 +208,11 @@ def _verify(directory, index):
     for shard in index["shards"]:
         path = directory / shard["file"]
         if not path.is_file():
-            raise InputError(f"{path} is missing: prepare the books again")
+            raise InputError(f"{path} is missing: {_REMEDY}")
         state, size = path.stat(), shard["tokens"] * item_bytes
         if state.st_size != size:
             raise InputError(
-                f"{path} has {state.st_size} bytes instead of {size}: prepare"
-                " the books again"
+                f"{path} has {state.st_size} bytes instead of {size}: {_REMEDY}"
             )
         states[shard["file"]] = [size, state.st_mtime_ns, shard["sha256"]]
     is_large = sum(s[0] for s in states.values()) >= _ALWAYS_HASHED_BYTES
@@ -225,8 +224,8 @@ def _verify(directory, index):
         path = directory / shard["file"]
         if files.sha256(path) != shard["sha256"]:
             raise InputError(
-                f"{path} is damaged, its sha256 is not that of {INDEX}: "
-                "prepare the books again"
+                f"{path} is damaged, its sha256 is not that of {INDEX}:"
+                f" {_REMEDY}"
             )
     if is_large:
         with contextlib.suppress(OSError):  # the folder may be read-only

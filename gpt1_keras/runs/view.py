@@ -79,7 +79,10 @@ def view(
 def _ids(text, text_file, tokenizer, positions):
     if text_file is not None:
         text = files.read_text("`text_file`", text_file)
-    checks.check("text", text, str)
+        if "\0" in text:
+            raise errors.InputError(
+                f"`text_file`: {text_file} is binary: give a file of UTF-8 text"
+            )
     ids = tokenizer.encode(text)
     if not ids:
         raise errors.InputError("no text is given: give `text` or `text_file`")

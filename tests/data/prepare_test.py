@@ -227,6 +227,8 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
         open_corpus(made.directory, held_out_books=("other.txt",))
     with pytest.raises(InputError, match="is prepared already"):
         prepare_letters(made.directory, tmp_path / "again")
+    with pytest.raises(InputError, match="has the books"):
+        prepare_letters(folder, folder)
     other = tokenizer_lib.Tokenizer(
         tokenizer.vocabulary[:-1], tokenizer.merges[:-1]
     )
