@@ -79,9 +79,14 @@ def describe_os_error(error):
 
     None if a library raised it, not the system.
     """
-    while error.errno is None and isinstance(error.__context__, OSError):
-        error = error.__context__  # Gin's proxy has no errno.
-    if error.errno is None:
+    chain = []  # Gin's proxy has no errno.
+    while isinstance(error, OSError):
+        chain += [error] if error.errno is not None else []
+        error = error.__context__
+    if not chain:
         return None
+    # On a full disk, closing a file that is named below fails without a name.
+    same = (e for e in chain if e.errno == chain[0].errno and e.filename)
+    error = next(same, chain[0])
     path = f"{error.filename}: " if error.filename is not None else ""
     return one_line(f"{path}{error.strerror}")

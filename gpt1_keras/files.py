@@ -80,16 +80,25 @@ def write_atomic(path, content):
     # Processes of two machines may have the same id.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with named(path), open(temporary, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError as error:  # That of a full disk names no file.
+    except OSError:
         temporary.unlink(missing_ok=True)
-        error.filename = error.filename or str(path)
         raise
     sync(path.parent)
+
+
+@contextlib.contextmanager
+def named(path):
+    """Name a file in an OSError: that of a full disk names none."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
 
 
 def escape_line(text):

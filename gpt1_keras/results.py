@@ -160,8 +160,9 @@ class History:
             key: value if isinstance(value, (str, int)) else float(value)
             for key, value in values.items()
         }
-        self._file.write(json.dumps({"step": step, **values}) + "\n")
-        self._file.flush()
+        with files.named(self.path):
+            self._file.write(json.dumps({"step": step, **values}) + "\n")
+            self._file.flush()
         split = values.get("split", "train")
         scalars = [
             summary_pb2.Summary.Value(tag=f"{split}/{key}", simple_value=value)
@@ -173,8 +174,9 @@ class History:
             step=step,
             summary=summary_pb2.Summary(value=scalars),
         )
-        self._events.write(event.SerializeToString())
-        self._events.flush()
+        with files.named(self.path.parent / "tensorboard"):
+            self._events.write(event.SerializeToString())
+            self._events.flush()
 
     def close(self):
         self._file.close()

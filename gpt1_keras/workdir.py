@@ -11,6 +11,7 @@ import re
 from gpt1_keras import bindings
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import results
 
 CONFIG = "config.gin"
 # Runs that keep every version they make: any configuration of such a run may
@@ -99,10 +100,11 @@ def claim(directory, new, command):
         f"# config_sha256: {new.sha256()}\n\n{bound}"
     )
     if not path.exists():
-        if (path.parent / files.CHECKSUMS).exists():
+        foreign = (files.CHECKSUMS, "result.json", results.METRICS)
+        if any((path.parent / name).exists() for name in foreign):
             raise errors.InputError(
-                f"--workdir: {path.parent} is a preset or an export: give"
-                " another folder"
+                f"--workdir: {path.parent} is a preset, an export, or a seed or"
+                " task of another run: give another folder"
             )
         files.write_atomic(path, text)
         return True

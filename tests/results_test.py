@@ -58,6 +58,20 @@ def test_lines_come_back_without_a_torn_last_one(tmp_path_factory, losses):
     assert results.read_metrics(path) == lines
 
 
+def test_a_full_disk_is_named(tmp_path):
+    history = results.History(tmp_path, step=0)
+    history._file.close()
+    history._file = open("/dev/full", "a")
+    with pytest.raises(OSError) as caught:
+        try:
+            history.write(1, loss=2.0)
+        finally:
+            history._file.close()  # fails again, without a name
+    history._events.close()
+    expected = f"{tmp_path}/metrics.jsonl: No space left on device"
+    assert errors.describe_os_error(caught.value) == expected
+
+
 def test_history_writes_lines_at_once_and_the_same_to_tensorboard(tmp_path):
     history = results.History(tmp_path, step=0)
     history.write(3, loss=2.5, tokens=7, sample="it was")

@@ -137,5 +137,8 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
     (tmp_path / "preset").mkdir()
     files.seal(tmp_path / "preset")
-    with pytest.raises(errors.InputError, match="is a preset or an export"):
-        workdir.claim(tmp_path / "preset", version("b"), COMMAND)
+    (tmp_path / "cola").mkdir()
+    (tmp_path / "cola" / "metrics.jsonl").touch()
+    for folder in ("preset", "cola"):
+        with pytest.raises(errors.InputError, match="is a preset, an export, "):
+            workdir.claim(tmp_path / folder, version("b"), COMMAND)

@@ -249,7 +249,8 @@ def write(directory, pieces, *, shard_tokens):
         while len(ids):
             number, inside = divmod(tokens, shard_tokens)
             part, ids = np.split(ids, [shard_tokens - inside])
-            with open(directory / shard_name(number), "ab") as file:
+            path = directory / shard_name(number)
+            with files.named(path), open(path, "ab") as file:
                 file.write(part.tobytes())
             tokens += len(part)
     entries = []
