@@ -197,7 +197,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             InputError: the folder already holds a model.
         """
         validation.check_is_fitted(self, "directory_")
-        folder = files_lib.make_folder(pathlib.Path(directory).expanduser())
+        path = files_lib.user_path("`directory`", directory)
+        folder = files_lib.make_folder(path)
         target = folder / "preset"
         if target.exists():
             raise errors.InputError(f"{target} exists: save to another folder")

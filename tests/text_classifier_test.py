@@ -71,8 +71,9 @@ def test_stored_models_answer_the_same(fitted, tmp_path):
     assert loaded.classes_.tolist() == ["10", "9"]
     found = loaded.predict_proba(TEXTS[:4])[:, ::-1]
     np.testing.assert_array_equal(found, expected)
-    with pytest.raises(errors.InputError, match="exists"):
-        fitted.save(tmp_path / "saved")
+    for folder, message in ((tmp_path / "saved", "exists"), ("", "is empty")):
+        with pytest.raises(errors.InputError, match=message):
+            fitted.save(folder)
 
 
 def test_is_a_scikit_learn_estimator(classifier):

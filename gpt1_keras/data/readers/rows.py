@@ -165,7 +165,7 @@ def comma_separated(path, **dialect):
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
     for line, text in enumerate(_lines(path), 1):
-        if not _is_unicode(text):
+        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
             yield line, BadRow(NOT_UTF8)
         elif text.strip():
             yield line, parse_json(text)
@@ -289,7 +289,8 @@ def _parse(lines, **dialect):
         except csv.Error as error:
             yield line, BadRow(f"invalid CSV ({error})")
             continue
-        if not _is_unicode("".join(row)):
+        text = "".join(row)
+        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
             row = BadRow(NOT_UTF8)
         elif not any(map(str.strip, row)):
             continue
@@ -298,6 +299,7 @@ def _parse(lines, **dialect):
 
 def _is_unicode(text):
     try:
-        return b"\0" not in text.encode("utf-8")  # as UTF-16 has
+        text.encode("utf-8")
     except UnicodeEncodeError:
         return False
+    return True
