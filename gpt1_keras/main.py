@@ -98,7 +98,16 @@ def _interruptible():
     def interrupt(number, frame):
         raise KeyboardInterrupt(signal.Signals(number).name)
 
-    previous = {}
+    def again(unraisable):
+        """Send the signal again if Python or JAX collected garbage then."""
+        if issubclass(unraisable.exc_type, KeyboardInterrupt):
+            number = signal.Signals[str(unraisable.exc_value) or "SIGINT"]
+            threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
+        else:
+            hook(unraisable)
+
+    previous, hook = {}, sys.unraisablehook
+    sys.unraisablehook = again
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
@@ -106,6 +115,7 @@ def _interruptible():
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in previous.items():
             signal.signal(number, handler)
 

@@ -1,5 +1,6 @@
 """The command line: mostly called in this process, once as a process."""
 
+import itertools
 import json
 import signal
 
@@ -124,8 +125,10 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     status, _, stderr = fail("signal", "--workdir", "w")
     assert status == 3
     assert stderr == "checkpoint in w; the same command resumes\n"
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+    names = ("SIGINT", "SIGTERM", "SIGHUP")
+    for name, collecting in itertools.product(names, (False, True)):
         more = f"recorded_run.interrupt.name = {name!r}\n"
+        more += f"recorded_run.interrupt.collecting = {collecting}\n"
         # Under nohup, SIGHUP is ignored.
         former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         status, _, stderr = call_run("interrupt", more=more)
