@@ -80,7 +80,7 @@ def write(
     seed=None,
     **facts,
 ):
-    """Write `result.json`, by which the run is finished; return its path.
+    """Write `result.json`, the sign of a finished run; return its path.
 
     The metrics stand before all other numbers; `seconds` are those of all
     processes of the run. `facts` are `num_examples` (tokens of a language
