@@ -136,7 +136,13 @@ def _choose(rows, training, pretrained, lstm_preset):
             "training": dataclasses.replace(training, **own_training),
             "pretrained": dataclasses.replace(pretrained, **own_pretrained),
         }
-        _check_preset(row, **chosen[row])
+        try:
+            _check_preset(row, **chosen[row])
+        except errors.InputError as error:
+            if row != "lstm":
+                raise
+            message = str(error).replace("`preset`", "`lstm_preset`")
+            raise errors.InputError(message) from None
     return chosen
 
 

@@ -110,8 +110,10 @@ def test_finished_cells_are_not_run_again(run, tmp_path):
     assert results.read(tmp_path)["seed"] == [3, 4]
 
 
-def test_a_row_that_adapters_do_not_suit_is_refused_at_once(run):
+def test_a_row_that_cannot_start_is_refused_at_once(run):
     finetune = Finetune()
+    with pytest.raises(errors.InputError, match="`lstm_preset`: none does not"):
+        run(finetune, ("cola",), rows=("full", "lstm"), lstm_preset="none")
     with pytest.raises(errors.InputError, match="`lora_rank` 2 trains no"):
         run(finetune, ("cola",), rows=("full", "no_pretraining"), lora_rank=2)
     assert finetune.called == []

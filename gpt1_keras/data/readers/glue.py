@@ -111,7 +111,7 @@ read_wnli = functools.partial(_read, _WNLI)
 
 def read_ax(data_dir, split):
     """AX, the diagnostic set of GLUE: as MNLI, with only a `test` split."""
-    rows.check_split(split, ["test"])
+    rows.check_split("ax", split, ["test"])
     return _read(_AX, data_dir, split, file="diagnostic.tsv")
 
 

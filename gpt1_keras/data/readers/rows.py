@@ -40,12 +40,12 @@ def find_file(data_dir, names):
     )
 
 
-def check_split(split, known):
-    """Refuse a split that is not one of `known`."""
+def check_split(name, split, known):
+    """Refuse a split of a benchmark that is not one of `known`."""
     if split not in known:
         raise errors.InputError(
-            f"split {split!r} is not one of {', '.join(known)}: choose one of"
-            " them"
+            f"{name} has no split {split!r}, only {' and '.join(known)}: choose"
+            " another split or benchmark"
         )
 
 

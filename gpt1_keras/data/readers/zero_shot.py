@@ -50,14 +50,14 @@ def read_dprd(data_dir, split):
     first one that directly follows a conjunction after the first mention of
     every candidate, or else the first one after these mentions.
     """
-    rows.check_split(split, ["train", "test"])
+    rows.check_split("dprd", split, ["train", "test"])
     file = f"{split}.c.txt"
     return _read_blocks(rows.find_file(data_dir, [f"dpr/{file}", file]))
 
 
 def read_pdp(data_dir, split):
     """Read `test`, the only split of the Pronoun Disambiguation Problems."""
-    rows.check_split(split, ["test"])
+    rows.check_split("pdp", split, ["test"])
     return _read_blocks(
         rows.find_file(data_dir, ["winograd/PDP.txt", "PDP.txt"])
     )
@@ -68,7 +68,7 @@ def read_wsc(data_dir, split):
 
     The `.xml` file comes first, as it also states the pronoun.
     """
-    rows.check_split(split, ["test"])
+    rows.check_split("wsc", split, ["test"])
     files = ["WSCollection.xml", "WSC273.txt", "wsc273.txt"]
     path = rows.find_file(
         data_dir, [*(f"winograd/{file}" for file in files), *files]
@@ -183,7 +183,7 @@ def read_lambada(data_dir, split):
     questions. Returns a list of Example: text is the passage without its last
     word, which is the only choice; label 0.
     """
-    rows.check_split(split, list(_LAMBADA))
+    rows.check_split("lambada", split, list(_LAMBADA))
     names = (_LAMBADA[split], f"lambada_{split}.jsonl")
     path = rows.find_file(
         data_dir,
