@@ -152,6 +152,8 @@ def _check_files(names, used, allowed):
                 f"--gin {name} is a run of its own: give it as the first --gin"
             )
         bound = own.macros.keys() | own.parameters.keys()
+        if "STRATEGY" in bound:
+            continue  # It describes the machine, whatever runs there.
         if bound and not bound & (macros | used.parameters.keys()):
             raise errors.InputError(
                 f"--gin {name}: {used.run!r} uses nothing in it: leave it out"

@@ -1,6 +1,7 @@
 """The dtype that a run computes in, and which one 'auto' stands for."""
 
 import pathlib
+import re
 
 import keras
 from absl import logging
@@ -56,14 +57,17 @@ def _capability():
     if keras.config.backend() == "torch":
         import torch
 
-        return torch.cuda.get_device_capability()
+        count = torch.cuda.device_count()
+        return min(map(torch.cuda.get_device_capability, range(count)))
     if keras.config.backend() == "tensorflow":
         import tensorflow as tf
 
-        return min(
-            tf.config.experimental.get_device_details(gpu).get(
-                "compute_capability", _CAPABILITY
-            )
-            for gpu in tf.config.list_physical_devices("GPU")
-        )
-    return _CAPABILITY
+        details = tf.config.experimental.get_device_details
+        gpus = map(details, tf.config.list_physical_devices("GPU"))
+        return min(g.get("compute_capability", _CAPABILITY) for g in gpus)
+    import jax
+
+    # Such as "7.5"; GPUs of AMD give a name.
+    texts = [str(gpu.compute_capability) for gpu in jax.devices("gpu")]
+    found = [re.fullmatch(r"(\d+)\.(\d+)", text) for text in texts]
+    return min(tuple(map(int, f.groups())) if f else _CAPABILITY for f in found)

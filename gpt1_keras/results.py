@@ -104,6 +104,8 @@ def write(
 
 def _git_commit():
     """Return the commit of the repository, None where there is none."""
+    if not (_ROOT / ".git").exists():  # installed, maybe in a repository
+        return None
     quiet = {"cwd": _ROOT, "stderr": subprocess.DEVNULL, "text": True}
     try:
         command = ["git", "rev-parse", "HEAD"]

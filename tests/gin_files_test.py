@@ -46,31 +46,46 @@ def resolve(command):
     return config.resolve(names, settings, "out/x")
 
 
-def command_of(name):
-    """The command that uses gin file `name`, from headers."""
+def commands_of(name):
+    """The commands that use gin file `name`, from headers."""
     header = (ROOT / name).read_text(encoding="utf-8").partition("\n\n")[0]
     included = re.search(r"^# Run: +included by (\S+\.gin)$", header, re.M)
     if included:
         text = (ROOT / included[1]).read_text(encoding="utf-8")
         assert f"include '{name}'" in text
-        return command_of(included[1])
-    command = commands(header)[0]
-    assert name in parse_command(command)[0]
-    return command
+        return commands_of(included[1])
+    found = commands(header)
+    assert all(name in parse_command(command)[0] for command in found)
+    return found
 
 
 def test_commands_in_the_headers_parse_and_use_every_macro():
     for name in GIN_FILES:
-        dials = resolve(command_of(name)).macros.keys()
+        found = [
+            resolve(command).macros.keys() for command in commands_of(name)
+        ]
+        dials = set().union(*found)
         text = (ROOT / name).read_text(encoding="utf-8")
         macros = set(re.findall(r"^([A-Z_0-9]+) =", text, re.M))
         assert macros <= dials, name
-        assert len(dials - {"RUN", "WORKDIR"}) <= 25, f"{name}: too many dials"
+        count = max(len(each - {"RUN", "WORKDIR"}) for each in found)
+        assert count <= 25, f"{name}: too many dials"
+
+
+def test_a_run_takes_every_device_and_sample_data():
+    devices = [name for name in GIN_FILES if name.startswith("gin/device/")]
+    for run in ("zero_shot/race", "evaluate", "generate", "view", "report"):
+        command = commands_of(f"gin/{run}.gin")[0].partition(" --workdir")[0]
+        for overlay in devices:
+            resolve(f"{command} --gin {overlay}")
+    for run in ("finetune/cola", "grid", "zero_shot/race", "evaluate"):
+        command = commands_of(f"gin/{run}.gin")[0].partition(" --workdir")[0]
+        resolve(f"{command} --gin gin/data/sample.gin")
 
 
 def test_overlays_include_nothing():
     """An include would reset the macros of the files before."""
-    commands = map(command_of, GIN_FILES)
+    commands = [c for name in GIN_FILES for c in commands_of(name)]
     overlays = {name for c in commands for name in parse_command(c)[0][1:]}
     overlays |= {name for name in GIN_FILES if name.startswith(FRAGMENTS)}
     for name in overlays:

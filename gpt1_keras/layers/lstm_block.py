@@ -21,7 +21,8 @@ class LSTMBlock(configured.ConfiguredLayer):
         hidden_dim: int. Width `D`.
         num_units: int. Units `U` of the LSTM.
         residual_dropout: float. Dropout rate of the output.
-        initializer_range: float. Standard deviation of the kernels.
+        initializer_range: float. Standard deviation of the kernels, but for the
+            recurrent one, which is orthogonal: the paper does not say.
 
     Call arguments:
         x: float tensor `[B, T, D]`.

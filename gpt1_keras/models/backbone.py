@@ -57,7 +57,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
 
     ```python
     backbone = GPT1Backbone.from_preset("presets/gpt1_mini_novels_en")
-    backbone({"token_ids": [[5, 7]], "padding_mask": [[1, 1]]})
+    ids = np.array([[5, 7]])
+    backbone({"token_ids": ids, "padding_mask": np.ones_like(ids)})
     ```
 
     Reference: Radford et al. 2018, sections 3.1 and 4.1; numbers as in
@@ -269,10 +270,10 @@ class FromAnyBackbonePreset:
     def from_preset(cls, preset, **kwargs):
         """Load from a preset folder; see the method of KerasHub."""
         found = preset_utils.get_preset_loader(preset).check_backbone_class()
-        usual = cls.backbone_cls
-        if found is usual or not issubclass(found, usual):
-            return super().from_preset(preset, **kwargs)
         with cls._lock:
+            usual = cls.backbone_cls
+            if found is usual or not issubclass(found, usual):
+                return super().from_preset(preset, **kwargs)
             cls.backbone_cls = found
             try:
                 return super().from_preset(preset, **kwargs)

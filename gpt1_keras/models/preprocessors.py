@@ -208,9 +208,10 @@ class GPT1TaskPreprocessor(
 
     Call arguments:
         x: dict of lists of `B` entries: `text` and, where the task has them,
-            `text_pair` and `choices` (lists of `C` str); or the list of texts
-            alone. Arrays and TensorFlow tensors of strings also work, inside
-            a `tf.data` chain as well, batched or not.
+            `text_pair` and `choices` (lists of `C` str), other columns being
+            ignored; or the list of texts alone. Arrays and TensorFlow tensors
+            of strings also work, inside a `tf.data` chain as well, batched or
+            not.
 
     Returns:
         dict of int32 numpy arrays (tensors in a `tf.data` chain):
@@ -253,7 +254,8 @@ class GPT1TaskPreprocessor(
 
     def call(self, x, y=None, sample_weight=None):
         columns = x if isinstance(x, dict) else {"text": x}
-        fields = set(transforms.SIGNATURES[self.transform].fields)
+        known = transforms.SIGNATURES[self.transform].fields
+        fields = set(known)
         if "choices" in fields:  # The question is optional.
             fields.remove("text_pair")
         if not fields <= columns.keys():
@@ -261,6 +263,7 @@ class GPT1TaskPreprocessor(
                 f"{self.transform} takes {', '.join(sorted(fields))}, but"
                 f" {', '.join(sorted(columns))} is given"
             )
+        columns = {name: columns[name] for name in known if name in columns}
         if any(hasattr(column, "graph") for column in columns.values()):
             arrays = self._arrays_in_graph(columns)
         else:

@@ -4,7 +4,9 @@ import keras
 import keras_hub
 from keras import ops
 
+from gpt1_keras.layers import heads
 from gpt1_keras.models import backbone as backbone_lib
+from gpt1_keras.models import builders
 from gpt1_keras.models import preprocessors
 
 
@@ -22,6 +24,8 @@ class GPT1TaskModel(
         head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
             logits `[B, Y]`, or None for pretraining.
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
+        num_classes: int. In place of a head: a new one for single texts, on a
+            copy of the backbone that has special tokens.
 
     Call arguments:
         dict of `token_ids` int `[B, C, T]` and, with a head,
@@ -36,7 +40,8 @@ class GPT1TaskModel(
 
     `keras_hub.models.TextClassifier.from_preset` finds this class once
     `gpt1_keras.models` is imported. Keras's own `fit` trains the logits
-    without the auxiliary loss:
+    without the auxiliary loss, also from a pretrained preset with
+    `num_classes=2`:
 
     ```python
     model = keras_hub.models.TextClassifier.from_preset("out/sst2/preset")
@@ -49,11 +54,29 @@ class GPT1TaskModel(
     backbone_cls = backbone_lib.GPT1Backbone
     preprocessor_cls = preprocessors.GPT1TaskPreprocessor
 
-    def __init__(self, backbone, head=None, preprocessor=None, **kwargs):
-        if "num_classes" in kwargs:
-            raise ValueError(
-                "a preset's classes cannot be changed: fine-tune with"
-                " gpt1_keras.TextClassifier or gin/finetune/custom.gin"
+    def __init__(
+        self,
+        backbone,
+        head=None,
+        preprocessor=None,
+        num_classes=None,
+        **kwargs,
+    ):
+        if num_classes is not None:
+            if head is not None:
+                raise ValueError(
+                    "the classes of a fine-tuned preset cannot be changed: give"
+                    " num_classes with a pretrained one"
+                )
+            head = heads.SumHead(
+                num_outputs=num_classes,
+                dropout=backbone.residual_dropout,
+                initializer_range=backbone.initializer_range,
+                dtype="float32",
+                name="head",
+            )
+            backbone = builders.transferred_backbone(
+                backbone, num_transferred_layers=None, num_special_tokens=3
             )
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(

@@ -14,17 +14,7 @@ from gpt1_keras import results
 
 
 class NonFiniteLoss(errors.RunError):
-    """The loss or gradient at `step` is NaN or infinite.
-
-    It was computed with the weights of the step before.
-    """
-
-    def __init__(self, name, value, step):
-        super().__init__(
-            f"{name} is {value} at step {step}: lower `peak_learning_rate` or "
-            "lengthen `warmup_steps`; the last good checkpoint is kept"
-        )
-        self.step = step
+    """The loss or gradient of a step is NaN or infinite."""
 
 
 # Callbacks are compared by identity, and Keras prints none.
@@ -46,13 +36,20 @@ class _PerStep(keras.callbacks.Callback):
 
 
 class StopOnNonFiniteLoss(_PerStep):
-    """Raises `NonFiniteLoss` before a bad state can be saved."""
+    """Raises `NonFiniteLoss` before a bad state can be saved.
+
+    The same command would end at the same step again.
+    """
 
     def after_step(self, logs):
         for name in ("loss", "gradient_norm"):
             value = float(logs[name])
             if not math.isfinite(value):
-                raise NonFiniteLoss(name, value, self.step)
+                raise NonFiniteLoss(
+                    f"{name} is {value} at step {self.step}: lower"
+                    " `peak_learning_rate` or lengthen `warmup_steps`, and"
+                    " give another --workdir"
+                )
 
 
 @_settings(kw_only=True)
@@ -60,7 +57,8 @@ class LogMetrics(_PerStep):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     Perplexity is computed from the language-model loss: `lm_loss` if there is a
-    task loss, else `loss`.
+    task loss, else `loss`. The speed includes waiting for the batch, except on
+    torch, where Keras fetches it before the step begins.
     """
 
     history: results.History  # gets a line every `every` steps

@@ -26,6 +26,7 @@ from keras import ops
 
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import results
 
 _STATE = "state.safetensors"
 _INDEX = "checkpoint.json"
@@ -74,6 +75,9 @@ class Checkpoints:
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
+        metrics = self.directory.parent / results.METRICS
+        if metrics.exists():  # They must outlive a loss of power as well.
+            files.sync(metrics)
         temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
@@ -167,12 +171,6 @@ class Checkpoints:
             )
         self._restore_preset(0)
         return 0
-
-    def discard(self, step):
-        """Remove the checkpoint of a step unless it is the oldest."""
-        self.finish()
-        if step in self.steps()[1:]:
-            shutil.rmtree(self._path(step))
 
     def _path(self, step):
         return self.directory / f"{step:08d}"

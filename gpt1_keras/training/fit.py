@@ -160,7 +160,8 @@ def fit(
 
     Raises:
         Stopped: SIGTERM, SIGHUP or Ctrl-C, after a checkpoint was saved.
-        NonFiniteLoss: the last good checkpoint is kept.
+        NonFiniteLoss: after the last checkpoint.
+        InputError: a finished run is extended, but has no checkpoint.
     """
     with strategy.scope():
         kind = device.kind()
@@ -171,6 +172,11 @@ def fit(
         # On a CPU, the steps need its cores and memory themselves.
         in_background=kind != "cpu",
     )
+    if results.path(workdir).exists() and not checkpoints.steps():
+        raise errors.InputError(
+            f"{workdir} is finished, but {checkpoints.directory} has no"
+            " checkpoint to extend it from: give another --workdir"
+        )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)
     if first_step:
@@ -243,11 +249,8 @@ def fit(
                 "command resumes",
                 stop.signal_name,
             )
-    except BaseException as error:
+    except BaseException:
         history.close()
         checkpoints.finish()
-        if isinstance(error, callbacks.NonFiniteLoss):
-            # The step before left weights that give no finite loss.
-            checkpoints.discard(error.step - 1)
         raise
     return history

@@ -221,7 +221,7 @@ def adam_with_decay(
     if warmup_steps >= num_steps:
         logging.warning(
             "the warm-up of %s steps is not shorter than the training of %s: "
-            "the learning rate never falls; shorten the warm-up",
+            "the peak rate is not reached before the end; shorten the warm-up",
             *(f"{warmup_steps:,.0f}", f"{num_steps:,}"),
         )
     return AdamWithDecay(

@@ -21,7 +21,7 @@ from gpt1_keras.training import strategy as strategy_lib
 # Files of a workdir that record what is done.
 _RECORDS = ("metrics.jsonl", "result.json")
 _PREFETCH = 4  # batches kept ready
-# Raised by a collective when another worker has ended.
+# Raised by a collective when a worker has ended.
 _LOST_WORKER = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
@@ -189,8 +189,10 @@ def fit(learner, dataset, callbacks=()):
     learner.stop_training = False
     called.on_train_begin()
     called.on_epoch_begin(0)
-    for index, batch in enumerate(_batches(learner, dataset)):
+    batches = _batches(learner, dataset)
+    for index in range(int(dataset.cardinality())):
         called.on_train_batch_begin(index)
+        batch = next(batches)
         wanted = stop is not None and bool(stop.own)
         logs = _step(learner, batch, tf.constant(float(wanted)))
         if stop is not None:
@@ -324,8 +326,8 @@ def _all_workers(learner):
     except _LOST_WORKER as error:
         if learner.stop_request is None:
             raise
+        reason = f"{type(error).__name__}: {errors.one_line(error.message)}"
         raise errors.Stopped(
-            f"another worker has ended ({type(error).__name__}): start all"
-            " workers with the same command, and they resume from the last"
-            " checkpoint"
+            f"a worker has ended ({reason[:300]}): start all workers with the"
+            " same command, and they resume from the last checkpoint"
         ) from None

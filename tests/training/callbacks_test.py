@@ -29,9 +29,8 @@ def run(callback, logs, model=None):
 def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
     callback = callbacks.StopOnNonFiniteLoss(10)
     expected = f"{name} is {value} at step 13.*`peak_learning_rate`"
-    with pytest.raises(callbacks.NonFiniteLoss, match=expected) as raised:
+    with pytest.raises(callbacks.NonFiniteLoss, match=expected):
         run(callback, [{"loss": 1e30}, {"loss": -1.0}, {name: value}])
-    assert raised.value.step == 13
 
 
 def log(first_step=0, **options):
