@@ -193,6 +193,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.
 
+        `dev.jsonl` there has the held-out rows, on which `export` checks it:
+        remove the file before you publish a model of private texts.
+
         Raises:
             InputError: the folder already holds a model.
         """
@@ -261,7 +264,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return pathlib.Path(path)
 
     def __getstate__(self):
-        """Return the state to pickle, with the preset's files if fitted."""
+        """Return the state to pickle, if fitted with the files of `save`."""
         state = dict(super().__getstate__())
         state.pop("_model", None)
         state.pop("_temporary", None)
