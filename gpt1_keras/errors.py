@@ -5,6 +5,7 @@ is a defect of the program and shows its traceback.
 """
 
 import re
+import sys
 
 _LONGEST = 1000
 
@@ -53,6 +54,8 @@ def missing_module(error):
     missing = re.search(r"No module named '(\w+)'|from 'gin'", message)
     if missing is None:
         return None
+    if missing[1] in sys.stdlib_module_names:
+        return f"{message}: use Linux or macOS; on Windows, WSL"
     extra = "-demo" if missing[1] == "gradio" else ""
     remedy = f"pip install -r requirements{extra}.txt"
     if missing[1] in ("tensorflow", "jax", "torch"):

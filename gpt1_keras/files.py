@@ -266,7 +266,7 @@ def make_folder(path):
 
 
 @contextlib.contextmanager
-def exclusive(directory, *, name=None, wait=False):
+def exclusive(directory, *, name=".workdir.lock", wait=False):
     """Lock a folder against other processes of this program.
 
     The kernel releases the lock when the process ends, however it ends. A
@@ -274,18 +274,15 @@ def exclusive(directory, *, name=None, wait=False):
 
     Args:
         directory: path of an existing folder.
-        name: str. The file in it that is locked, created if needed; None
-            locks the folder itself. Different names are different locks.
+        name: str. The file in it that is locked, created if needed.
         wait: bool. Wait for the other process instead of giving up.
 
     Raises:
         InputError: another process holds the lock and `wait` is False.
     """
-    if name is None:
-        descriptor = os.open(directory, os.O_RDONLY)
-    else:
-        path = os.path.join(directory, name)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    # Not the folder itself, which NFS would lock on this machine alone.
+    path = os.path.join(directory, name)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -298,7 +295,11 @@ def exclusive(directory, *, name=None, wait=False):
         logging.info("waiting for another process that uses %s", directory)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
-        pass  # this file system has no locks
+        logging.warning(
+            "%s: its file system has no locks; do not start a second process"
+            " there",
+            directory,
+        )
     try:
         yield
     finally:

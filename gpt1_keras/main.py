@@ -244,15 +244,17 @@ def _start(bindings, command, verbose):
     if verbose:
         _set_up_logging()
     if directory is None or not is_writer:
+        if directory is not None:
+            workdirs.check(directory, bindings)
         return function(**values)
     with files.exclusive(files.make_folder(directory)):
-        is_new = workdirs.claim(directory, bindings, command)
+        before = workdirs.claim(directory, bindings, command)
         try:
             return function(**values)
         except BaseException:
             # Then the corrected command can have the workdir.
-            if is_new:
-                workdirs.release(directory)
+            if before is not None:
+                workdirs.release(directory, before)
             raise
 
 

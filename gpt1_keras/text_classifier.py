@@ -21,6 +21,7 @@ from gpt1_keras import errors
 from gpt1_keras import files as files_lib
 from gpt1_keras import main
 from gpt1_keras import results
+from gpt1_keras import workdir as workdirs
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import transforms
 from gpt1_keras.runs import presets
@@ -153,6 +154,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         except errors.InputError:
             if is_new:  # The folder may be that of another run.
                 path.unlink()
+                workdirs.release(directory, "")
             raise
         self.directory_ = str(directory)
         # Where unusable rows are skipped, a class may be lost.
@@ -229,16 +231,21 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         found.result_ = results.read(found.directory_)
         return found
 
-    def export(self, directory):
+    def export(self, directory, settings=None):
         """Write a SavedModel to `directory/saved_model/N`; it takes strings.
 
-        It is checked on the held-out rows first (`gin/export_custom.gin`).
+        It is checked on the held-out rows first (`gin/export_custom.gin`,
+        whose values `settings`, a dict from name to value, replace).
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         self._run(
             pathlib.Path(directory).expanduser(),
             ["gin/export_custom.gin"],
-            {"PRESET": self.directory_, "TEST_FILE": str(rows)},
+            {
+                "PRESET": self.directory_,
+                "TEST_FILE": str(rows),
+                **(settings or {}),
+            },
         )
 
     def _run(self, directory, files, dials):

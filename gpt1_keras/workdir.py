@@ -90,7 +90,8 @@ def claim(directory, new, command):
     Writes `config.gin` where there is none, with the command line as a
     comment. An existing one must be of the same recipe; with EXTEND, numbers of
     steps or epochs may be larger, and the file is replaced. A run that keeps
-    versions may differ in anything. Returns whether this is the first one.
+    versions may differ in anything. Returns the text that was replaced, "" of
+    a new file, None of one that is kept.
     """
     path = pathlib.Path(directory) / CONFIG
     # Every extension must be asked for, also where this file is run again.
@@ -107,18 +108,31 @@ def claim(directory, new, command):
                 " task of another run: give another folder"
             )
         files.write_atomic(path, text)
-        return True
+        return ""
     found = files.read_text("--workdir", path)
-    if _check(path, found, new):
-        files.write_atomic(path, text)
-    return False
+    if not _check(path, found, new):
+        return None
+    files.write_atomic(path, text)
+    return found
 
 
-def release(directory):
-    """Undo a first claim if the run has written no file since."""
+def check(directory, new):
+    """Refuse a workdir that is not of this recipe, as `claim` does."""
+    path = pathlib.Path(directory) / CONFIG
+    if path.exists():
+        _check(path, files.read_text("--workdir", path), new)
+
+
+def release(directory, before):
+    """Undo a claim, which returned `before`, if the run has done nothing.
+
+    A new workdir has no other file then, an extended one still its result.
+    """
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("[!.]*") if path.is_file()]
-    if written == [directory / CONFIG]:
+    if before and results.path(directory).exists():
+        files.write_atomic(directory / CONFIG, before)
+    elif written == [directory / CONFIG]:
         (directory / CONFIG).unlink()
 
 

@@ -337,7 +337,7 @@ def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(
     workdirs.claim(tmp_path, found, "the command")
     value, resumed = dtype()
     assert value == "float32"
-    assert workdirs.claim(tmp_path, resumed, "the command") is False
+    assert workdirs.claim(tmp_path, resumed, "the command") is None
     assert "'auto'" not in resumed.text()
     (tmp_path / "config.gin").write_text("damaged (")
     assert dtype()[0] == "mixed_bfloat16"

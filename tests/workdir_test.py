@@ -49,12 +49,12 @@ def kept(directory):
 
 def test_a_workdir_belongs_to_its_first_configuration(tmp_path):
     mine = configuration()
-    assert workdir.claim(tmp_path / "a" / "b", mine, COMMAND)
+    assert workdir.claim(tmp_path / "a" / "b", mine, COMMAND) == ""
     path = tmp_path / "a" / "b" / "config.gin"
     text = path.read_text()
     assert text.startswith(f"# {COMMAND}\n# config_sha256: {mine.sha256()}\n")
     assert kept(path.parent) == mine
-    assert not workdir.claim(path.parent, mine, "another command")
+    assert workdir.claim(path.parent, mine, "another command") is None
     message = refusal(path.parent, SEED=3, DTYPE="bfloat16")
     assert "SEED 0 -> 3" in message
     assert "DTYPE unset -> 'bfloat16'" in message
@@ -70,11 +70,18 @@ def test_a_run_that_wrote_nothing_gives_its_workdir_back(tmp_path):
     workdir.claim(tmp_path, configuration(), COMMAND)
     (tmp_path / ".lock").touch()
     (tmp_path / "metrics.jsonl").touch()
-    workdir.release(tmp_path)
+    workdir.release(tmp_path, "")
     assert kept(tmp_path) == configuration()
     (tmp_path / "metrics.jsonl").unlink()
-    workdir.release(tmp_path)
-    assert workdir.claim(tmp_path, configuration(SEED=3), COMMAND)
+    workdir.release(tmp_path, "")
+    # An extension that was refused leaves the finished run as it was.
+    workdir.claim(tmp_path, configuration(SEED=3), COMMAND)
+    text = (tmp_path / "config.gin").read_text()
+    extended = configuration(SEED=3, NUM_STEPS=200, EXTEND=True)
+    (tmp_path / "result.json").touch()
+    assert workdir.claim(tmp_path, extended, COMMAND) == text
+    workdir.release(tmp_path, text)
+    assert (tmp_path / "config.gin").read_text() == text
 
 
 def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):
@@ -103,7 +110,7 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
         message = refusal(tmp_path, EXTEND=True, **macros)
         assert "NUM_STEPS 100 ->" in message
     extended = configuration(NUM_STEPS=200, EXTEND=True)
-    assert not workdir.claim(tmp_path, extended, COMMAND)
+    workdir.claim(tmp_path, extended, COMMAND)
     assert kept(tmp_path).macros["NUM_STEPS"] == 200
     assert kept(tmp_path).macros["EXTEND"] is False
     # The extended run goes on after a kill, with EXTEND or without.
@@ -129,8 +136,8 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
             f"RUN = @{run}\nPRESET = {preset!r}\n{run}.preset = %PRESET\n"
         )
 
-    assert workdir.claim(tmp_path, version("a"), COMMAND)
-    assert not workdir.claim(tmp_path, version("b"), COMMAND)
+    workdir.claim(tmp_path, version("a"), COMMAND)
+    workdir.claim(tmp_path, version("b"), COMMAND)
     assert kept(tmp_path).macros["PRESET"] == "b"
     assert version("b").sha256() in (tmp_path / "config.gin").read_text()
     with pytest.raises(errors.InputError, match="a run of @export.export: gi"):

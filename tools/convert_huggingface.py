@@ -45,6 +45,8 @@ def _convert(arguments):
     if (values.input is None) == (values.output is None):
         parser.error("give either --input or --output")
     is_import = values.input is not None
+    if is_import and values.texts is not None:
+        parser.error("--texts goes with --output")
     if is_import and not pathlib.Path(values.input).is_dir():
         raise InputError(
             f"--input {values.input} is not a folder: hub ids are not "
@@ -72,8 +74,8 @@ def _convert(arguments):
             kind = task_model.GPT1TaskModel
         model = presets.load(kind, preset)
         write = huggingface.write
-    name = values.texts or pathlib.Path(__file__).parents[1] / "README.md"
-    texts = files.read_text("--texts", name).splitlines()
+        name = values.texts or pathlib.Path(__file__).parents[1] / "README.md"
+        texts = files.read_text("--texts", name).splitlines()
     command_line.create(option, created, lambda: write(model, created))
     command_line.report(created, model.backbone)
     if not is_import:

@@ -48,7 +48,7 @@ if ! is_usable "$venv/bin/python"; then
   "$python" -m venv --clear "$venv"
 fi
 
-# One stamp for each file that is installed, named after its content.
+# One stamp for each file that is installed, named after it and its content.
 stamp() {
   "$venv/bin/python" - "$venv" "$1" <<'PY'
 import hashlib
@@ -56,7 +56,8 @@ import sys
 
 venv, name = sys.argv[1:]
 with open(name, "rb") as file:
-    print(f"{venv}/installed-{hashlib.file_digest(file, 'sha256').hexdigest()}")
+    digest = hashlib.file_digest(file, "sha256").hexdigest()
+print(f"{venv}/installed-{name.replace('/', '-')}-{digest}")
 PY
 }
 
@@ -73,5 +74,6 @@ for file in "${files[@]}"; do
     echo "pip could not install $file; its whole output is in $log" >&2
     exit 1
   fi
+  rm -f "$venv/installed-${file//\//-}"-*
   touch "$(stamp "$file")"
 done

@@ -15,6 +15,8 @@ from gpt1_keras.data import paragraphs
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import subwords
 
+# Raise it when other text is read from the same file: caches depend on it.
+CLEANING = 2
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
 _HEAD_BYTES = 1 << 20

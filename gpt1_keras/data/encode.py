@@ -39,11 +39,12 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
 
 
 def encode_piece(tokenizer, dtype, book, piece):
-    """Return the ids `[n]` of a piece of a book, and its number of words.
+    """Return the ids `[n]` of a piece of a book, its words and its bytes.
 
-    Words are separated by white space. Pieces after the first start with the
-    line break of the vocabulary, if it has one, so that the ids of all pieces
-    are those of the whole book.
+    The bytes are those of the cleaned text in UTF-8, with a line break after
+    each paragraph. Words are separated by white space. Pieces after the first
+    start with the line break of the vocabulary, if it has one, so that the ids
+    of all pieces are those of the whole book.
 
     Raises:
         InputError: the file has changed since it was checked.
@@ -52,34 +53,35 @@ def encode_piece(tokenizer, dtype, book, piece):
     if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
         raise InputError(f"{piece.path} changed while it was read: start again")
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
-    parts, words = [np.empty(0, dtype)], 0
+    parts, words, size = [np.empty(0, dtype)], 0, 0
     for text in groups(books.read_piece(piece), _GROUP_CHARACTERS):
         words += len(text.split())
+        size += len(text.encode("utf-8")) + 1
         ids = tokenizer.encode(text)
         if ids and (len(parts) > 1 or piece.start):
             parts.append(np.array(newline, dtype))
         parts.append(np.array(ids, dtype))
-    return np.concatenate(parts), words
+    return np.concatenate(parts), words, size
 
 
 def write_piece(folder, tokenizer, dtype, book, piece):
     """Encode a piece into its file; return the size of its text in bytes."""
-    ids, words = encode_piece(tokenizer, dtype, book, piece)
+    ids, *counts = encode_piece(tokenizer, dtype, book, piece)
     path = piece_path(folder, tokenizer, book, piece)
-    count = np.array([words], _COUNT).tobytes()
-    files.write_atomic(path, count + ids.astype(dtype).tobytes())
+    counts = np.array(counts, _COUNT).tobytes()
+    files.write_atomic(path, counts + ids.astype(dtype).tobytes())
     return piece.end - piece.start
 
 
 def read_piece(path, dtype):
-    """Return the ids `[n]` and the number of words in the file of a piece."""
-    (words,) = np.fromfile(path, _COUNT, 1).tolist()
-    return np.fromfile(path, dtype, offset=_COUNT.itemsize), words
+    """Return what `encode_piece` did from the file of a piece."""
+    counts = np.fromfile(path, _COUNT, 2).tolist()
+    return np.fromfile(path, dtype, offset=2 * _COUNT.itemsize), *counts
 
 
 def piece_path(folder, tokenizer, book, piece):
     """Return a path that no other piece, text or tokenizer has."""
-    identity = [book.name, book.sha256, piece.start, piece.end]
+    identity = [books.CLEANING, book.name, book.sha256, piece.start, piece.end]
     return folder / files.sha256_of_json([*identity, tokenizer.sha256])
 
 

@@ -9,7 +9,7 @@ import re
 
 # Hard-wrapped lines.
 _SENTENCE_END = tuple(".!?:;\"'\u201d\u2019)]*-\u2014_")
-_STARTS_LIKE_VERSE = re.compile(r"[\W_]*[A-Z\u00c0-\u00de0-9]")
+_FIRST_LETTER = re.compile(r"[\W_]*([^\W_])")
 _ITALICS = re.compile(r"(?<!_)_(?!_)")
 _FOOTNOTE_MARK = re.compile(r"[\[{](?:\d{1,3}|\*{1,3})[\]}]")
 _LINES_MEASURED = 20_000
@@ -116,27 +116,32 @@ def unwrap(block, width):
     pairs = list(zip(block, block[1:]))
     reach = [_reach(line, following) for line, following in pairs]
     if len(block) == 1 or _is_verse(block, reach, width):
-        joined = block
+        joined = [[line] for line in block]
     else:
-        joined = [block[0]]
+        joined = [[block[0]]]
         for (line, following), length in zip(pairs, reach):
-            is_new = _STARTS_LIKE_VERSE.match(following)
             if (
                 length <= 0.8 * width
                 and line.endswith(_SENTENCE_END)
-                and is_new
+                and _starts_like_verse(following)
             ):
-                joined.append(following)
+                joined.append([following])
             elif (
                 line.endswith("-")
                 and not line.endswith(" -")
                 and following.lstrip()[:1].isalpha()
             ):
                 # A word split at its own hyphen needs no space, nor a dash.
-                joined[-1] += following.lstrip()
+                joined[-1].append(following.lstrip())
             else:
-                joined[-1] += "\n" + following
-    return [text for text in map(_tidy, joined) if text]
+                joined[-1] += ["\n", following]
+    return [text for text in map(_tidy, map("".join, joined)) if text]
+
+
+def _starts_like_verse(line):
+    """Return whether the first letter is a capital or has no lower case."""
+    found = _FIRST_LETTER.match(line)
+    return found is not None and not found[1].islower()
 
 
 def _reach(line, following):
@@ -148,7 +153,7 @@ def _is_verse(block, reach, width):
     full = sum(length > width - _SLACK for length in reach)
     if full >= 0.5 * len(reach):
         return False
-    capitals = sum(bool(_STARTS_LIKE_VERSE.match(line)) for line in block[1:])
+    capitals = sum(map(_starts_like_verse, block[1:]))
     return capitals >= 0.7 * len(reach)
 
 

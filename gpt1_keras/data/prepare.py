@@ -197,10 +197,10 @@ def _encode(tasks, folder, tokenizer, dtype, distribute):
 
 def _listed(found, tasks, counts, shard_tokens):
     """Return the index's books, all as training books, and skipped files."""
-    tokens, words = collections.Counter(), collections.Counter()
-    for (book, _), (num_tokens, num_words) in zip(tasks, counts, strict=True):
-        tokens[book.name] += num_tokens
-        words[book.name] += num_words
+    tokens, words, sizes = (collections.Counter() for _ in range(3))
+    for (book, _), counted in zip(tasks, counts, strict=True):
+        for total, count in zip((tokens, words, sizes), counted, strict=True):
+            total[book.name] += count
     listed, skipped, place = [], [], 0
     for book in found:
         if not tokens[book.name]:
@@ -216,7 +216,7 @@ def _listed(found, tasks, counts, shard_tokens):
                 "offset": place % shard_tokens,
                 "tokens": tokens[book.name],
                 "words": words[book.name],
-                "bytes": book.size,
+                "bytes": sizes[book.name],
             }
         )
         place += tokens[book.name]
@@ -355,6 +355,13 @@ def open_corpus(corpus, recipe):
     tokenizer, used = recipe.tokenizer, prepared.index["tokenizer"]["sha256"]
     if tokenizer is None:
         tokenizer = load_tokenizer(directory, sha256=used)
+        wanted = recipe.vocabulary_size
+        if wanted and tokenizer.vocabulary_size > wanted:
+            logging.warning(
+                f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
+                f" tokens, not the {wanted:,} of"
+                " `vocabulary_size`: prepare it again for a smaller network"
+            )
     elif tokenizer.sha256 != used:
         raise InputError(
             f"{directory} was prepared with another tokenizer ({used[:12]},"
@@ -374,5 +381,6 @@ def cache_folder(kind, files, recipe):
     for name, path in files.items():
         state = path.stat()
         listing.append([name, state.st_size, state.st_mtime_ns])
-    key = files_lib.sha256_of_json([shards.FORMAT, listing, recipe.identity])
+    identity = [shards.FORMAT, books.CLEANING, listing, recipe.identity]
+    key = files_lib.sha256_of_json(identity)
     return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

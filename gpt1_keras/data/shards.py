@@ -78,6 +78,10 @@ class Shards:
             f"{total['skipped']:,} files skipped"
         )
 
+    def sha256(self):
+        """Return a digest of all tokens."""
+        return files.sha256_of_json([x["sha256"] for x in self.index["shards"]])
+
     def split(self, name):
         """Return the books of "train", "held_out" or "all" as a `Split`."""
         books = [b for b in self.index["books"] if name in ("all", b["split"])]
@@ -94,7 +98,8 @@ class Split:
         names: list of N str.
         lengths: int64 `[N]`, tokens of each book.
         words: int64 `[N]`, whitespace-separated words of its clean text.
-        bytes: int64 `[N]`, size of its file.
+        bytes: int64 `[N]`, size of its clean text in UTF-8 (before, of its
+            file).
     """
 
     def __init__(self, directory, index, books):
@@ -236,16 +241,17 @@ def write(directory, pieces, *, shard_tokens):
     """Write ids to the shards of a folder, in place of those of a killed run.
 
     Args:
-        pieces: iterable of (little-endian ids `[n]`, number of words).
+        pieces: iterable of (little-endian ids `[n]`, words, bytes).
 
     Returns:
-        the shards' entries in the index, and (tokens, words) of each piece.
+        the shards' entries in the index, and (tokens, words, bytes) of each
+        piece.
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()
     counts, tokens = [], 0
-    for ids, words in pieces:
-        counts.append((len(ids), words))
+    for ids, words, size in pieces:
+        counts.append((len(ids), words, size))
         while len(ids):
             number, inside = divmod(tokens, shard_tokens)
             part, ids = np.split(ids, [shard_tokens - inside])

@@ -302,4 +302,7 @@ def _setting(run):
     ]
     facts = (run.kind, run.task, run.result.get("split"), run.row)
     facts += (run.backbone, run.result.get("num_layers"))
+    # The recipe says only that there are files, not which.
+    counts = ("num_train_examples", "num_examples")
+    facts += tuple(run.result.get(name) for name in counts)
     return (*facts, *recipe)

@@ -32,8 +32,8 @@ def score(
     Returns:
         dict of `loss` (nats per token, the mean over all tokens),
         `perplexity` per token, `word_perplexity` per word (separated by
-        whitespace) and `bits_per_byte` of the files, both comparable between
-        tokenizers, and how many `tokens` and `words` were scored.
+        whitespace) and `bits_per_byte` of the cleaned text, both comparable
+        between tokenizers, and how many `tokens` and `words` were scored.
     """
     windows = batches.HeldOutBatches(
         split,

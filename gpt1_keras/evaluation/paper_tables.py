@@ -217,6 +217,14 @@ def ablation_table(ablations, paper):
         "is given if all eight tasks have results. Of several results for a "
         "cell, the one that differs least from the full model is shown."
     ]
+    found = {
+        task: ablations["full", task].run.result.get("num_train_examples")
+        for task in GLUE
+        if ("full", task) in ablations
+    }
+    counts = [f"{tables.task_name(k)} {n:,}" for k, n in found.items() if n]
+    if counts:
+        notes.append(f"Training rows of the full model: {', '.join(counts)}.")
     for (row, task), result in ablations.items():
         full = ablations.get(("full", task), result)
         differing = comparison.differences(full.run, result.run)

@@ -162,7 +162,7 @@ def metric_value(metric, value):
 
 
 def percent(value):
-    # Halves are rounded up, though sums of floats may lie just below.
+    # Sums of floats may lie just below a half.
     return "" if value is None else f"{round(100 * value, 6):.1f}"
 
 

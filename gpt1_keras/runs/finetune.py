@@ -32,7 +32,7 @@ from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
 # Digests of the examples and the preset that a run started with.
-_EXAMPLES = "examples.json"
+EXAMPLES = "examples.json"
 # With more training rows, a baseline could take as long as the network.
 _MOST_BASELINE_ROWS = 100_000
 _MOST_EVALUATIONS = 20
@@ -252,7 +252,7 @@ def finetune(
         paper: the paper's metrics of each task.
     """
     if task.is_own:  # Official files do not change.
-        for path in workdir.rglob(_EXAMPLES):
+        for path in workdir.rglob(EXAMPLES):
             _check_or_write_examples(path.parent, task, data, {})
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
@@ -263,7 +263,7 @@ def finetune(
     )
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
-    for path in workdir.rglob(_EXAMPLES):
+    for path in workdir.rglob(EXAMPLES):
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _read_test(task, data)
@@ -318,7 +318,8 @@ def finetune(
                 " keeping the weights of the last one"
             )
         evaluate = _evaluator(
-            learner, network, scored, directory, num_steps, keeps_last
+            *(learner, network, scored, directory, num_steps, keeps_last),
+            is_written=strategy.is_chief,
         )
         due = training.evaluation_steps(batches.steps_per_epoch)
         # Sequences per step: candidates that share a row are one.
@@ -445,7 +446,7 @@ def _check_or_write_examples(directory, task, data, start):
         splits.append("test")
     examples = {split: data.read(task, split) for split in splits}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
-    path = directory / _EXAMPLES
+    path = directory / EXAMPLES
     results.check_inputs(path, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
@@ -458,7 +459,9 @@ def _check_or_write_examples(directory, task, data, start):
         files.write_changed(directory / "dev.jsonl", lines)
 
 
-def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
+def _evaluator(
+    learner, network, scored, directory, num_steps, keeps_last, is_written
+):
     """Return `function(step, history)` that scores, and saves the best."""
 
     def evaluate(step, history):
@@ -470,7 +473,7 @@ def _evaluator(learner, network, scored, directory, num_steps, keeps_last):
             logging.info(
                 f"{examples.name} after step {step} of {num_steps}: {shown}"
             )
-            if split != "dev":
+            if split != "dev" or not is_written:
                 continue
             _, best = _dev_lines(history.path)
             if keeps_last or best["step"] == step:

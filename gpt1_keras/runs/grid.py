@@ -62,10 +62,15 @@ def grid(
         for task in map(benchmarks.benchmark, tasks)
         for row in changes
     }
-    for directory, (_, task) in cells.items():
-        if not _finished([directory], config_sha256):
-            for split in ("train", "dev"):
-                data.read(task, split)
+    left = [each for each in cells if not _finished([each], config_sha256)]
+    for directory, (row, _) in cells.items() if left else ():
+        # Cells that are finished must have begun with the same presets.
+        start = {"preset": presets.sha256(changes[row]["pretrained"].directory)}
+        for path in directory.rglob(finetune_lib.EXAMPLES):
+            results.check_inputs(path, start)
+    for directory in left:
+        for split in ("train", "dev"):
+            data.read(cells[directory][1], split)
     for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
         # A finished run only checks that its presets are there.

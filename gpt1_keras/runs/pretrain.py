@@ -175,6 +175,8 @@ def pretrain(
     lengths = [shards.split(name).lengths for name in ("train", "held_out")]
     lengths = files.sha256_of_json([each.tolist() for each in lengths])
     inputs = {"corpus": lengths, "vocabulary": tokenizer.sha256}
+    if isinstance(corpus, sources.Corpus):
+        inputs["books"] = shards.sha256()
     results.check_inputs(workdir / _INPUTS, inputs)
     history = fit.fit(
         learner,
@@ -188,16 +190,17 @@ def pretrain(
         strategy=strategy,
     )
     metrics = held_out.final(history, num_steps)
-    preset = workdir / "preset"
-    presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
-    presets.read_back(type(causal_lm), preset, step=num_steps)
     facts = {
         "backbone": type(network).__name__,
         "num_layers": network.num_layers,
     }
-    lines = results.read_metrics(history.path)
-    curve = workdir / "plots" / "learning_curve.png"
-    plots.perplexities([comparison.Run(workdir, facts, lines=lines)], curve)
+    if strategy.is_chief:
+        preset = workdir / "preset"
+        presets.save(causal_lm, preset, step=num_steps, metrics=metrics)
+        presets.read_back(type(causal_lm), preset, step=num_steps)
+        lines = results.read_metrics(history.path)
+        curve = workdir / "plots" / "learning_curve.png"
+        plots.perplexities([comparison.Run(workdir, facts, lines=lines)], curve)
     return results.write(
         workdir,
         run="pretrain",

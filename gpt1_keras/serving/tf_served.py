@@ -86,7 +86,7 @@ class ServedTask:
             predictions = _joined(answers, "score")
             low, high = space.score_range
             distance = np.abs(predictions - space.predict(self._logits))
-            differences.append(distance / max(1.0, high - low))
+            differences.append(distance / (high - low))
             same = differences[-1] <= _SCORE_TOLERANCE
         compared = _agreement(
             [encoded.candidates(i) for i in range(len(examples))],

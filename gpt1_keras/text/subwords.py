@@ -174,8 +174,8 @@ def is_text(piece):
 def read_merges(path):
     """Return the list of (left, right) of a merges file."""
     merges = []
-    for number, line in enumerate(_read(path).split("\n")[1:], start=2):
-        if not line:
+    for number, line in enumerate(_read(path).split("\n"), start=1):
+        if not line or (number == 1 and line.startswith("#version")):
             continue
         pair = tuple(line.split())
         if len(pair) != 2:

@@ -88,7 +88,11 @@ class Checkpoints:
             key: np.require(ops.convert_to_numpy(variable), requirements=owned)
             for key, variable in _variables(model).items()
         }
-        self._copy_preset(temporary / _PRESET)
+        try:
+            self._copy_preset(temporary / _PRESET)
+        except OSError:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
         if in_background:
             self._written = self._writer.submit(
                 self._write_later, step, arrays, temporary
@@ -152,7 +156,7 @@ class Checkpoints:
         for step in reversed(steps):
             try:
                 arrays = self._read(step)
-                self._restore_preset(step)
+                is_lost = self._has_lost_preset(step)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logging.warning(
                     "checkpoint %s cannot be read (%s): using the previous one",
@@ -161,6 +165,7 @@ class Checkpoints:
                 )
                 continue
             _assign(model, arrays, self._path(step))
+            self._restore_preset(step, is_lost)
             for newer in steps[steps.index(step) + 1 :]:
                 shutil.rmtree(self._path(newer))
             return step
@@ -169,7 +174,7 @@ class Checkpoints:
                 f"{self.directory}: no checkpoint can be read; remove the "
                 "folder to start from step 0"
             )
-        self._restore_preset(0)
+        self._restore_preset(0, False)
         return 0
 
     def _path(self, step):
@@ -190,36 +195,39 @@ class Checkpoints:
             return
         before = [self._path(step) / _PRESET for step in self.steps()[-1:]]
         if before and _seal(before[0]) == seal:
-            shutil.copytree(before[0], target, copy_function=_link)
+            _copy_tree(before[0], target, copy_function=_link)
         else:
-            shutil.copytree(self.preset, target)
+            _copy_tree(self.preset, target)
             for path in target.rglob("*"):
                 files.sync(path)
 
-    def _restore_preset(self, step):
-        """Restore `preset/` as of the checkpoint of `step`.
+    def _has_lost_preset(self, step):
+        """Return whether `preset/` is not the intact one of a checkpoint.
 
         Raises:
-            ValueError: both preset and copy are damaged.
+            ValueError: it is not, and the checkpoint's copy is damaged.
         """
         copy = self._path(step) / _PRESET
-        if not self.is_written:
-            return
-        if not copy.exists():
+        if not self.is_written or not copy.exists():
+            return False
+        with contextlib.suppress(ValueError):  # damaged
+            files.check_seal(self.preset)
+            if _seal(self.preset) == _seal(copy):
+                return False
+        files.check_seal(copy)
+        return True
+
+    def _restore_preset(self, step, is_lost):
+        """Make `preset/` that of the checkpoint of `step`."""
+        copy = self._path(step) / _PRESET
+        if is_lost:
+            with files.new_folder(self.preset) as temporary:
+                _copy_tree(copy, temporary, dirs_exist_ok=True)
+        elif self.is_written and not copy.exists():
             # The preset is of a later step, or older than checksums.
             with contextlib.suppress(ValueError):  # damaged
                 if files.check_seal(self.preset).get("step", 0) > step:
                     shutil.rmtree(self.preset)
-            return
-        try:
-            files.check_seal(self.preset)
-            is_same = _seal(self.preset) == _seal(copy)
-        except ValueError:
-            is_same = False
-        if not is_same:
-            files.check_seal(copy)
-            with files.new_folder(self.preset) as temporary:
-                shutil.copytree(copy, temporary, dirs_exist_ok=True)
 
     def _remove_old(self):
         for step in self.steps()[: -self.keep]:
@@ -232,6 +240,15 @@ def _seal(preset):
     """Return the text of a preset's checksums, None where it has none."""
     path = preset / files.CHECKSUMS
     return path.read_text(encoding="utf-8") if path.exists() else None
+
+
+def _copy_tree(source, target, **options):
+    """Copy a folder; its OSError says why it failed, as on a full disk."""
+    try:
+        shutil.copytree(source, target, **options)
+    except shutil.Error as error:
+        ((_, _, reason), *_) = error.args[0]
+        raise OSError(errno.EIO, reason, str(target)) from None
 
 
 def _link(source, target):

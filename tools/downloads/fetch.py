@@ -195,19 +195,27 @@ def _extract(archive, folder, is_wanted):
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as file:
             names = [n for n in file.namelist() if is_wanted(n)]
-            for name in names:
-                path = pathlib.PurePosixPath(name)
-                if path.is_absolute() or {"..", "\\"} & {*path.parts, *name}:
-                    raise ValueError(f"{name!r} leads outside")
+            _check_inside(names)
             file.extractall(folder, names)  # links become plain files
     else:
         with tarfile.open(archive) as file:
             names = [m for m in file if m.isreg() and is_wanted(m.name)]
-            file.extractall(folder, names, filter="data")
+            _check_inside(member.name for member in names)
+            # Python 3.11 has it since 3.11.4.
+            has_filter = hasattr(tarfile, "data_filter")
+            options = {"filter": "data"} if has_filter else {}
+            file.extractall(folder, names, **options)
             # The checksum of a compressed tar is compared at its very end.
             while file.fileobj.read(1 << 20):
                 pass
     return len(names)
+
+
+def _check_inside(names):
+    for name in names:
+        path = pathlib.PurePosixPath(name)
+        if path.is_absolute() or {"..", "\\"} & {*path.parts, *name}:
+            raise ValueError(f"{name!r} leads outside")
 
 
 def _move(made, directory):

@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import io
 import json
 import pathlib
 import shutil
@@ -250,5 +251,6 @@ def _read_rows(path, num_columns):
 
 
 def _write_rows(path, rows):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n", **_TSV).writerows(rows)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n", **_TSV).writerows(rows)
+    files.write_atomic(path, text.getvalue())

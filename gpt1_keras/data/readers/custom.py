@@ -108,6 +108,8 @@ def read_table(path, text="text"):
                 " one"
             )
     for line, row in lines:
+        if kind == ".txt" and isinstance(row, list):
+            row = ["\t".join(row)]  # It has no columns.
         if isinstance(row, list) and len(row) != len(names):
             row = rows_lib.wrong_width(row, len(names))
         if isinstance(row, rows_lib.BadRow):
@@ -138,7 +140,7 @@ _FORMATS = {
     ".jsonl": (rows_lib.json_lines, "write one JSON object on each line"),
     ".tsv": (rows_lib.tab_separated, "tabs and line breaks need a .csv"),
     ".csv": (_comma_separated, 'quote the text, and quotes in it as ""'),
-    ".txt": (rows_lib.tab_separated, "name the columns in the first line"),
+    ".txt": (rows_lib.tab_separated, "remove it"),
 }
 
 
