@@ -144,6 +144,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         dials = {k: v for k, v in dials.items() if v is not None}
         path, content = _rows_file(directory, columns, names)
         is_new = not path.exists()
+        is_free = not (directory / workdirs.CONFIG).exists()
         if is_new:
             files_lib.make_folder(path.parent)
             files_lib.write_atomic(path, content)
@@ -154,6 +155,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         except errors.InputError:
             if is_new:  # The folder may be that of another run.
                 path.unlink()
+            if is_free:
                 workdirs.release(directory, "")
             raise
         self.directory_ = str(directory)

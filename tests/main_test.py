@@ -80,7 +80,7 @@ def test_workdir_is_of_one_process(call, tmp_path):
     with files.exclusive(files.make_folder(tmp_path / "w")):
         result = call("--gin", "record.gin", "--workdir", "w")
         assert_refused(result, "w: another process is using it")
-        assert not list((tmp_path / "w").iterdir())
+        assert not list((tmp_path / "w").glob("[!.]*"))
 
 
 def test_wrong_arguments(call, monkeypatch):
@@ -143,7 +143,7 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     # A defect shows its traceback and frees the workdir.
     with pytest.raises(ZeroDivisionError, match="a defect"):
         fail("defect", "--workdir", "d")
-    assert not list((tmp_path / "d").iterdir())
+    assert not list((tmp_path / "d").glob("[!.]*"))
 
 
 def test_settings_are_listed_with_their_comments(call):

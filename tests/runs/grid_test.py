@@ -119,6 +119,14 @@ def test_a_row_that_cannot_start_is_refused_at_once(run):
     assert finetune.called == []
 
 
+def test_a_preset_that_changed_under_a_grid_is_refused(run, tmp_path):
+    with pytest.raises(errors.Stopped):
+        run(Finetune(fail_at="rte"), ("cola", "rte"))
+    (tmp_path / "cola" / "examples.json").write_text('{"preset": "another"}')
+    with pytest.raises(errors.InputError, match="behind `preset` have changed"):
+        run(Finetune(), ("cola", "rte"))
+
+
 def test_workers_but_the_first_write_neither_table_nor_result(run, tmp_path):
     run(finetune := Finetune(), ("cola", "rte"), is_writer=False)
     assert finetune.called == ["cola", "rte"]

@@ -38,7 +38,7 @@ def finished(experiment):
 
 
 def test_workdir_holds_everything(finished):
-    assert {path.name for path in finished.iterdir()} == {
+    assert {path.name for path in finished.glob("[!.]*")} == {
         *("config.gin", "metrics.jsonl", "checkpoints", "preset"),
         *("result.json", "plots", "tensorboard", "corpus.json"),
     }

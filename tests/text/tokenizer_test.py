@@ -124,7 +124,7 @@ def test_saved_read_and_pickled(tmp_path):
     # The hash is that of the content.
     ids = dict(zip(PIECES, range(8)))
     (tmp_path / "v.json").write_text(json.dumps(ids, indent=1))
-    (tmp_path / "m").write_text("another header\na b</w>")
+    (tmp_path / "m").write_text("#version: 0.1\na b</w>")
     read = tokenizer.Tokenizer.from_files(tmp_path / "v.json", tmp_path / "m")
     assert read.sha256 == small().sha256
     others = [
