@@ -206,8 +206,8 @@ def fit(
 
     # A finished run that is extended is no longer finished, nor are the several
     # seeds of which it is one.
-    above = pathlib.Path(workdir).parent
-    if (results.read(above) or {}).get("seeds"):
+    name, above = pathlib.Path(workdir).name, pathlib.Path(workdir).parent
+    if name.startswith("seed_") and (results.read(above) or {}).get("seeds"):
         results.path(above).unlink()
     results.path(workdir).unlink(missing_ok=True)
     try:
