@@ -45,6 +45,21 @@ def machine(tmp_path, monkeypatch):
     return change
 
 
+def rounds_factors():
+    """Return whether a GPU would round the factors of float32 products."""
+    if BACKEND == "jax":
+        import jax
+
+        return jax.config.jax_default_matmul_precision is None
+    if BACKEND == "tensorflow":
+        import tensorflow as tf
+
+        return tf.config.experimental.tensor_float_32_execution_enabled()
+    import torch
+
+    return torch.get_float32_matmul_precision() != "highest"
+
+
 def test_bfloat16_where_it_is_fast(machine, monkeypatch):
     bfloat16, float32 = "mixed_bfloat16", "float32"
     is_jax = BACKEND == "jax"
@@ -77,3 +92,4 @@ def test_the_log_says_which_and_why(machine, caplog):
         expected = f"computing in {dtype}{'' if BACKEND == 'jax' else why}"
         assert caplog.messages[0].startswith(expected)
         assert keras.config.dtype_policy().name == dtype
+        assert rounds_factors() == (BACKEND != "torch" and dtype != "float32")

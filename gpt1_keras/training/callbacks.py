@@ -12,9 +12,22 @@ from keras import ops
 from gpt1_keras import errors
 from gpt1_keras import results
 
+_READING_SECONDS = 0.2  # between two readings of the logs, at most a step more
+
 
 class NonFiniteLoss(errors.RunError):
     """The loss or gradient of a step is NaN or infinite."""
+
+
+class Callbacks(keras.callbacks.CallbackList):
+    """Passes on the logs of a step as tensors.
+
+    Keras would read them after every step, and so wait for the device.
+    """
+
+    def on_train_batch_end(self, batch, logs=None):
+        for callback in self.callbacks:
+            callback.on_train_batch_end(batch, logs=logs)
 
 
 # Callbacks are compared by identity, and Keras prints none.
@@ -35,30 +48,15 @@ class _PerStep(keras.callbacks.Callback):
         self.after_step(logs)
 
 
-class StopOnNonFiniteLoss(_PerStep):
-    """Raises `NonFiniteLoss` before a bad state can be saved.
-
-    The same command would end at the same step again.
-    """
-
-    def after_step(self, logs):
-        for name in ("loss", "gradient_norm"):
-            value = float(logs[name])
-            if not math.isfinite(value):
-                raise NonFiniteLoss(
-                    f"{name} is {value} at step {self.step}: lower"
-                    " `peak_learning_rate` or lengthen `warmup_steps`, and"
-                    " give another --workdir"
-                )
-
-
 @_settings(kw_only=True)
 class LogMetrics(_PerStep):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
-    Perplexity is computed from the language-model loss: `lm_loss` if there is a
-    task loss, else `loss`. The speed includes waiting for the batch, except on
-    torch, where Keras fetches it before the step begins.
+    It reads the logs of several short steps together, so that the device
+    need not wait for Python. Perplexity is computed from the language-model
+    loss: `lm_loss` if there is a task loss, else `loss`. The speed is that
+    between two readings and includes waiting for the batches; only the first
+    batch after a reading is on torch fetched before its step begins.
     """
 
     history: results.History  # gets a line every `every` steps
@@ -67,48 +65,104 @@ class LogMetrics(_PerStep):
     flops_per_token: float = 0  # 0: unknown
     peak: float | None = None  # GFLOP/s of the device; None: unknown
     advance: collections.abc.Callable  # `(amount, note)`, of `console.bar`
+    _started = None  # when the first step that was not read began
     _seconds = 0.0
     _steps = 0
 
+    def __post_init__(self):
+        super().__post_init__()
+        self._unread = []  # logs of steps
+
     def on_train_batch_begin(self, batch, logs=None):
-        self._started = time.monotonic()
+        if self._started is None:
+            self._started = time.monotonic()
 
     def after_step(self, logs):
+        self._unread.append(logs)
+        is_due = self.step % self.every == 0
+        if is_due or time.monotonic() - self._started >= _READING_SECONDS:
+            self.read()
+        if is_due:
+            self._write()
+
+    def read(self):
+        """Read the logs of all steps so far.
+
+        Raises:
+            NonFiniteLoss: after the first bad step; the same command would
+                end there again.
+        """
+        if not self._unread:
+            return
+        first = self.step - len(self._unread) + 1
+        for step, logs in enumerate(self._unread, start=first):
+            self._values = {
+                name: float(ops.convert_to_numpy(value))
+                for name, value in logs.items()
+            }
+            _check_finite(self._values, step)
+        count, self._unread = len(self._unread), []
         self._seconds += time.monotonic() - self._started
-        self._steps += 1
-        speed = self._steps * self.tokens_per_step / self._seconds
+        self._steps += count
+        self._started = None
+        self.advance(count, self._note())
+
+    def _losses(self):
+        """Return the losses of the last step and its perplexity."""
         values = {
-            name: float(value)
-            for name, value in logs.items()
+            name: value
+            for name, value in self._values.items()
             if name.endswith("loss")
         }
-        note = f"loss {values['loss']:.3f}, "
         lm_loss = values.get("lm_loss" if "task_loss" in values else "loss")
         if lm_loss is not None:
             values["perplexity"] = results.perplexity(lm_loss)
-            note += f"perplexity {values['perplexity']:.1f}, "
+        return values
+
+    def _speeds(self):
+        speed = self._steps * self.tokens_per_step / self._seconds
         speeds = {"tokens_per_second": speed}
-        note += f"{speed:,.0f} tokens/s"
         if self.flops_per_token:
             gflops = speed * self.flops_per_token / 1e9
             speeds["gflops_per_second"] = gflops
-            note += f", {gflops:,.1f} GFLOP/s"
             if self.peak:
                 speeds["share_of_peak"] = gflops / self.peak
-                note += f" ({100 * gflops / self.peak:.0f} % of the peak)"
-        self.advance(1, note)
-        if self.step % self.every == 0:
-            rate = self.model.optimizer._learning_rate
-            if callable(rate):
-                rate = rate(self.step - 1)
-            self.history.write(
-                self.step,
-                **values,
-                gradient_norm=float(logs["gradient_norm"]),
-                **speeds,
-                learning_rate=float(ops.convert_to_numpy(rate)),
+        return speeds
+
+    def _note(self):
+        values = self._losses() | self._speeds()
+        note = f"loss {values['loss']:.3f}, "
+        if "perplexity" in values:
+            note += f"perplexity {values['perplexity']:.1f}, "
+        note += f"{values['tokens_per_second']:,.0f} tokens/s"
+        if "gflops_per_second" in values:
+            note += f", {values['gflops_per_second']:,.1f} GFLOP/s"
+        if "share_of_peak" in values:
+            note += f" ({100 * values['share_of_peak']:.0f} % of the peak)"
+        return note
+
+    def _write(self):
+        rate = self.model.optimizer._learning_rate
+        if callable(rate):
+            rate = rate(self.step - 1)
+        self.history.write(
+            self.step,
+            **self._losses(),
+            gradient_norm=self._values["gradient_norm"],
+            **self._speeds(),
+            learning_rate=float(ops.convert_to_numpy(rate)),
+        )
+        self._seconds, self._steps = 0.0, 0
+
+
+def _check_finite(values, step):
+    for name in ("loss", "gradient_norm"):
+        if not math.isfinite(values[name]):
+            raise NonFiniteLoss(
+                f"{name} is {values[name]} at step {step}: lower"
+                " `peak_learning_rate` or lengthen `warmup_steps`, and"
+                " give another --workdir"
             )
-            self._seconds, self._steps = 0.0, 0
 
 
 @_settings(kw_only=True)
@@ -138,6 +192,7 @@ class SaveCheckpoints(_PerStep):
     minutes: float = 0  # between two of them; 0: no limit
     last_step: int
     stop: object  # `fit.StopRequest`
+    check: collections.abc.Callable  # raises where the state is bad
 
     def __post_init__(self):
         super().__post_init__()
@@ -148,6 +203,7 @@ class SaveCheckpoints(_PerStep):
         limit = 60 * self.minutes or math.inf
         is_late = time.monotonic() - self._saved >= limit
         if is_due or is_late or self.step == self.last_step or self.stop:
+            self.check()
             self.checkpoints.save(self.step, self.model)
             self._saved = time.monotonic()
         if self.stop:

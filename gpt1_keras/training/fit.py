@@ -197,9 +197,11 @@ def fit(
         minutes=intervals.checkpoint_minutes,
         last_step=num_steps,
         stop=None,
+        check=None,
     )
 
     def call(function, step):
+        save.check()
         function(step, history)
         if is_over is not None and is_over(history):
             learner.stop_training, save.last_step = True, step
@@ -220,17 +222,18 @@ def fit(
             stop = save.stop = strategy.stop_request(asked, learner)
             # The checkpoint comes last: everything else of its step has been
             # recorded, so a killed run repeats and omits nothing.
+            metrics = callbacks.LogMetrics(
+                first_step,
+                history=history,
+                every=intervals.log_steps,
+                tokens_per_step=tokens_per_step,
+                flops_per_token=flops_per_token,
+                peak=peak,
+                advance=advance,
+            )
+            save.check = metrics.read
             called = [
-                callbacks.StopOnNonFiniteLoss(first_step),
-                callbacks.LogMetrics(
-                    first_step,
-                    history=history,
-                    every=intervals.log_steps,
-                    tokens_per_step=tokens_per_step,
-                    flops_per_token=flops_per_token,
-                    peak=peak,
-                    advance=advance,
-                ),
+                metrics,
                 *(
                     callbacks.Periodically(
                         first_step,
@@ -245,7 +248,13 @@ def fit(
                 batches, first_step=first_step, num_steps=num_steps - first_step
             )
             learner.fit(
-                loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
+                loaded,
+                epochs=1,
+                verbose=0,
+                shuffle=False,
+                callbacks=callbacks.Callbacks(
+                    called, add_history=True, model=learner
+                ),
             )
             checkpoints.check()
         if stop:

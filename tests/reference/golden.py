@@ -12,6 +12,7 @@ import sys
 import numpy as np
 from keras import ops
 
+from gpt1_keras import precision
 from gpt1_keras.layers import heads
 from gpt1_keras.models import task_model
 from gpt1_keras.training import learner
@@ -167,4 +168,5 @@ def released_gradients(trained):
 
 
 if __name__ == "__main__":
+    precision.set_dtype("float32")
     print(json.dumps(compare(sys.argv[1])))

@@ -24,15 +24,6 @@ def run(callback, logs, model=None):
     return model
 
 
-@pytest.mark.parametrize("name", ["loss", "gradient_norm"])
-@pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
-    callback = callbacks.StopOnNonFiniteLoss(10)
-    expected = f"{name} is {value} at step 13.*`peak_learning_rate`"
-    with pytest.raises(callbacks.NonFiniteLoss, match=expected):
-        run(callback, [{"loss": 1e30}, {"loss": -1.0}, {name: value}])
-
-
 def log(first_step=0, **options):
     """Return a `LogMetrics`, what it writes and what it shows."""
     lines, shown = [], []
@@ -49,15 +40,29 @@ def log(first_step=0, **options):
     return callback, lines, shown
 
 
-def test_metrics_are_written_at_intervals_and_shown_at_every_step():
+@pytest.mark.parametrize("name", ["loss", "gradient_norm"])
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
+    callback, lines, _ = log(10, every=4)
+    expected = f"{name} is {value} at step 13.*`peak_learning_rate`"
+    logs = [{"loss": 1e30}, {"loss": -1.0}, {name: value}, {}, {}, {}]
+    with pytest.raises(callbacks.NonFiniteLoss, match=expected):
+        run(callback, logs)
+    assert [step for step, _ in lines] == [12]
+
+
+@pytest.mark.parametrize(
+    "seconds, expected", [(0.0, [1, 1, 1, 1, 1]), (60.0, [1, 2, 2])]
+)
+def test_metrics_are_written_at_intervals(monkeypatch, seconds, expected):
+    monkeypatch.setattr(callbacks, "_READING_SECONDS", seconds)
     callback, lines, shown = log(3, every=2)
     # The schedule counts the steps made before.
     model = model_of(rate=lambda step: 0.1 * step)
-    run(callback, [{"loss": loss} for loss in (1.0, 2.0, 3.0)], model)
-    assert [amount for amount, _ in shown] == [1, 1, 1]
-    notes = [note for _, note in shown]
-    assert notes[1].startswith("loss 2.000, perplexity 7.4, ")
-    (first, values), (second, _) = lines
+    run(callback, [{"loss": x} for x in (1.0, 2.0, 3.0, 4.0, 5.0)], model)
+    assert [amount for amount, _ in shown] == expected
+    assert shown[1][1].startswith(f"loss {1 + expected[1]:.3f}, perplexity ")
+    (first, values), (second, _), _ = lines
     assert (first, second) == (4, 6)
     assert values.pop("tokens_per_second") > 0
     assert values == pytest.approx(
@@ -66,16 +71,16 @@ def test_metrics_are_written_at_intervals_and_shown_at_every_step():
     )
 
 
-def test_speed_is_measured_between_two_lines(monkeypatch):
-    clock = iter([0.0, 1.0, 10.0, 13.0, 20.0, 22.0, 30.0, 36.0])
+def test_speed_is_measured_between_two_readings(monkeypatch):
+    clock = iter([0.0, 0.1, 4.0, 10.0, 10.1, 18.0])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     callback, lines, shown = log(every=2, flops_per_token=4e8, peak=80.0)
     run(callback, [{}] * 4)
-    # 200 tokens in 1 + 3 and 2 + 6 seconds, without what lies between steps.
+    # 200 tokens in 4 and 8 seconds, without what lies between the readings.
     (_, first), (_, second) = lines
     assert (first["tokens_per_second"], second["tokens_per_second"]) == (50, 25)
     # A token takes 0.4 GFLOP.
-    assert shown[1][1].endswith("50 tokens/s, 20.0 GFLOP/s (25 % of the peak)")
+    assert shown[0][1].endswith("50 tokens/s, 20.0 GFLOP/s (25 % of the peak)")
     assert (first["gflops_per_second"], first["share_of_peak"]) == (20, 0.25)
 
 
@@ -86,7 +91,13 @@ def test_checkpoints_by_time(monkeypatch):
     saved = []
     checkpoints = types.SimpleNamespace(save=lambda step, _: saved.append(step))
     callback = callbacks.SaveCheckpoints(
-        4, checkpoints=checkpoints, every=0, minutes=1, last_step=9, stop=None
+        4,
+        checkpoints=checkpoints,
+        every=0,
+        minutes=1,
+        last_step=9,
+        stop=None,
+        check=lambda: saved.append("checked"),
     )
     run(callback, [{}] * 5)
-    assert saved == [6, 8, 9]
+    assert saved == ["checked", 6, "checked", 8, "checked", 9]

@@ -184,6 +184,23 @@ def has_transformers():
     )
 
 
+def torch_device():
+    """Return the device of the peers: "cuda" or "cpu"."""
+    if not importlib.util.find_spec("torch"):
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def wait_for(device):
+    """Wait until a GPU has done what it was asked to do."""
+    if device == "cuda":
+        import torch
+
+        torch.cuda.synchronize()
+
+
 def token_ids(*shape, vocabulary_size, seed=0):
     """Return random int32 ids."""
     draws = np.random.default_rng(seed)

@@ -2,8 +2,9 @@
 
 Ours in two precisions, on torch compiled, beside transformers' network in
 bfloat16 with a fused AdamW, as it is and compiled by torch. All start from the
-same weights and have the paper's dropout. `products` is the limit: the matrix
-products of such a step in bfloat16 and nothing else.
+same weights and have the paper's dropout; `no dropout` is ours without it in
+bfloat16, which on a GPU is another attention kernel. `products` is the limit:
+the matrix products of such a step in bfloat16 and nothing else.
 """
 
 import pathlib
@@ -16,44 +17,54 @@ from tools.benchmarks import contest
 from tools.benchmarks import networks
 
 _DROPOUT = 0.1
-_SOFTMAX_CHUNK = 512
-# In one timing, so that starting `fit` does not count.
-_STEPS = 4
+# Steps of one timing, so that starting `fit` does not count, and sequences.
+_STEPS = {"cpu": 4, "cuda": 20}
+_BATCH_SIZE = {"cpu": 4, "cuda": 32}
+_SOFTMAX_CHUNK = {"cpu": 512, "cuda": 2048}
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
 
 
-def measure(*, sizes, rounds, batch_size=4):
+def measure(*, sizes, rounds):
     """Return what was measured, a dict (`contest.run`).
 
     Args:
         sizes: dict of the backbone's arguments (`networks.sizes`).
         rounds: int.
-        batch_size: int. Sequences of all positions per step.
     """
+    device = networks.torch_device()
+    num_steps = _STEPS[device]
     ids = networks.token_ids(
-        *(batch_size, sizes["max_sequence_length"]),
+        *(_BATCH_SIZE[device], sizes["max_sequence_length"]),
         vocabulary_size=sizes["vocabulary_size"],
     )
     contenders, losses = {}, {}
-    for name, dtype in (("bfloat16", "mixed_bfloat16"), ("float32", "float32")):
+    for name, dtype, dropout in (
+        ("no dropout", "mixed_bfloat16", 0.0),
+        ("float32", "float32", _DROPOUT),
+        ("bfloat16", "mixed_bfloat16", _DROPOUT),
+    ):
         keras.config.set_dtype_policy(dtype)
         keras.utils.set_random_seed(1)
-        model = networks.causal_lm(**sizes, dropout=_DROPOUT)
+        model = networks.causal_lm(**sizes, dropout=dropout)
         contenders[name], losses[name] = ours(
-            model.backbone, ids, jit_compile=keras.config.backend() == "torch"
+            model.backbone,
+            ids,
+            num_steps=num_steps,
+            jit_compile=keras.config.backend() == "torch",
         )
     for name in ("transformers", "compiled"):
         with tempfile.TemporaryDirectory() as directory:
             peer = networks.transformers_lm(model, pathlib.Path(directory))
         if peer is not None:
-            step, loss = transformers(peer, ids, name == "compiled")
-            contenders[name], losses[name] = step, loss
+            contenders[name], losses[name] = transformers(
+                peer, ids, name == "compiled", num_steps=num_steps
+            )
     if networks.has_transformers():
-        contenders["products"] = _products(sizes, ids.size)
+        contenders["products"] = _products(sizes, ids.size, num_steps)
     # The networks have learned nothing yet: evaluated before the first step.
     before = {name: round(loss(), 4) for name, loss in losses.items()}
     found, _ = contest.run(
-        contenders, rounds=rounds, work=_STEPS * ids.size, peer_of="bfloat16"
+        contenders, rounds=rounds, work=num_steps * ids.size, peer_of="bfloat16"
     )
     return {
         "unit": "tokens/s",
@@ -64,9 +75,7 @@ def measure(*, sizes, rounds, batch_size=4):
     }
 
 
-def ours(
-    backbone, ids, *, num_steps=_STEPS, micro_batch_size=None, jit_compile=False
-):
+def ours(backbone, ids, *, num_steps, micro_batch_size=None, jit_compile=False):
     """Return functions without arguments: some steps, and the loss.
 
     Args:
@@ -78,11 +87,14 @@ def ours(
     """
     from gpt1_keras.data import loaders
     from gpt1_keras.models import task_model
+    from gpt1_keras.training import callbacks
     from gpt1_keras.training import learner
     from gpt1_keras.training import losses
     from gpt1_keras.training import optimizers
 
-    loss = losses.LanguageModelLoss(chunk_size=_SOFTMAX_CHUNK)
+    loss = losses.LanguageModelLoss(
+        chunk_size=_SOFTMAX_CHUNK[networks.torch_device()]
+    )
     trained = learner.Learner(
         task_model.GPT1TaskModel(backbone),
         loss=loss,
@@ -103,7 +115,8 @@ def ours(
 
     def steps():
         data = loaders.load(_Same(batch), first_step=0, num_steps=num_steps)
-        trained.fit(data, verbose=0, shuffle=False)
+        called = callbacks.Callbacks([], add_history=True, model=trained)
+        trained.fit(data, verbose=0, shuffle=False, callbacks=called)
 
     def mean_loss():
         scores = trained.predict_on_batch(batch)
@@ -125,11 +138,13 @@ class _Same:
         return self._batch
 
 
-def transformers(peer, ids, is_compiled, *, num_steps=_STEPS):
+def transformers(peer, ids, is_compiled, *, num_steps):
     """As `ours`."""
     import torch
 
-    inputs = torch.from_numpy(ids).long()
+    device = networks.torch_device()
+    peer = peer.to(device)
+    inputs = torch.from_numpy(ids).long().to(device)
     forward = torch.compile(peer) if is_compiled else peer
     optimizer = torch.optim.AdamW(
         peer.parameters(),
@@ -139,7 +154,7 @@ def transformers(peer, ids, is_compiled, *, num_steps=_STEPS):
     )
 
     def loss():
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast(device, torch.bfloat16):
             return forward(input_ids=inputs, labels=inputs).loss
 
     def steps():
@@ -149,6 +164,7 @@ def transformers(peer, ids, is_compiled, *, num_steps=_STEPS):
             loss().backward()
             torch.nn.utils.clip_grad_norm_(peer.parameters(), 1.0)
             optimizer.step()
+        networks.wait_for(device)
 
     def mean_loss():
         peer.eval()
@@ -158,7 +174,7 @@ def transformers(peer, ids, is_compiled, *, num_steps=_STEPS):
     return steps, mean_loss
 
 
-def _products(sizes, num_tokens):
+def _products(sizes, num_tokens, num_steps):
     """Return a function that multiplies what a step multiplies, in bfloat16.
 
     Each matrix is multiplied once forward and twice backward; attention's
@@ -166,6 +182,7 @@ def _products(sizes, num_tokens):
     """
     import torch
 
+    device = networks.torch_device()
     width, inner = sizes["hidden_dim"], sizes["intermediate_dim"]
     in_a_block = (
         (width, 3 * width),
@@ -180,7 +197,7 @@ def _products(sizes, num_tokens):
     ]
 
     def random(*shape):
-        return torch.randn(shape, dtype=torch.bfloat16)
+        return torch.randn(shape, dtype=torch.bfloat16, device=device)
 
     made = {
         (a, b): (random(num_tokens, a), random(a, b), random(num_tokens, b))
@@ -188,10 +205,11 @@ def _products(sizes, num_tokens):
     }
 
     def multiply():
-        for shape in shapes * _STEPS:
+        for shape in shapes * num_steps:
             x, kernel, y = made[shape]
             torch.matmul(x, kernel)
             torch.matmul(y, kernel.T)
             torch.matmul(x.T, y)
+        networks.wait_for(device)
 
     return multiply
