@@ -248,13 +248,7 @@ def fit(
                 batches, first_step=first_step, num_steps=num_steps - first_step
             )
             learner.fit(
-                loaded,
-                epochs=1,
-                verbose=0,
-                shuffle=False,
-                callbacks=callbacks.Callbacks(
-                    called, add_history=True, model=learner
-                ),
+                loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
             )
             checkpoints.check()
         if stop:

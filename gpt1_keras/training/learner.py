@@ -5,6 +5,7 @@ import importlib
 import keras
 
 from gpt1_keras.layers import embedding
+from gpt1_keras.training import callbacks as callbacks_lib
 from gpt1_keras.training import step
 
 _step = importlib.import_module(
@@ -71,6 +72,13 @@ class Learner(_step.TrainStep, keras.Model):
         super().compile(optimizer=optimizer, **kwargs)
         self.optimizer.gradients_are_summed = True
         self.optimizer.build(self.trainable_variables)
+
+    def fit(self, x=None, *, callbacks=(), **options):
+        """As `keras.Model.fit`, but callbacks get the logs as tensors."""
+        called = callbacks_lib.Callbacks(
+            list(callbacks), add_history=True, model=self
+        )
+        return super().fit(x, callbacks=called, **options)
 
     def network_inputs(self, batch):
         return {key: batch[key] for key in self.network.input}

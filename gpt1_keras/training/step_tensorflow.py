@@ -19,10 +19,10 @@ class TrainStep:
         # Compiled functions of `strategy_tensorflow`.
         self.distributed_step = self.distributed_scores = None
 
-    def fit(self, x=None, *, callbacks=None, **options):
+    def fit(self, x, *, callbacks, **options):
         if not self.is_distributed:
             return super().fit(x, callbacks=callbacks, **options)
-        return strategy_tensorflow.fit(self, x, callbacks or ())
+        return strategy_tensorflow.fit(self, x, callbacks)
 
     def predict(self, x, *, callbacks=None, **options):
         if not self.is_distributed:

@@ -179,13 +179,12 @@ def _refuse_xla(devices):
         )
 
 
-def fit(learner, dataset, callbacks=()):
+def fit(learner, dataset, called):
     """Train on every batch once, like `keras.Model.fit`.
 
     `learner` was built in the strategy's scope; `dataset` has batches
-    `[B, ...]` and a known length.
+    `[B, ...]` and a known length; `called` is a `CallbackList`.
     """
-    called = keras.callbacks.CallbackList(list(callbacks), model=learner)
     stop = learner.stop_request
     learner.stop_training = False
     called.on_train_begin()

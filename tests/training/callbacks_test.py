@@ -1,7 +1,9 @@
 import math
 import types
 
+import keras
 import pytest
+from keras import ops
 
 from gpt1_keras.training import callbacks
 
@@ -38,6 +40,16 @@ def log(first_step=0, **options):
         **options,
     )
     return callback, lines, shown
+
+
+def test_logs_are_passed_on_as_tensors():
+    seen, loss = [], ops.ones(())
+    record = keras.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(logs["loss"])
+    )
+    called = callbacks.Callbacks([record])
+    called.on_train_batch_end(0, {"loss": loss})
+    assert seen[0] is loss
 
 
 @pytest.mark.parametrize("name", ["loss", "gradient_norm"])
