@@ -53,10 +53,11 @@ class LogMetrics(_PerStep):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     It reads the logs of several short steps together, so that the device
-    need not wait for Python. Perplexity is computed from the language-model
-    loss: `lm_loss` if there is a task loss, else `loss`. The speed is that
-    between two readings and includes waiting for the batches; only the first
-    batch after a reading is on torch fetched before its step begins.
+    need not wait for Python: at most two steps are in progress. Perplexity is
+    computed from the language-model loss: `lm_loss` if there is a task loss,
+    else `loss`. The speed is that between two readings and includes waiting
+    for the batches; only the first batch after a reading is on torch fetched
+    before its step begins.
     """
 
     history: results.History  # gets a line every `every` steps
@@ -78,9 +79,17 @@ class LogMetrics(_PerStep):
             self._started = time.monotonic()
 
     def after_step(self, logs):
+        if self._unread:  # JAX would queue 32 steps, which a signal awaits
+            ops.convert_to_numpy(self._unread[-1]["loss"])
         self._unread.append(logs)
         is_due = self.step % self.every == 0
-        if is_due or time.monotonic() - self._started >= _READING_SECONDS:
+        # Several workers get numbers, and must end at the same step.
+        is_read = not ops.is_tensor(logs["loss"])
+        if (
+            is_due
+            or is_read
+            or time.monotonic() - self._started >= _READING_SECONDS
+        ):
             self.read()
         if is_due:
             self._write()

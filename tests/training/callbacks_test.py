@@ -14,14 +14,15 @@ def model_of(rate=0.5):
     return types.SimpleNamespace(optimizer=optimizer, stop_training=False)
 
 
-def run(callback, logs, model=None):
+def run(callback, logs, model=None, as_log=ops.convert_to_tensor):
     """Feed one dict of logs per step; return the model."""
     model = model or model_of()
     callback.set_model(model)
     for batch, values in enumerate(logs):
+        values = {"loss": 1.0, "gradient_norm": 1.0} | values
         callback.on_train_batch_begin(batch)
         callback.on_train_batch_end(
-            batch, {"loss": 1.0, "gradient_norm": 1.0} | values
+            batch, {name: as_log(value) for name, value in values.items()}
         )
     return model
 
@@ -64,14 +65,22 @@ def test_non_finite_loss_ends_the_run_and_names_the_step(name, value):
 
 
 @pytest.mark.parametrize(
-    "seconds, expected", [(0.0, [1, 1, 1, 1, 1]), (60.0, [1, 2, 2])]
+    "seconds, as_log, expected",
+    [
+        (0.0, ops.convert_to_tensor, [1, 1, 1, 1, 1]),
+        (60.0, ops.convert_to_tensor, [1, 2, 2]),
+        (60.0, float, [1, 1, 1, 1, 1]),
+    ],
 )
-def test_metrics_are_written_at_intervals(monkeypatch, seconds, expected):
+def test_metrics_are_written_at_intervals(
+    monkeypatch, seconds, as_log, expected
+):
     monkeypatch.setattr(callbacks, "_READING_SECONDS", seconds)
     callback, lines, shown = log(3, every=2)
     # The schedule counts the steps made before.
     model = model_of(rate=lambda step: 0.1 * step)
-    run(callback, [{"loss": x} for x in (1.0, 2.0, 3.0, 4.0, 5.0)], model)
+    losses = [{"loss": x} for x in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    run(callback, losses, model, as_log)
     assert [amount for amount, _ in shown] == expected
     assert shown[1][1].startswith(f"loss {1 + expected[1]:.3f}, perplexity ")
     (first, values), (second, _), _ = lines
@@ -81,6 +90,17 @@ def test_metrics_are_written_at_intervals(monkeypatch, seconds, expected):
         {"loss": 1.0, "perplexity": math.e}
         | {"gradient_norm": 1.0, "learning_rate": 0.3}
     )
+
+
+def test_at_most_two_steps_are_in_progress(monkeypatch):
+    waited, read = [], ops.convert_to_numpy
+    monkeypatch.setattr(callbacks, "_READING_SECONDS", 60.0)
+    monkeypatch.setattr(
+        callbacks.ops, "convert_to_numpy", lambda x: waited.append(read(x))
+    )
+    callback, _, _ = log(every=9)
+    run(callback, [{"loss": x} for x in (1.0, 2.0, 3.0)])
+    assert waited == [1.0, 2.0]
 
 
 def test_speed_is_measured_between_two_readings(monkeypatch):
