@@ -1,5 +1,6 @@
 """The dtype that a run computes in, and which one 'auto' stands for."""
 
+import contextlib
 import pathlib
 import re
 
@@ -17,29 +18,54 @@ _CAPABILITY = (8, 0)  # of the first GPUs by NVIDIA that have bfloat16
 def set_dtype(dtype):
     """Make `dtype` the policy of all layers built afterwards."""
     keras.config.set_dtype_policy(dtype)
-    _round_factors(dtype != "float32")
+    round_factors(dtype)
     why = dtype != "float32" and _why_bfloat16()
     logging.info(
         "computing in %s%s", dtype, f": fast with {why}" if why else ""
     )
 
 
-def _round_factors(is_rounded):
-    """Set whether a GPU may round factors of float32 products to 11 bits.
+def round_factors(dtype):
+    """Let a GPU round factors of float32 products to 11 bits, or not.
 
-    JAX and TensorFlow do so unless they are told otherwise, torch does not.
-    With it, JAX is 6e-3 from the released code's weights after 6 steps on an
-    H200, without it 8e-6 (RESULTS.md).
+    Not if computing in `dtype` shall be exact. JAX and TensorFlow do so unless
+    they are told otherwise, torch does not. With it, JAX is 6e-3 from the
+    released code's weights after 6 steps on an H200, without it 8e-6
+    (RESULTS.md).
     """
+    is_rounded = dtype == "mixed_bfloat16"
+    is_jax = keras.config.backend() == "jax"
+    _rounding((None if is_rounded else "highest") if is_jax else is_rounded)
+
+
+def _rounding(*new):
+    """Set the backend's own value, if one is given; return that before."""
     if keras.config.backend() == "jax":
         import jax
 
-        precision = None if is_rounded else "highest"
-        jax.config.update("jax_default_matmul_precision", precision)
-    elif keras.config.backend() == "tensorflow":
-        import tensorflow as tf
+        before = jax.config.jax_default_matmul_precision
+        for value in new:
+            jax.config.update("jax_default_matmul_precision", value)
+        return before
+    if keras.config.backend() == "tensorflow":
+        from tensorflow import config
 
-        tf.config.experimental.enable_tensor_float_32_execution(is_rounded)
+        before = config.experimental.tensor_float_32_execution_enabled()
+        for value in new:
+            config.experimental.enable_tensor_float_32_execution(value)
+        return before
+    return None
+
+
+@contextlib.contextmanager
+def restored():
+    """Undo at the end of the block what it sets here."""
+    policy, rounding = keras.config.dtype_policy(), _rounding()
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(policy)
+        _rounding(rounding)
 
 
 def check_float(model):

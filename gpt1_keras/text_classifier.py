@@ -12,7 +12,6 @@ import tempfile
 import threading
 import weakref
 
-import keras
 import numpy as np
 from sklearn import base
 from sklearn.utils import validation
@@ -20,6 +19,7 @@ from sklearn.utils import validation
 from gpt1_keras import errors
 from gpt1_keras import files as files_lib
 from gpt1_keras import main
+from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras import workdir as workdirs
 from gpt1_keras.data import examples as examples_lib
@@ -361,13 +361,13 @@ def _rows_file(directory, columns, names):
 
 @contextlib.contextmanager
 def _contained(verbose):
-    """Restore dtype policy and random states, which runs set globally.
+    """Restore precision and random states, which runs set globally.
 
     Without `verbose`, log lines are shown only after an error. A signal that
     stopped the run is raised again, for the caller's handler.
     """
-    with _LOCK:
-        policy, logged = keras.config.dtype_policy(), io.StringIO()
+    with _LOCK, precision.restored():
+        logged = io.StringIO()
         states = random.getstate(), np.random.get_state()
         try:
             with contextlib.redirect_stderr(sys.stderr if verbose else logged):
@@ -380,6 +380,5 @@ def _contained(verbose):
             sys.stderr.write(logged.getvalue())
             raise
         finally:
-            keras.config.set_dtype_policy(policy)
             random.setstate(states[0])
             np.random.set_state(states[1])

@@ -93,3 +93,18 @@ def test_the_log_says_which_and_why(machine, caplog):
         assert caplog.messages[0].startswith(expected)
         assert keras.config.dtype_policy().name == dtype
         assert rounds_factors() == (BACKEND != "torch" and dtype != "float32")
+
+
+def test_restored():
+    def state():
+        return keras.config.dtype_policy().name, rounds_factors()
+
+    before = state()
+    with precision.restored():
+        for dtype in ("mixed_bfloat16", "float32"):
+            precision.set_dtype(dtype)
+        assert state() == ("float32", False)
+        precision.round_factors("int8")
+        assert not rounds_factors()
+        precision.set_dtype("mixed_bfloat16")
+    assert state() == before
