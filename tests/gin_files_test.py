@@ -4,9 +4,11 @@ Checked for each command: it parses, every macro in it is used, and the run
 gets all its arguments. The commands in README.md and WORKSPACE.md likewise.
 """
 
+import itertools
 import re
 import shlex
 
+from gpt1_keras import bindings
 from gpt1_keras import config
 from tests.reference import processes
 from tests.reference.processes import ROOT
@@ -73,14 +75,20 @@ def test_commands_in_the_headers_parse_and_use_every_macro():
 
 
 def test_a_run_takes_every_device_and_sample_data():
+    """What it uses of an overlay has the overlay's value."""
     devices = [name for name in GIN_FILES if name.startswith("gin/device/")]
-    for run in ("zero_shot/race", "evaluate", "generate", "view", "report"):
-        command = commands_of(f"gin/{run}.gin")[0].partition(" --workdir")[0]
-        for overlay in devices:
-            resolve(f"{command} --gin {overlay}")
-    for run in ("finetune/cola", "grid", "zero_shot/race", "evaluate"):
-        command = commands_of(f"gin/{run}.gin")[0].partition(" --workdir")[0]
-        resolve(f"{command} --gin gin/data/sample.gin")
+    sample = ["gin/data/sample.gin"]
+    for overlays, runs in (
+        (devices, "zero_shot/race evaluate generate view report"),
+        (sample, "pretrain finetune/cola grid zero_shot/race evaluate"),
+    ):
+        for run, overlay in itertools.product(runs.split(), overlays):
+            names, settings = parse_command(commands_of(f"gin/{run}.gin")[0])
+            own = bindings.read([overlay], []).bound
+            settings = [s for s in settings if s.split()[0] not in own]
+            found = config.resolve([*names, overlay], settings, "out/x").bound
+            taken = own.keys() & found.keys()
+            assert {k: found[k] for k in taken} == {k: own[k] for k in taken}
 
 
 def test_overlays_include_nothing():
