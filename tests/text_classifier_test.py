@@ -182,8 +182,12 @@ def test_the_rows_do_not_stay_in_the_workdir_of_another_run(
     assert [path.name for path in tmp_path.glob("[!.]*")] == ["config.gin"]
 
 
-def test_bad_rows_are_shown_though_nothing_else_is(classifier, capsys, caplog):
-    with pytest.raises(errors.InputError, match="listed above"):
-        base.clone(classifier).fit(TEXTS + ["", " "], LABELS + [9, 10])
+def test_bad_rows_are_shown_though_nothing_else_is(
+    classifier, tmp_path, capsys, caplog
+):
+    model = base.clone(classifier).set_params(workdir=tmp_path)
+    for labels in ([9, 10], [9, 9]):  # The workdir is free for other rows.
+        with pytest.raises(errors.InputError, match="listed above"):
+            model.fit(TEXTS + ["", " "], LABELS + labels)
     shown = capsys.readouterr().err + caplog.text
     assert "2 of 42 rows" in shown and "'text' is empty" in shown

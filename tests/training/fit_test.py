@@ -115,17 +115,19 @@ def test_signal_saves_and_the_same_command_resumes(
 
 
 def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
-    fit(tmp_path, num_steps=2)
-    before = kill_run.last_checkpoint(tmp_path)[1]
-    lines = kill_run.lines(tmp_path)
-    (tmp_path / "result.json").write_text("{}")
-    learner = fit(tmp_path, num_steps=2, periodic=[at(3, crash)])
+    workdir = tmp_path / "seed_1"
+    fit(workdir, num_steps=2)
+    before = kill_run.last_checkpoint(workdir)[1]
+    lines = kill_run.lines(workdir)
+    for folder in (workdir, tmp_path):  # of the seed, of several seeds
+        (folder / "result.json").write_text('{"seeds": {"1": {}}}')
+    learner = fit(workdir, num_steps=2, periodic=[at(3, crash)])
     assert int(ops.convert_to_numpy(learner.optimizer.iterations)) == 2
-    np.testing.assert_equal(kill_run.last_checkpoint(tmp_path)[1], before)
-    assert kill_run.lines(tmp_path) == lines
-    assert (tmp_path / "result.json").exists()
-    fit(tmp_path, num_steps=3)
-    assert not (tmp_path / "result.json").exists()
+    np.testing.assert_equal(kill_run.last_checkpoint(workdir)[1], before)
+    assert kill_run.lines(workdir) == lines
+    assert len(list(tmp_path.rglob("result.json"))) == 2
+    fit(workdir, num_steps=3)
+    assert not list(tmp_path.rglob("result.json"))
 
 
 class SpoiltBatches(tiny_learner.Batches):
@@ -180,3 +182,17 @@ def test_first_signal_is_a_request_and_then_ctrl_c_acts_at_once(
     # The fixture looks at the handlers, after an error too.
     with pytest.raises(ArithmeticError), fit_lib.catch_signals():
         raise ArithmeticError
+
+
+def test_only_ctrl_c_stops_during_a_step(monkeypatch):
+    """As C receives signals before Python calls their handlers."""
+    exits = []
+    monkeypatch.setattr(os, "_exit", exits.append)
+    for names, expected in (
+        (["SIGTERM", "SIGHUP"], []),
+        (["SIGHUP", "SIGTERM", "SIGINT"], [3]),
+    ):
+        with fit_lib.catch_signals():
+            signal.set_wakeup_fd(pipe := signal.set_wakeup_fd(-1))
+            os.write(pipe, bytes(signal.Signals[name] for name in names))
+        assert exits == expected
