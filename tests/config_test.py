@@ -6,6 +6,7 @@ import pytest
 from hypothesis import strategies
 
 from gpt1_keras import bindings
+from gpt1_keras import checks
 from gpt1_keras import config
 from gpt1_keras import errors
 from gpt1_keras import precision
@@ -142,6 +143,30 @@ def test_hash_and_differences_cover_the_recipe():
         ),
     ):
         assert bindings.differences(before, after) == [expected]
+
+
+def test_what_may_change_before_a_run_is_resumed():
+    """Devices, memory, logging and places; all else is part of the recipe."""
+    free = {
+        "pretrain.pretrain": "devices intervals paper sampling zero_shot",
+        "pretrain.Training": "microbatch_size softmax_chunk",
+        "held_out.Evaluation": "batch_size tokens",
+        "finetune.finetune": "devices intervals paper",
+        "finetune.FineTuning": "bucket_lengths evaluation_batch_size "
+        "microbatch_size num_scored_train_examples softmax_chunk",
+        "sources.BenchmarkFiles": "data_dir",
+        "custom.custom": "data_dir",
+    }
+    for run in ("pretrain", "finetune/custom"):
+        found = bindings.read([f"gin/{run}.gin"], [])
+        for function in found.reached():
+            marked = [
+                name
+                for name, each in found.signature(function).items()
+                if not checks.is_recipe(each.annotation)
+                or checks.is_location(each.annotation)
+            ]
+            assert sorted(marked) == free.get(function, "").split(), function
 
 
 VALUES = strategies.recursive(

@@ -117,6 +117,11 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
     for extend in (True, False):
         again = configuration(NUM_STEPS=200, EXTEND=extend)
         assert not workdir.claim(tmp_path, again, COMMAND)
+    for name in ("NUM_EPOCHS", "MIN_EPOCHS", "MIN_STEPS"):
+        for number, extend in ((3, False), (4, True)):
+            macros = {"NUM_STEPS": None, "EXTEND": extend, name: number}
+            workdir.claim(tmp_path / name, configuration(**macros), COMMAND)
+            assert kept(tmp_path / name).macros[name] == number
 
 
 def test_an_extension_without_effect_is_refused(tmp_path):

@@ -210,12 +210,15 @@ def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
     facts = tmp_path / "last" / "preset" / "checksums.json"
     assert found["best_step"] == json.loads(facts.read_text())["step"]
     assert found["best_step"] == dev[-1]["step"] > 4
-    # It does not resume on other examples.
+    # It does not resume on other examples, or from another preset.
     (tmp_path / "run" / "result.json").unlink()
-    with open(data / "glue/CoLA/dev.tsv", "a") as file:
-        file.write("x\t1\t\tone more\n")
-    with pytest.raises(errors.InputError, match="^the files behind `dev` have"):
-        fine_tune("run", data, **settings)
+    for split in ("dev", "train"):
+        with open(data / f"glue/CoLA/{split}.tsv", "a") as file:
+            file.write("x\t1\t\tone more\n")
+        with pytest.raises(errors.InputError, match=f"^the .* `{split}` have"):
+            fine_tune("run", data, **settings)
+    with pytest.raises(errors.InputError, match="^the files behind `preset` "):
+        tiny_runs.finetune(tmp_path / "run", tiny.folder / "cola", data)
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])
