@@ -126,16 +126,19 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     assert status == 3
     assert stderr == "checkpoint in w; the same command resumes\n"
     names = ("SIGINT", "SIGTERM", "SIGHUP")
-    for name, collecting in itertools.product(names, (False, True)):
+    for collecting, name in itertools.product((True, False), names):
         more = f"recorded_run.interrupt.name = {name!r}\n"
         more += f"recorded_run.interrupt.collecting = {collecting}\n"
-        # Under nohup, SIGHUP is ignored.
         former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         status, _, stderr = call_run("interrupt", more=more)
         signal.signal(signal.SIGHUP, former)
         assert status == 3
         assert stderr == f"stopped by {name}; the same command resumes\n"
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
+    assert call_run("interrupt", more=more)[0] == 0
+    signal.signal(signal.SIGHUP, former)
     assert_refused(fail("loss"), "loss is nan", status=1)
+    assert_refused(fail("memory"), "not enough memory: lower", status=1)
     full = "out/x: No space left on device; correct this"
     assert_refused(fail("full disk"), full)
     assert_refused(fail("no path"), "Input/output error")

@@ -84,6 +84,7 @@ def fail(*, workdir=None, error):
     raise {
         "signal": errors.Stopped("checkpoint in w; the same command resumes"),
         "loss": errors.RunError("loss is nan"),
+        "memory": MemoryError(),
         "full disk": OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "out/x"),
         "no path": OSError(errno.EIO, os.strerror(errno.EIO)),
         "module": ModuleNotFoundError(

@@ -184,6 +184,14 @@ def test_first_signal_is_a_request_and_then_ctrl_c_acts_at_once(
         raise ArithmeticError
 
 
+def test_sighup_stays_ignored_under_nohup(handlers):
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    with fit_lib.catch_signals() as stop:
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert not stop
+    assert signal.signal(signal.SIGHUP, former) == signal.SIG_IGN
+
+
 def test_only_ctrl_c_stops_during_a_step(monkeypatch):
     """As C receives signals before Python calls their handlers."""
     exits = []
