@@ -11,7 +11,6 @@ from keras_hub import samplers
 from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
-from gpt1_keras import precision
 from gpt1_keras.models import causal_lm
 from gpt1_keras.models import generation
 from gpt1_keras.runs import presets
@@ -61,7 +60,6 @@ def generate(
     directory = presets.find(preset)
     tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
-    precision.round_factors(dtype)
     k, beams = (min(n, tokenizer.vocabulary_size) for n in (top_k, num_beams))
     warmth = {"temperature": temperature}
     build, arguments = {

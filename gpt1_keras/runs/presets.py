@@ -90,6 +90,7 @@ def load(cls, directory, *, dtype="float32"):
     """
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)
+    precision.round_factors(dtype)
     try:
         check(directory)
         found = cls.from_preset(str(directory))
