@@ -84,12 +84,8 @@ class LogMetrics(_PerStep):
         self._unread.append(logs)
         is_due = self.step % self.every == 0
         # Several workers get numbers, and must end at the same step.
-        is_read = not ops.is_tensor(logs["loss"])
-        if (
-            is_due
-            or is_read
-            or time.monotonic() - self._started >= _READING_SECONDS
-        ):
+        is_read = is_due or not ops.is_tensor(logs["loss"])
+        if is_read or time.monotonic() - self._started >= _READING_SECONDS:
             self.read()
         if is_due:
             self._write()
@@ -105,41 +101,34 @@ class LogMetrics(_PerStep):
             return
         first = self.step - len(self._unread) + 1
         for step, logs in enumerate(self._unread, start=first):
-            self._values = {
+            self._logs = {
                 name: float(ops.convert_to_numpy(value))
                 for name, value in logs.items()
             }
-            _check_finite(self._values, step)
+            _check_finite(self._logs, step)
         count, self._unread = len(self._unread), []
         self._seconds += time.monotonic() - self._started
         self._steps += count
         self._started = None
         self.advance(count, self._note())
 
-    def _losses(self):
-        """Return the losses of the last step and its perplexity."""
-        values = {
-            name: value
-            for name, value in self._values.items()
-            if name.endswith("loss")
-        }
+    def _values(self):
+        """Return the logs of the last step, its perplexity, and the speed."""
+        values = dict(self._logs)
         lm_loss = values.get("lm_loss" if "task_loss" in values else "loss")
         if lm_loss is not None:
             values["perplexity"] = results.perplexity(lm_loss)
-        return values
-
-    def _speeds(self):
         speed = self._steps * self.tokens_per_step / self._seconds
-        speeds = {"tokens_per_second": speed}
+        values["tokens_per_second"] = speed
         if self.flops_per_token:
             gflops = speed * self.flops_per_token / 1e9
-            speeds["gflops_per_second"] = gflops
+            values["gflops_per_second"] = gflops
             if self.peak:
-                speeds["share_of_peak"] = gflops / self.peak
-        return speeds
+                values["share_of_peak"] = gflops / self.peak
+        return values
 
     def _note(self):
-        values = self._losses() | self._speeds()
+        values = self._values()
         note = f"loss {values['loss']:.3f}, "
         if "perplexity" in values:
             note += f"perplexity {values['perplexity']:.1f}, "
@@ -154,13 +143,8 @@ class LogMetrics(_PerStep):
         rate = self.model.optimizer._learning_rate
         if callable(rate):
             rate = rate(self.step - 1)
-        self.history.write(
-            self.step,
-            **self._losses(),
-            gradient_norm=self._values["gradient_norm"],
-            **self._speeds(),
-            learning_rate=float(ops.convert_to_numpy(rate)),
-        )
+        rate = float(ops.convert_to_numpy(rate))
+        self.history.write(self.step, **self._values(), learning_rate=rate)
         self._seconds, self._steps = 0.0, 0
 
 
