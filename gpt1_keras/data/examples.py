@@ -109,7 +109,7 @@ class EncodedExamples:
                 advance(1)
         subwords.warn_of_unknown(name, *counts)
         sizes = np.array(
-            [self._sizes(i) for i in range(len(examples))], "int64"
+            [self._sizes(*self.sequences(*ids)) for ids in self._ids], "int64"
         ).reshape(-1, 4)
         self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
         self.num_candidates = int(sizes[:, 2].max(initial=1))
@@ -131,7 +131,7 @@ class EncodedExamples:
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""
-        return self._sequences(index).candidates
+        return self.sequences(*self._ids[index]).candidates
 
     def spec(self, batch_size):
         """Return {name: (shape, dtype)} of the arrays of a batch."""
@@ -143,14 +143,14 @@ class EncodedExamples:
         length = min(length, self._max_sequence_length)
         return transforms.pad([self.candidates(i) for i in rows], length=length)
 
-    def _sequences(self, index):
+    def sequences(self, text, text_pair, choices):
+        """Return the `transforms.Sequences` of an example's ids."""
         return self._transform(
-            *self._ids[index],
+            *(text, text_pair, choices),
             tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
 
-    def _sizes(self, index):
-        candidates, num_cut = self._sequences(index)
+    def _sizes(self, candidates, num_cut):
         lengths = list(map(len, candidates))
         return max(lengths), sum(lengths), len(lengths), num_cut
