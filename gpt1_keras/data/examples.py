@@ -116,14 +116,10 @@ class EncodedExamples:
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))
         if self.num_cut:
             logging.warning(
-                "%s: %s of %s examples were truncated to %d positions, by %s "
-                "tokens in all; example %s is the first",
-                name,
-                f"{self.num_cut:,}",
-                f"{len(self):,}",
-                max_sequence_length,
-                f"{int(sizes[:, 3].sum()):,}",
-                f"{int(np.flatnonzero(sizes[:, 3])[0]) + 1:,}",
+                f"{name}: {self.num_cut:,} of {len(self):,} examples were"
+                f" truncated to {max_sequence_length} positions, by"
+                f" {sizes[:, 3].sum():,} tokens in all; example"
+                f" {np.flatnonzero(sizes[:, 3])[0] + 1:,} is the first"
             )
 
     def __len__(self):

@@ -40,15 +40,13 @@ class GPT1Tokenizer(
     """
 
     backbone_cls = backbone.GPT1Backbone
+    pipeline = start_token_id = end_token_id = None
+    pad_token_id = 0
 
     def __init__(self, vocabulary=None, merges=None, *, type="bpe", **kwargs):
         super().__init__(**kwargs)
         self.type = type
         self.file_assets = _ASSETS[type]
-        self.pipeline = None
-        self.start_token_id = None
-        self.end_token_id = None
-        self.pad_token_id = 0
         if vocabulary is not None:
             self.set_pipeline(
                 tokenizer_lib.Tokenizer.from_files(vocabulary, merges)

@@ -119,10 +119,8 @@ class Checkpoints:
         except OSError as error:
             self._failure = error
             logging.warning(
-                "%s could not be written (%s): training continues, and the "
-                "next checkpoint will be tried",
-                self._path(step),
-                error,
+                f"{self._path(step)} could not be written ({error}): training"
+                " continues, and the next checkpoint will be tried"
             )
 
     def _write(self, step, arrays, temporary):
@@ -159,9 +157,8 @@ class Checkpoints:
                 is_lost = self._has_lost_preset(step)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logging.warning(
-                    "checkpoint %s cannot be read (%s): using the previous one",
-                    self._path(step),
-                    error,
+                    f"checkpoint {self._path(step)} cannot be read ({error}):"
+                    " using the previous one"
                 )
                 continue
             _assign(model, arrays, self._path(step))
