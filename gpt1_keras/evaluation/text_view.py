@@ -47,15 +47,10 @@ def log_probabilities(causal_lm, ids):
     return rows[np.arange(len(ids)), ids]
 
 
-def has_attention(backbone):
-    """Return whether every layer of the backbone is a decoder block."""
-    return all(hasattr(b, "attention") for b in backbone.decoder_blocks)
-
-
 def attention(backbone, ids):
     """Return the attention weights, float32 `[L, H, T, T]`.
 
-    Each row (query) sums to one. `has_attention(backbone)` must be true.
+    Each row (query) sums to one. An LSTM has none.
     """
     from keras import ops
 

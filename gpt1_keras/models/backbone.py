@@ -65,7 +65,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     openai/finetune-transformer-lm.
     """
 
-    # Whether a row may hold a prefix and several continuations.
+    # Whether it has attention, which can tell apart the continuations of a
+    # prefix in one row.
     can_share_prefix = True
 
     def __init__(

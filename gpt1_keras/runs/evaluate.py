@@ -95,7 +95,7 @@ def evaluate(
     custom_lib.report_skipped(task.skipped, workdir)
     if metrics:
         _plot(workdir, examples.name, space, labels, logits, metrics)
-    if num_viewed and text_view.has_attention(model.network.backbone):
+    if num_viewed and model.network.backbone.can_share_prefix:
         viewed = {i: rows[i] for i in worst_first[:num_viewed]}
         _view(workdir, model, examples, viewed)
     return results.write(

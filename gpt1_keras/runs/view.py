@@ -41,7 +41,7 @@ def view(
     subwords.warn_of_unknown("text", ids.count(subwords.UNKNOWN_ID), len(ids))
     pieces = [tokenizer.piece(index) for index in ids]
     picture = None
-    if text_view.has_attention(model.backbone):
+    if model.backbone.can_share_prefix:
         picture = _draw(model.backbone, ids, pieces, layer, head, workdir)
         logging.info("attention: %s", workdir / picture)
     else:
