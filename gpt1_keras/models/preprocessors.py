@@ -271,15 +271,9 @@ class GPT1TaskPreprocessor(
 
     def _arrays(self, columns):
         columns = {name: _as_lists(value) for name, value in columns.items()}
-        if not isinstance(columns["text"], str):
-            return self._batch(columns)
-        one = self._batch(
-            {name: [value] for name, value in columns.items()},
-            length=self.sequence_length,
-        )
-        return {name: array[0] for name, array in one.items()}
-
-    def _batch(self, columns, *, length=None):
+        is_one = isinstance(columns["text"], str)
+        if is_one:
+            columns = {name: [value] for name, value in columns.items()}
         size = len(columns["text"])
         pipeline = self.tokenizer.pipeline
         transform = getattr(transforms, self.transform)
@@ -300,9 +294,10 @@ class GPT1TaskPreprocessor(
         if len({len(each) for each in candidates}) > 1:
             raise ValueError("give all rows the same number of choices")
         longest = max(len(ids) for each in candidates for ids in each)
-        arrays = transforms.pad(candidates, length=length or longest)
+        length = self.sequence_length if is_one else longest
+        arrays = transforms.pad(candidates, length=length)
         del arrays["token_weights"]
-        return arrays
+        return {k: v[0] for k, v in arrays.items()} if is_one else arrays
 
     def _arrays_in_graph(self, columns):
         """Do as `_arrays` inside a `tf.data` chain, by a call into Python."""
