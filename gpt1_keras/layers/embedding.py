@@ -22,8 +22,12 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     `S` num_special_tokens, `P` max_sequence_length.
 
     Args:
-        num_special_tokens: int. 0 in pretraining, 3 (start, delimiter,
-            extract) in fine-tuning.
+        vocabulary_size: int. Rows `V` of the token table.
+        num_special_tokens: int. Rows `S` after them: 0 in pretraining, 3
+            (start, delimiter, extract) in fine-tuning.
+        max_sequence_length: int. Rows `P` of the position table.
+        hidden_dim: int. Width `D`.
+        dropout: float. Dropout rate.
         initializer_range: float. Standard deviation of every row.
 
     Call arguments:

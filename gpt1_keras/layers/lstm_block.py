@@ -18,6 +18,8 @@ class LSTMBlock(configured.ConfiguredLayer):
     hidden_dim, `U` num_units.
 
     Args:
+        hidden_dim: int. Width `D`.
+        num_units: int. Units `U` of the LSTM.
         residual_dropout: float. Dropout rate of the output.
         initializer_range: float. Standard deviation of the kernels, but for the
             recurrent one, which is orthogonal: the paper does not say.
