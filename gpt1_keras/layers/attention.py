@@ -27,7 +27,12 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     Letters: `B` batch, `T` query positions, `N` = B T, `S` key positions,
     `D` hidden_dim, `H` num_heads, `K` head_dim = D / H.
 
-    Args: those of `DecoderBlock`; `num_heads` divides `hidden_dim`.
+    Args:
+        hidden_dim: int. Width `D`.
+        num_heads: int. Heads `H`; must divide `D`.
+        attention_dropout: float. Dropout rate of the attention probabilities.
+        residual_dropout: float. Dropout rate of the output.
+        initializer_range: float. Standard deviation of both kernels.
 
     Call arguments:
         x: float tensor `[B, T, D]`.

@@ -28,7 +28,11 @@ class FeedForward(configured.ConfiguredLayer):
     Letters: `B` batch, `T` positions, `N` = B T, `D` hidden_dim, `F`
     intermediate_dim.
 
-    Args: those of `DecoderBlock`.
+    Args:
+        hidden_dim: int. Width `D`.
+        intermediate_dim: int. Width `F` between the two dense layers.
+        residual_dropout: float. Dropout rate of the output.
+        initializer_range: float. Standard deviation of both kernels.
 
     Call arguments:
         x: float tensor `[B, T, D]`.

@@ -64,7 +64,10 @@ class ChoiceHead(_Head):
     All candidates of an example share one dropout mask
     (finetune-transformer-lm train.py, lines 184-188).
 
-    Args: those of `SumHead`; `num_outputs` is always 1.
+    Args:
+        dropout: float. Dropout rate of the features.
+        initializer_range: float. Standard deviation of the kernel.
+        num_outputs: int. Always 1; present for serialisation.
 
     Call arguments:
         features: float tensor `[B, C, D]`.
