@@ -40,17 +40,6 @@ def test_confusion_of_classes():
     assert set(found["classes"]["never"].values()) == {0}
 
 
-def test_correlations_of_scores():
-    targets, predictions = [0.0, 1.0, 2.0, 3.0], [0.0, 1.0, 4.0, 9.0]
-    found = metrics.pearson_and_spearman(targets, predictions)
-    # Sums around the means: 15, 5 and 49.
-    assert found["pearson"] == pytest.approx(15 / math.sqrt(5 * 49))
-    assert found["spearman"] == pytest.approx(1.0)
-    found = metrics.pearson_and_spearman(targets, [2.0, 1.0, 1.0, 0.0])
-    # Ties share their ranks: 4, 2.5, 2.5, 1 against 1, 2, 3, 4.
-    assert found["spearman"] == pytest.approx(-4.5 / math.sqrt(5 * 4.5))
-
-
 def test_what_is_undefined_is_zero():
     for targets, predictions in (
         ([1, 1, 1], [1, 0, 1]),

@@ -1,8 +1,6 @@
-import hypothesis
 import keras
 import numpy as np
 import pytest
-from hypothesis import strategies
 from scipy import special
 
 from gpt1_keras.data import examples
@@ -43,15 +41,6 @@ def test_labels(space, num_outputs, label, encoded, value, written):
     np.testing.assert_allclose(found, encoded, atol=1e-6)
     assert space.value(example(label)) == value
     assert space.format(np.asarray(value)[()]) == written
-
-
-@hypothesis.given(score=strategies.floats(0, 5))
-def test_weights_have_the_score_as_their_expected_value(score):
-    weights = WEIGHTS.encode(example(score)).astype("float64")
-    assert weights.sum() == pytest.approx(1, abs=1e-6) and weights.min() >= 0
-    assert weights @ np.arange(6) == pytest.approx(score, abs=1e-5)
-    # Only the two numbers next to the score have weight.
-    assert np.all(np.abs(np.flatnonzero(weights) - score) < 1)
 
 
 LOGITS = np.random.default_rng(0).normal(size=(4, 6)) * 3

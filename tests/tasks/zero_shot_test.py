@@ -44,19 +44,6 @@ def scores(sums, counts=1, is_likeliest=False):
     )
 
 
-@given(
-    st.lists(st.integers(0, 9)),
-    st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=5), min_size=1),
-    st.integers(6, 12),
-)
-def test_fit_keeps_what_is_near(prefix, ids, limit):
-    found = zero_shot.fit(prefix, ids, LETTERS, limit)
-    assert found.continuations == [([], each) for each in ids]
-    kept = min(len(prefix), limit - max(map(len, ids)))
-    assert found.num_cut == len(prefix) - kept
-    assert found.prefix == (prefix[found.num_cut :] or [10])
-
-
 @pytest.mark.parametrize(
     "task, example, limit, prefix, scored, num_cut",
     [
@@ -188,19 +175,6 @@ def test_possessive_pronouns(is_possessive, texts):
         row = schema(f"{before}[MASK]{after}", pronoun, choices)
         expected = ["Ann's", "the boys'"] if is_possessive else list(choices)
         assert zero_shot.substitute(row) == (before, expected, after), text
-
-
-def test_pronoun_metrics():
-    rows = [
-        schema("It was [MASK] turn.", "his", label=1),
-        schema("so [MASK] fell.", label=0),
-        schema("I saw [MASK] .", label=0),
-        schema("I saw [MASK]", label=1),
-    ]
-    given = [scores([-2.0, -1.0], 2), scores([-1.0, -2.0], 2)]
-    found = DPRD.measure(rows, given + [scores([-3.0, -2.0], 1)] * 2)
-    assert found == {"accuracy": 0.75}
-    assert DPRD.majority([schema("", label=1)] * 2) == {"accuracy": 1.0}
 
 
 @given(
