@@ -192,21 +192,10 @@ def weights_of(learner):
 
 def update(learner, batch):
     """Make one update through `fit`; return its logs as floats."""
-    history = update_many(learner, batch, batch_size=len(batch["token_ids"]))
+    size = len(batch["token_ids"])
+    options = {"epochs": 1, "shuffle": False, "verbose": 0}
+    history = learner.fit(batch, batch_size=size, **options).history
     return {name: float(values[0]) for name, values in history.items()}
-
-
-def update_many(learner, examples, *, batch_size, **options):
-    """Make one update for each `batch_size` examples, in their order."""
-    options |= {"epochs": 1, "shuffle": False, "verbose": 0}
-    return learner.fit(examples, batch_size=batch_size, **options).history
-
-
-def gradients_of(learner):
-    """Return all gradients of the first update, clipped, as one array."""
-    # Adam's first momentum is a tenth of the gradient.
-    momentums = map(ops.convert_to_numpy, learner.optimizer._momentums)
-    return 10 * np.concatenate([m.ravel() for m in momentums])
 
 
 def asymmetric(path, value):

@@ -155,6 +155,7 @@ def test_non_finite_loss_names_the_step_and_a_remedy(experiment):
     errors = run(experiment, workdir, expected=1, **settings)
     assert "at step 3: lower PEAK_LEARNING_RATE" in errors
     assert kill_run.last_checkpoint(workdir)[0] == 2
+    assert kill_run.last_step(workdir / "metrics.jsonl") == 2
     assert not (workdir / "result.json").exists()
 
 

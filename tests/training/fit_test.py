@@ -1,5 +1,4 @@
 import functools
-import math
 import os
 import signal
 import types
@@ -9,7 +8,6 @@ import pytest
 from keras import ops
 
 from gpt1_keras import errors
-from gpt1_keras.training import callbacks
 from gpt1_keras.training import fit as fit_lib
 from tests.reference import kill_run
 from tests.reference import tiny_learner
@@ -83,21 +81,6 @@ def test_crashed_run_ends_with_the_same_weights(
     assert kill_run.differences(tmp_path, undisturbed) == []
 
 
-def test_scoring_on_the_way_changes_nothing(tmp_path, undisturbed):
-    scores = []
-    learner = tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
-
-    def score(step, history):
-        batch = tiny_learner.Batches()(99)
-        found = learner.predict(batch, batch_size=4, verbose=0)
-        scores.append(found["log_probability"].sum())
-
-    assert fit(tmp_path, periodic=[(2, score)]) is learner
-    # It saw the weights of the moment.
-    assert len(set(scores)) == NUM_STEPS // 2
-    assert kill_run.differences(tmp_path, undisturbed) == []
-
-
 @pytest.mark.parametrize(
     "step, name, kind", [(4, "SIGTERM", "gpu"), (8, "SIGINT", "cpu")]
 )
@@ -128,24 +111,6 @@ def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
     assert len(list(tmp_path.rglob("result.json"))) == 2
     fit(workdir, num_steps=3)
     assert not list(tmp_path.rglob("result.json"))
-
-
-class SpoiltBatches(tiny_learner.Batches):
-    """Weights that give no finite loss from one step on."""
-
-    def __call__(self, step):
-        batch = super().__call__(step)
-        if step >= 4:
-            batch["token_weights"][:] = np.nan
-        return batch
-
-
-def test_non_finite_loss_ends_the_run(tmp_path, monkeypatch):
-    monkeypatch.setattr(tiny_learner, "Batches", SpoiltBatches)
-    with pytest.raises(callbacks.NonFiniteLoss, match="step 5"):
-        fit(tmp_path, checkpoint_steps=3)
-    assert kill_run.last_checkpoint(tmp_path)[0] == 3
-    assert all(math.isfinite(x["loss"]) for x in kill_run.lines(tmp_path))
 
 
 @pytest.fixture

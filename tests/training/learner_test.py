@@ -1,12 +1,9 @@
-import keras
 import numpy as np
 import pytest
 from keras import ops
 from scipy import special
 
-from gpt1_keras.training import losses
 from tests.reference import tiny_learner
-from tests.reference.tiny_learner import tensors
 
 
 @pytest.mark.parametrize(
@@ -37,44 +34,3 @@ def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     expected = (chosen * weights).sum(1)
     np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
     np.testing.assert_allclose(scores["weight"], weights.sum(1))
-
-
-def test_logs_are_those_of_one_step_and_not_a_running_mean():
-    batches = [tiny_learner.Batches()(step) for step in range(3)]
-    joined = {
-        key: np.concatenate([batch[key] for batch in batches])
-        for key in batches[0]
-    }
-    loss, found = losses.LanguageModelLoss(chunk_size=4), []
-    keep = keras.callbacks.LambdaCallback(
-        on_train_batch_end=lambda _, logs: found.append(float(logs["loss"]))
-    )
-    learner = tiny_learner.language_model()
-    tiny_learner.update_many(learner, joined, batch_size=4, callbacks=[keep])
-    learner, expected = tiny_learner.language_model(), []
-    for batch in batches:
-        outputs = learner.network(learner.network_inputs(tensors(batch)))
-        losses_of_batch = loss(outputs, tensors(batch))
-        expected.append(float(ops.convert_to_numpy(losses_of_batch["loss"])))
-        tiny_learner.update(learner, batch)
-    assert found == pytest.approx(expected, abs=1e-5)
-
-
-def test_padding_changes_neither_losses_nor_gradients():
-    """What makes batches of few lengths the same as those of the longest."""
-    longest = tiny_learner.LabelledBatches()(0)
-    for name in ("token_ids", "token_weights"):
-        longest[name][..., 4:] = 0
-    longest["extract_position"][:] = 3
-    bucketed = longest | {
-        name: longest[name][..., :4] for name in ("token_ids", "token_weights")
-    }
-    found = []
-    for batch in (bucketed, longest):
-        learner = tiny_learner.chooser(clip_norm=1e9)
-        logs = tiny_learner.update(learner, batch)
-        found.append((logs, tiny_learner.gradients_of(learner)))
-    (logs, ours), (expected, theirs) = found
-    assert logs == pytest.approx(expected, abs=1e-5)
-    np.testing.assert_allclose(ours, theirs, atol=1e-5)
-    assert np.abs(ours).max() > 0.01
