@@ -9,6 +9,8 @@ from gpt1_keras.layers import decoder_block
 from tests.reference import numpy_gpt1
 from tests.reference import small_models
 
+X = small_models.states(6, 8, 8)
+
 
 def make(**changes):
     sizes = {
@@ -19,21 +21,16 @@ def make(**changes):
     return small_models.built(decoder_block.DecoderBlock(**sizes | changes))
 
 
-@pytest.fixture
-def x():
-    return small_models.states(6, 8, 8)
-
-
 # With small inputs, an epsilon other than 1e-5 shows. Of 8 positions, four
 # blocks of 2 are the fewest equal ones of at most 3.
 @pytest.mark.parametrize(
     "scale, kernel, queries",
     [(1, False, 9), (1, False, 3), (1e-3, False, 9), (1, True, 9)],
 )
-def test_equals_numpy(x, scale, kernel, queries, monkeypatch):
+def test_equals_numpy(scale, kernel, queries, monkeypatch):
     monkeypatch.setattr(attention, "has_kernel", lambda: kernel)
     monkeypatch.setattr(attention, "BLOCK", queries)
-    block, x = make(), scale * x
+    block, x = make(), scale * X
     if scale < 1:
         for weight in block.attention.weights + block.feed_forward.weights:
             weight.assign(scale * small_models.read(weight))
@@ -60,17 +57,17 @@ def test_each_dropout_has_its_rate():
     }
 
 
-def test_the_output_is_dropped(x):
+def test_the_output_is_dropped():
     layer = make(residual_dropout=0.5).feed_forward
-    dropped = small_models.read(layer(x, training=True))
-    small_models.assert_half_dropped(dropped, small_models.read(layer(x)))
+    dropped = small_models.read(layer(X, training=True))
+    small_models.assert_half_dropped(dropped, small_models.read(layer(X)))
 
 
-def test_residual_stream_stays_float32(x):
+def test_residual_stream_stays_float32():
     """A bfloat16 stream would lose 2**-12 beside 1."""
     block = make(dtype="mixed_bfloat16")
     for weight in block.attention.weights + block.feed_forward.weights:
         weight.assign(np.zeros(weight.shape, "float32"))
-    nudged = x * (1 + 2.0**-12 * np.arange(8, dtype="float32"))
-    difference = small_models.read(block(nudged)) - small_models.read(block(x))
+    nudged = X * (1 + 2.0**-12 * np.arange(8, dtype="float32"))
+    difference = small_models.read(block(nudged)) - small_models.read(block(X))
     assert np.all(np.any(difference != 0, axis=-1))

@@ -7,12 +7,6 @@ from gpt1_keras.models import causal_lm
 from tests.reference import small_models
 
 
-@pytest.fixture(scope="module")
-def network():
-    """One that no test changes."""
-    return small_models.lstm_network()
-
-
 def numpy_forward(model, ids):
     """The LSTM's equations, one token after the other."""
     embedding = model.token_and_position_embedding
@@ -33,7 +27,8 @@ def numpy_forward(model, ids):
     return np.stack(found, axis=1)
 
 
-def test_forward_is_the_equations(network):
+def test_forward_is_the_equations():
+    network = small_models.lstm_network()
     ids = small_models.token_ids(3, 7, below=23)
     expected = numpy_forward(network, ids)
     small_models.assert_close(network(small_models.inputs(ids)), expected)
@@ -42,8 +37,8 @@ def test_forward_is_the_equations(network):
 
 
 @pytest.mark.parametrize("start", [1, 4])
-def test_cache_continues_at_any_column(network, start):
-    model = causal_lm.GPT1CausalLM(network)
+def test_cache_continues_at_any_column(start):
+    model = causal_lm.GPT1CausalLM(small_models.lstm_network())
     ids = small_models.token_ids(2, 6, below=23)
     _, cache = model._build_cache(ops.convert_to_tensor(ids))
     # What lies behind must not matter.

@@ -18,12 +18,6 @@ def source_network(**changes):
     return small_models.network(**changes)
 
 
-@pytest.fixture(scope="module")
-def source():
-    """One that no test changes."""
-    return source_network()
-
-
 def transferred(source, k, **rates):
     return builders.transferred_backbone(
         source, num_transferred_layers=k, num_special_tokens=3, **rates
@@ -46,7 +40,8 @@ def part(name):
 
 
 @pytest.mark.parametrize("k", [-1, 0, 1, NUM_LAYERS, None])
-def test_first_blocks_and_only_those_come_from_the_source(source, k):
+def test_first_blocks_and_only_those_come_from_the_source(k):
+    source = source_network()
     before, after = weights(source), weights(transferred(source, k))
     assert after.keys() - before.keys() == {SPECIAL}
     last = NUM_LAYERS if k is None else k
@@ -81,7 +76,8 @@ def test_what_is_not_transferred_is_new():
     np.testing.assert_array_equal(after[SPECIAL], weights(source)[SPECIAL])
 
 
-def test_same_hidden_states_with_other_dropout(source):
+def test_same_hidden_states_with_other_dropout():
+    source = source_network()
     rates = {"embedding_dropout": 0.1, "attention_dropout": 0.2}
     rates |= {"residual_dropout": 0.3}
     target = transferred(source, None, **rates)
@@ -97,8 +93,9 @@ def test_same_hidden_states_with_other_dropout(source):
     assert small_models.draws(target) == [1] * (2 + 3 * NUM_LAYERS)
 
 
-def test_training_leaves_the_source_alone(source):
+def test_training_leaves_the_source_alone():
     """Also where a backend donates the memory of weights to the step."""
+    source = source_network()
     before = weights(source)
     target = transferred(source, None)
     # Compiled, for the backend to donate.
