@@ -5,6 +5,7 @@ the losses of the steps that follow agree, and each is of another batch, so
 the order of data is the same on all.
 """
 
+import functools
 import shutil
 import signal
 
@@ -25,36 +26,6 @@ SETTINGS = {
 pytestmark = [pytest.mark.slow, pytest.mark.backends]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def every_backend():
-    for name in ("jax", "torch"):
-        pytest.importorskip(name)
-    if keras.config.backend() != "tensorflow":
-        pytest.skip("once is enough")
-
-
-def continued(make, directory, *, stop, **settings):
-    """Stop a run on TensorFlow and finish it on all backends.
-
-    Returns the step of its checkpoint and `{backend: its workdir}`.
-    """
-    first = make(directory, backend="tensorflow", **settings)
-    begun = directory / "begun"
-    status, output = first.send(begun, signal.SIGTERM, step=stop)
-    assert status == 3, output
-    step, _ = kill_run.last_checkpoint(begun)
-    workdirs = {}
-    for backend in BACKENDS:
-        workdirs[backend] = directory / backend
-        shutil.copytree(begun, workdirs[backend])
-        make(directory, backend=backend, **settings).must_finish(
-            workdirs[backend]
-        )
-        assert results.read(workdirs[backend])["backend"] == backend
-    assert any((directory / "cache/jax").iterdir())  # compiled programs
-    return step, workdirs
-
-
 def steps_of(workdir, *, after):
     """Return `[N, 2]`: loss and norm of the gradient of each later step."""
     lines = [x for x in kill_run.lines(workdir) if "gradient_norm" in x]
@@ -65,9 +36,22 @@ def steps_of(workdir, *, after):
 
 @pytest.mark.parametrize("of, stop", [(kill_run, 6), (tiny_task, 30)])
 def test_pretraining_and_fine_tuning(tmp_path, of, stop):
-    step, workdirs = continued(
-        of.Experiment, tmp_path, stop=stop, **SETTINGS[of]
-    )
+    for name in ("jax", "torch"):
+        pytest.importorskip(name)
+    if keras.config.backend() != "tensorflow":
+        pytest.skip("once is enough")
+    make = functools.partial(of.Experiment, tmp_path, **SETTINGS[of])
+    begun = tmp_path / "begun"
+    first = make(backend="tensorflow")
+    status, output = first.send(begun, signal.SIGTERM, step=stop)
+    assert status == 3, output
+    step, _ = kill_run.last_checkpoint(begun)
+    workdirs = {backend: tmp_path / backend for backend in BACKENDS}
+    for backend, workdir in workdirs.items():
+        shutil.copytree(begun, workdir)
+        make(backend=backend).must_finish(workdir)
+        assert results.read(workdir)["backend"] == backend
+    assert any((tmp_path / "cache/jax").iterdir())  # compiled programs
     expected = steps_of(workdirs["tensorflow"], after=step)
     assert len(expected) == of.NUM_STEPS - step > 5
     # Another order of the batches would be seen.

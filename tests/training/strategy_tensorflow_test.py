@@ -14,9 +14,6 @@ if keras.config.backend() != "tensorflow":
     pytest.skip("for the TensorFlow backend", allow_module_level=True)
 
 
-devices = strategy_test.devices
-
-
 def loaded(num_steps, first_step=0):
     batches = tiny_learner.Batches()
     return loaders.load(batches, first_step=first_step, num_steps=num_steps)
@@ -50,7 +47,7 @@ class Record(keras.callbacks.Callback):
 @pytest.fixture
 def learner():
     """One replica: the loops are ours, the devices are not several."""
-    with devices("mirrored").open().scope():
+    with strategy_test.devices("mirrored").open().scope():
         return tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
 
 

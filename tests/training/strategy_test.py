@@ -1,6 +1,7 @@
 """Several devices are in processes of their own."""
 
 import itertools
+import os
 import sys
 
 import keras
@@ -117,3 +118,32 @@ def test_compiling_on_torch_needs_a_compiler(monkeypatch):
         asked.open()
     monkeypatch.setenv("CXX", sys.executable)  # a program that there is
     assert asked.open() is strategy.ONE_DEVICE
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
+def test_more_devices_than_there_are():
+    import jax
+
+    count = len(jax.devices()) + 1
+    with pytest.raises(
+        errors.InputError, match=f"`num_replicas` is {count}.*XLA_FLAGS"
+    ):
+        devices("data_parallel", num_replicas=count).open()
+    # The environment asks for no devices: other tests count on one.
+    assert "device_count" not in os.environ.get("XLA_FLAGS", "")
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="JAX only")
+def test_the_scope_is_suspended_for_a_single_device():
+    found = devices("data_parallel", num_replicas=1).open()
+    current = keras.distribution.distribution
+    assert found.num_replicas == 1
+    try:
+        with found.scope():
+            pass
+        assert current() is found.distribution
+        with found.single_device():
+            assert current() is None
+        assert current() is found.distribution
+    finally:
+        keras.distribution.set_distribution(None)
