@@ -73,10 +73,10 @@ class Learner(_step.TrainStep, keras.Model):
         self.optimizer.gradients_are_summed = True
         self.optimizer.build(self.trainable_variables)
 
-    def fit(self, x=None, *, callbacks=(), **options):
+    def fit(self, x=None, *, callbacks=None, **options):
         """As `keras.Model.fit`, but callbacks get the logs as tensors."""
         called = callbacks_lib.Callbacks(
-            list(callbacks), add_history=True, model=self
+            list(callbacks or ()), add_history=True, model=self
         )
         return super().fit(x, callbacks=called, **options)
 
