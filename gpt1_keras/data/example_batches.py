@@ -136,9 +136,5 @@ class ScoredExamples:
 
 def _pad(encoded, rows, bucket_lengths):
     longest = int(encoded.lengths[rows].max())
-    return encoded.batch(rows, padded_length(longest, bucket_lengths))
-
-
-def padded_length(longest, bucket_lengths):
     fitting = [length for length in bucket_lengths if length >= longest]
-    return min(fitting, default=longest)
+    return encoded.batch(rows, min(fitting, default=longest))

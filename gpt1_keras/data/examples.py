@@ -109,7 +109,7 @@ class EncodedExamples:
                 advance(1)
         subwords.warn_of_unknown(name, *counts)
         sizes = np.array(
-            [self._sizes(*self.sequences(*ids)) for ids in self._ids], "int64"
+            [self._sizes(i) for i in range(len(examples))], "int64"
         ).reshape(-1, 4)
         self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
         self.num_candidates = int(sizes[:, 2].max(initial=1))
@@ -127,7 +127,7 @@ class EncodedExamples:
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""
-        return self.sequences(*self._ids[index]).candidates
+        return self._sequences(index).candidates
 
     def spec(self, batch_size):
         """Return {name: (shape, dtype)} of the arrays of a batch."""
@@ -139,14 +139,14 @@ class EncodedExamples:
         length = min(length, self._max_sequence_length)
         return transforms.pad([self.candidates(i) for i in rows], length=length)
 
-    def sequences(self, text, text_pair, choices):
-        """Return the `transforms.Sequences` of an example's ids."""
+    def _sequences(self, index):
         return self._transform(
-            *(text, text_pair, choices),
+            *self._ids[index],
             tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
 
-    def _sizes(self, candidates, num_cut):
+    def _sizes(self, index):
+        candidates, num_cut = self._sequences(index)
         lengths = list(map(len, candidates))
         return max(lengths), sum(lengths), len(lengths), num_cut

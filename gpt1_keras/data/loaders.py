@@ -34,38 +34,28 @@ def dataset(batches, *, first_step, num_steps):
     """
     import tensorflow as tf
 
+    spec = {
+        name: tf.TensorSpec(shape, dtype)
+        for name, (shape, dtype) in batches.spec.items()
+    }
+
+    def read(step):
+        batch = batches(int(step))
+        return [np.ascontiguousarray(batch[name]) for name in spec]
+
     def gather(step):
-        return batch_from_python(batches, [step], batches.spec)
+        values = tf.numpy_function(
+            read, [step], [entry.dtype for entry in spec.values()]
+        )
+        return {
+            name: tf.ensure_shape(value, entry.shape)
+            for (name, entry), value in zip(spec.items(), values)
+        }
 
     steps = tf.data.Dataset.range(first_step, first_step + num_steps)
     return prefetched(
         steps.map(gather, num_parallel_calls=2, deterministic=True), num_steps
     )
-
-
-def batch_from_python(function, inputs, spec):
-    """Return the dict that a Python function makes of tensors of a chain.
-
-    `spec` is {name: (shape, dtype)}.
-    """
-
-    def read(*values):
-        batch = function(*values)
-        return [np.ascontiguousarray(batch[name]) for name in spec]
-
-    return dict(zip(spec, from_python(read, inputs, spec.values())))
-
-
-def from_python(function, inputs, spec):
-    """Return the list of arrays that a Python function makes of tensors.
-
-    For tf.data chains; `spec` has (shape, dtype) of each array.
-    """
-    import tensorflow as tf
-
-    shapes, dtypes = zip(*spec)
-    found = tf.numpy_function(function, inputs, dtypes)
-    return list(map(tf.ensure_shape, found, shapes))
 
 
 def prefetched(dataset, num_steps):

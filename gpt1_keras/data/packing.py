@@ -148,7 +148,8 @@ class PackedExamples(examples.EncodedExamples):
                 weights[end - len(ids) : end] = share
         return {**arrays, "extract_position": extract}
 
-    def _sizes(self, candidates, num_cut):
+    def _sizes(self, index):
+        candidates, num_cut = self._sequences(index)
         prefix, branches = _split(candidates)
         length = len(prefix) + sum(map(len, branches))
         return length, length, len(candidates), num_cut

@@ -1,14 +1,15 @@
 """Training batches of labelled texts, tokenised inside tf.data."""
 
-import itertools
 import types
 
 import numpy as np
 import tensorflow as tf
 
+from gpt1_keras.data import batches
 from gpt1_keras.data import example_batches
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import loaders
+from gpt1_keras.data import tf_transforms
 from gpt1_keras.data import transforms
 from gpt1_keras.text import tf_tokenizer
 
@@ -23,7 +24,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
 
     A tf.data pipeline passes the texts of many steps at once through
     `text.tf_tokenizer`, then the ids of each step through the function of
-    `transforms` named `transform`. Examples are sorted by their lengths in
+    `tf_transforms` named `transform`. Examples are sorted by their lengths in
     characters, so the order differs from that of encoded examples. Truncated
     examples are not counted (`num_cut` None), and `tokens_per_step` is
     estimated.
@@ -37,9 +38,10 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         tokenizer,
         transform,
         max_sequence_length,
+        bucket_lengths,
         **order,
     ):
-        self._few = measured = examples_lib.EncodedExamples(
+        measured = examples_lib.EncodedExamples(
             examples[:_NUM_MEASURED],
             tokenizer=tokenizer,
             transform=getattr(transforms, transform),
@@ -54,10 +56,16 @@ class RawTrainingExamples(example_batches.TrainingExamples):
             num_cut=None,
             spec=measured.spec,
         )
-        super().__init__(estimated, labels, **order)
+        super().__init__(
+            estimated, labels, bucket_lengths=sorted(bucket_lengths), **order
+        )
         self._examples = examples
+        self._fields = transforms.SIGNATURES[transform].fields
+        self._num_candidates = measured.num_candidates
+        self._tokenizer = tokenizer
+        self._transform = getattr(tf_transforms, transform)
         self._max_sequence_length = max_sequence_length
-        texts = itertools.chain(*map(_texts, examples))
+        texts = (t for e in examples for t in (e.text, e.text_pair, *e.choices))
         frequent = tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT)
         with tf.device("CPU:0"):  # where tf.data runs
             self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
@@ -76,42 +84,68 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         return loaders.prefetched(chain, num_steps)
 
     def _read(self, step):
-        """Return the step and all its texts, string `[N]`."""
+        """Return `({field: string [B] or [B, C]}, labels [B, ...])`."""
 
         def read(step):
-            examples = (self._examples[row] for row in self.order(step))
-            texts = itertools.chain(*map(_texts, examples))
-            return [np.array([text.encode() for text in texts], object)]
+            rows = self.order(step)
+            examples = [self._examples[row] for row in rows]
+            columns = ([getattr(e, f) for e in examples] for f in self._fields)
+            return (
+                *(_encoded(np.array(column, object)) for column in columns),
+                np.ascontiguousarray(self._labels[rows]),
+            )
 
-        (texts,) = loaders.from_python(read, [step], [([None], "string")])
-        return step, texts
+        kinds = [*[tf.string] * len(self._fields), self._labels.dtype]
+        *texts, labels = tf.numpy_function(read, [step], kinds)
+        shape = [self.batch_size, self._num_candidates]
+        texts = {
+            name: tf.ensure_shape(text, shape[: 1 + (name == "choices")])
+            for name, text in zip(self._fields, texts)
+        }
+        return texts, tf.ensure_shape(labels, self.spec["labels"][0])
 
-    def _encode_all(self, steps, texts):
+    def _encode_all(self, texts, labels):
         """Strings of `G` steps to ragged ids, as each call is costly."""
-        # [G, N] -> [G * N, (ids)] -> [G, N, (ids)]
-        ids = tf.RaggedTensor.from_uniform_row_length(
-            self._encode(tf.reshape(texts, [-1])), tf.size(texts[0], tf.int64)
+
+        def encode(texts):
+            # [G, B, ...] -> [G * N, (ids)] -> [G, N, (ids)]
+            return tf.RaggedTensor.from_uniform_row_length(
+                self._encode(tf.reshape(texts, [-1])),
+                tf.size(texts[0], tf.int64),
+            )
+
+        return {name: encode(text) for name, text in texts.items()}, labels
+
+    def _batch(self, texts, labels):
+        """Return the dict of a batch (`data.transforms.pad`)."""
+        if "choices" in texts:
+            choices = texts["choices"], self._num_candidates
+            texts = texts | {"choices": tf_transforms.Choices(*choices)}
+        candidates = self._transform(
+            **texts,
+            tokenizer=self._tokenizer,
+            max_sequence_length=self._max_sequence_length,
         )
-        return steps, ids
-
-    def _batch(self, step, ids):
-        inputs = [step, ids.values, ids.row_splits]
-        return loaders.batch_from_python(self._padded, inputs, self.spec)
-
-    def _padded(self, step, ids, splits):
-        """Return a batch, from the ids of the texts one after another."""
-        rows, ids = self.order(step), ids.tolist()
-        texts = [ids[i:j] for i, j in itertools.pairwise(splits.tolist())]
-        per_row = len(texts) // len(rows)
-        candidates = [
-            self._few.sequences(text, text_pair, choices).candidates
-            for text, text_pair, *choices in zip(*[iter(texts)] * per_row)
-        ]
-        longest = max(map(len, itertools.chain(*candidates)))
-        length = example_batches.padded_length(longest, self._bucket_lengths)
-        length = min(length, self._max_sequence_length)
-        batch = transforms.pad(candidates, length=length)
-        return batch | {"labels": self._labels[rows]}
+        longest = tf.shape(candidates.token_ids)[-1]
+        # The shortest bucket that fits, or else the longest sequence.
+        fitting = tf.constant(self._bucket_lengths)
+        fitting = tf.boolean_mask(fitting, fitting >= longest)
+        length = tf.concat([fitting, longest[None]], axis=0)[0]
+        length = tf.minimum(length, self._max_sequence_length)
+        position = candidates.extract_position
+        place = tf.range(length)
+        weights = (place > 0) & (place <= position[..., None])
+        batch = batches.as_batch(
+            tf.pad(
+                candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
+            ),
+            tf.cast(weights, tf.float32),
+            position,
+        )
+        return {
+            name: tf.ensure_shape(value, self.spec[name][0])
+            for name, value in (batch | {"labels": labels}).items()
+        }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
     def _encode(self, texts):
@@ -125,5 +159,4 @@ def _num_characters(example):
     return len(example.text) + len(example.text_pair) + longest
 
 
-def _texts(example):
-    return example.text, example.text_pair, *example.choices
+_encoded = np.vectorize(str.encode, otypes=[object])  # in UTF-8

@@ -155,11 +155,14 @@ class RawTextBatches:
 
     def _book(self, place):
         """Return the windows of the book at `place`, int32 `[K, T]`."""
-        spec = [([], "string"), ([None], "float64")]
-        text, shares = loaders.from_python(self._read, [place], spec)
-        ids = self._tokenizer(text[None]).values
+        text, shares = tf.numpy_function(
+            self._read, [place], [tf.string, tf.float64]
+        )
+        ids = self._tokenizer(tf.reshape(text, [1])).values
         last = tf.maximum(tf.size(ids) - self._sequence_length, 0)
-        start = tf.round(shares * tf.cast(last, tf.float64))
+        start = tf.round(
+            tf.ensure_shape(shares, [None]) * tf.cast(last, tf.float64)
+        )
         # [K] -> [K, T]
         index = tf.cast(start, tf.int32)[:, None] + tf.range(
             self._sequence_length
@@ -174,9 +177,8 @@ class RawTextBatches:
 
     def _shuffled(self, pool, windows):
         """Shuffle the windows of a pool: `[books, (K), T]` to `[K, T]`."""
-        spec = [([None], "int64")]
-        (order,) = loaders.from_python(self._windows.order, [pool], spec)
-        return tf.gather(windows.values, order)
+        order = tf.numpy_function(self._windows.order, [pool], tf.int64)
+        return tf.gather(windows.values, tf.ensure_shape(order, [None]))
 
     def _batch(self, windows):
         shape = [self._batch_size, self._sequence_length]

@@ -4,7 +4,6 @@ import keras
 import keras_hub
 import numpy as np
 
-from gpt1_keras.data import loaders
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
@@ -93,11 +92,11 @@ class GPT1Tokenizer(
             ids = np.array([i for row in rows for i in row], "int32")
             return ids, np.array([len(row) for row in rows], "int64")
 
-        ids, lengths = loaders.from_python(
-            encode,
-            [tf.reshape(inputs, [-1])],
-            [([None], "int32"), ([None], "int64")],
+        ids, lengths = tf.numpy_function(
+            encode, [tf.reshape(inputs, [-1])], [tf.int32, tf.int64]
         )
+        ids = tf.ensure_shape(ids, [None])
+        lengths = tf.ensure_shape(lengths, [None])
         if inputs.shape.rank == 0:
             return ids
         return tf.RaggedTensor.from_row_lengths(ids, lengths)
@@ -301,19 +300,26 @@ class GPT1TaskPreprocessor(
 
     def _arrays_in_graph(self, columns):
         """Do as `_arrays` inside a `tf.data` chain, by a call into Python."""
+        import tensorflow as tf
+
+        names = list(columns)
+
+        def make(*values):
+            arrays = self._arrays(dict(zip(names, values)))
+            return arrays["token_ids"], arrays["extract_position"]
+
+        token_ids, extract_position = tf.numpy_function(
+            make, [columns[name] for name in names], [tf.int32, tf.int32]
+        )
         is_batch = columns["text"].shape.rank > 0
         # [B, C], of one text [C]
         signature = transforms.SIGNATURES[self.transform]
         shape = [None] * is_batch + [signature.num_candidates]
         length = None if is_batch else self.sequence_length
-        return loaders.batch_from_python(
-            lambda *values: self._arrays(dict(zip(columns, values))),
-            list(columns.values()),
-            {
-                "token_ids": ([*shape, length], "int32"),
-                "extract_position": (shape, "int32"),
-            },
-        )
+        return {
+            "token_ids": tf.ensure_shape(token_ids, [*shape, length]),
+            "extract_position": tf.ensure_shape(extract_position, shape),
+        }
 
 
 def _as_lists(column):
