@@ -3,8 +3,8 @@
 `cached` is KerasHub's compiled `generate` with our cache; `streamed` yields
 one token at a time, like the run `generate`; `recomputed` reads the whole text
 for each token (not on JAX, which would compile for each length); `transformers`
-is its own `generate`, which has no cache for this network. Weights, prompt and
-text are the same.
+is its own `generate`, on the same device, which has no cache for this network.
+Weights, prompt and text are the same.
 """
 
 import pathlib
@@ -110,7 +110,8 @@ def _recomputed(model, prompt, num_tokens):
 def _transformers(peer, prompt, num_tokens):
     import torch
 
-    inputs = torch.tensor([prompt])
+    device = networks.torch_device()
+    peer, inputs = peer.to(device), torch.tensor([prompt], device=device)
 
     def write():
         with torch.no_grad():
