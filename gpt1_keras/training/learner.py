@@ -34,7 +34,7 @@ class Learner(_step.TrainStep, keras.Model):
             holds; it is larger for shorter ones (`step.count_micro_batches`).
 
     Attributes:
-        stop_request: `fit.SharedStopRequest` of several workers, else None.
+        stop_request: `fit.StopRequest` that several workers share, else None.
         table_states: random states of the embedding tables' dropout. All
             micro-batches of a step share its masks, as in the released code.
     """

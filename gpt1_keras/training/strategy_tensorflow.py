@@ -13,9 +13,9 @@ import textwrap
 
 import keras
 import tensorflow as tf
+from keras import ops
 
 from gpt1_keras import errors
-from gpt1_keras.training import fit as fit_lib
 from gpt1_keras.training import strategy as strategy_lib
 
 # Files of a workdir that record what is done.
@@ -68,41 +68,17 @@ class MultiWorker(TensorFlowStrategy):
                 shutil.copy(path, copy)
         return scratch
 
-    def stop_request(self, own, learner):
-        learner.stop_request = fit_lib.SharedStopRequest(own)
-        return learner.stop_request
+    def share_stop_request(self, request, learner):
+        request.is_heard = False
+        learner.stop_request = request
 
     def share_state(self, step, learner):
-        variables = [*learner.variables, *learner.optimizer.variables]
-        shared = self._from_chief(
-            [tf.constant(step), *(v.value for v in variables)]
-        )
-        for variable, value in zip(variables, shared[1:]):
-            variable.assign(value)
-        return int(shared[0])
-
-    def _from_chief(self, values):
-        """Return the chief's tensors: a sum to which all others add zero."""
-
-        def replica():
-            context = tf.distribute.get_replica_context()
-            is_first = context.replica_id_in_sync_group == 0
-            keep = tf.logical_and(self.is_chief, is_first)
-            # One at a time: dtypes differ.
-            return [
-                context.all_reduce(
-                    tf.distribute.ReduceOp.SUM,
-                    tf.where(keep, value, tf.zeros_like(value)),
-                )
-                for value in map(tf.convert_to_tensor, values)
-            ]
-
-        run = tf.function(lambda: self.strategy.run(replica), autograph=False)
-        with _all_workers(self.strategy):
-            return [
-                self.strategy.experimental_local_results(value)[0]
-                for value in run()
-            ]
+        # A new variable has the chief's value on every worker.
+        with self.scope(), _all_workers(self.strategy):
+            for variable in learner.variables + learner.optimizer.variables:
+                value = ops.convert_to_numpy(variable)
+                variable.assign(tf.Variable(value).numpy())
+            return int(tf.Variable(step).numpy())
 
 
 def mirrored(devices):
@@ -111,7 +87,6 @@ def mirrored(devices):
     Without a GPU, `num_replicas` logical devices of the CPU are the replicas:
     no faster, but the same program.
     """
-    _refuse_xla(devices)
     gpus = tf.config.list_physical_devices("GPU")
     count = devices.num_replicas or max(1, len(gpus))
     if gpus and count > len(gpus):
@@ -122,14 +97,14 @@ def mirrored(devices):
     if not gpus and count > 1:
         (cpu, *_) = tf.config.list_physical_devices("CPU")
         parts = [tf.config.LogicalDeviceConfiguration()] * count
-        with contextlib.suppress(RuntimeError):  # already initialised
+        try:
             tf.config.set_logical_device_configuration(cpu, parts)
-        if len(tf.config.list_logical_devices("CPU")) < count:
+        except RuntimeError:
             raise errors.InputError(
                 f"`num_replicas` is {count}, but TensorFlow is already "
                 "initialised and cannot split the CPU: set it before the "
                 "first run of this process"
-            )
+            ) from None
     kind = "GPU" if gpus else "CPU"
     return TensorFlowStrategy(
         tf.distribute.MirroredStrategy([f"{kind}:{i}" for i in range(count)])
@@ -157,7 +132,6 @@ def tpu(devices):
 
 def multi_worker(devices):
     """Return the strategy over the processes of TF_CONFIG (`workdir`)."""
-    _refuse_xla(devices)
     found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
@@ -168,14 +142,6 @@ def _check_count(devices, found, owner, kind):
         raise errors.InputError(
             f"`num_replicas` is {devices.num_replicas}, but {owner} "
             f"{found.num_replicas} {kind}: give None"
-        )
-
-
-def _refuse_xla(devices):
-    if devices.jit_compile:
-        raise errors.InputError(
-            "`jit_compile` is True, but `strategy_name` "
-            f"{devices.strategy_name!r} does not support it: set it to False"
         )
 
 
@@ -193,10 +159,10 @@ def fit(learner, dataset, called):
     for index in range(int(dataset.cardinality())):
         called.on_train_batch_begin(index)
         batch = next(batches)
-        wanted = stop is not None and bool(stop.own)
-        logs = _step(learner, batch, tf.constant(float(wanted)))
+        is_asked = stop is not None and stop.signal_name is not None
+        logs = _step(learner, batch, tf.constant(float(is_asked)))
         if stop is not None:
-            stop.settle(logs.pop("stop_requests"))
+            stop.is_heard = logs.pop("stop_requests") > 0
         called.on_train_batch_end(index, logs)
         if learner.stop_training:
             break
