@@ -42,7 +42,10 @@ class LanguageModelLoss:
         targets, weights = self.targets(batch)
         share = weights / ops.cast(ops.shape(weights)[0], "float32")
         loss = chunked_softmax.cross_entropy(
-            *_tokens(outputs["hidden"], targets, share, self.table(outputs)),
+            outputs["hidden"],
+            self.table(outputs),
+            targets,
+            share,
             chunk_size=self.chunk_size,
         )
         return {"loss": loss}
@@ -68,11 +71,13 @@ class LanguageModelLoss:
         """
         targets, weights = _next_tokens(batch)
         scores, _ = chunked_softmax.log_probabilities(
-            *_tokens(outputs["hidden"], targets, weights, self.table(outputs)),
+            outputs["hidden"],
+            self.table(outputs),
+            targets,
+            weights,
             chunk_size=self.chunk_size,
         )
-        # [B * C * T] -> [B * C, T]
-        scores = ops.reshape(scores, ops.shape(weights))
+        # [B * C, T] -> [B * C]
         return {
             "log_probability": ops.sum(scores * weights, axis=1),
             "weight": ops.sum(weights, axis=1),
@@ -109,14 +114,11 @@ class TaskLoss:
 
     def __call__(self, outputs, batch):
         task = ops.mean(self.task_loss(batch["labels"], outputs["logits"]))
-        if not self.lm_weight:
-            return {"loss": task, "task_loss": task}
-        lm = self.language_model_loss(outputs, batch)["loss"]
-        return {
-            "loss": task + self.lm_weight * lm,
-            "task_loss": task,
-            "lm_loss": lm,
-        }
+        losses = {"loss": task, "task_loss": task}
+        if self.lm_weight:
+            lm = self.language_model_loss(outputs, batch)["loss"]
+            losses |= {"loss": task + self.lm_weight * lm, "lm_loss": lm}
+        return losses
 
 
 def cross_entropy(labels, logits, class_weights=None):
@@ -179,17 +181,6 @@ def _next_tokens(batch):
     return targets, ops.cast(weights, "float32")
 
 
-def _tokens(hidden, targets, weights, table):
-    """Return the arguments of `chunked_softmax`, positions on one axis."""
-    # [B * C, T, ...] -> [N, ...]
-    return (
-        ops.reshape(hidden, (-1, hidden.shape[-1])),
-        table,
-        ops.reshape(targets, (-1,)),
-        ops.reshape(weights, (-1,)),
-    )
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BranchScores:
     """Scorer of a `Learner` over continuations with a shared prefix.
@@ -215,23 +206,23 @@ class BranchScores:
         # Keras casts the inputs of a model to its compute dtype.
         weights = ops.cast(batch["token_weights"], "float32")
         log_p, likeliest = chunked_softmax.log_probabilities(
-            *_tokens(
-                outputs["hidden"], batch["token_ids"], weights, outputs["table"]
-            ),
+            outputs["hidden"],
+            outputs["table"],
+            batch["token_ids"],
+            weights,
             chunk_size=self.chunk_size,
         )
-        shape = ops.shape(weights)
         # [B, T] of 1 .. K -> [B, T, K]; prefix and padding belong to none
         member = ops.one_hot(batch["branch"] - 1, self.num_branches)
         member = ops.cast(member, "float32") * ops.expand_dims(weights, 2)
 
-        def per_branch(values):
-            # No product of matrices, which some devices round. [B, T] -> [B, K]
-            values = ops.expand_dims(ops.reshape(values, shape), 2)
-            return ops.sum(values * member, axis=1)
-
+        values = {
+            "log_probability": log_p,
+            "num_tokens": ops.ones_like(log_p),
+            "num_likeliest": likeliest,
+        }
+        # No product of matrices, which some devices round. [B, T] -> [B, K]
         return {
-            "log_probability": per_branch(log_p),
-            "num_tokens": per_branch(ops.ones_like(log_p)),
-            "num_likeliest": per_branch(likeliest),
+            name: ops.sum(ops.expand_dims(value, 2) * member, axis=1)
+            for name, value in values.items()
         }
