@@ -78,16 +78,16 @@ def catch_signals():
         signal.signal(signal.SIGINT, previous[signal.SIGINT])
 
     def acknowledge():
-        received = iter(lambda: os.read(readable, 1), b"")
-        for number in (byte[0] for byte in received if byte[0] in previous):
-            logging.warning(
-                "%s: finishing this step and saving; Ctrl-C stops without"
-                " saving",
-                signal.Signals(number).name,
-            )
-            break
-        for byte in received:
-            if byte[0] == signal.SIGINT and request.signal_name is None:
+        is_told = False
+        for (number,) in iter(lambda: os.read(readable, 1), b""):
+            if number in previous and not is_told:
+                is_told = True
+                logging.warning(
+                    "%s: finishing this step and saving; Ctrl-C stops without"
+                    " saving",
+                    signal.Signals(number).name,
+                )
+            elif number == signal.SIGINT and request.signal_name is None:
                 logging.warning("stopped without saving")
                 os._exit(3)
 

@@ -70,7 +70,6 @@ class Learner(_step.TrainStep, keras.Model):
     def compile(self, optimizer, **kwargs):
         """Compile, and build the optimizer so that it can be restored."""
         super().compile(optimizer=optimizer, **kwargs)
-        self.optimizer.gradients_are_summed = True
         self.optimizer.build(self.trainable_variables)
 
     def fit(self, x=None, *, callbacks=None, **options):

@@ -4,6 +4,8 @@ Also `fit` and `predict` on several replicas: Keras's own fail with several
 workers.
 """
 
+import functools
+
 import keras
 import tensorflow as tf
 
@@ -24,12 +26,16 @@ class TrainStep:
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.is_distributed = tf.distribute.has_strategy()
-        self.distributed_step = self.distributed_scores = None  # compiled
+
+    def compile(self, **kwargs):
+        super().compile(**kwargs)
+        # Keras would sum over the replicas, which `train_step` does before.
+        self.optimizer._all_reduce_sum_gradients = lambda pairs: pairs
 
     def fit(self, x, *, callbacks, **options):
         if not self.is_distributed:
             return super().fit(x, callbacks=callbacks, **options)
-        stop = self.stop_request
+        strategy, stop = self.distribute_strategy, self.stop_request
         self.stop_training = False
         callbacks.on_train_begin()
         callbacks.on_epoch_begin(0)
@@ -38,7 +44,14 @@ class TrainStep:
             callbacks.on_train_batch_begin(index)
             batch = next(batches)
             is_asked = stop is not None and stop.signal_name is not None
-            logs = self._replicas_step(batch, tf.constant(float(is_asked)))
+            with strategy_tensorflow.all_workers(strategy):
+                logs = self.distributed_step(
+                    batch, tf.constant(float(is_asked))
+                )
+                logs = {
+                    name: float(strategy.experimental_local_results(value)[0])
+                    for name, value in logs.items()
+                }
             if stop is not None:
                 stop.is_heard = logs.pop("stop_requests") > 0
             callbacks.on_train_batch_end(index, logs)
@@ -55,7 +68,8 @@ class TrainStep:
         found = []
         for index, batch in enumerate(self._shares(x)):
             called.on_predict_batch_begin(index)
-            found.append(self._replicas_scores(batch))
+            with strategy_tensorflow.all_workers(self.distribute_strategy):
+                found.append(self.distributed_scores(batch))
             called.on_predict_batch_end(index)
         called.on_predict_end()
         # list of {name: [B, ...]} -> {name: [N, ...]}
@@ -89,20 +103,15 @@ class TrainStep:
         for _ in range(int(dataset.cardinality())):
             yield next(iterator)
 
-    def _replicas_step(self, batch, stop_request):
+    @functools.cached_property
+    def distributed_step(self):
+        """Function of a batch's shares: the logs of the step, per replica."""
         strategy = self.distribute_strategy
-        if self.distributed_step is None:
-            self.distributed_step = tf.function(
-                lambda *values: strategy.run(self.replica_step, values),
-                autograph=False,
-                reduce_retracing=True,  # lengths differ
-            )
-        with strategy_tensorflow.all_workers(strategy):
-            logs = self.distributed_step(batch, stop_request)
-            return {
-                name: float(strategy.experimental_local_results(value)[0])
-                for name, value in logs.items()
-            }
+        return tf.function(
+            lambda *values: strategy.run(self.replica_step, values),
+            autograph=False,
+            reduce_retracing=True,  # lengths differ
+        )
 
     def replica_step(self, batch, stop_request):
         """Run the step of one replica, with random states of its own."""
@@ -127,23 +136,20 @@ class TrainStep:
             )
         return logs
 
-    def _replicas_scores(self, batch):
+    @functools.cached_property
+    def distributed_scores(self):
+        """Function of a batch's shares: the scores of the whole batch."""
         strategy = self.distribute_strategy
-        if self.distributed_scores is None:
 
-            def score(batch):
-                scores = strategy.run(self, (batch,))
-                # [B / R, ...] of each replica -> [B, ...]
-                return {
-                    name: strategy.gather(value, axis=0)
-                    for name, value in scores.items()
-                }
+        def score(batch):
+            scores = strategy.run(self, (batch,))
+            # [B / R, ...] of each replica -> [B, ...]
+            return {
+                name: strategy.gather(value, axis=0)
+                for name, value in scores.items()
+            }
 
-            self.distributed_scores = tf.function(
-                score, autograph=False, reduce_retracing=True
-            )
-        with strategy_tensorflow.all_workers(strategy):
-            return self.distributed_scores(batch)
+        return tf.function(score, autograph=False, reduce_retracing=True)
 
     def train_step(self, data):
         count = self.count_micro_batches(data["token_ids"])

@@ -66,8 +66,12 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     assert ours.calls == theirs.calls and len(ours.calls) == 10
     assert ours.logs == theirs.logs
     np.testing.assert_equal(states, expected)
-    assert set(scores) == {"log_probability", "weight"}
+    assert set(scores) == {"log_probability", "weight", "num_likeliest"}
     np.testing.assert_equal(scores, their_scores)
+
+
+def test_the_optimizer_does_not_sum_again(learner):
+    assert learner.optimizer._all_reduce_sum_gradients(["g"]) == ["g"]
 
 
 def test_two_traces_serve_every_length(learner):
