@@ -14,7 +14,6 @@ gradient is clipped (`training.step`), so their number does not change a step.
 """
 
 import contextlib
-import importlib
 import os
 import shutil
 import sys
@@ -78,6 +77,40 @@ class Strategy:
             )
 
 
+class DataParallel(Strategy):
+    """Replicas on the devices that JAX sees, on `keras.distribution`.
+
+    XLA_FLAGS=--xla_force_host_platform_device_count=N splits a CPU into N.
+    """
+
+    def __init__(self, devices):
+        found = keras.distribution.list_devices()
+        self.num_replicas = devices.num_replicas or len(found)
+        if self.num_replicas > len(found):
+            raise errors.InputError(
+                f"`num_replicas` is {self.num_replicas}, but JAX sees "
+                f"{len(found)} devices: lower it, or, to split a CPU, set "
+                "XLA_FLAGS=--xla_force_host_platform_device_count="
+                f"{self.num_replicas}"
+            )
+        self.distribution = keras.distribution.DataParallel(
+            devices=found[: self.num_replicas]
+        )
+
+    def scope(self):
+        # It stays set: Keras also reads it while the model runs.
+        keras.distribution.set_distribution(self.distribution)
+        return contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def single_device(self):
+        keras.distribution.set_distribution(None)
+        try:
+            yield
+        finally:
+            keras.distribution.set_distribution(self.distribution)
+
+
 ONE_DEVICE = Strategy()
 # A process can open only one strategy for several devices.
 _opened = {}
@@ -120,10 +153,12 @@ class Devices:
                 )
             return ONE_DEVICE
         if self not in _opened:
-            module = importlib.import_module(
-                f"gpt1_keras.training.strategy_{backend}"
-            )
-            _opened[self] = getattr(module, self.strategy_name)(self)
+            build = DataParallel
+            if backend == "tensorflow":
+                from gpt1_keras.training import strategy_tensorflow
+
+                build = getattr(strategy_tensorflow, self.strategy_name)
+            _opened[self] = build(self)
         return _opened[self]
 
 
