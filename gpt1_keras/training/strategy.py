@@ -14,6 +14,7 @@ gradient is clipped (`training.step`), so their number does not change a step.
 """
 
 import contextlib
+import importlib
 import os
 import shutil
 import sys
@@ -155,9 +156,10 @@ class Devices:
         if self not in _opened:
             build = DataParallel
             if backend == "tensorflow":
-                from gpt1_keras.training import strategy_tensorflow
-
-                build = getattr(strategy_tensorflow, self.strategy_name)
+                module = "gpt1_keras.training.strategy_tensorflow"
+                build = getattr(
+                    importlib.import_module(module), self.strategy_name
+                )
             _opened[self] = build(self)
         return _opened[self]
 
