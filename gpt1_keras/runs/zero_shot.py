@@ -110,7 +110,7 @@ class ZeroShotTasks:
             found = scoring_lib.predict(learner, batches, name=name)
             return packed.scores(
                 found["log_probability"],
-                found["num_tokens"],
+                found["weight"],
                 found["num_likeliest"],
             )
 

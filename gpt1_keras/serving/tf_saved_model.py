@@ -155,16 +155,14 @@ class LanguageModelServer(tf.Module):
         # [B, T - 1]: each token predicts the next one.
         outputs = self._outputs(ids[:, :-1])
         is_token = tf.sequence_mask(lengths, tf.shape(ids)[1] - 1)
-        # [B, T - 1, D] -> [B * (T - 1), D]; logits of a chunk at a time
-        hidden = outputs["hidden"]
+        # [B, T - 1]; logits of a chunk at a time
         scores, _ = chunked_softmax.log_probabilities(
-            tf.reshape(hidden, [-1, hidden.shape[-1]]),
+            outputs["hidden"],
             outputs["table"][: self._vocabulary_size],
-            tf.reshape(ids[:, 1:], [-1]),
-            tf.reshape(tf.cast(is_token, tf.float32), [-1]),
+            ids[:, 1:],
+            tf.cast(is_token, tf.float32),
             chunk_size=_SOFTMAX_CHUNK,
         )
-        scores = tf.reshape(scores, tf.shape(is_token))
         return {
             "log_probability": tf.reduce_sum(scores, axis=1),
             "num_tokens": lengths,
