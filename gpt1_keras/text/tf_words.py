@@ -5,7 +5,6 @@ look-around, so the context of a match is matched too and put back.
 """
 
 import re
-import typing
 
 import tensorflow as tf
 
@@ -93,12 +92,13 @@ class WordRules(tf.Module):
             special = cases.lookup(tf.strings.join(following, _BREAK))
             same_row = shift_left(rows, count - 1, -1) == rows
             is_first = same_row & (special != "")
+            # No case begins among the last words: none is rolled to the front.
             for i in range(1, count):  # the first of overlapping cases
-                is_first &= ~_shift_right(is_first, i)
+                is_first &= ~tf.roll(is_first, i, axis=0)
             flat = tf.where(is_first, special, flat)
             is_kept = tf.ones_like(is_first)
             for i in range(1, count):
-                is_kept &= ~_shift_right(is_first, i)
+                is_kept &= ~tf.roll(is_first, i, axis=0)
             flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
         joined = tf.strings.reduce_join(
             tf.RaggedTensor.from_value_rowids(
@@ -173,15 +173,10 @@ class WordRules(tf.Module):
     def _middle(self, rest):
         special = self._special.lookup(rest)
         split = rest
-        for pattern, is_between in self._infixes:
-            # Twice, because a match can share a character with the previous.
-            for _ in range(2 if is_between else 1):
-                new = (
-                    rf"\1{_BREAK}\2{_BREAK}\3"
-                    if is_between
-                    else rf"{_BREAK}\1{_BREAK}"
-                )
-                split = tf.strings.regex_replace(split, pattern, new)
+        for pattern in self._infixes:
+            split = tf.strings.regex_replace(
+                split, pattern, rf"\1{_BREAK}\2{_BREAK}\3"
+            )
         is_address = tf.strings.regex_full_match(rest, self._address)
         split = tf.where(is_address, rest, split)
         return tf.where(special != "", special, split)
@@ -213,20 +208,11 @@ def _rejoined_cases(special):
     return {n: texts for n, texts in cases.items() if texts}
 
 
-# Look-behind, match, the sign of the look-ahead, look-ahead.
+# Look-behind, match, sign of the look-ahead ("!" if negative), look-ahead.
 _PARTS = re.compile(
     r"(?:\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\))?(.*?)(?:\(\?([=!])(.*)\))?",
     re.DOTALL,
 )
-
-
-class _Expression(typing.NamedTuple):
-    """A regular expression without its look-arounds, for RE2."""
-
-    before: str  # look-behind
-    match: str
-    after: str  # look-ahead
-    is_negative: bool  # whether `after` must not follow
 
 
 def _defaults():
@@ -241,17 +227,17 @@ def _defaults():
 def _prefix(expressions):
     """Return one expression whose groups 1 and 2 are the prefix of a text."""
     parts = [_parse(each) for each in expressions]
-    plain = [part.match for part in parts if not part.after]
-    (careful,) = (part for part in parts if part.is_negative)
-    not_after = f"[^{careful.after.removeprefix('[')}"
-    return f"^(?:({'|'.join(plain)}).*|({careful.match})(?:{not_after}.*)?|.*)$"
+    plain = [match for _, match, _, after in parts if not after]
+    ((_, careful, _, after),) = (part for part in parts if part[2] == "!")
+    not_after = f"[^{after.removeprefix('[')}"
+    return f"^(?:({'|'.join(plain)}).*|({careful})(?:{not_after}.*)?|.*)$"
 
 
 def _suffixes(expressions):
     """Return expressions whose group 1 is the suffix of a text, or empty."""
     by_condition = {}
-    for part in map(_parse, expressions):
-        by_condition.setdefault(part.before, []).append(part.match)
+    for before, match, _, _ in map(_parse, expressions):
+        by_condition.setdefault(before, []).append(match)
     return [
         f"^(?:.*?{before}({'|'.join(matches)})|.*)$"
         for before, matches in by_condition.items()
@@ -259,13 +245,11 @@ def _suffixes(expressions):
 
 
 def _infixes(expressions):
-    """Return pairs (expression, whether it has groups on both sides)."""
+    """Return expressions with the context of an infix in groups 1 and 3."""
     found = []
-    for part in map(_parse, expressions):
-        if part.before:
-            found.append((f"({part.before})({part.match})({part.after})", True))
-        else:
-            found.append((f"({part.match})", False))
+    for before, match, _, after in map(_parse, expressions):
+        # Twice, because a match can share its context with the previous one.
+        found += [f"({before})({match})({after})"] * (2 if before else 1)
     return found
 
 
@@ -279,11 +263,11 @@ def _address(pattern):
 
 
 def _parse(expression):
-    before, match, sign, after = _PARTS.fullmatch(expression).groups("")
-    for part in (before, match, after):
-        if re.search(r"\(\?(?!:)", part):
-            raise ValueError(f"RE2 has no equivalent of {expression}")
-    return _Expression(*map(_for_re2, (before, match, after)), sign == "!")
+    """Return the groups of `_PARTS`, which have no look-arounds, for RE2."""
+    parts = _PARTS.fullmatch(expression).groups("")
+    if any(re.search(r"\(\?(?!:)", part) for part in parts):
+        raise ValueError(f"RE2 has no equivalent of {expression}")
+    return list(map(_for_re2, parts))
 
 
 def _for_re2(expression):
@@ -293,12 +277,6 @@ def _for_re2(expression):
         expression,
     )
     return expression.replace(r"\'", "'").replace("(?u)", "")
-
-
-def _shift_right(mask, count):
-    return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
-        : tf.size(mask)
-    ]
 
 
 def shift_left(values, count, end):
