@@ -74,7 +74,6 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             "position_embeddings", self.max_sequence_length
         )
         self._build_dropout()
-        self.built = True
 
     def _table(self, name, rows):
         return self.add_weight(
@@ -187,9 +186,6 @@ class TiedLogits(configured.ConfiguredLayer):
     def __init__(self, *, vocabulary_size, **kwargs):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
-
-    def build(self, hidden_shape, table_shape):
-        self.built = True
 
     def call(self, hidden, table):
         # [R, D] -> [V, D] -> [D, V]

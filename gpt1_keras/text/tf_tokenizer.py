@@ -295,7 +295,7 @@ class GraphTokenizer(tf.Module):
             dict.fromkeys(
                 piece
                 for piece in (*_vocabulary_words(tokenizer), *pieces)
-                if piece and len(piece.split()) == 1
+                if len(piece.split()) == 1
             )
         )
         newline_id = tokenizer.newline_id or subwords.UNKNOWN_ID
@@ -354,9 +354,8 @@ def frequent_pieces(texts, limit):
 
 def _vocabulary_words(tokenizer):
     """Yield words that are a single entry, in lower and upper case."""
+    end = subwords.END_OF_WORD if tokenizer.type == "bpe" else ""
     for piece in tokenizer.vocabulary:
-        if tokenizer.type == "bpe":
-            if not piece.endswith(subwords.END_OF_WORD):
-                continue
-            piece = piece.removesuffix(subwords.END_OF_WORD)
-        yield from (piece, piece.capitalize(), piece.upper())
+        if piece.endswith(end):
+            word = piece.removesuffix(end)
+            yield from (word, word.capitalize(), word.upper())

@@ -117,7 +117,7 @@ class WordRules(tf.Module):
         the index of the piece. Finished pieces are appended to the same four
         in `done`.
         """
-        start, end, is_last = self._affixes(rest)
+        start, end = self._affixes(rest)
         before = tf.where(
             start == "", before, tf.strings.join([before, start, _BREAK])
         )
@@ -128,8 +128,7 @@ class WordRules(tf.Module):
         first, size = tf.strings.length(start), tf.strings.length(rest)
         last = size - tf.strings.length(end)
         left = tf.strings.substr(rest, first, last - first)
-        is_done = is_last | (left == rest) | (left == "")
-        is_done |= (self._special.lookup(left) != "") | (i == _ROUNDS - 1)
+        is_done = (left == rest) | (left == "") | (i == _ROUNDS - 1)
         state = (before, left, after, place)
         return (
             i + 1,
@@ -141,26 +140,26 @@ class WordRules(tf.Module):
         )
 
     def _affixes(self, rest):
-        """Return prefix, suffix (or ""), and whether the piece is finished.
+        """Return the prefix and the suffix to remove, "" where there is none.
 
-        Special cases keep their affixes; a piece that becomes one is finished.
+        A special case keeps its affixes. So if removing one of them leaves a
+        special case, only that one is removed.
         """
-        is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
         first, size = tf.strings.length(start), tf.strings.length(rest)
         tail = tf.strings.substr(rest, first, size - first)
-        leaves_special = (start != "") & (self._special.lookup(tail) != "")
         end = self._suffix(tail)
         # spaCy looks up the text before the suffix, prefix included.
         head = tf.strings.substr(
             rest, tf.zeros_like(size), size - tf.strings.length(end)
         )
-        keeps_special = (end != "") & (self._special.lookup(head) != "")
-        end = tf.where(leaves_special, "", end)
-        keeps_special &= ~leaves_special
-        start = tf.where(keeps_special | is_special, "", start)
-        end = tf.where(is_special, "", end)
-        return start, end, leaves_special | keeps_special | is_special
+        is_special, is_tail_special, is_head_special = (
+            self._special.lookup(text) != "" for text in (rest, tail, head)
+        )
+        keeps_start = is_special | (is_head_special & ~is_tail_special)
+        start = tf.where(keeps_start, "", start)
+        end = tf.where(is_special | is_tail_special, "", end)
+        return start, end
 
     def _suffix(self, rest):
         longest = tf.zeros_like(rest)
