@@ -120,14 +120,10 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     def compute_output_spec(self, token_ids, position_ids=None, training=False):
         rows = self.vocabulary_size + self.num_special_tokens
-
-        def spec(*shape):
-            return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-        return (
-            spec(*token_ids.shape, self.hidden_dim),
-            spec(rows, self.hidden_dim),
-            spec(self.max_sequence_length, self.hidden_dim),
+        tables = [(rows,), (self.max_sequence_length,)]
+        return tuple(
+            keras.KerasTensor((*shape, self.hidden_dim), self.compute_dtype)
+            for shape in (token_ids.shape, *tables)
         )
 
 

@@ -291,13 +291,8 @@ class GraphTokenizer(tf.Module):
             self._model = WordPiece(tokenizer.vocabulary)
         else:
             self._model = BytePair(tokenizer.ids, tokenizer.merges)
-        known = list(
-            dict.fromkeys(
-                piece
-                for piece in (*_vocabulary_words(tokenizer), *pieces)
-                if len(piece.split()) == 1
-            )
-        )
+        listed = dict.fromkeys([*_vocabulary_words(tokenizer), *pieces])
+        known = [piece for piece in listed if len(piece.split()) == 1]
         newline_id = tokenizer.newline_id or subwords.UNKNOWN_ID
         ids = [[newline_id], *tokenizer.encode_batch(known)]
         rows = {piece: row for row, piece in enumerate([NEWLINE, *known])}
