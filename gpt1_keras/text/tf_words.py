@@ -28,6 +28,8 @@ class WordRules(tf.Module):
     """
 
     def __init__(self):
+        from spacy.lang.en import English  # takes seconds
+
         super().__init__()
         tokenizer = words_lib.english()
         special = {
@@ -39,10 +41,9 @@ class WordRules(tf.Module):
         rejoined = _rejoined_cases(special)
         self._counts = tuple(rejoined)
         self._rejoin = [table(cases) for cases in rejoined.values()]
-        prefixes, suffixes, infixes = _defaults()
-        self._prefix = _prefix(prefixes)
-        self._suffixes = _suffixes(suffixes)
-        self._infixes = _infixes(infixes)
+        self._prefix = _prefix(English.Defaults.prefixes)
+        self._suffixes = _suffixes(English.Defaults.suffixes)
+        self._infixes = _infixes(English.Defaults.infixes)
         self._address = _address(tokenizer.url_match.__self__.pattern)
 
     def __call__(self, pieces):
@@ -214,18 +215,9 @@ _PARTS = re.compile(
 )
 
 
-def _defaults():
-    """Return spaCy's prefixes, suffixes and infixes."""
-    from spacy.lang.en import English  # takes seconds
-
-    names = ("prefixes", "suffixes", "infixes")
-    kinds = (getattr(English.Defaults, name) for name in names)
-    return [[each for each in kind if each.strip()] for kind in kinds]
-
-
 def _prefix(expressions):
     """Return one expression whose groups 1 and 2 are the prefix of a text."""
-    parts = [_parse(each) for each in expressions]
+    parts = _parse(expressions)
     plain = [match for _, match, _, after in parts if not after]
     ((_, careful, _, after),) = (part for part in parts if part[2] == "!")
     not_after = f"[^{after.removeprefix('[')}"
@@ -235,7 +227,7 @@ def _prefix(expressions):
 def _suffixes(expressions):
     """Return expressions whose group 1 is the suffix of a text, or empty."""
     by_condition = {}
-    for before, match, _, _ in map(_parse, expressions):
+    for before, match, _, _ in _parse(expressions):
         by_condition.setdefault(before, []).append(match)
     return [
         f"^(?:.*?{before}({'|'.join(matches)})|.*)$"
@@ -246,7 +238,7 @@ def _suffixes(expressions):
 def _infixes(expressions):
     """Return expressions with the context of an infix in groups 1 and 3."""
     found = []
-    for before, match, _, after in map(_parse, expressions):
+    for before, match, _, after in _parse(expressions):
         # Twice, because a match can share its context with the previous one.
         found += [f"({before})({match})({after})"] * (2 if before else 1)
     return found
@@ -261,12 +253,15 @@ def _address(pattern):
     return _for_re2(pattern.replace("{0,62}", "*").replace("{2,63}", "{2,}"))
 
 
-def _parse(expression):
-    """Return the groups of `_PARTS`, which have no look-arounds, for RE2."""
-    parts = _PARTS.fullmatch(expression).groups("")
-    if any(re.search(r"\(\?(?!:)", part) for part in parts):
-        raise ValueError(f"RE2 has no equivalent of {expression}")
-    return list(map(_for_re2, parts))
+def _parse(expressions):
+    """Return the `_PARTS` of each expression, for RE2."""
+    found = []
+    for expression in filter(str.strip, expressions):
+        parts = _PARTS.fullmatch(expression).groups("")
+        if any(re.search(r"\(\?(?!:)", part) for part in parts):
+            raise ValueError(f"RE2 has no equivalent of {expression}")
+        found.append(list(map(_for_re2, parts)))
+    return found
 
 
 def _for_re2(expression):
