@@ -29,7 +29,7 @@ _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
-_EMPTY_INDEX = {"shard_tokens": 1, "vocabulary_size": 1, "shards": []}
+_EMPTY_INDEX = {"shard_tokens": 1, "vocabulary_size": 1, "books": []}
 _PARALLEL_CALLS = 2
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 
@@ -212,7 +212,7 @@ class RawCorpus:
         """Return the `Split` "held_out", or estimated `lengths` of "train"."""
         if name == "held_out":
             if not self._index["held_out"]:
-                return shards.Split(self._directory, _EMPTY_INDEX, [])
+                return shards.Split(self._directory, _EMPTY_INDEX, name)
             prepared = shards.Shards.open(self._directory / _HELD_OUT)
             return prepared.split("all")
         sizes = np.array([piece.end - piece.start for piece in self._pieces])
