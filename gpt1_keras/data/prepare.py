@@ -88,7 +88,7 @@ def prepare(
         recipe: Recipe.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
-        distribute: `encode.in_processes`, or a `BeamEncoding`.
+        distribute: `encode.in_processes`, or what `encode.in_beam` returns.
         wait: bool. Wait for another process that prepares this folder.
 
     Raises:

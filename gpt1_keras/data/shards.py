@@ -157,9 +157,7 @@ _INDEX_KINDS = {
     **{"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict},
     **{"total": dict, "shards": list, "books": list, "skipped": list},
 }
-_BOOK_KINDS = {
-    **{"name": str, "split": str, "tokens": int, "words": int, "bytes": int}
-}
+_BOOK_KINDS = dict(name=str, split=str, tokens=int, words=int, bytes=int)
 _TOTALS = ("books", "tokens", "held_out_books", "skipped")
 
 

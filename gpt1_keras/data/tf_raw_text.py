@@ -29,7 +29,6 @@ _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
-_EMPTY_INDEX = {"shard_tokens": 1, "vocabulary_size": 1, "books": []}
 _PARALLEL_CALLS = 2
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 
@@ -212,7 +211,8 @@ class RawCorpus:
         """Return the `Split` "held_out", or estimated `lengths` of "train"."""
         if name == "held_out":
             if not self._index["held_out"]:
-                return shards.Split(self._directory, _EMPTY_INDEX, name)
+                empty = {"books": [], "shard_tokens": 1, "vocabulary_size": 1}
+                return shards.Split(self._directory, empty, name)
             prepared = shards.Shards.open(self._directory / _HELD_OUT)
             return prepared.split("all")
         sizes = np.array([piece.end - piece.start for piece in self._pieces])
@@ -244,13 +244,7 @@ def open_raw(corpus, recipe, *, pool_books):
     books, because finding them takes the ids of all books. The arguments are
     the same; the windows of `pool_books` books are shuffled together.
     """
-    corpus = pathlib.Path(corpus).expanduser()
-    if shards.is_prepared(corpus):
-        raise InputError(
-            f"`corpus` {corpus} holds token shards: pass a folder of .txt "
-            "books or leave out gin/data/raw_text.gin"
-        )
-    files = books.find_books([corpus])
+    files = books.find_books([pathlib.Path(corpus).expanduser()])
     directory = prepare.cache_folder("raw", files, recipe)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):
