@@ -153,7 +153,11 @@ def cut(path, piece_bytes=PIECE_BYTES):
     starts = [0]
     with open(path, "rb") as file:
         if size > piece_bytes:
-            size = _end_of_text(file, size)
+            with mmap.mmap(
+                file.fileno(), 0, access=mmap.ACCESS_READ
+            ) as content:
+                if end := _END.search(content):
+                    size = end.start()
         while starts[-1] + piece_bytes < size:
             file.seek(starts[-1] + piece_bytes)
             window = file.read(_BLOCK_BYTES)
@@ -171,13 +175,6 @@ def cut(path, piece_bytes=PIECE_BYTES):
         starts.pop()
     ends = starts[1:] + [size]
     return [Piece(str(path), start, end) for start, end in zip(starts, ends)]
-
-
-def _end_of_text(file, size):
-    """Return the place of the first END marker, `size` without one."""
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        found = _END.search(content)
-        return found.start() if found else size
 
 
 def read_piece(piece):

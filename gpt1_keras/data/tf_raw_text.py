@@ -137,12 +137,10 @@ class RawTextBatches:
         books_read = tf.data.Dataset.range(pool * pool_books, tf.int64.max).map(
             self._book, num_parallel_calls=_PARALLEL_CALLS, deterministic=True
         )
-        pools = tf.data.Dataset.zip(
-            tf.data.Dataset.range(pool, tf.int64.max),
-            books_read.ragged_batch(pool_books),
-        )
         chain = (
-            pools.map(self._shuffled)
+            books_read.ragged_batch(pool_books)
+            .enumerate(pool)
+            .map(self._shuffled)
             .prefetch(1)
             .unbatch()
             .skip(place)

@@ -225,7 +225,7 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     assert same is tokenizer
     with pytest.raises(InputError, match="`held_out_books` are not those"):
         open_corpus(made.directory, held_out_books=("other.txt",))
-    with pytest.raises(InputError, match="is prepared already"):
+    with pytest.raises(InputError, match="holds no .txt file"):
         prepare_letters(made.directory, tmp_path / "again")
     with pytest.raises(InputError, match="has the books"):
         prepare_letters(folder, folder)
