@@ -71,12 +71,15 @@ def paragraphs(lines, width, *, is_start):
 
 
 def _blocks(lines):
-    def is_text(line):
-        return bool(line.strip())
-
-    for is_block, block in itertools.groupby(lines, is_text):
-        if is_block:
-            yield list(block)
+    block = []
+    for line in lines:
+        if line and not line.isspace():
+            block.append(line)
+        elif block:
+            yield block
+            block = []
+    if block:
+        yield block
 
 
 def measure_width(lines):

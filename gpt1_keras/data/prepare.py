@@ -270,14 +270,19 @@ def _save(tokenizer, directory, **identity):
         files_lib.write_atomic(new / _IDENTITY, json.dumps(identity) + "\n")
 
 
-def load_tokenizer(directory, *, sha256):
-    """Return the tokenizer of a prepared folder, which must be `sha256`."""
-    folder = pathlib.Path(directory) / shards.TOKENIZER
-    tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
+def tokenizer_of(directory, recipe, *, sha256):
+    """Return the tokenizer of a recipe, or else that of a prepared folder.
+
+    It must be the one of `sha256`, with which the ids were made.
+    """
+    tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
+        directory / shards.TOKENIZER
+    )
     if tokenizer.sha256 != sha256:
         raise InputError(
-            f"{folder} is not the tokenizer the shards were made with: "
-            "prepare the books again"
+            f"{directory} was prepared with another tokenizer ({sha256[:12]},"
+            f" not {tokenizer.sha256[:12]}): give its `vocabulary` and"
+            " `merges` or prepare the books again"
         )
     return tokenizer
 
@@ -338,21 +343,15 @@ def open_corpus(corpus, recipe):
             f"`held_out_books` are not those of the prepared {directory}: "
             "leave them out, or pass the .txt books"
         )
-    tokenizer, used = recipe.tokenizer, prepared.index["tokenizer"]["sha256"]
-    if tokenizer is None:
-        tokenizer = load_tokenizer(directory, sha256=used)
-        wanted = recipe.vocabulary_size
-        if wanted and tokenizer.vocabulary_size > wanted:
-            logging.warning(
-                f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
-                f" tokens, not the {wanted:,} of"
-                " `vocabulary_size`: prepare it again for a smaller network"
-            )
-    elif tokenizer.sha256 != used:
-        raise InputError(
-            f"{directory} was prepared with another tokenizer ({used[:12]},"
-            f" given {tokenizer.sha256[:12]}): give its `vocabulary` and"
-            " `merges` or prepare the books again"
+    tokenizer = tokenizer_of(
+        directory, recipe, sha256=prepared.index["tokenizer"]["sha256"]
+    )
+    wanted = None if recipe.tokenizer else recipe.vocabulary_size
+    if wanted and tokenizer.vocabulary_size > wanted:
+        logging.warning(
+            f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
+            f" tokens, not the {wanted:,} of"
+            " `vocabulary_size`: prepare it again for a smaller network"
         )
     return prepared, tokenizer
 

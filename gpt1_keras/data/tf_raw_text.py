@@ -252,8 +252,8 @@ def open_raw(corpus, recipe, *, pool_books):
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
             files_lib.write_atomic(path, text + "\n")
-    tokenizer = recipe.tokenizer or prepare.load_tokenizer(
-        directory, sha256=index["tokenizer_sha256"]
+    tokenizer = prepare.tokenizer_of(
+        directory, recipe, sha256=index["tokenizer_sha256"]
     )
     logging.info(
         f"corpus {corpus} is tokenised during training: {len(index['train']):,}"

@@ -238,5 +238,5 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     lines = path.read_text("utf-8").split("\n")
     lines[1], lines[2] = lines[2], lines[1]
     path.write_text("\n".join(lines), "utf-8")
-    with pytest.raises(InputError, match="is not the tokenizer"):
+    with pytest.raises(InputError, match="prepared with another tokenizer"):
         open_corpus(made.directory)
