@@ -103,7 +103,6 @@ class Score(LabelSpace):
     loss = staticmethod(losses.squared_error)
 
     def __init__(self, low, high):
-        self.low, self.high = low, high
         self.score_range = [low, high]
 
     def encode(self, example):
@@ -113,7 +112,7 @@ class Score(LabelSpace):
         return float(example.label)
 
     def predict(self, logits, ops=np):
-        return ops.clip(logits[:, 0], self.low, self.high)
+        return ops.clip(logits[:, 0], *self.score_range)
 
     def probabilities(self, logits, ops=np):
         return None

@@ -219,8 +219,7 @@ def _check_names(table, columns, is_labelled):
     if not lacking or not table.names:
         return
     found = ", ".join(repr(name) for name in table.names if name)
-    dials = dict.fromkeys(f"`{wanted[name]}`" for name in lacking)
-    dials = " and ".join(dials)
+    dials = " and ".join(dict.fromkeys(f"`{wanted[n]}`" for n in lacking))
     if columns.label in lacking and not is_labelled:
         dials += " (None: the rows have no labels)"
     raise errors.InputError(
@@ -390,8 +389,7 @@ def _hold_out(path, rows, has_classes, fraction, seed):
     """Return (training rows, held-out rows), both in the file's order."""
     generator = np.random.default_rng(seed)
     held_out = set()
-    for _, texts in sorted(_strata(rows, has_classes).items()):
-        groups = list(texts.values())
+    for _, groups in sorted(_strata(rows, has_classes).items()):
         if len(groups) < 2:
             raise errors.InputError(
                 f"{path} has too few texts to hold one out: add more, or give"
@@ -399,30 +397,30 @@ def _hold_out(path, rows, has_classes, fraction, seed):
             )
         count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
         for i in generator.permutation(len(groups))[:count]:
-            held_out.update(groups[i])
+            held_out.update(row.line for row in groups[i])
     return tuple(
-        [row for i, row in enumerate(rows) if (i in held_out) == is_dev]
+        [row for row in rows if (row.line in held_out) == is_dev]
         for is_dev in (False, True)
     )
 
 
 def _strata(rows, has_classes):
-    """Return {label of the first row with a text: {text: its rows}}.
+    """Return {label of its first row: groups of rows with the same text}.
 
-    Rows are given by their index. Without classes, there is one stratum.
+    Without classes, there is one stratum.
     """
-    strata = collections.defaultdict(dict)
-    stratum_of = {}
-    for i, row in enumerate(rows):
-        name = _text_key(row)
-        label = stratum_of.setdefault(name, row.label if has_classes else "")
-        strata[label].setdefault(name, []).append(i)
+    strata = collections.defaultdict(list)
+    for group in _by_text(rows).values():
+        strata[group[0].label if has_classes else ""].append(group)
     return strata
 
 
-def _text_key(example):
-    """Return what makes two examples the same."""
-    return example.text, example.text_pair, example.choices
+def _by_text(rows):
+    """Return {texts: the rows that have them}, in the order of the file."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row.text, row.text_pair, row.choices].append(row)
+    return groups
 
 
 def _plain(label):
@@ -489,10 +487,7 @@ def warn_of_spellings(path, rows):
 
 def warn_of_repetitions(path, rows):
     """Warn about rows that repeat an earlier one, whatever their labels."""
-    groups = collections.defaultdict(list)
-    for row in rows:
-        groups[_text_key(row)].append(row)
-    repeated = [group for group in groups.values() if len(group) > 1]
+    repeated = [group for group in _by_text(rows).values() if len(group) > 1]
     contradictory = [
         group for group in repeated if len({r.label for r in group}) > 1
     ]
@@ -509,12 +504,13 @@ def warn_of_repetitions(path, rows):
 
 def warn_of_overlap(train_path, train_rows, path, rows):
     """Warn about dev or test rows whose text is in the train file."""
-    lines = {_text_key(row): row.line for row in reversed(train_rows)}
-    shared = [row for row in rows if _text_key(row) in lines]
+    train, found = _by_text(train_rows), _by_text(rows)
+    shared = [texts for texts in found if texts in train]
     if shared:
-        line = lines[_text_key(shared[0])]
+        count = sum(len(found[texts]) for texts in shared)
+        line, same = (each[shared[0]][0].line for each in (found, train))
         logging.warning(
-            f"{path}: rows that are also in {train_path}: {len(shared)} of"
-            f" {len(rows)} (line {shared[0].line} is its line {line}); scores"
-            " will be too high"
+            f"{path}: rows that are also in {train_path}: {count} of"
+            f" {len(rows)} (line {line} is its line {same}); scores will be too"
+            " high"
         )
