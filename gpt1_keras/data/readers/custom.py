@@ -99,7 +99,7 @@ def read_table(path, text="text"):
             is_text = str(row) != rows_lib.NOT_UTF8
             bad[line] = f"{row}; {advice if is_text else 'save it as UTF-8'}"
         elif kind == ".txt":  # It has no columns.
-            rows.append((line, {text: "\t".join(row)}))
+            rows.append((line, {text: row}))
         else:
             rows.append((line, row))
     if not rows and not bad:
@@ -112,11 +112,10 @@ def read_table(path, text="text"):
 
 def _comma_separated(path):
     """Read a CSV file: spreadsheets write other delimiters by country."""
-    _, header = next(rows_lib.tab_separated(path), (1, []))
-    text = "\t".join(header) if isinstance(header, list) else ""
-    delimiter = max(",;\t", key=text.count)
+    first = str(next(rows_lib.text_lines(path), (1, ""))[1])
+    delimiter = max(",;\t", key=first.count)
     rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
-    if re.fullmatch('"?sep=[,;\t]"?', text):  # a note to Excel
+    if re.fullmatch('"?sep=[,;\t]"?', first):  # a note to Excel
         next(rows)
     return rows
 
@@ -126,7 +125,7 @@ _FORMATS = {
     ".jsonl": (rows_lib.json_lines, "write one JSON object on each line"),
     ".tsv": (rows_lib.tab_separated, "tabs and line breaks need a .csv"),
     ".csv": (_comma_separated, 'quote the text, and quotes in it as ""'),
-    ".txt": (rows_lib.tab_separated, "remove it"),
+    ".txt": (rows_lib.text_lines, "remove it"),
 }
 
 

@@ -36,14 +36,11 @@ def read_race(data_dir, split):
     passage.
     """
     folder = rows.find_file(data_dir, ["race/RACE", "RACE", "race"], split)
-    files = [
-        (group, path)
-        for group in RACE_GROUPS
+    files = []
+    for group in RACE_GROUPS:
+        found = (folder / group).glob("*.txt")
         # 9.txt before 10.txt.
-        for path in sorted(
-            (folder / group).glob("*.txt"), key=lambda p: (len(p.stem), p.stem)
-        )
-    ]
+        files += sorted(found, key=lambda path: (len(path.stem), path.stem))
     if not files:
         raise errors.InputError(
             f"{folder} has no files middle/*.txt or high/*.txt: unpack the"
@@ -56,19 +53,17 @@ def read_race(data_dir, split):
 def _questions(files, description):
     """Yield (place, arguments of `_race_example`) or (place, `BadRow`)."""
     with console.bar(description, len(files)) as advance:
-        for group, path in files:
-            try:
-                questions = _read_passage(path)
-            except rows.BadRow as error:
-                yield str(path), error
-                questions = []
-            for i, question in enumerate(questions, 1):
-                yield f"{path} question {i}", (*question, group)
+        for path, found in rows.parsed(zip(files, files), _read_passage):
+            if isinstance(found, rows.BadRow):
+                yield str(path), found
+            else:
+                for i, question in enumerate(found, 1):
+                    yield f"{path} question {i}", question
             advance(1)
 
 
 def _read_passage(path):
-    """Return (article, question, options, answer) of each question."""
+    """Return the arguments of `_race_example` of each question."""
     passage = rows.parse_json(path.read_bytes())
     columns = [
         passage.get(name) for name in ("questions", "options", "answers")
@@ -79,7 +74,8 @@ def _read_passage(path):
             "questions, options and answers are not lists of the same length"
         )
     article = rows.text_of(passage.get("article"), "article")
-    return [(article, *question) for question in zip(*columns)]
+    group = path.parent.name
+    return [(article, *question, group) for question in zip(*columns)]
 
 
 def _race_example(article, question, options, answer, group):

@@ -1,9 +1,9 @@
 """Rows of text files with tabs, commas or JSON lines, and rows as examples.
 
-`tab_separated`, `comma_separated` and `json_lines` yield `(line, row)` with
-the line number counted from 1. A row that cannot be parsed is yielded as a
-`BadRow`. Files are UTF-8, with or without a byte order mark; blank lines are
-skipped.
+`text_lines`, `tab_separated`, `comma_separated` and `json_lines` yield
+`(line, row)` with the line number counted from 1. A row that cannot be parsed
+is yielded as a `BadRow`. Files are UTF-8, with or without a byte order mark;
+blank lines are skipped.
 """
 
 import csv
@@ -95,19 +95,15 @@ def collect(source, rows, parse, *, substitute=None):
     """
     remedy = "skipped" if substitute is None else "read as empty"
     examples, total, bad = [], 0, []
-    for place, row in rows:
+    for place, example in parsed(rows, parse):
         total += 1
-        try:
-            if isinstance(row, BadRow):
-                raise row
-            example = parse(row)
-        except BadRow as error:
-            example = substitute
+        if isinstance(example, BadRow):
             if isinstance(place, int):
                 place = f"{source} line {place}"
-            bad.append(f"{place}: {error}")
+            bad.append(f"{place}: {example}")
             if len(bad) <= _NUM_REPORTED:
                 logging.warning(f"{bad[-1]}; {remedy}")
+            example = substitute
         if example is not None:
             examples.append(example)
     if total == 0:
@@ -125,14 +121,35 @@ def collect(source, rows, parse, *, substitute=None):
     return examples
 
 
+def parsed(rows, parse):
+    """Yield (place, `parse(row)`), a `BadRow` where it is one or raises one."""
+    for place, row in rows:
+        if not isinstance(row, BadRow):
+            try:
+                row = parse(row)
+            except BadRow as error:
+                row = error
+        yield place, row
+
+
+def text_lines(path):
+    """Yield (line, str) of the lines of a file, without their ends.
+
+    A carriage return within a line becomes a space.
+    """
+    for line, text in enumerate(lines(path), 1):
+        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
+            yield line, BadRow(NOT_UTF8)
+        elif text.strip():
+            yield line, text.rstrip("\r\n").replace("\r", " ")
+
+
 def tab_separated(path):
     """Yield (line, list of str) of a file with tabs and no quoting.
 
     As in the GLUE files, a quote is a character like any other.
     """
-    # csv takes a carriage return within a line for an error.
-    plain = (line.rstrip("\r\n").replace("\r", " ") for line in lines(path))
-    yield from _parse(plain, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return parsed(text_lines(path), lambda text: text.split("\t"))
 
 
 def comma_separated(path, **dialect):
@@ -140,19 +157,27 @@ def comma_separated(path, **dialect):
 
     `dialect` is as of `csv.reader`: commas by default.
     """
-    yield from _parse(lines(path), **dialect)
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader(lines(path), **dialect)
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield line, BadRow(f"invalid CSV ({error})")
+            continue
+        text = "".join(row)
+        if "\0" in text or not _is_unicode(text):
+            yield line, BadRow(NOT_UTF8)
+        elif text.strip():
+            yield line, row
 
 
 def json_lines(path):
     """Yield (line, dict) of a file with one JSON object on each line."""
-    for line, text in enumerate(lines(path), 1):
-        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
-            yield line, BadRow(NOT_UTF8)
-        elif text.strip():
-            try:
-                yield line, parse_json(text)
-            except BadRow as error:
-                yield line, error
+    return parsed(text_lines(path), parse_json)
 
 
 def parse_json(text):
@@ -196,16 +221,14 @@ def named(path, rows, names=None):
                 f"{path} line {line} names column {twice[0]!r} twice: rename"
                 " one"
             )
-    return names, ((line, _by_name(row, names)) for line, row in rows)
 
+    def by_name(row):
+        if len(row) != len(names):
+            columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+            raise BadRow(f"{columns}, not {len(names)}")
+        return dict(zip(names, row))
 
-def _by_name(row, names):
-    if isinstance(row, BadRow):
-        return row
-    if len(row) != len(names):
-        columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-        return BadRow(f"{columns}, not {len(names)}")
-    return dict(zip(names, row))
+    return names, parsed(rows, by_name)
 
 
 def text_of(value, name):
@@ -249,26 +272,6 @@ def lines(path):
         newline = "\n" if first.endswith("\n") else ""
         yield from io.StringIO(first, newline=newline)
         yield from file
-
-
-def _parse(lines, **dialect):
-    csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(lines, **dialect)
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            yield line, BadRow(f"invalid CSV ({error})")
-            continue
-        text = "".join(row)
-        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
-            row = BadRow(NOT_UTF8)
-        elif not text.strip():
-            continue
-        yield line, row
 
 
 def _is_unicode(text):

@@ -94,13 +94,13 @@ def _parse_block(block):
 
 
 def _blocks(path):
-    """Yield (first line number, list of lines) between blank lines."""
-    numbered = enumerate(rows.tab_separated(path))
+    """Yield (first line number, lines) between blank lines."""
+    numbered = enumerate(rows.text_lines(path))
     # Blank lines have no row, so that the lines after them are further ahead.
     for _, block in itertools.groupby(numbered, lambda n: n[1][0] - n[0]):
         lines, found = zip(*(row for _, row in block))
         bad = [row for row in found if isinstance(row, rows.BadRow)]
-        yield lines[0], bad[0] if bad else list(map("\t".join, found))
+        yield lines[0], bad[0] if bad else found
 
 
 def _definite(sentence, matches, choices):
@@ -170,16 +170,15 @@ def read_lambada(data_dir, split):
         *(data_dir, ["lambada", ""]),
         *(_LAMBADA[split], f"lambada_{split}.jsonl"),
     )
-    read_rows = rows.tab_separated
+    read_rows = rows.text_lines
     if path.suffix == ".jsonl":
         read_rows = rows.json_lines
     return rows.collect(path, read_rows(path), _parse_passage)
 
 
 def _parse_passage(row):
-    is_json = isinstance(row, dict)
-    text = rows.text_of(row.get("text"), "text") if is_json else " ".join(row)
-    *words, last = text.split()
+    text = row.get("text") if isinstance(row, dict) else row
+    *words, last = rows.text_of(text, "text").split()
     if not words:
         raise rows.BadRow("a passage of one word")
     return examples.Example(" ".join(words), choices=(last,), label=0)
