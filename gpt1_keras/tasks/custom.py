@@ -117,13 +117,12 @@ def custom(
         label_space = task_lib.Classes(
             names, _class_weights(class_weights, names, counts)
         )
-        if metric is None and counts[rarest] < _RARE * len(rows):
-            metric = "macro_f1"
+        if counts[rarest] < _RARE * len(rows):
+            metric = metric or "macro_f1"
             logging.warning(
-                f"class {rarest!r} has {counts[rarest]} of {len(rows):,}"
-                " training rows, which accuracy hardly shows: the best epoch is"
-                " the one with the best macro F1 on dev (custom.custom.metric ="
-                " 'accuracy' to change this)"
+                f"class {rarest!r} has only {counts[rarest]} of {len(rows):,}"
+                " training rows, which accuracy hardly shows: the best epoch"
+                f" is chosen by custom.custom.metric = {metric!r}"
             )
     return _task(
         lambda data_dir, split: examples[split],

@@ -80,7 +80,9 @@ def test_label_spaces(build, tmp_path):
     assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
 
 
-def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
+def test_weights_of_classes_and_the_metric_of_the_best_epoch(
+    build, tmp_path, caplog
+):
     few = rows(*"ab" * 2, *"b" * 36)
     task = build(few, class_weights="balanced")
     labels = [e.label for e in task.read(tmp_path, "train")]
@@ -91,6 +93,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
     )
     truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
     # "a" has less than a tenth of the rows.
+    assert "class 'a' has only 1 of 29 training rows" in caplog.text
     measured = task.measure(task.read(tmp_path, "dev"), truth)
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))

@@ -96,8 +96,9 @@ def read_table(path, text="text"):
         names, lines = rows_lib.named(path, lines)
     for line, row in lines:
         if isinstance(row, rows_lib.BadRow):
-            is_text = str(row) != rows_lib.NOT_UTF8
-            bad[line] = f"{row}; {advice if is_text else 'save it as UTF-8'}"
+            is_utf8 = str(row) != rows_lib.NOT_UTF8
+            remedy = advice if is_utf8 else "save the file as UTF-8"
+            bad[line] = f"{row}; {remedy}"
         elif kind == ".txt":  # It has no columns.
             rows.append((line, {text: row}))
         else:
