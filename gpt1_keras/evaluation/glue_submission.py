@@ -15,7 +15,6 @@ from gpt1_keras.data.readers import glue
 
 ZIP_NAME = "glue_submission.zip"
 _HEADER = "index\tprediction"
-_SAME_DATE = (2018, 6, 11, 0, 0, 0)  # The same files give the same zip.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +51,7 @@ def write(directory, predictions, *, num_rows=None):
     """Write the TSV files and pack them into `glue_submission.zip`.
 
     Args:
-        directory: path of a folder, created if missing.
+        directory: pathlib.Path of a folder, created if missing.
         predictions: {key of `FILES`: labels or, for "stsb", numbers}, in the
             order of the test rows.
         num_rows: {task: number of its test rows} where not the official one.
@@ -73,10 +72,14 @@ def write(directory, predictions, *, num_rows=None):
         problems = _check_file(contents[expected.name], expected)
         if problems:
             raise errors.InputError(f"predictions of {task}: {problems[0]}")
-    directory = pathlib.Path(directory)
-    for name, content in contents.items():
-        files.write_atomic(directory / name, content)
-    files.write_atomic(directory / ZIP_NAME, _zip(contents))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            files.write_atomic(directory / name, content)
+            # Without the date, so that the same files give the same zip.
+            info = zipfile.ZipInfo(name)
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    files.write_atomic(directory / ZIP_NAME, buffer.getvalue())
     return directory / ZIP_NAME, filled
 
 
@@ -111,17 +114,6 @@ def _expected(num_rows):
         task: dataclasses.replace(FILES[task], num_rows=number)
         for task, number in (num_rows or {}).items()
     }
-
-
-def _zip(contents):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            info = zipfile.ZipInfo(name, _SAME_DATE)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, content)
-    return buffer.getvalue()
 
 
 def _check_file(content, expected):

@@ -184,13 +184,13 @@ def path(found, note=""):
     return Cell(str(found), note, is_code=True)
 
 
-def over_seeds(result, metric, middle=statistics.median, split="dev"):
+def over_seeds(run, metric, middle=statistics.median, split="dev"):
     """Return the cell of a metric, with range and number of seeds below.
 
-    `result` is a `comparison.Result` or None; `middle` is the median, as in
+    `run` is a `comparison.Run` or None; `middle` is the median, as in
     `result.json`, or the mean, as in table 5.
     """
-    values = result.values(metric, split) if result else []
+    values = run.values(metric, split) if run else []
     if not values:
         return ""
     note = f"{span(metric, values)}; {len(values)} seeds"

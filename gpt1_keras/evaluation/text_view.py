@@ -116,14 +116,8 @@ def attended(pieces, shares):
     ]
 
 
-def write(path, texts, *, title, legend):
-    """Write a page of `Text`s; `legend` says what the colour means."""
-    files.write_atomic(path, page(title, legend, {"": texts}))
-    return path
-
-
-def page(title, introduction, sections):
-    """Return a page of HTML that opens without a network.
+def write_page(path, title, introduction, sections):
+    """Write a page of HTML that opens without a network.
 
     `sections` are {title: its `Text`s, `tables.Table`s and `plots.Picture`s}.
     """
@@ -134,12 +128,13 @@ def page(title, introduction, sections):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    return environment.get_template("page.html.jinja").render(
+    page = environment.get_template("page.html.jinja").render(
         title=title,
         introduction=introduction,
         sections=sections,
         kind=lambda part: type(part).__name__,
     )
+    files.write_atomic(path, page)
 
 
 def draw_attention(shares, pieces, path, *, title):

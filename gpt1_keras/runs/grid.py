@@ -96,7 +96,7 @@ def grid(
     if not is_writer:
         return None
     metrics = {
-        each.run.path.relative_to(workdir).as_posix(): each.middle(each.metric)
+        each.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
     }
     if is_one_row:
@@ -111,17 +111,17 @@ def grid(
         paper={name: paper.get(name, {}) for name in tasks}
         if is_one_row
         else table5,
-        num_examples=sum(each.run.result["num_examples"] for each in found),
+        num_examples=sum(each.result["num_examples"] for each in found),
         seed=list(seeds) if seeds else seed,
         config_sha256=config_sha256,
-        seconds=sum(each.run.result["seconds"] for each in found),
+        seconds=sum(each.result["seconds"] for each in found),
     )
 
 
 def _finished(directories, config_sha256):
-    """Return the `comparison.Result` of each finished cell."""
+    """Return the `comparison.Run` of each finished cell."""
     return [
-        comparison.Result((run,))
+        run
         for run in map(comparison.read, directories)
         if run.result.get("config_sha256") == config_sha256
     ]

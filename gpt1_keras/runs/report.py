@@ -114,10 +114,10 @@ def report(
     for title, parts in sections.items():
         lines += [f"## {title}\n", *(_markdown(p, workdir) for p in parts)]
     files.write_atomic(workdir / "report.md", "\n".join(lines))
-    page = text_view.page(_TITLE, _INTRODUCTION, sections)
-    files.write_atomic(workdir / _PAGE, page)
-    logging.info("report of %d workdirs: %s", len(runs), workdir / _PAGE)
-    return workdir / _PAGE
+    page = workdir / _PAGE
+    text_view.write_page(page, _TITLE, _INTRODUCTION, sections)
+    logging.info("report of %d workdirs: %s", len(runs), page)
+    return page
 
 
 def _markdown(part, directory):
@@ -232,11 +232,10 @@ def zero_shot_table(runs):
     return tables.Table("Zero-shot tasks", rows)
 
 
-def results_table(results):
+def results_table(runs):
     """Return the table of everything measured, by kind of run and task."""
     rows, firsts = [], {}
-    for result in results:
-        run, *others = result.runs
+    for run in runs:
         first = firsts.setdefault((run.kind, run.task), run)
         settings = comparison.differences(first, run)
         rows.append(
@@ -245,13 +244,13 @@ def results_table(results):
                 "task": tables.task_name(run.task or ""),
                 "split": run.result.get("split"),
                 "ablation": run.row if run.kind == "finetune" else "",
-                "metrics": "; ".join(_metric_texts(result)),
-                "seeds": len(result.seeds),
+                "metrics": "; ".join(_metric_texts(run)),
+                "seeds": len(run.seeds),
                 "other settings": ", ".join(
                     f"{name} = {value!r}" for name, value in settings.items()
                 ),
                 "workdir": tables.path(
-                    run.path, ", ".join(str(each.path) for each in others)
+                    run.path, ", ".join(map(str, run.paths[1:]))
                 ),
             }
         )
@@ -266,9 +265,9 @@ def _task_with_labels(run):
     return tables.Cell(tables.task_name(run.task or ""), note)
 
 
-def _metric_texts(result):
-    for name in result.metrics:
-        value = tables.metric_value(name, result.middle(name))
-        span = tables.span(name, result.values(name))
+def _metric_texts(run):
+    for name in run.metric_names:
+        value = tables.metric_value(name, run.middle(name))
+        span = tables.span(name, run.values(name))
         span = f" ({span})" if span else ""
         yield f"{tables.metric_name(name)} {value}{span}"
