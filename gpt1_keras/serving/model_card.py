@@ -55,16 +55,18 @@ texts, {identical_paragraphs:.4%} of the paragraphs and
 _UNKNOWN = "Unknown: there is no `result.json` of a run next to the preset."
 
 
-def text(*, metrics, compared, identity, training, labels, request, **facts):
+def text(*, preset, metrics, compared, identity, labels, request, **facts):
     """Return the card as Markdown.
 
     `metrics` and `compared` are those of `tf_served.ServedTask.compare`,
-    `identity` of `verify.measure_identity` ({} if not measured), `training` of
-    `training_facts`, `request` an example, `facts` the card's other fields.
+    `identity` of `verify.measure_identity` ({} if not measured), `request` an
+    example, `facts` the card's other fields.
     """
+    training = training_facts(preset)
     rows = [f"| {name} | {value} |" for name, value in training.items()]
     table = "\n".join(["| | |", "|---|---|", *rows])
     return _CARD.format(
+        preset=preset,
         metrics="".join(f"| {k} | {v:.4f} |\n" for k, v in metrics.items()),
         training=table if training else _UNKNOWN,
         identity=_IDENTITY.format(**identity) if identity else "",

@@ -9,7 +9,6 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 from gpt1_keras import checks
 from gpt1_keras import console
@@ -30,30 +29,21 @@ def answers(saved_model, requests):
     Raises:
         RunError: the process failed; quotes the last line of its stderr.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        asked = pathlib.Path(folder, "requests")
-        answered = pathlib.Path(folder, "answers")
-        asked.write_text(
-            "".join(json.dumps(request) + "\n" for request in requests),
-            encoding="utf-8",
+    done = subprocess.run(
+        # -I: nothing from this directory or PYTHONPATH can be imported.
+        [sys.executable, "-I", _REPLAY, saved_model],
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = done.stderr.strip().split("\n")[-1]
+        raise errors.RunError(
+            f"{saved_model} fails in a process without Keras: {last}"
         )
-        done = subprocess.run(
-            # -I: nothing from this directory or PYTHONPATH can be imported.
-            [sys.executable, "-I", _REPLAY, saved_model, asked, answered],
-            env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            last = done.stderr.strip().split("\n")[-1]
-            raise errors.RunError(
-                f"{saved_model} fails in a process without Keras: {last}"
-            )
-        return [
-            json.loads(line)
-            for line in answered.read_text(encoding="utf-8").splitlines()
-        ]
+    return list(map(json.loads, done.stdout.splitlines()))
 
 
 @checks.value_object
