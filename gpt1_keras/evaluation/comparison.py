@@ -257,10 +257,7 @@ def preferred(runs, reference=None):
 
 
 def _of_one_task(found):
-    """Return the `Bindings` of fine-tuning without its grid.
-
-    All benchmarks count as one task.
-    """
+    """Return `Bindings` without a grid around them; all benchmarks are one."""
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)

@@ -9,9 +9,11 @@ import csv
 import dataclasses
 import io
 import math
+import os
 import pathlib
 import statistics
 import typing
+import urllib.parse
 
 import matplotlib
 from matplotlib import figure as figure_lib
@@ -76,6 +78,11 @@ class Picture:
         """Return the picture as a data URI."""
         content = base64.b64encode(self.path.read_bytes()).decode("ascii")
         return f"data:image/png;base64,{content}"
+
+    def address(self, directory):
+        """Return the address of the picture on a page in `directory`."""
+        path = pathlib.Path(os.path.relpath(self.path, directory))
+        return urllib.parse.quote(path.as_posix())
 
 
 class Point(typing.NamedTuple):
@@ -342,10 +349,7 @@ def transferred_layers(runs, directory):
 
 
 def _layer_curves(runs):
-    """Return {task: {transferred layers: runs}} of networks of one size.
-
-    Of Transformers that are full but for the transferred layers.
-    """
+    """Return {task: {transferred layers: runs}} of full models of one size."""
     curves = {}
     for run in runs:
         found = run.result

@@ -9,6 +9,8 @@ import pathlib
 import re
 import statistics
 
+import jinja2
+
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 
@@ -70,24 +72,22 @@ class Table:
         }
 
 
-def markdown(table):
-    """Return a `Table` in Markdown, its title in bold, ending in a newline."""
-    lines = [
-        f"| {' | '.join(map(escape, table.header))} |",
-        "|" + "---|" * len(table.header),
-        *(f"| {' | '.join(map(_markdown, row))} |" for row in table.cells()),
-    ]
-    # No note becomes a list.
-    notes = [
-        re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(n)) for n in table.notes
-    ]
-    parts = [f"**{escape(table.title)}**", "\n".join(lines), *notes]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown(found):
-    text = code(found.text) if found.is_code else escape(found.text)
-    return f"{text} ({escape(found.note)})" if found.note else text
+def render(template, **values):
+    """Return what the jinja template of a path, of HTML or Markdown, shows."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),
+        autoescape=".html" in template.suffixes,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {
+        "plain": escape,
+        "code": code,
+        "paragraph": escape_paragraph,
+    }
+    page = environment.get_template(template.name).render(values)
+    return page.rstrip() + "\n"
 
 
 def escape(text):
@@ -95,6 +95,11 @@ def escape(text):
     special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
     text = re.sub(special, r"\\\1", one_line(text))
     return html.escape(text, quote=False).replace("|", "&#124;")
+
+
+def escape_paragraph(text):
+    """Return `escape` of a text of its own, which becomes no list."""
+    return re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(text))
 
 
 def code(text):

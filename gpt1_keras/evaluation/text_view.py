@@ -1,4 +1,4 @@
-"""Log-probabilities and attention of one text, as coloured tokens and maps.
+"""Log-probabilities and attention of one text, and pages that show them.
 
 Letters: `T` tokens, `L` layers, `H` heads.
 """
@@ -7,11 +7,11 @@ import dataclasses
 import math
 import pathlib
 
-import jinja2
 import numpy as np
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import plots
+from gpt1_keras.evaluation import tables
 
 _MOST_NAMED = 60  # tokens whose names have room on an axis
 _MOST_NAMED_SMALL = 15  # the same where heads stand side by side
@@ -117,24 +117,22 @@ def attended(pieces, shares):
 
 
 def write_page(path, title, introduction, sections):
-    """Write a page of HTML that opens without a network.
+    """Write a page of HTML or Markdown, by the suffix of `path`; return it.
 
-    `sections` are {title: its `Text`s, `tables.Table`s and `plots.Picture`s}.
+    HTML opens without a network; Markdown has the addresses of pictures, and
+    neither introduction nor coloured texts. `sections` are {title: its `Text`s,
+    `tables.Table`s and `plots.Picture`s}.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    page = environment.get_template("page.html.jinja").render(
+    page = tables.render(
+        pathlib.Path(__file__).with_name(f"page{path.suffix}.jinja"),
         title=title,
         introduction=introduction,
         sections=sections,
         kind=lambda part: type(part).__name__,
+        directory=path.parent,
     )
     files.write_atomic(path, page)
+    return page
 
 
 def draw_attention(shares, pieces, path, *, title):

@@ -8,11 +8,10 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.runs import finetune as finetune_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -90,8 +89,7 @@ def grid(
             chosen = paper_tables.choose_ablations(found)
             name = "table5.md"
             table = paper_tables.ablation_table(chosen, table5)
-        text = tables.markdown(table)
-        files.write_atomic(workdir / name, text)
+        text = text_view.write_page(workdir / name, "", "", {"": [table]})
         print(f"\n{text}", flush=True)
     if not is_writer:
         return None

@@ -3,22 +3,16 @@
 `report.html`, and the same as `report.md`.
 """
 
-import os
-import pathlib
-import urllib.parse
-
 from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import text_view
 
-_PAGE = "report.html"
 _TITLE = "GPT-1: results beside the paper's"
 _INTRODUCTION = (
     "Radford et al. 2018, Improving Language Understanding by Generative "
@@ -110,27 +104,11 @@ def report(
         for title, parts in sections.items()
         if (shown := [part for part in parts if part])
     }
-    lines = [f"# {_TITLE}\n"]
-    for title, parts in sections.items():
-        lines += [f"## {title}\n", *(_markdown(p, workdir) for p in parts)]
-    files.write_atomic(workdir / "report.md", "\n".join(lines))
-    page = workdir / _PAGE
-    text_view.write_page(page, _TITLE, _INTRODUCTION, sections)
+    page = workdir / "report.html"
+    for path in (workdir / "report.md", page):
+        text_view.write_page(path, _TITLE, _INTRODUCTION, sections)
     logging.info("report of %d workdirs: %s", len(runs), page)
     return page
-
-
-def _markdown(part, directory):
-    """Return a part of the page as Markdown; of a text, where to find it."""
-    if isinstance(part, tables.Table):
-        return tables.markdown(part)
-    if isinstance(part, text_view.Text):
-        return f"{tables.escape(part.title)}: in {_PAGE}.\n"
-    path = pathlib.Path(os.path.relpath(part.path, directory))
-    address = urllib.parse.quote(path.as_posix())
-    image = f"![{tables.escape(part.alternative)}]({address})"
-    lines = [f"**{tables.escape(part.title)}**", image]
-    return "\n\n".join([*lines, *map(tables.escape, part.notes)]) + "\n"
 
 
 def written_by(run):

@@ -150,12 +150,10 @@ class ServedLanguageModel:
 
 
 def _agreement(expected, found, differences, **same):
-    """Return how far rows agree: all in their ids, those with equal ids wholly.
+    """Return how far `N` rows agree: all in ids, those with equal ids wholly.
 
-    Args:
-        expected, found: the candidates of each of `N` rows.
-        differences: array `[N]` of how much the answers differ.
-        **same: bool arrays `[N]` of whether they are the same in something.
+    `expected` and `found` are their candidates; `differences` and `same` arrays
+    `[N]` of how much the answers differ, and whether they do in something.
     """
     is_same = np.array([a == b for a, b in zip(expected, found, strict=True)])
     flat = (list(itertools.chain(*rows)) for rows in (expected, found))
