@@ -62,15 +62,6 @@ class Table:
             [cell(row.get(name)) for name in self.header] for row in self.rows
         ]
 
-    def number_columns(self):
-        """Return the indices of the columns that hold numbers only."""
-        return {
-            i
-            for i, column in enumerate(zip(*self.cells()))
-            if any(each.is_number for each in column)
-            and all(each.is_number or not each.text for each in column)
-        }
-
 
 def render(template, **values):
     """Return what the jinja template of a path, of HTML or Markdown, shows."""
@@ -81,11 +72,7 @@ def render(template, **values):
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters |= {
-        "plain": escape,
-        "code": code,
-        "paragraph": escape_paragraph,
-    }
+    environment.filters |= {"plain": escape, "code": code}
     page = environment.get_template(template.name).render(values)
     return page.rstrip() + "\n"
 
@@ -95,11 +82,6 @@ def escape(text):
     special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
     text = re.sub(special, r"\\\1", one_line(text))
     return html.escape(text, quote=False).replace("|", "&#124;")
-
-
-def escape_paragraph(text):
-    """Return `escape` of a text of its own, which becomes no list."""
-    return re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(text))
 
 
 def code(text):

@@ -30,7 +30,8 @@ def main(saved_model):
 
     graphs = pathlib.Path(saved_model, "saved_model.pb")
     if graphs.exists() and _WORD_PIECE in graphs.read_bytes():
-        tf.load_op_library(_library())
+        package = importlib.util.find_spec("tensorflow_text").origin
+        tf.load_op_library(str(pathlib.Path(package).parent / _LIBRARY))
     model = tf.saved_model.load(saved_model)
     answer = model.signatures["serving_default"]
     for line in sys.stdin:
@@ -43,16 +44,6 @@ def main(saved_model):
             for name, value in answer(**inputs).items()
         }
         print(json.dumps(outputs, default=bytes.decode))
-
-
-def _library():
-    """Return the path of the operation's library without importing it."""
-    package = importlib.util.find_spec("tensorflow_text")
-    if package is None:
-        raise SystemExit(
-            "the tokenizer is WordPiece: pip install tensorflow-text"
-        )
-    return str(pathlib.Path(package.origin).parent / _LIBRARY)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class TaskServer(tf.Module):
     """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
 
     Args:
-        network: `GPT1TaskModel` with a head.
+        network: `GPT1TaskModel` with a head; its weights are rounded to dtype.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
         dtype: str, dtype in which the weights are stored.
 
@@ -204,8 +204,8 @@ def _concrete(function, dtype, **ranks):
 class FrozenNetwork(tf.Module):
     """A Keras network with its weights, run without dropout by TensorFlow.
 
-    The weights are stored in `dtype`, "float32" or "float16"; the network
-    computes in its own dtype.
+    The weights are stored in `dtype`, "float32" or "float16", to which those of
+    the Keras network are rounded; the network computes in its own dtype.
     """
 
     def __init__(self, network, dtype="float32"):
@@ -217,6 +217,7 @@ class FrozenNetwork(tf.Module):
             value = tf.convert_to_tensor(variable.value)
             if value.dtype.is_floating:
                 value = tf.cast(value, dtype)
+                variable.assign(tf.cast(value, variable.dtype))
             self._weights.append(tf.Variable(value))
 
     def __call__(self, inputs):

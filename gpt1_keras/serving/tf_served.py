@@ -24,22 +24,21 @@ class ServedTask:
     """A fine-tuned model as it is served.
 
     Args:
-        model: `runs.presets.FineTuned`. Its weights are rounded to `dtype`.
+        model: `runs.presets.FineTuned`.
         examples: `evaluation.scoring.Labelled` to check the server on.
         graph_tokenizer: `text.tf_tokenizer.GraphTokenizer`.
-        dtype: str, in which the weights are stored.
+        dtype: see `tf_saved_model.TaskServer`, which rounds the weights.
     """
 
     def __init__(self, model, examples, graph_tokenizer, dtype):
         self.network = model.network
-        _round_weights(self.network, dtype)
         self._examples = examples
-        self._logits = model.logits(examples)
         self.name = examples.task.name
         self.labels = list(examples.task.label_space.class_names)
         self.server = tf_saved_model.TaskServer(
             self.network, graph_tokenizer, dtype
         )
+        self._logits = model.logits(examples)
         self.requests = _requests(self.server, examples.examples, 32)
 
     def compare(self, answers):
@@ -99,7 +98,7 @@ class ServedLanguageModel:
     """A language model as it is served.
 
     Args:
-        network: `GPT1CausalLM`. Its weights are rounded to `dtype`.
+        network: `GPT1CausalLM`.
         rows: list of Example to check the server on, by their `text`.
         graph_tokenizer, dtype: see `ServedTask`.
     """
@@ -109,7 +108,6 @@ class ServedLanguageModel:
 
     def __init__(self, network, rows, graph_tokenizer, dtype):
         self.network = network
-        _round_weights(network, dtype)
         self._texts = [row.text for row in rows]
         self.server = tf_saved_model.LanguageModelServer(
             network, graph_tokenizer, dtype
@@ -163,14 +161,6 @@ def _agreement(expected, found, differences, **same):
         "largest_difference": float(differences[is_same].max(initial=0.0)),
         **{k: int(v[is_same].sum()) / max(1, count) for k, v in same.items()},
     }
-
-
-def _round_weights(network, dtype):
-    """Round the float32 weights of a network to the stored `dtype`."""
-    for variable in network.weights:
-        value = np.asarray(variable)
-        if value.dtype == "float32":
-            variable.assign(value.astype(dtype).astype("float32"))
 
 
 def _requests(server, rows, size):
