@@ -73,31 +73,19 @@ def _batch(ids):
 
 
 @dataclasses.dataclass(frozen=True)
-class Token:
-    """A token of a coloured text.
-
-    `shade` is from 0 (white) to 1 (full colour); `note` is the number that it
-    shows when touched.
-    """
-
-    piece: str
-    shade: float
-    note: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Text:
-    """A titled text of `Token`s, with sentences below it."""
+    """A titled text of coloured tokens, with sentences below it."""
 
     title: str
+    # (piece, shade from 0 (white) to 1 (full), number shown when touched)
     tokens: list
     notes: list = dataclasses.field(default_factory=list)
 
 
 def surprise(pieces, log_probabilities):
-    """Return `Token`s of `T` pieces; the less probable, the darker."""
+    """Return the tokens of `T` pieces; the less probable, the darker."""
     return [
-        Token(
+        (
             piece,
             min(value / _SURPRISING, 1.0) if value < 0 else 0.0,
             f"log-probability {value:.2f},"
@@ -108,10 +96,10 @@ def surprise(pieces, log_probabilities):
 
 
 def attended(pieces, shares):
-    """Return `Token`s of `T` pieces; the larger the share, the darker."""
+    """Return the tokens of `T` pieces; the larger the share, the darker."""
     largest = max(shares, default=1)
     return [
-        Token(piece, share / largest, f"{100 * share:.1f} % of the attention")
+        (piece, share / largest, f"{100 * share:.1f} % of the attention")
         for piece, share in zip(pieces, shares, strict=True)
     ]
 
