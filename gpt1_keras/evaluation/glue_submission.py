@@ -118,27 +118,22 @@ def _expected(num_rows):
 
 def _check_file(content, expected):
     """Return the problems of one file, at most one of each kind."""
-    header, *lines = content.removesuffix("\n").split("\n")
+    content = content.replace("\r\n", "\n").removesuffix("\n")
+    header, *rows = content.split("\n")
     problems = []
-    if header.rstrip("\r") != _HEADER:
+    if header != _HEADER:
+        problems.append(f"the header is {header[:40]!r}, not {_HEADER!r}")
+    if len(rows) != expected.num_rows:
         problems.append(
-            f"the header is {header.strip()[:40]!r}, not {_HEADER!r}"
+            f"{len(rows)} rows, but the test file has {expected.num_rows}"
         )
-    if len(lines) != expected.num_rows:
+    is_right = [_is_row(row, i, expected.labels) for i, row in enumerate(rows)]
+    if not all(is_right):
+        i, allowed = is_right.index(False), ", ".join(expected.labels)
         problems.append(
-            f"{len(lines)} rows, but the test file has {expected.num_rows}"
-        )
-    wrong = [
-        (i, line.strip()[:40])
-        for i, line in enumerate(lines)
-        if not _is_row(line.rstrip("\r"), i, expected.labels)
-    ]
-    if wrong:
-        (i, line), *_ = wrong
-        allowed = ", ".join(expected.labels) or "a number from 0 to 5"
-        problems.append(
-            f"{len(wrong)} rows are wrong; the first is line {i + 2}: {line!r},"
-            f" expected {i}, a tab and {allowed}"
+            f"{is_right.count(False)} rows are wrong; the first is line"
+            f" {i + 2}: {rows[i][:40]!r}, expected {i}, a tab and"
+            f" {allowed or 'a number from 0 to 5'}"
         )
     return problems
 

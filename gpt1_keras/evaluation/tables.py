@@ -132,11 +132,9 @@ def task_name(task):
 def metric_name(metric):
     """`f1_high` -> `F1, high`; `word_perplexity` -> `word perplexity`."""
     name, _, group = metric.partition("_")
-    if metric in _SHARES:
-        return _SHARES[metric]
-    if name not in _SHARES:
-        return metric.replace("_", " ")
-    return f"{_SHARES[name]}, {group}" if group else _SHARES[name]
+    if metric in _SHARES or name not in _SHARES:
+        return _SHARES.get(metric, metric.replace("_", " "))
+    return f"{_SHARES[name]}, {group}"
 
 
 def metric_value(metric, value):
