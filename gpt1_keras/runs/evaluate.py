@@ -134,12 +134,9 @@ def _view(workdir, model, examples, rows):
             title += f", labelled {row['label']}"
         pieces = [tokenizer.piece(index) for index in ids]
         texts.append(text_view.Text(title, text_view.attended(pieces, shares)))
-    page = text_view.write(
-        workdir / "tokens.html",
-        texts,
-        title=f"What the model attends to: {examples.name}",
-        legend=text_view.ATTENTION_LEGEND,
-    )
+    page = workdir / "tokens.html"
+    title = f"What the model attends to: {examples.name}"
+    text_view.write_page(page, title, text_view.ATTENTION_LEGEND, {"": texts})
     logging.info("attention in the worst errors: %s", page)
 
 

@@ -106,7 +106,7 @@ def export(
     identity = {}
     if options.identity_texts is not None:
         identity = verify.measure_identity(*tokenizers, options.identity_texts)
-    requests = served.requests()
+    requests = served.requests
     num_examples = sum(len(request["text"]) for request in requests)
     saved_model = tf_saved_model.next_version(workdir / "saved_model")
     with files.new_folder(saved_model) as temporary:
@@ -125,7 +125,6 @@ def export(
         card = model_card.text(
             name=served.name,
             preset=directory,
-            training=model_card.training_facts(directory),
             num_examples=num_examples,
             split=options.split,
             metrics=metrics,
@@ -133,8 +132,8 @@ def export(
             identity=identity,
             labels=served.labels,
             request={name: rows[:1] for name, rows in requests[0].items()},
-            num_parameters=served.num_parameters,
-            sequence_length=served.sequence_length,
+            num_parameters=served.network.count_params(),
+            sequence_length=served.server.max_sequence_length,
             weights_dtype=options.weights_dtype,
             config_sha256=config_sha256,
         )
@@ -186,6 +185,6 @@ def _served(directory, options):
         task = benchmarks.benchmark(_TEXTS_OF)
         tokenizer = network.preprocessor.tokenizer.pipeline
         graph = options.graph_tokenizer(tokenizer, task)
-        texts = [row.text for row in options.data.read(task, options.split)]
-        served = tf_served.ServedLanguageModel(network, texts, graph, dtype)
+        rows = options.data.read(task, options.split)
+        served = tf_served.ServedLanguageModel(network, rows, graph, dtype)
     return served, (tokenizer, graph)

@@ -8,11 +8,10 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.runs import finetune as finetune_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -90,13 +89,12 @@ def grid(
             chosen = paper_tables.choose_ablations(found)
             name = "table5.md"
             table = paper_tables.ablation_table(chosen, table5)
-        text = tables.markdown(table)
-        files.write_atomic(workdir / name, text)
+        text = text_view.write_page(workdir / name, "", "", {"": [table]})
         print(f"\n{text}", flush=True)
     if not is_writer:
         return None
     metrics = {
-        each.run.path.relative_to(workdir).as_posix(): each.middle(each.metric)
+        each.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
     }
     if is_one_row:
@@ -111,17 +109,17 @@ def grid(
         paper={name: paper.get(name, {}) for name in tasks}
         if is_one_row
         else table5,
-        num_examples=sum(each.run.result["num_examples"] for each in found),
+        num_examples=sum(each.result["num_examples"] for each in found),
         seed=list(seeds) if seeds else seed,
         config_sha256=config_sha256,
-        seconds=sum(each.run.result["seconds"] for each in found),
+        seconds=sum(each.result["seconds"] for each in found),
     )
 
 
 def _finished(directories, config_sha256):
-    """Return the `comparison.Result` of each finished cell."""
+    """Return the `comparison.Run` of each finished cell."""
     return [
-        comparison.Result((run,))
+        run
         for run in map(comparison.read, directories)
         if run.result.get("config_sha256") == config_sha256
     ]

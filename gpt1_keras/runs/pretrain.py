@@ -153,7 +153,7 @@ def pretrain(
         )
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
-        evaluation, shards, learner, training.sequence_length
+        evaluation, shards, learner, training.sequence_length, num_steps
     )
     logging.info(
         f"{network.count_params():,} parameters, vocabulary of"
@@ -163,7 +163,7 @@ def pretrain(
         f" {training.sequence_length} tokens"
     )
     periodic = [
-        (intervals.evaluation_steps, held_out.record_until(num_steps)),
+        (intervals.evaluation_steps, held_out.record),
         (
             intervals.sample_steps,
             sampling.recorder(causal_lm, tokenizer, strategy),
@@ -189,7 +189,7 @@ def pretrain(
         periodic=periodic,
         strategy=strategy,
     )
-    metrics = held_out.final(history, num_steps)
+    metrics = held_out.final(history)
     facts = {
         "backbone": type(network).__name__,
         "num_layers": network.num_layers,

@@ -3,22 +3,16 @@
 `report.html`, and the same as `report.md`.
 """
 
-import os
-import pathlib
-import urllib.parse
-
 from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import text_view
 
-_PAGE = "report.html"
 _TITLE = "GPT-1: results beside the paper's"
 _INTRODUCTION = (
     "Radford et al. 2018, Improving Language Understanding by Generative "
@@ -110,27 +104,11 @@ def report(
         for title, parts in sections.items()
         if (shown := [part for part in parts if part])
     }
-    lines = [f"# {_TITLE}\n"]
-    for title, parts in sections.items():
-        lines += [f"## {title}\n", *(_markdown(p, workdir) for p in parts)]
-    files.write_atomic(workdir / "report.md", "\n".join(lines))
-    page = text_view.page(_TITLE, _INTRODUCTION, sections)
-    files.write_atomic(workdir / _PAGE, page)
-    logging.info("report of %d workdirs: %s", len(runs), workdir / _PAGE)
-    return workdir / _PAGE
-
-
-def _markdown(part, directory):
-    """Return a part of the page as Markdown; of a text, where to find it."""
-    if isinstance(part, tables.Table):
-        return tables.markdown(part)
-    if isinstance(part, text_view.Text):
-        return f"{tables.escape(part.title)}: in {_PAGE}.\n"
-    path = pathlib.Path(os.path.relpath(part.path, directory))
-    address = urllib.parse.quote(path.as_posix())
-    image = f"![{tables.escape(part.alternative)}]({address})"
-    lines = [f"**{tables.escape(part.title)}**", image]
-    return "\n\n".join([*lines, *map(tables.escape, part.notes)]) + "\n"
+    page = workdir / "report.html"
+    for path in (workdir / "report.md", page):
+        text_view.write_page(path, _TITLE, _INTRODUCTION, sections)
+    logging.info("report of %d workdirs: %s", len(runs), page)
+    return page
 
 
 def written_by(run):
@@ -232,11 +210,10 @@ def zero_shot_table(runs):
     return tables.Table("Zero-shot tasks", rows)
 
 
-def results_table(results):
+def results_table(runs):
     """Return the table of everything measured, by kind of run and task."""
     rows, firsts = [], {}
-    for result in results:
-        run, *others = result.runs
+    for run in runs:
         first = firsts.setdefault((run.kind, run.task), run)
         settings = comparison.differences(first, run)
         rows.append(
@@ -245,13 +222,13 @@ def results_table(results):
                 "task": tables.task_name(run.task or ""),
                 "split": run.result.get("split"),
                 "ablation": run.row if run.kind == "finetune" else "",
-                "metrics": "; ".join(_metric_texts(result)),
-                "seeds": len(result.seeds),
+                "metrics": "; ".join(_metric_texts(run)),
+                "seeds": len(run.seeds),
                 "other settings": ", ".join(
                     f"{name} = {value!r}" for name, value in settings.items()
                 ),
                 "workdir": tables.path(
-                    run.path, ", ".join(str(each.path) for each in others)
+                    run.path, ", ".join(map(str, run.paths[1:]))
                 ),
             }
         )
@@ -266,9 +243,9 @@ def _task_with_labels(run):
     return tables.Cell(tables.task_name(run.task or ""), note)
 
 
-def _metric_texts(result):
-    for name in result.metrics:
-        value = tables.metric_value(name, result.middle(name))
-        span = tables.span(name, result.values(name))
+def _metric_texts(run):
+    for name in run.metric_names:
+        value = tables.metric_value(name, run.middle(name))
+        span = tables.span(name, run.values(name))
         span = f" ({span})" if span else ""
         yield f"{tables.metric_name(name)} {value}{span}"

@@ -48,17 +48,13 @@ def view(
         logging.info("this network has no attention to draw")
     values = text_view.log_probabilities(model, ids)
     perplexity = results.perplexity(-values.mean())
-    page = text_view.write(
-        workdir / "tokens.html",
-        [
-            text_view.Text(
-                f"{len(ids)} tokens, perplexity {perplexity:.1f}",
-                text_view.surprise(pieces, values),
-            )
-        ],
-        title=f"Log-probability of each token: {directory}",
-        legend=text_view.SURPRISE_LEGEND,
+    shown = text_view.Text(
+        f"{len(ids)} tokens, perplexity {perplexity:.1f}",
+        text_view.surprise(pieces, values),
     )
+    page = workdir / "tokens.html"
+    title = f"Log-probability of each token: {directory}"
+    text_view.write_page(page, title, text_view.SURPRISE_LEGEND, {"": [shown]})
     logging.info("tokens: %s", page)
     return results.write(
         workdir,
