@@ -35,7 +35,7 @@ class Scoring:
 def perplexity(
     *,
     preset: checks.Path | None,
-    corpus: checks.Path | None,
+    corpus: checks.Path,
     split: typing.Literal["all", "train", "held_out"],
     scoring: Scoring,
     config_sha256,
@@ -112,21 +112,13 @@ def perplexity(
 
 def _texts(corpus, tokenizer, split):
     """Return the `data.shards.Split` to score; text is prepared if needed."""
-    if corpus is None:
-        raise errors.InputError(
-            "`corpus` is not given: give a .txt file or a folder of them"
-        )
     shards, _ = prepare.open_corpus(corpus, prepare.Recipe(tokenizer))
     texts = shards.split(split)
-    if not len(texts.lengths):
+    # The first token of a text is not scored.
+    if texts.lengths.max(initial=0) < 2:
         raise errors.InputError(
-            f"`corpus`: {corpus} has no {split} files; set `split` to 'all',"
-            " or give a corpus prepared with gin/prepare.gin"
-        )
-    if texts.lengths.max() < 2:
-        raise errors.InputError(
-            f"`corpus`: {corpus} has no file of two tokens, and the first token"
-            " of a text is not scored; give more text"
+            f"`corpus`: no file of {corpus} in split {split!r} has two tokens:"
+            " give more text, or set `split` to 'all'"
         )
     logging.info(
         f"{len(texts.lengths):,} files, {texts.lengths.sum():,} tokens"

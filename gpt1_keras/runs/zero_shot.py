@@ -49,34 +49,29 @@ class ZeroShotTasks:
     # time that their number has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
 
-    def split_of(self, task):
-        return self.split or task.split
+    def examples(self, task):
+        """Return {split: examples}: the split to measure, then train if needed.
 
-    def examples(self, task, split):
-        examples = self.data.read(task, split)
-        return examples_lib.draw_subset(examples, self.scoring.num_examples)
+        If train itself is measured, it is scored once.
+        """
+        splits = [self.split or task.split]
+        splits += ["train"] if task.needs_train else []
+        count = self.scoring.num_examples
+        return {
+            split: examples_lib.draw_subset(self.data.read(task, split), count)
+            for split in splits
+        }
 
     def read(self):
         """Read all files, so that errors in them show up early."""
         for task in self.tasks:
-            for split in self._splits(task):
-                task.labels(self.data.read(task, split))
-
-    def _splits(self, task):
-        return [self.split_of(task), *(["train"] if task.needs_train else [])]
-
-    def sha256(self, task):
-        """Return a digest of all examples that a task reads."""
-        splits = dict.fromkeys(self._splits(task))
-        read = [x for split in splits for x in self.examples(task, split)]
-        return examples_lib.sha256(read)
+            for examples in self.examples(task).values():
+                task.labels(examples)
 
     def measurer(self, task, backbone, tokenizer):
         """Return `function()` -> metrics with the current weights."""
-        # If train itself is measured, it is scored once.
         parts = []
-        for split in dict.fromkeys(self._splits(task)):
-            examples = self.examples(task, split)
+        for split, examples in self.examples(task).items():
             name = f"{task.name} {split}"
             candidates = _candidates(task, examples, name, backbone, tokenizer)
             parts.append((examples, self._scorer(candidates, name, backbone)))
@@ -179,11 +174,11 @@ def zero_shot(
     """
     directory = presets.find(preset)
     (task,) = tasks.tasks
-    split = tasks.split_of(task)
-    examples = tasks.examples(task, split)
+    read = tasks.examples(task)
+    split, examples = next(iter(read.items()))
     facts = {
         "preset_sha256": presets.sha256(directory),
-        "examples_sha256": tasks.sha256(task),
+        "examples_sha256": examples_lib.sha256(sum(read.values(), [])),
     }
     if results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
