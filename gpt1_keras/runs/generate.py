@@ -40,7 +40,6 @@ def generate(
     """Print continuations; write nothing.
 
     Args:
-        preset: see `presets.find`.
         prompt_file: path of a text file, used instead of the prompt; or None.
         interactive: bool. Whether to ask for prompts until an empty one.
         num_tokens: int. Length of a continuation in tokens.

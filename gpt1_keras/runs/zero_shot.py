@@ -72,9 +72,8 @@ class ZeroShotTasks:
         """Return `function()` -> metrics with the current weights."""
         parts = []
         for split, examples in self.examples(task).items():
-            name = f"{task.name} {split}"
-            candidates = _candidates(task, examples, name, backbone, tokenizer)
-            parts.append((examples, self._scorer(candidates, name, backbone)))
+            scorer = self._scorer(task, split, examples, backbone, tokenizer)
+            parts.append((examples, scorer))
 
         def measure():
             scored = [(examples, scorer()) for examples, scorer in parts]
@@ -83,8 +82,23 @@ class ZeroShotTasks:
 
         return measure
 
-    def _scorer(self, candidates, name, backbone):
-        """Return `function()` -> the `data.packing.Scores` of examples."""
+    def _scorer(self, task, split, examples, backbone, tokenizer):
+        """Return `function()` -> the `data.packing.Scores` of examples.
+
+        Warns if any are truncated.
+        """
+        name, length = f"{task.name} {split}", backbone.max_sequence_length
+        candidates = [
+            task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
+            for e in examples
+        ]
+        num_cut = sum(each.num_cut > 0 for each in candidates)
+        if num_cut:
+            logging.warning(
+                f"{name}: the beginnings of {num_cut:,} of {len(examples):,}"
+                f" texts were truncated to fit into {length} positions,"
+                f" {sum(each.num_cut for each in candidates):,} tokens in all"
+            )
         packed = packing.PackedCandidates(
             candidates, share_prefix=backbone.can_share_prefix
         )
@@ -102,11 +116,8 @@ class ZeroShotTasks:
         )
 
         def score():
-            found = scoring_lib.predict(learner, batches, name=name)
             return packed.scores(
-                found["log_probability"],
-                found["num_tokens"],
-                found["num_likeliest"],
+                **scoring_lib.predict(learner, batches, name=name)
             )
 
         return score
@@ -141,23 +152,6 @@ class ZeroShotTasks:
         return record
 
 
-def _candidates(task, examples, name, backbone, tokenizer):
-    """Return the candidates of examples; warn if any are truncated."""
-    length = backbone.max_sequence_length
-    found = [
-        task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
-        for e in examples
-    ]
-    num_cut = sum(each.num_cut > 0 for each in found)
-    if num_cut:
-        logging.warning(
-            f"{name}: the beginnings of {num_cut:,} of {len(found):,} texts"
-            f" were truncated to fit into {length} positions,"
-            f" {sum(each.num_cut for each in found):,} tokens in all"
-        )
-    return found
-
-
 def zero_shot(
     *,
     workdir,
@@ -166,12 +160,7 @@ def zero_shot(
     tasks: ZeroShotTasks,
     dtype: checks.Dtype,
 ):
-    """Measure a zero-shot task on a pretrained model; write `result.json`.
-
-    Args:
-        preset: see `presets.find`.
-        tasks: with one task.
-    """
+    """Measure the one of `tasks` on a pretrained model; write `result.json`."""
     directory = presets.find(preset)
     (task,) = tasks.tasks
     read = tasks.examples(task)
