@@ -210,7 +210,7 @@ def read_config(directory, name="config"):
         files.check_kinds(found, {"config": dict})
     except (OSError, ValueError) as error:
         raise errors.InputError(
-            f"`preset`: {path} does not describe a model ({error})"
+            f"{path} does not describe a model: {error}"
         ) from None
     return found["config"]
 

@@ -104,8 +104,8 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
             name, shares = f"{name} head {head}", shares[[head]]
     except IndexError:
         raise errors.InputError(
-            f"there is no `layer` {layer} or no `head` {head}: the model has"
-            f" {backbone.num_layers} layers of {backbone.num_heads} heads,"
+            f"`layer` {layer} or `head` {head} is out of range: the model"
+            f" has {backbone.num_layers} layers of {backbone.num_heads} heads,"
             " counted from 0"
         ) from None
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
