@@ -4,7 +4,6 @@ import json
 import math
 import os
 
-import keras
 import keras_hub
 from absl import logging
 from keras import ops
@@ -213,7 +212,6 @@ class LanguageModelAnswers:
             temperature=temperature,
             seed=self._seed,
         )
-        keras.utils.set_random_seed(self._seed)
         for token in generation.stream(
             self._network, list(ids), sampler, num_tokens=num_tokens
         ):
