@@ -82,7 +82,6 @@ def export(
     the same workdir adds a version.
 
     Args:
-        preset: see `presets.find`.
         num_warm_up: int. Requests that are answered while the model loads.
 
     Raises:
@@ -96,8 +95,7 @@ def export(
     }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
-        advice = "to export it again,"
-        if results.is_finished(workdir, config_sha256, advice, **facts):
+        if results.is_finished(workdir, config_sha256, **facts):
             return results.path(workdir)
     started = time.monotonic()
     from gpt1_keras.serving import tf_saved_model
@@ -170,21 +168,21 @@ def _served(directory, options):
     scoring, dtype = options.scoring, options.weights_dtype
     if dtype == "int8":
         scoring, dtype = dataclasses.replace(scoring, dtype=dtype), "float32"
-    if presets.has_head(directory):
+    is_task = presets.has_head(directory)
+    if is_task:
         model = presets.FineTuned(directory, scoring)
         task = options.build_task(model.preprocessor)
-        tokenizer = model.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, task)
-        rows = options.data.read(task, options.split)
-        examples = model.labelled(task, rows, options.split)
-        served = tf_served.ServedTask(model, examples, graph, dtype)
     else:
-        network = presets.load(
+        model = presets.load(
             causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype
         )
         task = benchmarks.benchmark(_TEXTS_OF)
-        tokenizer = network.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, task)
-        rows = options.data.read(task, options.split)
-        served = tf_served.ServedLanguageModel(network, rows, graph, dtype)
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    graph = options.graph_tokenizer(tokenizer, task)
+    rows = options.data.read(task, options.split)
+    if is_task:
+        examples = model.labelled(task, rows, options.split)
+        served = tf_served.ServedTask(model, examples, graph, dtype)
+    else:
+        served = tf_served.ServedLanguageModel(model, rows, graph, dtype)
     return served, (tokenizer, graph)

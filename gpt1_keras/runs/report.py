@@ -47,7 +47,6 @@ def report(
         results: path of a folder with workdirs in or below it, or several.
         constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.
-        paper: dict from a task's name to the paper's metrics.
         table5: dict from a row of table 5 to {task: share}.
 
     Returns:
@@ -188,13 +187,16 @@ def perplexity_table(runs):
 
 
 def zero_shot_table(runs):
+    """Return a table whose small print below a task is LABEL_WORDS."""
     rows = []
     for run in runs:
         found, majority = run.result, run.result.get("majority", {})
+        words = run.macro("LABEL_WORDS", tuple | list) or ()
+        note = " / ".join(", ".join(map(str, each)) for each in words if each)
         for i, (name, value) in enumerate(found.get("metrics", {}).items()):
             random = None if i else found.get("random")
             row = {
-                "task": _task_with_labels(run),
+                "task": tables.Cell(tables.task_name(run.task or ""), note),
                 "split": found.get("split"),
                 "metric": tables.metric_name(name),
                 "value": tables.metric_value(name, value),
@@ -234,13 +236,6 @@ def results_table(runs):
         )
     note = "Other settings: those unlike the first row of the run and task."
     return tables.Table("All results", rows, [note])
-
-
-def _task_with_labels(run):
-    """Return the cell of a zero-shot task; LABEL_WORDS as the small print."""
-    words = run.macro("LABEL_WORDS", tuple | list) or ()
-    note = " / ".join(", ".join(map(str, each)) for each in words if each)
-    return tables.Cell(tables.task_name(run.task or ""), note)
 
 
 def _metric_texts(run):
