@@ -10,7 +10,6 @@ and a run begun under the old name still resumes.
 import functools
 import importlib
 import inspect
-import re
 import sys
 
 from gpt1_keras import console
@@ -87,73 +86,55 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Former dial -> the parameters that it stood for. Commands and files that
-# give one still work: it is bound to those that the run uses.
+# Function: its parameters that had a dial, which commands and files that give
+# it still set where the run uses them. A dial has the name of the parameter in
+# capitals, or stands before it.
 _FORMER = """\
-BUCKET_LENGTHS: finetune.FineTuning.bucket_lengths
-    presets.Scoring.bucket_lengths zero_shot.Scoring.bucket_lengths
-BUILD_BACKBONE: pretrain.pretrain.build_backbone
-CHECKPOINT_STEPS: fit.Intervals.checkpoint_steps
-CLASS_WEIGHTS: custom.custom.class_weights
-CLASSIFIER_DROPOUT: finetune.FineTuning.classifier_dropout
-CLIP_NORM: pretrain.Training.clip_norm finetune.FineTuning.clip_norm
-DEV_FRACTION: custom.custom.dev_fraction
-EARLY_EVALUATION_STEPS: finetune.FineTuning.early_evaluation_steps
-EMBEDDING_DROPOUT_ON: builders.gpt1_backbone.embedding_dropout_on
-    builders.lstm_backbone.embedding_dropout_on
-EVALUATION_BATCH_SIZE: held_out.Evaluation.batch_size
-    finetune.FineTuning.evaluation_batch_size presets.Scoring.batch_size
-    perplexity.Scoring.batch_size zero_shot.Scoring.batch_size
-EVALUATION_STEPS: fit.Intervals.evaluation_steps
-EVALUATION_STRIDE: held_out.Evaluation.stride
-EVALUATION_TOKENS: held_out.Evaluation.tokens
-FAMILY: custom.custom.family
-FINAL_EVALUATION_TOKENS: held_out.Evaluation.final_tokens
-FIRST_PROBE_STEP: zero_shot.ZeroShotTasks.first_step
-HELD_OUT_FRACTION: sources.Corpus.held_out_fraction
-HIGHEST_SCORE: custom.custom.high
-JIT_COMPILE: strategy.Devices.jit_compile
-LOG_STEPS: fit.Intervals.log_steps
-LORA_RANK: presets.Pretrained.lora_rank
-LOWEST_SCORE: custom.custom.low
-METRIC: custom.custom.metric
-MIN_IDENTICAL_TOKENS: export.Agreement.min_identical_tokens
-NUM_CHECKPOINTS: fit.Intervals.num_checkpoints
-NUM_PROBE_EXAMPLES: zero_shot.Scoring.num_examples
-NUM_REPLICAS: strategy.Devices.num_replicas
-NUM_SCORED_TRAIN_EXAMPLES: finetune.FineTuning.num_scored_train_examples
-NUM_TABLE_PIECES: export.Options.num_table_pieces
-NUM_UNITS: builders.lstm_backbone.num_units
-NUM_VIEWED: evaluate.evaluate.num_viewed
-NUM_WARM_UP: export.export.num_warm_up
-PATIENCE: finetune.FineTuning.patience
-POOL_BATCHES: finetune.FineTuning.pool_batches
-POOL_BOOKS: sources.RawText.pool_books
-PROBE: zero_shot.task.name
-PROBE_CONSTANTS: report.report.constants
-PROBES: zero_shot.tasks.names
-REGRESSION: benchmarks.benchmark.regression
-SAMPLE_EXAMPLES: sources.BenchmarkFiles.sample_examples
-SAMPLE_PROMPT: pretrain.Sampling.prompt
-SAMPLE_SEED: sources.Corpus.sample_seed sources.BenchmarkFiles.sample_seed
-SAMPLE_STEPS: fit.Intervals.sample_steps
-SAMPLE_WORDS: sources.Corpus.sample_words
-SOFTMAX_CHUNK: pretrain.Training.softmax_chunk
-    finetune.FineTuning.softmax_chunk perplexity.Scoring.softmax_chunk
-    zero_shot.Scoring.softmax_chunk
-SOFTMAX_OVER: finetune.FineTuning.softmax_over
-SPLIT_SEED: sources.Corpus.split_seed custom.custom.seed
-TABLE_SPLIT: export.Options.table_split
-TASK: benchmarks.benchmark.name
-TOKENIZER_TYPE: sources.Corpus.tokenizer_type
-TOLERANCE: export.Agreement.tolerance
-TPU: strategy.Devices.tpu"""
-FORMER_DIALS = {
-    dial: tuple(names.split())
-    for dial, _, names in (
-        entry.partition(": ") for entry in re.split(r"\n(?=[A-Z])", _FORMER)
-    )
-}
+benchmarks.benchmark: regression TASK=name
+builders.gpt1_backbone: embedding_dropout_on
+builders.lstm_backbone: embedding_dropout_on num_units
+custom.custom: class_weights dev_fraction family metric
+custom.custom: HIGHEST_SCORE=high LOWEST_SCORE=low SPLIT_SEED=seed
+evaluate.evaluate: num_viewed
+export.Agreement: min_identical_tokens tolerance
+export.Options: num_table_pieces table_split
+export.export: num_warm_up
+finetune.FineTuning: bucket_lengths classifier_dropout clip_norm patience
+finetune.FineTuning: early_evaluation_steps evaluation_batch_size
+finetune.FineTuning: num_scored_train_examples pool_batches softmax_chunk
+finetune.FineTuning: softmax_over
+fit.Intervals: checkpoint_steps evaluation_steps log_steps num_checkpoints
+fit.Intervals: sample_steps
+held_out.Evaluation: EVALUATION_BATCH_SIZE=batch_size EVALUATION_STRIDE=stride
+held_out.Evaluation: EVALUATION_TOKENS=tokens
+held_out.Evaluation: FINAL_EVALUATION_TOKENS=final_tokens
+perplexity.Scoring: softmax_chunk EVALUATION_BATCH_SIZE=batch_size
+presets.Pretrained: lora_rank
+presets.Scoring: bucket_lengths EVALUATION_BATCH_SIZE=batch_size
+pretrain.Sampling: SAMPLE_PROMPT=prompt
+pretrain.Training: clip_norm softmax_chunk
+pretrain.pretrain: build_backbone
+report.report: PROBE_CONSTANTS=constants
+sources.BenchmarkFiles: sample_examples sample_seed
+sources.Corpus: held_out_fraction sample_seed sample_words split_seed
+sources.Corpus: tokenizer_type
+sources.RawText: pool_books
+strategy.Devices: jit_compile num_replicas tpu
+zero_shot.Scoring: bucket_lengths softmax_chunk
+zero_shot.Scoring: EVALUATION_BATCH_SIZE=batch_size
+zero_shot.Scoring: NUM_PROBE_EXAMPLES=num_examples
+zero_shot.ZeroShotTasks: FIRST_PROBE_STEP=first_step
+zero_shot.task: PROBE=name
+zero_shot.tasks: PROBES=names
+"""
+FORMER_DIALS = {}  # {former dial: the full names of its parameters}
+for _line in _FORMER.splitlines():
+    _function, _, _names = _line.partition(": ")
+    for _name in _names.split():
+        _dial, _, _name = _name.rpartition("=")
+        FORMER_DIALS.setdefault(_dial or _name.upper(), []).append(
+            f"{_function}.{_name}"
+        )
 
 # Dial -> the overlay that it needs.
 OVERLAYS = {
