@@ -244,8 +244,9 @@ class Bindings:
 
         def is_recipe(name):
             found = parameter(name)
-            return name.rpartition(".")[2] not in FROM_MAIN and (
-                found is None or checks.is_recipe(found.annotation)
+            marks = checks.marks(found.annotation) if found else ()
+            return name.rpartition(".")[2] not in FROM_MAIN and all(
+                mark.recipe for mark in marks
             )
 
         bound = self.parameters
@@ -257,7 +258,8 @@ class Bindings:
             text = _canonical(value)
             if found is not None and text == _canonical(found.default):
                 continue
-            is_location = found and checks.is_location(found.annotation)
+            marks = checks.marks(found.annotation) if found else ()
+            is_location = any(mark.is_location for mark in marks)
             is_given = value is not None
             recipe[name] = "a path" if is_location and is_given else text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
@@ -269,7 +271,15 @@ class Bindings:
 
     def text(self, with_imports=True):
         """Return these bindings in gin syntax, for `read_text`."""
-        lines = self._import_lines() if with_imports else []
+        functions = self.functions().keys() - public_names.PUBLIC.keys()
+        used = {name.rpartition(".")[0] for name in functions}
+        lines = [
+            f"import {module}" + ("" if name == module else f" as {name}")
+            for name, module in sorted(self.imports.items())
+            if with_imports and name in used
+        ]
+        if lines:
+            lines = ["from __gin__ import dynamic_registration", *lines, ""]
         lines += ["# Macros:", _RULE]
         lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
         function = None
@@ -279,18 +289,6 @@ class Bindings:
                 lines += ["", f"# Parameters for {function}:", _RULE]
             lines.append(f"{name} = {value!r}")
         return "\n".join(lines) + "\n"
-
-    def _import_lines(self):
-        functions = self.functions().keys() - public_names.PUBLIC.keys()
-        used = {name.rpartition(".")[0] for name in functions}
-        lines = [
-            f"import {module}" + ("" if name == module else f" as {name}")
-            for name, module in sorted(self.imports.items())
-            if name in used
-        ]
-        if not lines:
-            return []
-        return ["from __gin__ import dynamic_registration", *lines, ""]
 
 
 def function_of(name):
@@ -423,43 +421,46 @@ def _add_text(found, text, label, above=()):
     try:
         for statement in config_parser.ConfigParser(text, _Symbols()):
             where = place(statement.location.line_num)
-            if isinstance(statement, config_parser.IncludeStatement):
-                name, by = statement.filename, f"{where}: include "
-                _add_file(found, name, by, above)
-            elif isinstance(statement, config_parser.ImportStatement):
-                _add_import(found, statement, where)
-            elif isinstance(statement, config_parser.BindingStatement):
-                _add_binding(found, statement, where)
-    except SyntaxError as error:
-        raise _syntax_error(place(error.lineno), error.msg) from None
-    except tokenize.TokenError as error:
-        reason, (line, _) = error.args
-        raise _syntax_error(place(line), reason) from None
+            _add_statement(found, statement, where, above)
+    except (SyntaxError, tokenize.TokenError) as error:
+        if isinstance(error, SyntaxError):
+            reason, line = error.msg, error.lineno
+        else:
+            reason, (line, _) = error.args
+        reason = " ".join(str(reason).split()).rstrip(".")
+        # Python's message starts with the repr of an object: drop it.
+        reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
+        raise errors.InputError(
+            f"{place(line)}: {reason} (values are Python literals; text needs"
+            " quotes, arithmetic is not supported)"
+        ) from None
     except (RecursionError, MemoryError):
         raise errors.InputError(
             f"{label}: a value is nested too deeply"
         ) from None
 
 
-def _add_import(found, statement, place):
-    name = module = statement.module
-    if statement.alias or statement.is_from:
-        name = statement.bound_name()
-    if not module.startswith("__gin__"):
-        found.imports[name] = module
+def _add_statement(found, statement, place, above):
+    if isinstance(statement, config_parser.IncludeStatement):
+        _add_file(found, statement.filename, f"{place}: include ", above)
+    elif isinstance(statement, config_parser.ImportStatement):
+        name = module = statement.module
+        if statement.alias or statement.is_from:
+            name = statement.bound_name()
+        if not module.startswith("__gin__"):
+            found.imports[name] = module
+            found.places[name] = place
+    elif isinstance(statement, config_parser.BindingStatement):
+        scope, name, parameter, value, _ = statement
+        if any(v in (math.inf, -math.inf) for v in _leaves(value)):
+            problem = "a number is too large for a float"
+            raise errors.InputError(f"{place}: {problem}")
+        if scope:
+            name = f"{scope}/{name}"
+        if parameter:
+            name = public_names.current(f"{name}.{parameter}")
+        (found.parameters if "." in name else found.macros)[name] = value
         found.places[name] = place
-
-
-def _add_binding(found, statement, place):
-    scope, name, parameter, value, _ = statement
-    if any(isinstance(v, float) and math.isinf(v) for v in _leaves(value)):
-        raise errors.InputError(f"{place}: a number is too large for a float")
-    if scope:
-        name = f"{scope}/{name}"
-    if parameter:
-        name = public_names.current(f"{name}.{parameter}")
-    (found.parameters if "." in name else found.macros)[name] = value
-    found.places[name] = place
 
 
 class _Symbols(config_parser.ParserDelegate):
@@ -471,13 +472,3 @@ class _Symbols(config_parser.ParserDelegate):
 
     def macro(self, macro_name):
         return Macro(macro_name)
-
-
-def _syntax_error(place, reason):
-    reason = " ".join(str(reason).split()).rstrip(".")
-    # Python's message starts with the repr of an object: drop it.
-    reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
-    return errors.InputError(
-        f"{place}: {reason} (values are Python literals; text needs quotes,"
-        " arithmetic is not supported)"
-    )

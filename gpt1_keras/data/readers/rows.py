@@ -185,7 +185,7 @@ def raw_lines(path, *, is_csv):
 def parse_json(text):
     """Return the dict that `text` (str or bytes) holds, or a `BadRow`."""
     try:
-        return files.parse_json(text, is_finite=True)
+        return files.parse_json(text, **files.FINITE)
     except ValueError as error:
         return BadRow(str(error))
 
