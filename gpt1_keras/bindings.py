@@ -8,6 +8,8 @@ running or importing anything. The identity of a run (`Bindings.sha256`,
 import dataclasses
 import hashlib
 import importlib
+import inspect
+import itertools
 import math
 import pathlib
 import re
@@ -130,9 +132,9 @@ class Bindings:
         """Return the value of a macro, or of the parameter that replaced it."""
         if name in self.macros:
             return self.value(self.macros[name])
-        for parameter in public_names.FORMER_DIALS.get(name, ()):
-            if parameter in self.parameters:
-                return self.value(self.parameters[parameter])
+        for parameter, value in self.parameters.items():
+            if public_names.former_dial(parameter) == name:
+                return self.value(value)
         return None
 
     def label(self, name):
@@ -148,16 +150,14 @@ class Bindings:
     def comment(self, name):
         """Return the comment beside the line that binds `name`, or ""."""
         place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
-        path = locate(place[1]) if place else None
-        if path is None:
+        if place is None:
             return ""
-        first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
-        parts = [first.partition("#")[2]]
-        for line in rest:  # The comment may continue below.
-            if not re.match(r" {12,}#", line):
-                break
-            parts.append(line.partition("#")[2])
-        return " ".join(part.strip() for part in parts)
+        lines = locate(place[1]).read_text("utf-8").splitlines()
+        first, *rest = lines[int(place[2]) - 1 :]
+        # The comment may continue below.
+        more = itertools.takewhile(re.compile(" {12,}#").match, rest)
+        parts = [line.partition("#")[2].strip() for line in (first, *more)]
+        return " ".join(parts)
 
     def macros_in(self, value, above=()):
         """Return the names of the macros in `value` and in their values."""
@@ -236,32 +236,32 @@ class Bindings:
         """
 
         def parameter(name):
+            """Return the default of a parameter and its `checks.Dial`s."""
             try:
-                found = self.signature(function_of(name))
-            except (ImportError, TypeError):
-                return None
-            return found.get(name.rpartition(".")[2])
+                found = self.signature(function_of(name))[
+                    name.rpartition(".")[2]
+                ]
+            except (ImportError, TypeError, KeyError):
+                return inspect.Parameter.empty, []
+            return found.default, checks.marks(found.annotation)
 
         def is_recipe(name):
-            found = parameter(name)
-            marks = checks.marks(found.annotation) if found else ()
-            return name.rpartition(".")[2] not in FROM_MAIN and all(
-                mark.recipe for mark in marks
-            )
+            _, marks = parameter(name)
+            is_given = name.rpartition(".")[2] in FROM_MAIN
+            return not is_given and all(mark.recipe for mark in marks)
 
         bound = self.parameters
         if self.run is not None:
             bound = self.parameters_of(*self.reached(is_recipe))
         recipe = {}
         for name in sorted(filter(is_recipe, bound)):
-            value, found = self.value(bound[name]), parameter(name)
+            value, (default, marks) = self.value(bound[name]), parameter(name)
             text = _canonical(value)
-            if found is not None and text == _canonical(found.default):
+            if text == _canonical(default):
                 continue
-            marks = checks.marks(found.annotation) if found else ()
-            is_location = any(mark.is_location for mark in marks)
-            is_given = value is not None
-            recipe[name] = "a path" if is_location and is_given else text
+            if value is not None and any(mark.is_location for mark in marks):
+                text = "a path"
+            recipe[name] = text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):

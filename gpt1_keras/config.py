@@ -133,12 +133,13 @@ def _not_public(name, module):
 
 def _bind_former_dials(found):
     """Bind parameters to former macros that a command still sets."""
-    used, reached = found.used_macros(), found.reached()
-    for dial, parameters in public_names.FORMER_DIALS.items():
-        if dial in found.macros and dial not in used:
-            for name in parameters:
-                if bindings_lib.function_of(name) in reached:
-                    found.parameters[name] = bindings_lib.Macro(dial)
+    unused = found.macros.keys() - found.used_macros()
+    for function in found.reached() & public_names.PUBLIC.keys():
+        for parameter in found.signature(function):
+            name = f"{function}.{parameter}"
+            dial = public_names.former_dial(name)
+            if dial in unused:
+                found.parameters[name] = bindings_lib.Macro(dial)
 
 
 def _check_files(names, used, allowed):

@@ -86,55 +86,37 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Function: its parameters that had a dial, which commands and files that give
-# it still set where the run uses them. A dial has the name of the parameter in
-# capitals, or stands before it.
-_FORMER = """\
-benchmarks.benchmark: regression TASK=name
-builders.gpt1_backbone: embedding_dropout_on
-builders.lstm_backbone: embedding_dropout_on num_units
-custom.custom: class_weights dev_fraction family metric
-custom.custom: HIGHEST_SCORE=high LOWEST_SCORE=low SPLIT_SEED=seed
-evaluate.evaluate: num_viewed
-export.Agreement: min_identical_tokens tolerance
-export.Options: num_table_pieces table_split
-export.export: num_warm_up
-finetune.FineTuning: bucket_lengths classifier_dropout clip_norm patience
-finetune.FineTuning: early_evaluation_steps evaluation_batch_size
-finetune.FineTuning: num_scored_train_examples pool_batches softmax_chunk
-finetune.FineTuning: softmax_over
-fit.Intervals: checkpoint_steps evaluation_steps log_steps num_checkpoints
-fit.Intervals: sample_steps
-held_out.Evaluation: EVALUATION_BATCH_SIZE=batch_size EVALUATION_STRIDE=stride
-held_out.Evaluation: EVALUATION_TOKENS=tokens
-held_out.Evaluation: FINAL_EVALUATION_TOKENS=final_tokens
-perplexity.Scoring: softmax_chunk EVALUATION_BATCH_SIZE=batch_size
-presets.Pretrained: lora_rank
-presets.Scoring: bucket_lengths EVALUATION_BATCH_SIZE=batch_size
-pretrain.Sampling: SAMPLE_PROMPT=prompt
-pretrain.Training: clip_norm softmax_chunk
-pretrain.pretrain: build_backbone
-report.report: PROBE_CONSTANTS=constants
-sources.BenchmarkFiles: sample_examples sample_seed
-sources.Corpus: held_out_fraction sample_seed sample_words split_seed
-sources.Corpus: tokenizer_type
-sources.RawText: pool_books
-strategy.Devices: jit_compile num_replicas tpu
-zero_shot.Scoring: bucket_lengths softmax_chunk
-zero_shot.Scoring: EVALUATION_BATCH_SIZE=batch_size
-zero_shot.Scoring: NUM_PROBE_EXAMPLES=num_examples
-zero_shot.ZeroShotTasks: FIRST_PROBE_STEP=first_step
-zero_shot.task: PROBE=name
-zero_shot.tasks: PROBES=names
-"""
-FORMER_DIALS = {}  # {former dial: the full names of its parameters}
-for _line in _FORMER.splitlines():
-    _function, _, _names = _line.partition(": ")
-    for _name in _names.split():
-        _dial, _, _name = _name.rpartition("=")
-        FORMER_DIALS.setdefault(_dial or _name.upper(), []).append(
-            f"{_function}.{_name}"
-        )
+# Parameters that had dials of their names in capitals, and others with theirs.
+# Commands and files that give such a dial still set what the run uses of them.
+_FORMER_DIALS = """
+    bucket_lengths build_backbone checkpoint_steps class_weights
+    classifier_dropout clip_norm dev_fraction early_evaluation_steps
+    embedding_dropout_on evaluation_batch_size evaluation_steps family
+    held_out_fraction jit_compile log_steps lora_rank metric
+    min_identical_tokens num_checkpoints num_replicas num_scored_train_examples
+    num_table_pieces num_units num_viewed num_warm_up patience pool_batches
+    pool_books regression sample_examples sample_seed sample_steps sample_words
+    softmax_chunk softmax_over split_seed table_split tokenizer_type tolerance
+    tpu""".split()
+_OTHER_DIALS = {
+    "benchmarks.benchmark.name": "TASK",
+    "custom.custom.high": "HIGHEST_SCORE",
+    "custom.custom.low": "LOWEST_SCORE",
+    "custom.custom.seed": "SPLIT_SEED",
+    "held_out.Evaluation.batch_size": "EVALUATION_BATCH_SIZE",
+    "held_out.Evaluation.final_tokens": "FINAL_EVALUATION_TOKENS",
+    "held_out.Evaluation.stride": "EVALUATION_STRIDE",
+    "held_out.Evaluation.tokens": "EVALUATION_TOKENS",
+    "perplexity.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "presets.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "pretrain.Sampling.prompt": "SAMPLE_PROMPT",
+    "report.report.constants": "PROBE_CONSTANTS",
+    "zero_shot.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "zero_shot.Scoring.num_examples": "NUM_PROBE_EXAMPLES",
+    "zero_shot.ZeroShotTasks.first_step": "FIRST_PROBE_STEP",
+    "zero_shot.task.name": "PROBE",
+    "zero_shot.tasks.names": "PROBES",
+}
 
 # Dial -> the overlay that it needs.
 OVERLAYS = {
@@ -161,6 +143,13 @@ def current(name):
     if name not in RENAMED and function in RENAMED:
         return f"{scope}{slash}{RENAMED[function]}.{parameter}"
     return scope + slash + RENAMED.get(name, name)
+
+
+def former_dial(name):
+    """Return the former dial of "function.parameter", None if it had none."""
+    parameter = name.rpartition(".")[2]
+    same = parameter.upper() if parameter in _FORMER_DIALS else None
+    return _OTHER_DIALS.get(name, same)
 
 
 @functools.cache
