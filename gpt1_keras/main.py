@@ -154,25 +154,20 @@ def _runs():
     """Return a line for each gin file that names a run."""
     from gpt1_keras import bindings
 
-    lines = ["", "Runs:"]
-    for path in sorted((bindings.ROOT / "gin").glob("*.gin")):
+    lines, folders = ["", "Runs:"], {}
+    for path in sorted((bindings.ROOT / "gin").rglob("*.gin")):
         name = path.relative_to(bindings.ROOT).as_posix()
-        if title := _title(name, path):
-            lines.append(f"  {name:<26}{title}")
-    for folder in ("gin/finetune", "gin/zero_shot"):
-        found = sorted((bindings.ROOT / folder).iterdir())
-        names = [p.stem for p in found if _title(f"{folder}/{p.name}", p)]
+        text = path.read_text(encoding="utf-8")
+        if f"# Run:       python -m gpt1_keras.main --gin {name}" not in text:
+            continue
+        if path.parent.name == "gin":
+            lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
+        else:
+            folders.setdefault(path.parent.name, []).append(path.stem)
+    for folder, names in folders.items():
         listed = ", ".join(names)
-        lines.append(f"  {folder}/NAME.gin with NAME one of {listed}")
+        lines.append(f"  gin/{folder}/NAME.gin with NAME one of {listed}")
     return "\n".join(lines)
-
-
-def _title(name, path):
-    """Return the title of the gin file of a run, None of another one."""
-    text = path.read_text(encoding="utf-8")
-    if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
-        return text.splitlines()[0][2:]
-    return None
 
 
 def _settings(flags):
@@ -240,7 +235,7 @@ def _start(bindings, command, verbose):
         "is_writer": is_writer,
     }
     values = {k: v for k, v in values.items() if k in parameters}
-    console.without_retracing_notes()
+    std_logging.getLogger("tensorflow").addFilter(console.is_of_interest)
     if verbose:
         _set_up_logging()
     if directory is None or not is_writer:
@@ -289,7 +284,7 @@ def _set_up_logging():
     handler.setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
-    handler.addFilter(console.is_not_a_library_note)
+    handler.addFilter(console.is_of_interest)
     logging.set_verbosity(logging.INFO)
 
 

@@ -117,8 +117,7 @@ class History:
     """
 
     def __init__(self, workdir, *, step):
-        # Loaded late: reading results needs none of it.
-        from tensorboard.compat.proto import event_pb2
+        # Loaded late: reading results does not need it.
         from tensorboard.summary.writer import record_writer
 
         workdir = pathlib.Path(workdir)
@@ -133,12 +132,11 @@ class History:
         self._started = time.monotonic()
         self._file = open(self.path, "a", encoding="utf-8")
         # Not TensorBoard's own writer, whose thread hides a full disk.
-        now, folder = time.time(), workdir / "tensorboard"
+        folder = workdir / "tensorboard"
         folder.mkdir(exist_ok=True)
-        name = f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        name = f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
         self._events = record_writer.RecordWriter(open(folder / name, "wb"))
-        version = event_pb2.Event(wall_time=now, file_version="brain.Event:2")
-        self._events.write(version.SerializeToString())
+        self._write_event(file_version="brain.Event:2")
 
     @property
     def seconds(self):
@@ -147,9 +145,6 @@ class History:
 
     def write(self, step, **values):
         """Record numbers and texts of one step, and the time."""
-        from tensorboard.compat.proto import event_pb2
-        from tensorboard.compat.proto import summary_pb2
-
         values["seconds"] = round(self.seconds, 1)
         values = {
             key: value if isinstance(value, (str, int)) else float(value)
@@ -160,18 +155,19 @@ class History:
             self._file.flush()
         split = values.get("split", "train")
         scalars = [
-            summary_pb2.Summary.Value(tag=f"{split}/{key}", simple_value=value)
+            {"tag": f"{split}/{key}", "simple_value": value}
             for key, value in values.items()
             if not isinstance(value, str)
         ]
-        event = event_pb2.Event(
-            wall_time=time.time(),
-            step=step,
-            summary=summary_pb2.Summary(value=scalars),
-        )
         with files.named(self.path.parent / "tensorboard"):
-            self._events.write(event.SerializeToString())
+            self._write_event(step=step, summary={"value": scalars})
             self._events.flush()
+
+    def _write_event(self, **fields):
+        from tensorboard.compat.proto import event_pb2
+
+        event = event_pb2.Event(wall_time=time.time(), **fields)
+        self._events.write(event.SerializeToString())
 
     def close(self):
         self._file.close()
