@@ -186,7 +186,7 @@ class Bindings:
         found = {}
         for name, value in (self.macros | self.parameters).items():
             if name in self.parameters:
-                found.setdefault(function_of(name), name)
+                found.setdefault(split(name)[0], name)
             for reference in references(value):
                 found.setdefault(reference.function, name)
         return found
@@ -211,7 +211,7 @@ class Bindings:
         return {
             name: value
             for name, value in self.parameters.items()
-            if function_of(name) in functions
+            if split(name)[0] in functions
         }
 
     def without_unused(self, *kept):
@@ -237,17 +237,16 @@ class Bindings:
 
         def parameter(name):
             """Return the default of a parameter and its `checks.Dial`s."""
+            function, last = split(name)
             try:
-                found = self.signature(function_of(name))[
-                    name.rpartition(".")[2]
-                ]
+                found = self.signature(function)[last]
             except (ImportError, TypeError, KeyError):
                 return inspect.Parameter.empty, []
             return found.default, checks.marks(found.annotation)
 
         def is_recipe(name):
             _, marks = parameter(name)
-            is_given = name.rpartition(".")[2] in FROM_MAIN
+            is_given = split(name)[1] in FROM_MAIN
             return not is_given and all(mark.recipe for mark in marks)
 
         bound = self.parameters
@@ -291,9 +290,10 @@ class Bindings:
         return "\n".join(lines) + "\n"
 
 
-def function_of(name):
-    """Return the function of a parameter "scope/module.function.name"."""
-    return name.rpartition("/")[2].rpartition(".")[0]
+def split(name):
+    """Return function and parameter of "scope/module.function.parameter"."""
+    function, _, parameter = name.rpartition("/")[2].rpartition(".")
+    return function, parameter
 
 
 def references(value):
@@ -386,9 +386,9 @@ def read(names, settings, allowed=()):
 
 def _with_added(found):
     """Bind the objects that took over parameters of an older file."""
-    functions = set(map(function_of, found.parameters))
+    functions = {split(name)[0] for name in found.parameters}
     for name, function in public_names.ADDED.items():
-        if function_of(name) in functions:
+        if split(name)[0] in functions:
             found.parameters.setdefault(name, Reference(function, True))
     found.used_macros(*found.macros)  # Refuses circles.
     return found

@@ -31,28 +31,23 @@ def name_dials(bindings, message):
     bound to it replaces that name, or, if there is none, the full name for
     --set.
     """
-    return re.sub(
-        r"`([\w.]+)`", lambda found: _dial(bindings, found[1]), message
-    )
-
-
-def _dial(bindings, name):
-    def is_meant(full):
-        return f".{full}".endswith(f".{name}")
-
-    last = name.rpartition(".")[2]
-    labels = [
-        bindings.label(full) for full in bindings.parameters if is_meant(full)
-    ] or [
-        f"{function}.{last}"
+    labels = {
+        f"{function}.{name}": f"{function}.{name}"
         for function in bindings.reached()
-        if is_meant(f"{function}.{last}")
-        and last in bindings.signature(function)
-    ]
-    # Of several, the dial that has the parameter's name.
-    return min(
-        labels, key=lambda each: (each != last.upper(), each), default=name
-    )
+        for name in bindings.signature(function)
+    } | {name: bindings.label(name) for name in bindings.parameters}
+
+    def dial(found):
+        """Prefer the dial of the same name, then a parameter that is bound."""
+        same = found[1].rpartition(".")[2].upper()
+        meant = [
+            (label != same, full not in bindings.parameters, label)
+            for full, label in labels.items()
+            if f".{full}".endswith(f".{found[1]}")
+        ]
+        return min(meant)[2] if meant else found[1]
+
+    return re.sub(r"`([\w.]+)`", dial, message)
 
 
 def resolve(names, settings, workdir=None, allowed=()):
@@ -205,25 +200,23 @@ def _check_parameters(used):
     for name in list(used.parameters):
         _check_parameter(used, name, called)
     for function in sorted(called):
-        bound = {n.rpartition(".")[2] for n in used.parameters_of(function)}
-        for name, parameter in used.signature(function).items():
+        for last, parameter in used.signature(function).items():
+            name = f"{function}.{last}"
             is_required = (
                 parameter.default is parameter.empty
                 and parameter.kind is not parameter.VAR_KEYWORD
             )
-            if is_required and name not in bound.union(bindings_lib.FROM_MAIN):
+            is_given = last in bindings_lib.FROM_MAIN or used.values_of(name)
+            if is_required and not is_given:
                 raise errors.InputError(
-                    f"{function} needs {name}, which is not bound:"
-                    f" {_how_to_give(f'{function}.{name}')}"
+                    f"{function} needs {last}, which is not bound:"
+                    f" {_how_to_give(name)}"
                 )
 
 
 def _check_parameter(used, name, called):
     """Check the value of a parameter; `called` are functions that gin calls."""
-    function, parameter = (
-        bindings_lib.function_of(name),
-        name.rpartition(".")[2],
-    )
+    function, parameter = bindings_lib.split(name)
     signature = used.signature(function)
     if parameter not in signature:
         if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
@@ -235,10 +228,8 @@ def _check_parameter(used, name, called):
     if value is None and function not in called:
         return  # Its caller gives it.
     label, annotation = used.label(name), signature[parameter].annotation
-    if (
-        annotation is inspect.Parameter.empty
-        and function in public_names.PUBLIC
-    ):
+    is_bare = annotation is inspect.Parameter.empty
+    if is_bare and function in public_names.PUBLIC:
         annotation = object
     try:
         made = _stand_in(used, value)

@@ -282,26 +282,21 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
         InputError: another process holds the lock and `wait` is False.
     """
     # Not the folder itself, which NFS would lock on this machine alone.
-    path = os.path.join(directory, name)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if not wait:
-            os.close(descriptor)
-            raise errors.InputError(
-                f"{directory}: another process is using it: wait for it "
-                "or choose another folder"
-            ) from None
-        logging.info("waiting for another process that uses %s", directory)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        logging.warning(
-            "%s: its file system has no locks; do not start a second process"
-            " there",
-            directory,
-        )
-    try:
+    with open(os.path.join(directory, name), "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not wait:
+                raise errors.InputError(
+                    f"{directory}: another process is using it: wait for it "
+                    "or choose another folder"
+                ) from None
+            logging.info("waiting for another process that uses %s", directory)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            logging.warning(
+                "%s: its file system has no locks; do not start a second"
+                " process there",
+                directory,
+            )
         yield
-    finally:
-        os.close(descriptor)

@@ -106,18 +106,17 @@ def _interruptible():
         else:
             hook(unraisable)
 
-    previous, hook = {}, sys.unraisablehook
-    sys.unraisablehook = again
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                previous[number] = signal.signal(number, interrupt)
-    try:
+    hook = sys.unraisablehook
+    with contextlib.ExitStack() as former:
+        former.callback(setattr, sys, "unraisablehook", hook)
+        sys.unraisablehook = again
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                handler = signal.getsignal(number)
+                if handler != signal.SIG_IGN:  # as under nohup
+                    former.callback(signal.signal, number, handler)
+                    signal.signal(number, interrupt)
         yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
 
 def _complain(message, status):

@@ -14,9 +14,9 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# Runs that keep every version they make: any configuration of such a run may
-# follow another in one workdir.
-VERSIONED_RUNS = ("export.export",)
+# A run that keeps every version it makes: any configuration of it may follow
+# another in one workdir.
+_VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
 # Macro -> what has no effect where it is set.
@@ -138,14 +138,11 @@ def check(directory, new):
         raise errors.InputError(
             f"{path} is damaged ({error}); {remedy}"
         ) from None
-    if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
+    if new.run == old.run == _VERSIONED:
         return text
-    if new.run and new.run != old.run:
-        raise errors.InputError(
-            f"{path.parent} belongs to another configuration, a run of"
-            f" {old.run!r}: {remedy}"
-        )
     differing = bindings.differences(old, new)
+    if new.run != old.run:
+        differing = [("RUN", old.run, new.run)]
     if not differing:
         return None
     names = [name for name, *_ in differing]
