@@ -55,37 +55,15 @@ def main(arguments=None):
                 command=command,
             )
         return 0
-    except errors.InputError as error:
-        return _complain(f"error: {error}", 2)
-    except errors.RunError as error:
-        return _complain(f"error: {error}", 1)
-    except errors.Stopped as stopped:
-        return _complain(stopped, 3)
-    except ImportError as error:
-        line = errors.missing_module(error)
-        if line is None:
-            raise
-        return _complain(f"error: {errors.one_line(line)}", 2)
     except BrokenPipeError:  # as of `head`; Python flushes again at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        line = errors.describe_os_error(error)
+    except (Exception, KeyboardInterrupt) as error:
+        line, status = errors.outcome(error)
         if line is None:
             raise
-        advice = "correct this and repeat the same command"
-        return _complain(f"error: {line}; {advice}", 2)
-    except KeyboardInterrupt as error:
-        name = str(error) or "SIGINT"
-        return _complain(f"stopped by {name}; the same command resumes", 3)
-    except Exception as error:
-        if not errors.is_out_of_memory(error):
-            raise
-        advice = (
-            "lower a batch size (in training MICROBATCH_SIZE), or use a "
-            "smaller network"
-        )
-        return _complain(f"error: not enough memory: {advice}", 1)
+        print(line, file=sys.stderr)
+        return status
 
 
 @contextlib.contextmanager
@@ -117,12 +95,6 @@ def _interruptible():
                     former.callback(signal.signal, number, handler)
                     signal.signal(number, interrupt)
         yield
-
-
-def _complain(message, status):
-    # Gin appends lines about the calls in between; ours is the first.
-    print(str(message).split("\n")[0], file=sys.stderr)
-    return status
 
 
 def _parse_flags(arguments):
