@@ -281,12 +281,11 @@ class Bindings:
             lines = ["from __gin__ import dynamic_registration", *lines, ""]
         lines += ["# Macros:", _RULE]
         lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
-        function = None
-        for name, value in sorted(self.parameters.items()):
-            if name.rpartition(".")[0] != function:
-                function = name.rpartition(".")[0]
-                lines += ["", f"# Parameters for {function}:", _RULE]
-            lines.append(f"{name} = {value!r}")
+        for function, names in itertools.groupby(
+            sorted(self.parameters), lambda name: name.rpartition(".")[0]
+        ):
+            lines += ["", f"# Parameters for {function}:", _RULE]
+            lines += [f"{name} = {self.parameters[name]!r}" for name in names]
         return "\n".join(lines) + "\n"
 
 

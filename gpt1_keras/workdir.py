@@ -39,17 +39,17 @@ def is_written_by(new, tf_config):
         index = int(given["task"]["index"])
         for address in itertools.chain(*cluster.values()):
             int(address.rpartition(":")[2])
-        is_right = kind in ("chief", "worker")
-        is_right &= 0 <= index < len(cluster[kind])
+        if kind not in ("chief", "worker") or not 0 <= index < len(
+            cluster[kind]
+        ):
+            raise ValueError(kind, index)
     except (ValueError, TypeError, KeyError, AttributeError):
-        is_right = False
-    if not is_right:
         raise errors.InputError(
             "`strategy_name` 'multi_worker' needs TF_CONFIG in the environment"
             " of every process, with all workers and its own index:"
             ' {"cluster": {"worker": ["host:port", ...]}, "task": {"type":'
             ' "worker", "index": 0}}'
-        )
+        ) from None
     return index == 0 and (kind == "chief" or "chief" not in cluster)
 
 
