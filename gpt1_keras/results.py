@@ -218,8 +218,8 @@ def _parse(text, place):
 
 
 def _whole_number(text):
-    """Return an int, a float if it has more digits than an int64."""
-    return int(text) if len(text) < 19 else float(text)
+    """Return an int; a float if an int64 could not hold it."""
+    return int(text) if len(text) < 20 else float(text)
 
 
 def _damaged(place, expected):
@@ -239,20 +239,15 @@ def _check(found, kinds, place):
 
 # Name -> type of the values that other programs and the report rely on; None
 # stands for all other names. A `Real` may be whole, infinite or NaN.
+_TEXTS = "run task split backbone config_sha256 preset corpus attention"
+_NUMBERS = """num_examples num_train_examples num_steps seconds parameters
+    tokens_seen sequence_length unknown_share random lm_loss_weight num_layers
+    num_transferred_layers"""
 _METRICS = dict[str, numbers.Real | None]
 _RESULT = {
     None: typing.Any,
-    **dict.fromkeys(
-        ("run", "task", "split", "backbone", "config_sha256")
-        + ("preset", "corpus", "attention"),
-        str,
-    ),
-    **dict.fromkeys(
-        ("num_examples", "num_train_examples", "num_steps", "seconds")
-        + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
-        + ("random", "lm_loss_weight", "num_layers", "num_transferred_layers"),
-        numbers.Real,
-    ),
+    **dict.fromkeys(_TEXTS.split(), str),
+    **dict.fromkeys(_NUMBERS.split(), numbers.Real),
     **dict.fromkeys(("metrics", "train_metrics", "majority"), _METRICS),
     "paper": dict[str, numbers.Real | _METRICS | None],
     "test": dict,
