@@ -183,7 +183,7 @@ def json_lines(path):
 def parse_json(text):
     """Return the dict that `text` (str or bytes) holds, or raise BadRow."""
     try:
-        return files.parse_json(text, is_finite=True)
+        return files.parse_json(text, **files.FINITE)
     except ValueError as error:
         raise BadRow(str(error)) from None
 
