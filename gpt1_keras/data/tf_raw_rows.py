@@ -87,12 +87,12 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         return loaders.prefetched(chain, num_steps)
 
     def _read(self, step):
-        """Return {field: bytes [B] or [B, C], "labels": [B, ...]}."""
+        """Return {field: str `[B]` or `[B, C]`, "labels": `[B, ...]`}."""
         rows = self.order(step)
         columns = {"labels": self._labels[rows]}
         for field in self._fields:
             texts = [getattr(self._examples[row], field) for row in rows]
-            columns[field] = _encoded(np.array(texts, object))
+            columns[field] = np.array(texts, object)
         return columns
 
     def _encode_all(self, columns):
@@ -149,6 +149,3 @@ def _num_characters(example):
     """Return the approximate length of the longest candidate."""
     longest = max(map(len, example.choices), default=0)
     return len(example.text) + len(example.text_pair) + longest
-
-
-_encoded = np.vectorize(str.encode, otypes=[object])  # in UTF-8
