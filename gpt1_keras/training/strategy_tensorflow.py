@@ -72,7 +72,7 @@ class MultiWorker(TensorFlowStrategy):
             for variable in learner.variables + learner.optimizer.variables:
                 value = ops.convert_to_numpy(variable)
                 variable.assign(tf.Variable(value).numpy())
-            return int(tf.Variable(step).numpy())
+            return int(tf.Variable(step, dtype="int64").numpy())
 
 
 def mirrored(devices):
