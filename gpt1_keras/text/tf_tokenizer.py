@@ -227,8 +227,7 @@ class BytePair(tf.Module):
         is_left = (order == tf.gather(best, rows)) & (ranks != _NEVER)
         merged = tf.gather(self._merged, tf.where(is_left, ranks, 0))
         symbols = tf.where(is_left, merged, symbols)
-        # The last symbol has no pair, so nothing is rolled to the front.
-        is_kept = ~tf.roll(is_left, 1, axis=0)
+        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)
         symbols = tf.boolean_mask(symbols, is_kept)
         rows = tf.boolean_mask(rows, is_kept)
         return symbols, rows, self._ranks_of_pairs(symbols, rows)

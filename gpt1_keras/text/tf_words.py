@@ -93,13 +93,12 @@ class WordRules(tf.Module):
             special = cases.lookup(tf.strings.join(following, _BREAK))
             same_row = shift_left(rows, count - 1, -1) == rows
             is_first = same_row & (special != "")
-            # No case begins among the last words: none is rolled to the front.
             for i in range(1, count):  # the first of overlapping cases
-                is_first &= ~tf.roll(is_first, i, axis=0)
+                is_first &= ~_shift_right(is_first, i)
             flat = tf.where(is_first, special, flat)
             is_kept = tf.ones_like(is_first)
             for i in range(1, count):
-                is_kept &= ~tf.roll(is_first, i, axis=0)
+                is_kept &= ~_shift_right(is_first, i)
             flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
         joined = tf.strings.reduce_join(
             tf.RaggedTensor.from_value_rowids(
@@ -271,6 +270,11 @@ def _for_re2(expression):
         expression,
     )
     return expression.replace(r"\'", "'").replace("(?u)", "")
+
+
+def _shift_right(mask, count):  # tf.roll takes longer
+    ends = tf.zeros([count], tf.bool)
+    return tf.concat([ends, mask], axis=0)[: tf.size(mask)]
 
 
 def shift_left(values, count, end):
