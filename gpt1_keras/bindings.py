@@ -8,6 +8,8 @@ running or importing anything. The identity of a run (`Bindings.sha256`,
 import dataclasses
 import hashlib
 import importlib
+import inspect
+import itertools
 import math
 import pathlib
 import re
@@ -130,9 +132,9 @@ class Bindings:
         """Return the value of a macro, or of the parameter that replaced it."""
         if name in self.macros:
             return self.value(self.macros[name])
-        for parameter in public_names.FORMER_DIALS.get(name, ()):
-            if parameter in self.parameters:
-                return self.value(self.parameters[parameter])
+        for parameter, value in self.parameters.items():
+            if public_names.former_dial(parameter) == name:
+                return self.value(value)
         return None
 
     def label(self, name):
@@ -148,16 +150,14 @@ class Bindings:
     def comment(self, name):
         """Return the comment beside the line that binds `name`, or ""."""
         place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
-        path = locate(place[1]) if place else None
-        if path is None:
+        if place is None:
             return ""
-        first, *rest = path.read_text("utf-8").splitlines()[int(place[2]) - 1 :]
-        parts = [first.partition("#")[2]]
-        for line in rest:  # The comment may continue below.
-            if not re.match(r" {12,}#", line):
-                break
-            parts.append(line.partition("#")[2])
-        return " ".join(part.strip() for part in parts)
+        lines = locate(place[1]).read_text("utf-8").splitlines()
+        first, *rest = lines[int(place[2]) - 1 :]
+        # The comment may continue below.
+        more = itertools.takewhile(re.compile(" {12,}#").match, rest)
+        parts = [line.partition("#")[2].strip() for line in (first, *more)]
+        return " ".join(parts)
 
     def macros_in(self, value, above=()):
         """Return the names of the macros in `value` and in their values."""
@@ -186,7 +186,7 @@ class Bindings:
         found = {}
         for name, value in (self.macros | self.parameters).items():
             if name in self.parameters:
-                found.setdefault(function_of(name), name)
+                found.setdefault(split(name)[0], name)
             for reference in references(value):
                 found.setdefault(reference.function, name)
         return found
@@ -211,7 +211,7 @@ class Bindings:
         return {
             name: value
             for name, value in self.parameters.items()
-            if function_of(name) in functions
+            if split(name)[0] in functions
         }
 
     def without_unused(self, *kept):
@@ -236,30 +236,31 @@ class Bindings:
         """
 
         def parameter(name):
+            """Return the default of a parameter and its `checks.Dial`s."""
+            function, last = split(name)
             try:
-                found = self.signature(function_of(name))
-            except (ImportError, TypeError):
-                return None
-            return found.get(name.rpartition(".")[2])
+                found = self.signature(function)[last]
+            except (ImportError, TypeError, KeyError):
+                return inspect.Parameter.empty, []
+            return found.default, checks.marks(found.annotation)
 
         def is_recipe(name):
-            found = parameter(name)
-            return name.rpartition(".")[2] not in FROM_MAIN and (
-                found is None or checks.is_recipe(found.annotation)
-            )
+            _, marks = parameter(name)
+            is_given = split(name)[1] in FROM_MAIN
+            return not is_given and all(mark.recipe for mark in marks)
 
         bound = self.parameters
         if self.run is not None:
             bound = self.parameters_of(*self.reached(is_recipe))
         recipe = {}
         for name in sorted(filter(is_recipe, bound)):
-            value, found = self.value(bound[name]), parameter(name)
+            value, (default, marks) = self.value(bound[name]), parameter(name)
             text = _canonical(value)
-            if found is not None and text == _canonical(found.default):
+            if text == _canonical(default):
                 continue
-            is_location = found and checks.is_location(found.annotation)
-            is_given = value is not None
-            recipe[name] = "a path" if is_location and is_given else text
+            if value is not None and any(mark.is_location for mark in marks):
+                text = "a path"
+            recipe[name] = text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
@@ -269,33 +270,29 @@ class Bindings:
 
     def text(self, with_imports=True):
         """Return these bindings in gin syntax, for `read_text`."""
-        lines = self._import_lines() if with_imports else []
-        lines += ["# Macros:", _RULE]
-        lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
-        function = None
-        for name, value in sorted(self.parameters.items()):
-            if name.rpartition(".")[0] != function:
-                function = name.rpartition(".")[0]
-                lines += ["", f"# Parameters for {function}:", _RULE]
-            lines.append(f"{name} = {value!r}")
-        return "\n".join(lines) + "\n"
-
-    def _import_lines(self):
         functions = self.functions().keys() - public_names.PUBLIC.keys()
         used = {name.rpartition(".")[0] for name in functions}
         lines = [
             f"import {module}" + ("" if name == module else f" as {name}")
             for name, module in sorted(self.imports.items())
-            if name in used
+            if with_imports and name in used
         ]
-        if not lines:
-            return []
-        return ["from __gin__ import dynamic_registration", *lines, ""]
+        if lines:
+            lines = ["from __gin__ import dynamic_registration", *lines, ""]
+        lines += ["# Macros:", _RULE]
+        lines += [f"{name} = {v!r}" for name, v in sorted(self.macros.items())]
+        for function, names in itertools.groupby(
+            sorted(self.parameters), lambda name: name.rpartition(".")[0]
+        ):
+            lines += ["", f"# Parameters for {function}:", _RULE]
+            lines += [f"{name} = {self.parameters[name]!r}" for name in names]
+        return "\n".join(lines) + "\n"
 
 
-def function_of(name):
-    """Return the function of a parameter "scope/module.function.name"."""
-    return name.rpartition("/")[2].rpartition(".")[0]
+def split(name):
+    """Return function and parameter of "scope/module.function.parameter"."""
+    function, _, parameter = name.rpartition("/")[2].rpartition(".")
+    return function, parameter
 
 
 def references(value):
@@ -388,9 +385,9 @@ def read(names, settings, allowed=()):
 
 def _with_added(found):
     """Bind the objects that took over parameters of an older file."""
-    functions = set(map(function_of, found.parameters))
+    functions = {split(name)[0] for name in found.parameters}
     for name, function in public_names.ADDED.items():
-        if function_of(name) in functions:
+        if split(name)[0] in functions:
             found.parameters.setdefault(name, Reference(function, True))
     found.used_macros(*found.macros)  # Refuses circles.
     return found
@@ -423,43 +420,46 @@ def _add_text(found, text, label, above=()):
     try:
         for statement in config_parser.ConfigParser(text, _Symbols()):
             where = place(statement.location.line_num)
-            if isinstance(statement, config_parser.IncludeStatement):
-                name, by = statement.filename, f"{where}: include "
-                _add_file(found, name, by, above)
-            elif isinstance(statement, config_parser.ImportStatement):
-                _add_import(found, statement, where)
-            elif isinstance(statement, config_parser.BindingStatement):
-                _add_binding(found, statement, where)
-    except SyntaxError as error:
-        raise _syntax_error(place(error.lineno), error.msg) from None
-    except tokenize.TokenError as error:
-        reason, (line, _) = error.args
-        raise _syntax_error(place(line), reason) from None
+            _add_statement(found, statement, where, above)
+    except (SyntaxError, tokenize.TokenError) as error:
+        if isinstance(error, SyntaxError):
+            reason, line = error.msg, error.lineno
+        else:
+            reason, (line, _) = error.args
+        reason = " ".join(str(reason).split()).rstrip(".")
+        # Python's message starts with the repr of an object: drop it.
+        reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
+        raise errors.InputError(
+            f"{place(line)}: {reason} (values are Python literals; text needs"
+            " quotes, arithmetic is not supported)"
+        ) from None
     except (RecursionError, MemoryError):
         raise errors.InputError(
             f"{label}: a value is nested too deeply"
         ) from None
 
 
-def _add_import(found, statement, place):
-    name = module = statement.module
-    if statement.alias or statement.is_from:
-        name = statement.bound_name()
-    if not module.startswith("__gin__"):
-        found.imports[name] = module
+def _add_statement(found, statement, place, above):
+    if isinstance(statement, config_parser.IncludeStatement):
+        _add_file(found, statement.filename, f"{place}: include ", above)
+    elif isinstance(statement, config_parser.ImportStatement):
+        name = module = statement.module
+        if statement.alias or statement.is_from:
+            name = statement.bound_name()
+        if not module.startswith("__gin__"):
+            found.imports[name] = module
+            found.places[name] = place
+    elif isinstance(statement, config_parser.BindingStatement):
+        scope, name, parameter, value, _ = statement
+        if any(v in (math.inf, -math.inf) for v in _leaves(value)):
+            problem = "a number is too large for a float"
+            raise errors.InputError(f"{place}: {problem}")
+        if scope:
+            name = f"{scope}/{name}"
+        if parameter:
+            name = public_names.current(f"{name}.{parameter}")
+        (found.parameters if "." in name else found.macros)[name] = value
         found.places[name] = place
-
-
-def _add_binding(found, statement, place):
-    scope, name, parameter, value, _ = statement
-    if any(isinstance(v, float) and math.isinf(v) for v in _leaves(value)):
-        raise errors.InputError(f"{place}: a number is too large for a float")
-    if scope:
-        name = f"{scope}/{name}"
-    if parameter:
-        name = public_names.current(f"{name}.{parameter}")
-    (found.parameters if "." in name else found.macros)[name] = value
-    found.places[name] = place
 
 
 class _Symbols(config_parser.ParserDelegate):
@@ -471,13 +471,3 @@ class _Symbols(config_parser.ParserDelegate):
 
     def macro(self, macro_name):
         return Macro(macro_name)
-
-
-def _syntax_error(place, reason):
-    reason = " ".join(str(reason).split()).rstrip(".")
-    # Python's message starts with the repr of an object: drop it.
-    reason = re.sub(r"^malformed node.*(?=Failed)", "", reason)
-    return errors.InputError(
-        f"{place}: {reason} (values are Python literals; text needs quotes,"
-        " arithmetic is not supported)"
-    )

@@ -11,6 +11,7 @@ import collections.abc
 import dataclasses
 import difflib
 import inspect
+import itertools
 import os
 import re
 import types
@@ -23,8 +24,8 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    # Inclusive and exclusive bounds: of a number, or of the length of a tuple
-    # or text.
+    # Inclusive and exclusive bounds: of a number, or of the length of a text,
+    # tuple or dict.
     low: float | None = None
     high: float | None = None
     above: float | None = None
@@ -64,7 +65,7 @@ Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
-NamedNumbers = dict[str, Numbers]
+NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
 
 UNKNOWN = object()  # a value of any type
 # No sensible number is larger, and a float holds every integer up to it; 0 in
@@ -90,7 +91,7 @@ def check(name, value, annotation, shown=UNKNOWN):
 
     The message has `shown`, if it is given, in place of the value.
     """
-    if not _fits(value, annotation):
+    if not fits(value, annotation):
         shown = repr(value if shown is UNKNOWN else shown)
         raise errors.InputError(
             f"`{name}` is {errors.shortened(shown)}: give"
@@ -98,22 +99,12 @@ def check(name, value, annotation, shown=UNKNOWN):
         )
 
 
-def is_recipe(annotation):
-    """Return whether a parameter of this annotation belongs to the recipe."""
-    return all(mark.recipe for mark in _split(annotation)[1])
-
-
-def is_location(annotation):
-    """Return whether the recipe holds only that a value is given."""
-    return any(mark.is_location for mark in _split(annotation)[1])
-
-
-def is_path(annotation):
-    """Return whether a text of this annotation is a path."""
-    kind, marks = _split(annotation)
-    return any(mark.is_path for mark in marks) or (
-        _is_union(kind) and any(map(is_path, typing.get_args(kind)))
-    )
+def marks(annotation):
+    """Return the `Dial`s of an annotation and of the types of a union."""
+    kind, found = _split(annotation)
+    if typing.get_origin(kind) in _UNIONS:
+        found += itertools.chain(*map(marks, typing.get_args(kind)))
+    return found
 
 
 def find_name(name, known, kind):
@@ -154,10 +145,7 @@ def _split(annotation):
     return annotation.__origin__, marks
 
 
-def _is_union(kind):
-    return typing.get_origin(kind) in (typing.Union, types.UnionType)
-
-
+_UNIONS = (typing.Union, types.UnionType)
 # Type -> what to give.
 _KINDS = {
     type(None): "None",
@@ -165,7 +153,6 @@ _KINDS = {
     int: "a whole number",
     float: "a number",
     str: "a text in quotes",
-    os.PathLike: "",
     dict: "a dict",
 }
 _LITERALS = (str, int, float, tuple, list, dict, set, bytes)
@@ -173,45 +160,47 @@ _LITERALS = (str, int, float, tuple, list, dict, set, bytes)
 _EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
 
 
-def _fits(value, annotation):
-    kind, marks = _split(annotation)
+def fits(value, annotation):
+    """Return whether `annotation` allows a value."""
+    kind, own_marks = _split(annotation)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if value is UNKNOWN:
         return True
-    if _is_union(kind):
-        fits = any(_fits(value, one) for one in typing.get_args(kind))
-    elif typing.get_origin(kind) is typing.Literal:
-        fits = isinstance(value, str) and value in typing.get_args(kind)
-    elif typing.get_origin(kind) is tuple:
-        inner = typing.get_args(kind)[0]
-        fits = isinstance(value, tuple | list) and all(
-            _fits(one, inner) for one in value
+    if origin in _UNIONS:
+        is_right = any(fits(value, one) for one in inner)
+    elif origin is typing.Literal:
+        is_right = value in inner
+    elif origin is tuple:
+        is_right = isinstance(value, tuple | list) and all(
+            fits(one, inner[0]) for one in value
         )
-    elif typing.get_origin(kind) is dict:
-        inner = typing.get_args(kind)[1]
-        fits = isinstance(value, dict) and all(
-            isinstance(key, str) and one != {} and _fits(one, inner)
+    elif origin is dict:
+        is_right = isinstance(value, dict) and all(
+            isinstance(key, str) and fits(one, inner[1])
             for key, one in value.items()
         )
     elif kind in (int, float):
         is_number = isinstance(value, int | kind) and type(value) is not bool
-        fits = is_number and (not value or _SMALLEST <= abs(value) <= _LARGEST)
+        is_right = is_number and (
+            not value or _SMALLEST <= abs(value) <= _LARGEST
+        )
     elif kind is str:  # Files cannot hold these characters.
-        fits = isinstance(value, str) and not re.search(
+        is_right = isinstance(value, str) and not re.search(
             "[\0\ud800-\udfff]", value
         )
-    else:
-        # Gin passes objects by reference; no literal is one.
-        is_literal = kind is object and isinstance(value, _LITERALS)
-        is_free = kind in (inspect.Parameter.empty, typing.Any)
-        is_free |= not inspect.isclass(kind)  # such as `list[int]`
-        fits = is_free or (isinstance(value, kind) and not is_literal)
-    return fits and all(_is_within(value, mark) for mark in marks)
+    elif kind in (inspect.Parameter.empty, typing.Any):
+        is_right = True
+    elif kind is object:  # Gin passes objects by reference; no literal is one.
+        is_right = not isinstance(value, _LITERALS)
+    else:  # Not a class is, for instance, `list[int]`.
+        is_right = not inspect.isclass(kind) or isinstance(value, kind)
+    return is_right and all(_is_within(value, mark) for mark in own_marks)
 
 
 def _is_within(value, mark):
     if mark.is_path:
         return bool(os.fspath(value).strip())
-    size = len(value) if isinstance(value, str | tuple | list) else value
+    size = len(value) if isinstance(value, str | tuple | list | dict) else value
     return (
         (mark.low is None or size >= mark.low)
         and (mark.high is None or size <= mark.high)
@@ -222,42 +211,38 @@ def _is_within(value, mark):
 
 
 def _describe(annotation):
-    kind, marks = _split(annotation)
-    if any(mark.is_path for mark in marks):
+    kind, own_marks = _split(annotation)
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if any(mark.is_path for mark in own_marks):
         return "a path in quotes"
-    if kind is str and any(mark.low for mark in marks):
+    if kind is str and any(mark.low for mark in own_marks):
         return "a name in quotes"
-    if typing.get_origin(kind) is typing.Literal:
-        return " or ".join(map(repr, typing.get_args(kind)))
-    if _is_union(kind):
-        texts = [_describe(one) for one in typing.get_args(kind)]
-        return " or ".join(dict.fromkeys(filter(None, texts)))
-    if typing.get_origin(kind) is tuple:
-        inner = _split(typing.get_args(kind)[0])[0]
-        example = _EXAMPLES.get(inner, "(('a', 'b'), ('c',))")
-        is_unique = any(mark.is_unique for mark in marks)
+    if origin is typing.Literal:
+        return " or ".join(map(repr, inner))
+    if origin in _UNIONS:
+        return " or ".join(dict.fromkeys(map(_describe, inner)))
+    if origin is tuple:
+        example = _EXAMPLES.get(_split(inner[0])[0], "(('a', 'b'), ('c',))")
+        is_unique = any(mark.is_unique for mark in own_marks)
         of = " of different values" if is_unique else ""
         return f"a tuple{of} such as {example}"
-    if typing.get_origin(kind) is dict:
-        inner = "0.5" if kind == Numbers else "{'cola': 0.5}"
-        return f"a dict such as {{'full': {inner}}}"
-    module = kind.__module__.rpartition(".")[2]
-    reference = f"@{module}.{kind.__name__}()"
+    if origin is dict:
+        example = "0.5" if kind == Numbers else "{'cola': 0.5}"
+        return f"a dict such as {{'full': {example}}}"
     if kind in (object, collections.abc.Callable):
-        reference = "a reference such as @module.name"
-    return _KINDS.get(kind, reference) + "".join(map(_limits, marks))
+        return "a reference such as @module.name"
+    reference = f"@{kind.__module__.rpartition('.')[2]}.{kind.__name__}()"
+    return _KINDS.get(kind, reference) + "".join(map(_limits, own_marks))
 
 
 def _limits(mark):
     if mark.low is not None and mark.high is not None:
         return f" from {mark.low:,} to {mark.high:,}"
-    return " and".join(
-        text.format(limit)
-        for text, limit in (
-            (" of at least {:g}", mark.low),
-            (" above {:g}", mark.above),
-            (" up to {:g}", mark.high),
-            (" below {:g}", mark.below),
-        )
-        if limit is not None
-    )
+    texts = {
+        " of at least": mark.low,
+        " above": mark.above,
+        " up to": mark.high,
+        " below": mark.below,
+    }
+    given = [f"{k} {v:g}" for k, v in texts.items() if v is not None]
+    return " and".join(given)

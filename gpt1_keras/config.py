@@ -9,7 +9,6 @@ from somebody else runs no other code. Other modules must be allowed by name.
 """
 
 import inspect
-import pathlib
 import re
 
 import gin
@@ -32,27 +31,23 @@ def name_dials(bindings, message):
     bound to it replaces that name, or, if there is none, the full name for
     --set.
     """
-    return re.sub(
-        r"`([\w.]+)`", lambda found: _dial(bindings, found[1]), message
-    )
+    labels = {
+        f"{function}.{name}": f"{function}.{name}"
+        for function in bindings.reached()
+        for name in bindings.signature(function)
+    } | {name: bindings.label(name) for name in bindings.parameters}
 
+    def dial(found):
+        """Prefer the dial of the same name, then a parameter that is bound."""
+        same = found[1].rpartition(".")[2].upper()
+        meant = [
+            (label != same, full not in bindings.parameters, label)
+            for full, label in labels.items()
+            if f".{full}".endswith(f".{found[1]}")
+        ]
+        return min(meant)[2] if meant else found[1]
 
-def _dial(bindings, name):
-    last = name.rpartition(".")[2]
-    labels = sorted(
-        bindings.label(full)
-        for full in bindings.parameters
-        if f".{full}".endswith(f".{name}")
-    )
-    if last.upper() in labels:
-        return last.upper()
-    unbound = (
-        f"{function}.{last}"
-        for function in sorted(bindings.reached())
-        if f".{function}.{last}".endswith(f".{name}")
-        and last in bindings.signature(function)
-    )
-    return labels[0] if labels else next(unbound, name)
+    return re.sub(r"`([\w.]+)`", dial, message)
 
 
 def resolve(names, settings, workdir=None, allowed=()):
@@ -80,7 +75,6 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_settings(settings, used)
     _check_macros(used)
     _check_parameters(used)
-    _check_arguments(used)
     _settle_dtype(used)
     _hand_to_gin(used)
     return used
@@ -134,27 +128,26 @@ def _not_public(name, module):
 
 def _bind_former_dials(found):
     """Bind parameters to former macros that a command still sets."""
-    used, reached = found.used_macros(), found.reached()
-    for dial, parameters in public_names.FORMER_DIALS.items():
-        if dial in found.macros and dial not in used:
-            for name in parameters:
-                if bindings_lib.function_of(name) in reached:
-                    found.parameters[name] = bindings_lib.Macro(dial)
+    unused = found.macros.keys() - found.used_macros()
+    for function in found.reached() & public_names.PUBLIC.keys():
+        for parameter in found.signature(function):
+            name = f"{function}.{parameter}"
+            dial = public_names.former_dial(name)
+            if dial in unused:
+                found.parameters[name] = bindings_lib.Macro(dial)
 
 
 def _check_files(names, used, allowed):
     """Refuse an overlay that names another run or that the run does not use."""
-    macros = used.used_macros()
+    taken = used.used_macros() | used.parameters.keys()
     for name in names[1:]:
-        own = bindings_lib.read([name], [], allowed)
-        if "RUN" in own.macros:
+        own = bindings_lib.read([name], [], allowed).bound.keys()
+        if "RUN" in own:
             raise errors.InputError(
                 f"--gin {name} is a run of its own: give it as the first --gin"
             )
-        bound = own.macros.keys() | own.parameters.keys()
-        if "STRATEGY" in bound:
-            continue  # It describes the machine, whatever runs there.
-        if bound and not bound & (macros | used.parameters.keys()):
+        # STRATEGY describes the machine, whatever runs there.
+        if own and not own & taken and "STRATEGY" not in own:
             raise errors.InputError(
                 f"--gin {name}: {used.run!r} uses nothing in it: leave it out"
             )
@@ -195,62 +188,60 @@ def _how_to_give(name):
     return f'add --set "{name} = VALUE"'
 
 
-def _check_arguments(used):
-    """Refuse a call if nothing binds an argument that it requires."""
-    for call, one in _calls(used).items():
-        bound = {
-            name.rpartition(".")[2] for name in used.parameters_of(one.function)
-        }.union(bindings_lib.FROM_MAIN)
-        for name, parameter in used.signature(one.function).items():
+def _check_parameters(used):
+    """Refuse unknown, missing and wrong values of parameters."""
+    values = map(used.value, used.parameters.values())
+    called = {used.run.function}.union(
+        one.function
+        for value in values
+        for one in bindings_lib.references(value)
+        if one.evaluate
+    )
+    for name in list(used.parameters):
+        _check_parameter(used, name, called)
+    for function in sorted(called):
+        for last, parameter in used.signature(function).items():
+            name = f"{function}.{last}"
             is_required = (
                 parameter.default is parameter.empty
                 and parameter.kind is not parameter.VAR_KEYWORD
             )
-            if is_required and name not in bound:
+            is_given = last in bindings_lib.FROM_MAIN or used.values_of(name)
+            if is_required and not is_given:
                 raise errors.InputError(
-                    f"{call} needs {name}, which is not bound:"
-                    f" {_how_to_give(f'{one.name}.{name}')}"
+                    f"{function} needs {last}, which is not bound:"
+                    f" {_how_to_give(name)}"
                 )
 
 
-def _calls(used):
-    """Return {text: reference} of the run and of all `@name()`."""
-    calls = {f"RUN = {used.run!r}": used.run}
-    for value in used.parameters.values():
-        for one in bindings_lib.references(used.value(value)):
-            calls |= {repr(one): one} if one.evaluate else {}
-    return calls
-
-
-def _check_parameters(used):
-    """Refuse unknown parameters and values of the wrong type."""
-    called = {one.function for one in _calls(used).values()}
-    for name, bound in list(used.parameters.items()):
-        function, _, parameter = name.rpartition("/")[2].rpartition(".")
-        signature = used.signature(function)
-        if parameter not in signature:
-            if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
-                continue
-            near = checks.did_you_mean(parameter, signature)
-            problem = f"{function} has no parameter {parameter}{near}"
-            raise used.error(name, problem)
-        value = used.value(bound)
-        if value is None and function not in called:
-            continue  # Its caller gives it.
-        label, annotation = used.label(name), signature[parameter].annotation
-        is_bare = annotation is inspect.Parameter.empty
-        if is_bare and function in public_names.PUBLIC:
-            annotation = object
-        try:
-            made = _stand_in(used, value)
-            checks.check(parameter, made, annotation, shown=value)
-            if checks.is_path(annotation) and isinstance(value, str):
-                path = files.user_path(label, value)
-                if value.startswith("~"):
-                    _rebind(used, name, str(path))
-        except errors.InputError as error:
-            message = str(error).replace(f"`{parameter}`", label)
-            raise used.error(label, message) from None
+def _check_parameter(used, name, called):
+    """Check the value of a parameter; `called` are functions that gin calls."""
+    function, parameter = bindings_lib.split(name)
+    signature = used.signature(function)
+    if parameter not in signature:
+        if any(p.kind is p.VAR_KEYWORD for p in signature.values()):
+            return
+        near = checks.did_you_mean(parameter, signature)
+        problem = f"{function} has no parameter {parameter}{near}"
+        raise used.error(name, problem)
+    value = used.value(used.parameters[name])
+    if value is None and function not in called:
+        return  # Its caller gives it.
+    label, annotation = used.label(name), signature[parameter].annotation
+    is_bare = annotation is inspect.Parameter.empty
+    if is_bare and function in public_names.PUBLIC:
+        annotation = object
+    try:
+        made = _stand_in(used, value)
+        checks.check(parameter, made, annotation, shown=value)
+        is_path = any(mark.is_path for mark in checks.marks(annotation))
+        if is_path and isinstance(value, str):
+            path = files.user_path(label, value)
+            if value.startswith("~"):
+                _rebind(used, name, str(path))
+    except errors.InputError as error:
+        message = str(error).replace(f"`{parameter}`", label)
+        raise used.error(label, message) from None
 
 
 def _stand_in(used, value):
@@ -272,20 +263,13 @@ def _settle_dtype(used):
         if name.endswith(".dtype") and used.value(bound) == "auto":
             from gpt1_keras import precision  # imports the backend
 
-            kept = _dtype_of_workdir(used, name)
-            _rebind(used, name, kept or precision.fastest())
-
-
-def _dtype_of_workdir(used, name):
-    workdir = used.macros.get("WORKDIR")
-    if not isinstance(workdir, str) or not workdir:
-        return None
-    try:
-        path = pathlib.Path(workdir).expanduser()
-        own, _ = workdirs.read(path, used.allowed)
-    except (OSError, ValueError, RuntimeError):  # no run there, or no path
-        return None
-    return next(iter(own.values_of(name.rpartition("/")[2])), None)
+            try:
+                path = files.user_path("--workdir", used.macros.get("WORKDIR"))
+                own, _ = workdirs.read(path, used.allowed)
+                kept = own.values_of(name.rpartition("/")[2])
+            except (OSError, ValueError, TypeError):  # no run there, or no path
+                kept = []
+            _rebind(used, name, kept[0] if kept else precision.fastest())
 
 
 def _rebind(used, name, value):

@@ -90,21 +90,15 @@ def without_noise():
                     os.write(2, line)
 
 
-def is_not_a_library_note(record):
-    """Return whether a log record is a warning, or not of a library."""
+def is_of_interest(record):
+    """Return whether a log record is ours, or the warning of a library.
+
+    TensorFlow's warning about retracing counts the functions of all `Learner`s
+    as one: a run that trains or scores with several of them does not retrace
+    any too often.
+    """
     is_ours = record.pathname.startswith(os.path.dirname(__file__))
     is_library = "-packages" in record.pathname and not is_ours
-    return record.levelno > logging.INFO or not is_library
-
-
-def without_retracing_notes():
-    """Drop TensorFlow's warning about retracing of functions.
-
-    It counts the functions of all `Learner`s as one: a run that trains or
-    scores with several of them does not retrace any too often.
-    """
-    logging.getLogger("tensorflow").addFilter(_is_not_about_retracing)
-
-
-def _is_not_about_retracing(record):
-    return "triggered tf.function retracing" not in str(record.msg)
+    is_retracing = "triggered tf.function retracing" in str(record.msg)
+    is_warning = record.levelno > logging.INFO
+    return not is_retracing and (is_warning or not is_library)

@@ -44,6 +44,32 @@ def one_line(message):
     )
 
 
+def outcome(error):
+    """Return the line about an exception and the exit status of the program.
+
+    The line is None if it is a defect, which shows its traceback.
+    """
+    # Gin appends lines about the calls in between; ours is the first.
+    line, status = str(error).split("\n")[0], 2
+    if isinstance(error, Stopped):
+        return line, 3
+    if isinstance(error, KeyboardInterrupt):
+        return f"stopped by {line or 'SIGINT'}; the same command resumes", 3
+    if isinstance(error, InputError | RunError):
+        status = 2 if isinstance(error, InputError) else 1
+    elif isinstance(error, ImportError):
+        line = missing_module(error)
+    elif isinstance(error, OSError):
+        line = describe_os_error(error)
+        line = line and f"{line}; correct this and repeat the same command"
+    elif is_out_of_memory(error):
+        line, status = "not enough memory: lower a batch size", 1
+        line += " (in training MICROBATCH_SIZE), or use a smaller network"
+    else:
+        line = None
+    return line and f"error: {one_line(line)}", status
+
+
 def missing_module(error):
     """Return a line on what to install after ImportError `error`.
 

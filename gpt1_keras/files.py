@@ -142,27 +142,35 @@ def sha256_of_json(value):
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def parse_json(text, kind=dict, *, is_finite=False):
+def parse_json(text, kind=dict, **options):
     """Return the value of JSON `text`, str or bytes.
 
+    `options` are those of `json.loads`; with `FINITE`, NaN and infinite
+    numbers are refused.
+
     Raises:
-        ValueError: it is not JSON, its value is not a `kind`, or (`is_finite`)
-            a number is NaN or infinite. The message is one short line.
+        ValueError: it is not JSON, or its value is not a `kind`. The message
+            is one short line.
     """
-    options = {"parse_constant": _finite, "parse_float": _finite}
     try:
-        value = json.loads(text, **(options if is_finite else {}))
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno} column {error.colno}"
-        raise ValueError(f"invalid JSON ({error.msg}: {place})") from None
-    except RecursionError:
-        raise ValueError("invalid JSON (nested too deeply)") from None
-    except ValueError as error:  # not UTF-8, or endless digits
-        reason = str(error).partition(";")[0]
+        value = json.loads(text, **options)
+    except (ValueError, RecursionError) as error:
+        # Without advice to programmers and the place in characters.
+        reason = re.split(r";| \(char", str(error))[0]
         raise ValueError(f"invalid JSON ({reason})") from None
     if not isinstance(value, kind):
         raise ValueError(f"not a JSON {_JSON_KINDS[kind]}")
     return value
+
+
+def _finite(text):
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is not a finite number")
+    return value
+
+
+FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
@@ -175,13 +183,6 @@ def check_kinds(found, kinds):
         is_right = type(value) is kind
         if not is_right or (kind is int and not 0 <= value < 2**53):
             raise ValueError(f"{name!r} is {errors.shortened(repr(value))}")
-
-
-def _finite(text):
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:20]} is not a finite number")
-    return value
 
 
 def seal(directory, **facts):
@@ -281,26 +282,21 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
         InputError: another process holds the lock and `wait` is False.
     """
     # Not the folder itself, which NFS would lock on this machine alone.
-    path = os.path.join(directory, name)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        if not wait:
-            os.close(descriptor)
-            raise errors.InputError(
-                f"{directory}: another process is using it: wait for it "
-                "or choose another folder"
-            ) from None
-        logging.info("waiting for another process that uses %s", directory)
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-    except OSError:
-        logging.warning(
-            "%s: its file system has no locks; do not start a second process"
-            " there",
-            directory,
-        )
-    try:
+    with open(os.path.join(directory, name), "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not wait:
+                raise errors.InputError(
+                    f"{directory}: another process is using it: wait for it "
+                    "or choose another folder"
+                ) from None
+            logging.info("waiting for another process that uses %s", directory)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError:
+            logging.warning(
+                "%s: its file system has no locks; do not start a second"
+                " process there",
+                directory,
+            )
         yield
-    finally:
-        os.close(descriptor)

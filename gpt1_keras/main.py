@@ -55,37 +55,15 @@ def main(arguments=None):
                 command=command,
             )
         return 0
-    except errors.InputError as error:
-        return _complain(f"error: {error}", 2)
-    except errors.RunError as error:
-        return _complain(f"error: {error}", 1)
-    except errors.Stopped as stopped:
-        return _complain(stopped, 3)
-    except ImportError as error:
-        line = errors.missing_module(error)
-        if line is None:
-            raise
-        return _complain(f"error: {errors.one_line(line)}", 2)
     except BrokenPipeError:  # as of `head`; Python flushes again at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except OSError as error:
-        line = errors.describe_os_error(error)
+    except (Exception, KeyboardInterrupt) as error:
+        line, status = errors.outcome(error)
         if line is None:
             raise
-        advice = "correct this and repeat the same command"
-        return _complain(f"error: {line}; {advice}", 2)
-    except KeyboardInterrupt as error:
-        name = str(error) or "SIGINT"
-        return _complain(f"stopped by {name}; the same command resumes", 3)
-    except Exception as error:
-        if not errors.is_out_of_memory(error):
-            raise
-        advice = (
-            "lower a batch size (in training MICROBATCH_SIZE), or use a "
-            "smaller network"
-        )
-        return _complain(f"error: not enough memory: {advice}", 1)
+        print(line, file=sys.stderr)
+        return status
 
 
 @contextlib.contextmanager
@@ -106,24 +84,17 @@ def _interruptible():
         else:
             hook(unraisable)
 
-    previous, hook = {}, sys.unraisablehook
-    sys.unraisablehook = again
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
-                previous[number] = signal.signal(number, interrupt)
-    try:
+    hook = sys.unraisablehook
+    with contextlib.ExitStack() as former:
+        former.callback(setattr, sys, "unraisablehook", hook)
+        sys.unraisablehook = again
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                handler = signal.getsignal(number)
+                if handler != signal.SIG_IGN:  # as under nohup
+                    former.callback(signal.signal, number, handler)
+                    signal.signal(number, interrupt)
         yield
-    finally:
-        sys.unraisablehook = hook
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
-
-def _complain(message, status):
-    # Gin appends lines about the calls in between; ours is the first.
-    print(str(message).split("\n")[0], file=sys.stderr)
-    return status
 
 
 def _parse_flags(arguments):
@@ -154,25 +125,20 @@ def _runs():
     """Return a line for each gin file that names a run."""
     from gpt1_keras import bindings
 
-    lines = ["", "Runs:"]
-    for path in sorted((bindings.ROOT / "gin").glob("*.gin")):
+    lines, folders = ["", "Runs:"], {}
+    for path in sorted((bindings.ROOT / "gin").rglob("*.gin")):
         name = path.relative_to(bindings.ROOT).as_posix()
-        if title := _title(name, path):
-            lines.append(f"  {name:<26}{title}")
-    for folder in ("gin/finetune", "gin/zero_shot"):
-        found = sorted((bindings.ROOT / folder).iterdir())
-        names = [p.stem for p in found if _title(f"{folder}/{p.name}", p)]
+        text = path.read_text(encoding="utf-8")
+        if f"# Run:       python -m gpt1_keras.main --gin {name}" not in text:
+            continue
+        if path.parent.name == "gin":
+            lines.append(f"  {name:<26}{text.splitlines()[0][2:]}")
+        else:
+            folders.setdefault(path.parent.name, []).append(path.stem)
+    for folder, names in folders.items():
         listed = ", ".join(names)
-        lines.append(f"  {folder}/NAME.gin with NAME one of {listed}")
+        lines.append(f"  gin/{folder}/NAME.gin with NAME one of {listed}")
     return "\n".join(lines)
-
-
-def _title(name, path):
-    """Return the title of the gin file of a run, None of another one."""
-    text = path.read_text(encoding="utf-8")
-    if f"# Run:       python -m gpt1_keras.main --gin {name}" in text:
-        return text.splitlines()[0][2:]
-    return None
 
 
 def _settings(flags):
@@ -240,7 +206,7 @@ def _start(bindings, command, verbose):
         "is_writer": is_writer,
     }
     values = {k: v for k, v in values.items() if k in parameters}
-    console.without_retracing_notes()
+    std_logging.getLogger("tensorflow").addFilter(console.is_of_interest)
     if verbose:
         _set_up_logging()
     if directory is None or not is_writer:
@@ -289,7 +255,7 @@ def _set_up_logging():
     handler.setFormatter(
         std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
     )
-    handler.addFilter(console.is_not_a_library_note)
+    handler.addFilter(console.is_of_interest)
     logging.set_verbosity(logging.INFO)
 
 

@@ -10,7 +10,6 @@ and a run begun under the old name still resumes.
 import functools
 import importlib
 import inspect
-import re
 import sys
 
 from gpt1_keras import console
@@ -87,72 +86,36 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Former dial -> the parameters that it stood for. Commands and files that
-# give one still work: it is bound to those that the run uses.
-_FORMER = """\
-BUCKET_LENGTHS: finetune.FineTuning.bucket_lengths
-    presets.Scoring.bucket_lengths zero_shot.Scoring.bucket_lengths
-BUILD_BACKBONE: pretrain.pretrain.build_backbone
-CHECKPOINT_STEPS: fit.Intervals.checkpoint_steps
-CLASS_WEIGHTS: custom.custom.class_weights
-CLASSIFIER_DROPOUT: finetune.FineTuning.classifier_dropout
-CLIP_NORM: pretrain.Training.clip_norm finetune.FineTuning.clip_norm
-DEV_FRACTION: custom.custom.dev_fraction
-EARLY_EVALUATION_STEPS: finetune.FineTuning.early_evaluation_steps
-EMBEDDING_DROPOUT_ON: builders.gpt1_backbone.embedding_dropout_on
-    builders.lstm_backbone.embedding_dropout_on
-EVALUATION_BATCH_SIZE: held_out.Evaluation.batch_size
-    finetune.FineTuning.evaluation_batch_size presets.Scoring.batch_size
-    perplexity.Scoring.batch_size zero_shot.Scoring.batch_size
-EVALUATION_STEPS: fit.Intervals.evaluation_steps
-EVALUATION_STRIDE: held_out.Evaluation.stride
-EVALUATION_TOKENS: held_out.Evaluation.tokens
-FAMILY: custom.custom.family
-FINAL_EVALUATION_TOKENS: held_out.Evaluation.final_tokens
-FIRST_PROBE_STEP: zero_shot.ZeroShotTasks.first_step
-HELD_OUT_FRACTION: sources.Corpus.held_out_fraction
-HIGHEST_SCORE: custom.custom.high
-JIT_COMPILE: strategy.Devices.jit_compile
-LOG_STEPS: fit.Intervals.log_steps
-LORA_RANK: presets.Pretrained.lora_rank
-LOWEST_SCORE: custom.custom.low
-METRIC: custom.custom.metric
-MIN_IDENTICAL_TOKENS: export.Agreement.min_identical_tokens
-NUM_CHECKPOINTS: fit.Intervals.num_checkpoints
-NUM_PROBE_EXAMPLES: zero_shot.Scoring.num_examples
-NUM_REPLICAS: strategy.Devices.num_replicas
-NUM_SCORED_TRAIN_EXAMPLES: finetune.FineTuning.num_scored_train_examples
-NUM_TABLE_PIECES: export.Options.num_table_pieces
-NUM_UNITS: builders.lstm_backbone.num_units
-NUM_VIEWED: evaluate.evaluate.num_viewed
-NUM_WARM_UP: export.export.num_warm_up
-PATIENCE: finetune.FineTuning.patience
-POOL_BATCHES: finetune.FineTuning.pool_batches
-POOL_BOOKS: sources.RawText.pool_books
-PROBE: zero_shot.task.name
-PROBE_CONSTANTS: report.report.constants
-PROBES: zero_shot.tasks.names
-REGRESSION: benchmarks.benchmark.regression
-SAMPLE_EXAMPLES: sources.BenchmarkFiles.sample_examples
-SAMPLE_PROMPT: pretrain.Sampling.prompt
-SAMPLE_SEED: sources.Corpus.sample_seed sources.BenchmarkFiles.sample_seed
-SAMPLE_STEPS: fit.Intervals.sample_steps
-SAMPLE_WORDS: sources.Corpus.sample_words
-SOFTMAX_CHUNK: pretrain.Training.softmax_chunk
-    finetune.FineTuning.softmax_chunk perplexity.Scoring.softmax_chunk
-    zero_shot.Scoring.softmax_chunk
-SOFTMAX_OVER: finetune.FineTuning.softmax_over
-SPLIT_SEED: sources.Corpus.split_seed custom.custom.seed
-TABLE_SPLIT: export.Options.table_split
-TASK: benchmarks.benchmark.name
-TOKENIZER_TYPE: sources.Corpus.tokenizer_type
-TOLERANCE: export.Agreement.tolerance
-TPU: strategy.Devices.tpu"""
-FORMER_DIALS = {
-    dial: tuple(names.split())
-    for dial, _, names in (
-        entry.partition(": ") for entry in re.split(r"\n(?=[A-Z])", _FORMER)
-    )
+# Parameters that had dials of their names in capitals, and others with theirs.
+# Commands and files that give such a dial still set what the run uses of them.
+_FORMER_DIALS = """
+    bucket_lengths build_backbone checkpoint_steps class_weights
+    classifier_dropout clip_norm dev_fraction early_evaluation_steps
+    embedding_dropout_on evaluation_batch_size evaluation_steps family
+    held_out_fraction jit_compile log_steps lora_rank metric
+    min_identical_tokens num_checkpoints num_replicas num_scored_train_examples
+    num_table_pieces num_units num_viewed num_warm_up patience pool_batches
+    pool_books regression sample_examples sample_seed sample_steps sample_words
+    softmax_chunk softmax_over split_seed table_split tokenizer_type tolerance
+    tpu""".split()
+_OTHER_DIALS = {
+    "benchmarks.benchmark.name": "TASK",
+    "custom.custom.high": "HIGHEST_SCORE",
+    "custom.custom.low": "LOWEST_SCORE",
+    "custom.custom.seed": "SPLIT_SEED",
+    "held_out.Evaluation.batch_size": "EVALUATION_BATCH_SIZE",
+    "held_out.Evaluation.final_tokens": "FINAL_EVALUATION_TOKENS",
+    "held_out.Evaluation.stride": "EVALUATION_STRIDE",
+    "held_out.Evaluation.tokens": "EVALUATION_TOKENS",
+    "perplexity.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "presets.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "pretrain.Sampling.prompt": "SAMPLE_PROMPT",
+    "report.report.constants": "PROBE_CONSTANTS",
+    "zero_shot.Scoring.batch_size": "EVALUATION_BATCH_SIZE",
+    "zero_shot.Scoring.num_examples": "NUM_PROBE_EXAMPLES",
+    "zero_shot.ZeroShotTasks.first_step": "FIRST_PROBE_STEP",
+    "zero_shot.task.name": "PROBE",
+    "zero_shot.tasks.names": "PROBES",
 }
 
 # Dial -> the overlay that it needs.
@@ -180,6 +143,13 @@ def current(name):
     if name not in RENAMED and function in RENAMED:
         return f"{scope}{slash}{RENAMED[function]}.{parameter}"
     return scope + slash + RENAMED.get(name, name)
+
+
+def former_dial(name):
+    """Return the former dial of "function.parameter", None if it had none."""
+    parameter = name.rpartition(".")[2]
+    same = parameter.upper() if parameter in _FORMER_DIALS else None
+    return _OTHER_DIALS.get(name, same)
 
 
 @functools.cache

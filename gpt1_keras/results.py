@@ -6,14 +6,17 @@ back is checked here: a damaged file is one line that names the place.
 """
 
 import json
+import numbers
 import os
 import pathlib
 import subprocess
 import time
+import typing
 
 import numpy as np
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
 
@@ -29,10 +32,11 @@ def read(workdir):
     """Return the result of a finished run, None where there is none."""
     if not path(workdir).exists():
         return None
-    found = read_json(path(workdir))
+    found = _read_json(path(workdir))
     _check(found, _RESULT, path(workdir))
-    shown = [found.get(name) or [] for name in ("pieces", "log_probabilities")]
-    if len(shown[0]) != len(shown[1]):
+    _check(found.get("test") or {}, _RESULT, path(workdir))
+    num_pieces = len(found.get("pieces") or ())
+    if num_pieces != len(found.get("log_probabilities") or ()):
         raise _damaged(path(workdir), "a log-probability for each piece")
     return found
 
@@ -42,7 +46,7 @@ def check_inputs(path, digests):
 
     `digests` names the inputs.
     """
-    record = read_json(path) if path.exists() else {}
+    record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:
             raise errors.InputError(
@@ -68,31 +72,20 @@ def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
     return True
 
 
-def write(
-    workdir,
-    *,
-    run,
-    task,
-    split,
-    metrics,
-    seconds,
-    paper=None,
-    seed=None,
-    **facts,
-):
+def write(workdir, *, run, task, split, metrics, seconds, **facts):
     """Write `result.json`, the sign of a finished run; return its path.
 
     The metrics stand before all other numbers; `seconds` are those of all
     processes of the run. `facts` are `num_examples` (tokens of a language
-    model), `config_sha256` and what only this kind of run has.
+    model), `config_sha256`, the `paper`'s metrics, the `seed` and what only
+    this kind of run has.
     """
     import keras  # Reading results needs no backend.
 
     record = {
         **{"run": run, "task": task, "split": split, "metrics": metrics},
+        **{"paper": {}, "seed": None},
         **facts,
-        "paper": paper or {},
-        "seed": seed,
         "git_commit": _git_commit(),
         "backend": keras.config.backend(),
         "seconds": round(seconds, 1),
@@ -124,8 +117,7 @@ class History:
     """
 
     def __init__(self, workdir, *, step):
-        # Loaded late: reading results needs none of it.
-        from tensorboard.compat.proto import event_pb2
+        # Loaded late: reading results does not need it.
         from tensorboard.summary.writer import record_writer
 
         workdir = pathlib.Path(workdir)
@@ -140,12 +132,11 @@ class History:
         self._started = time.monotonic()
         self._file = open(self.path, "a", encoding="utf-8")
         # Not TensorBoard's own writer, whose thread hides a full disk.
-        now, folder = time.time(), workdir / "tensorboard"
+        folder = workdir / "tensorboard"
         folder.mkdir(exist_ok=True)
-        name = f"events.out.tfevents.{now:.6f}.{os.getpid()}"
+        name = f"events.out.tfevents.{time.time():.6f}.{os.getpid()}"
         self._events = record_writer.RecordWriter(open(folder / name, "wb"))
-        version = event_pb2.Event(wall_time=now, file_version="brain.Event:2")
-        self._events.write(version.SerializeToString())
+        self._write_event(file_version="brain.Event:2")
 
     @property
     def seconds(self):
@@ -154,9 +145,6 @@ class History:
 
     def write(self, step, **values):
         """Record numbers and texts of one step, and the time."""
-        from tensorboard.compat.proto import event_pb2
-        from tensorboard.compat.proto import summary_pb2
-
         values["seconds"] = round(self.seconds, 1)
         values = {
             key: value if isinstance(value, (str, int)) else float(value)
@@ -167,18 +155,19 @@ class History:
             self._file.flush()
         split = values.get("split", "train")
         scalars = [
-            summary_pb2.Summary.Value(tag=f"{split}/{key}", simple_value=value)
+            {"tag": f"{split}/{key}", "simple_value": value}
             for key, value in values.items()
             if not isinstance(value, str)
         ]
-        event = event_pb2.Event(
-            wall_time=time.time(),
-            step=step,
-            summary=summary_pb2.Summary(value=scalars),
-        )
         with files.named(self.path.parent / "tensorboard"):
-            self._events.write(event.SerializeToString())
+            self._write_event(step=step, summary={"value": scalars})
             self._events.flush()
+
+    def _write_event(self, **fields):
+        from tensorboard.compat.proto import event_pb2
+
+        event = event_pb2.Event(wall_time=time.time(), **fields)
+        self._events.write(event.SerializeToString())
 
     def close(self):
         self._file.close()
@@ -217,15 +206,20 @@ def read_metrics(path):
     return lines
 
 
-def read_json(path):
+def _read_json(path):
     return _parse(files.read_text("result", path), f"{path}:1")
 
 
 def _parse(text, place):
     try:
-        return files.parse_json(text)
+        return files.parse_json(text, parse_int=_whole_number)
     except ValueError as error:
         raise _damaged(place, f"a JSON object: {error}") from None
+
+
+def _whole_number(text):
+    """Return an int; a float if an int64 could not hold it."""
+    return int(text) if len(text) < 20 else float(text)
 
 
 def _damaged(place, expected):
@@ -239,48 +233,26 @@ def _check(found, kinds, place):
     """Refuse values of a wrong kind; None (unknown) is always allowed."""
     for name, value in found.items():
         kind = kinds.get(name, kinds[None])
-        if value is not None and not _fits(value, kind):
+        if value is not None and not checks.fits(value, kind):
             raise _damaged(place, f"a valid {name!r}")
 
 
-def _fits(value, kind):
-    """Return whether a value is of a kind of `_RESULT`."""
-    if isinstance(kind, tuple):
-        return any(_fits(value, one) for one in kind)
-    if isinstance(kind, list):
-        return isinstance(value, list) and all(_fits(v, *kind) for v in value)
-    if isinstance(kind, dict):
-        return isinstance(value, dict) and all(
-            _fits(each, kind.get(name, kind[None]))
-            for name, each in value.items()
-        )
-    if kind is float and isinstance(value, int):
-        return abs(value) < 2**63  # A float can hold it.
-    return isinstance(value, kind) and (kind is not str or "\0" not in value)
-
-
-# The values that other programs and the report rely on: a type (a float may be
-# whole), a list of a kind, a dict of kinds, where None stands for all other
-# names, or a tuple of alternatives.
-_METRICS = {None: (float, type(None))}
+# Name -> type of the values that other programs and the report rely on; None
+# stands for all other names. A `Real` may be whole, infinite or NaN.
+_TEXTS = "run task split backbone config_sha256 preset corpus attention"
+_NUMBERS = """num_examples num_train_examples num_steps seconds parameters
+    tokens_seen sequence_length unknown_share random lm_loss_weight num_layers
+    num_transferred_layers"""
+_METRICS = dict[str, numbers.Real | None]
 _RESULT = {
-    None: object,
-    **dict.fromkeys(
-        ("run", "task", "split", "backbone", "config_sha256")
-        + ("preset", "corpus", "attention"),
-        str,
-    ),
-    **dict.fromkeys(
-        ("num_examples", "num_train_examples", "num_steps", "seconds")
-        + ("parameters", "tokens_seen", "sequence_length", "unknown_share")
-        + ("random", "lm_loss_weight", "num_layers", "num_transferred_layers"),
-        float,
-    ),
+    None: typing.Any,
+    **dict.fromkeys(_TEXTS.split(), str),
+    **dict.fromkeys(_NUMBERS.split(), numbers.Real),
     **dict.fromkeys(("metrics", "train_metrics", "majority"), _METRICS),
-    "paper": {None: (float, _METRICS, type(None))},
-    "test": {None: object, "metrics": _METRICS, "num_examples": float},
-    **dict.fromkeys(("seeds", "classes"), {None: _METRICS}),
-    "pieces": [str],
-    "log_probabilities": [float],
+    "paper": dict[str, numbers.Real | _METRICS | None],
+    "test": dict,
+    **dict.fromkeys(("seeds", "classes"), dict[str, _METRICS]),
+    "pieces": tuple[str, ...],
+    "log_probabilities": tuple[numbers.Real, ...],
 }
-_LINE = {None: float, "split": str, "sample": object}
+_LINE = {None: numbers.Real, "split": str, "sample": typing.Any}

@@ -116,11 +116,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             the classifier itself.
         """
         columns = _columns(X)
-        names = _names(y, len(columns["text"]))
+        labels = _names(y, len(columns["text"]))
         settings, files = self.settings or {}, self.files or ()
-        if not isinstance(settings, dict) or any(
-            name in settings for name in _OWN
-        ):
+        if not isinstance(settings, dict) or settings.keys() & _OWN:
             raise errors.InputError(
                 f"`settings` is {errors.shortened(repr(settings))}: give a dict"
                 f" such as {{'DROPOUT': 0.05}}, without {', '.join(_OWN)}"
@@ -142,7 +140,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if "text_pair" in columns:  # Otherwise decimals would be scores.
             dials["custom.custom.family"] = "pair_classification"
         dials = {k: v for k, v in dials.items() if v is not None}
-        path, content = _rows_file(directory, columns, names)
+        path, content = _rows_file(directory, columns | {"label": labels})
         is_new = not path.exists()
         is_free = not (directory / workdirs.CONFIG).exists()
         if is_new:
@@ -344,10 +342,9 @@ def _plain(value):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _rows_file(directory, columns, names):
+def _rows_file(directory, columns):
     """Return path and content of a file with the rows, named by its content."""
-    keys = (*columns, "label")
-    rows = [dict(zip(keys, row)) for row in zip(*columns.values(), names)]
+    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
     try:
         digest = files_lib.sha256_of_json(rows)
     except UnicodeEncodeError as error:

@@ -14,18 +14,14 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# Runs that keep every version they make: any configuration of such a run may
-# follow another in one workdir.
-VERSIONED_RUNS = ("export.export",)
+# A run that keeps every version it makes: any configuration of it may follow
+# another in one workdir.
+_VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
 # Macro -> what has no effect where it is set.
-_STRONGER = {
-    "NUM_STEPS": {"NUM_EPOCHS"},
-    "NUM_EPOCHS": {
-        *("finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"),
-    },
-}
+_MINIMA = {"finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"}
+_STRONGER = {"NUM_STEPS": {"NUM_EPOCHS"}, "NUM_EPOCHS": _MINIMA}
 
 
 def is_written_by(new, tf_config):
@@ -39,21 +35,21 @@ def is_written_by(new, tf_config):
         return True
     try:
         given = json.loads(tf_config or "null")
-        cluster, task = given["cluster"], given["task"]
+        cluster, kind = given["cluster"], given["task"]["type"]
+        index = int(given["task"]["index"])
         for address in itertools.chain(*cluster.values()):
             int(address.rpartition(":")[2])
-        kind, index = task["type"], int(task["index"])
-        is_right = kind in ("chief", "worker") and 0 <= index
-        is_right &= index < len(cluster[kind])
+        if kind not in ("chief", "worker") or not 0 <= index < len(
+            cluster[kind]
+        ):
+            raise ValueError(kind, index)
     except (ValueError, TypeError, KeyError, AttributeError):
-        is_right = False
-    if not is_right:
         raise errors.InputError(
             "`strategy_name` 'multi_worker' needs TF_CONFIG in the environment"
             " of every process, with all workers and its own index:"
             ' {"cluster": {"worker": ["host:port", ...]}, "task": {"type":'
             ' "worker", "index": 0}}'
-        )
+        ) from None
     return index == 0 and (kind == "chief" or "chief" not in cluster)
 
 
@@ -93,34 +89,25 @@ def claim(directory, new, command):
     versions may differ in anything. Returns the text that was replaced, "" of
     a new file, None of one that is kept.
     """
-    path = pathlib.Path(directory) / CONFIG
-    # Every extension must be asked for, also where this file is run again.
-    bound = re.sub("^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M)
-    text = (
-        f"# {' '.join(command.split())}\n"
-        f"# config_sha256: {new.sha256()}\n\n{bound}"
-    )
-    if not path.exists():
+    path, before = pathlib.Path(directory) / CONFIG, ""
+    if path.exists():
+        before = check(directory, new)
+    else:
         foreign = (files.CHECKSUMS, "result.json", results.METRICS)
         if any((path.parent / name).exists() for name in foreign):
             raise errors.InputError(
                 f"--workdir: {path.parent} is a preset, an export, or a seed or"
                 " task of another run: give another folder"
             )
-        files.write_atomic(path, text)
-        return ""
-    found = files.read_text("--workdir", path)
-    if not _check(path, found, new):
-        return None
-    files.write_atomic(path, text)
-    return found
-
-
-def check(directory, new):
-    """Refuse a workdir that is not of this recipe, as `claim` does."""
-    path = pathlib.Path(directory) / CONFIG
-    if path.exists():
-        _check(path, files.read_text("--workdir", path), new)
+    if before is not None:
+        # Every extension must be asked for, also where this file is run again.
+        text = re.sub(
+            "^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M
+        )
+        noted = f"# config_sha256: {new.sha256()}"
+        command = f"# {' '.join(command.split())}"
+        files.write_atomic(path, f"{command}\n{noted}\n\n{text}")
+    return before
 
 
 def release(directory, before):
@@ -136,29 +123,28 @@ def release(directory, before):
         (directory / CONFIG).unlink()
 
 
-def _check(path, text, new):
-    """Compare with the `config.gin` found; return whether to replace it."""
+def check(directory, new):
+    """Refuse a workdir that is not of this recipe, as `claim` does.
+
+    Returns the text that `claim` replaces, None if it keeps what is there.
+    """
+    path = pathlib.Path(directory) / CONFIG
+    if not path.exists():
+        return None
+    text, remedy = files.read_text("--workdir", path), "give another --workdir"
     try:
         old = bindings.read_text(text, new.allowed)
     except errors.InputError as error:
         raise errors.InputError(
-            f"{path} is damaged ({error}); give another --workdir"
+            f"{path} is damaged ({error}); {remedy}"
         ) from None
-    if new.run and not old.run:
-        raise errors.InputError(
-            f"{path} is damaged (it names no run); give another --workdir"
-        )
-    if new.run and new.run.name in VERSIONED_RUNS and new.run == old.run:
-        return True
-    remedy = "give another --workdir"
-    if new.run and new.run != old.run:
-        raise errors.InputError(
-            f"{path.parent} belongs to another configuration, a run of"
-            f" {old.run!r}: {remedy}"
-        )
+    if new.run == old.run == _VERSIONED:
+        return text
     differing = bindings.differences(old, new)
+    if new.run != old.run:
+        differing = [("RUN", old.run, new.run)]
     if not differing:
-        return False
+        return None
     names = [name for name, *_ in differing]
     grown = all(
         name.rpartition(".")[2].lower() in EXTENDABLE
@@ -175,10 +161,13 @@ def _check(path, text, new):
                 f"{value}: raise {stronger}"
             )
     if grown and new.macros.get("EXTEND") is True:
-        return True
+        return text
+
+    def shown(value):
+        return "unset" if value is None else repr(value)
+
     listed = ", ".join(
-        f"{name} {'unset' if before is None else repr(before)} -> "
-        f"{'unset' if after is None else repr(after)}"
+        f"{name} {shown(before)} -> {shown(after)}"
         for name, before, after in differing
     )
     if grown:

@@ -163,8 +163,8 @@ def test_what_may_change_before_a_run_is_resumed():
             marked = [
                 name
                 for name, each in found.signature(function).items()
-                if not checks.is_recipe(each.annotation)
-                or checks.is_location(each.annotation)
+                for mark in checks.marks(each.annotation)
+                if mark.is_location or not mark.recipe
             ]
             assert sorted(marked) == free.get(function, "").split(), function
 

@@ -1,5 +1,4 @@
 import functools
-import itertools
 
 import pytest
 
@@ -37,7 +36,7 @@ def test_tables_name_parameters_that_there_are():
     names = [
         *(new for new in public_names.RENAMED.values() if new.count(".") > 1),
         *public_names.ADDED,
-        *itertools.chain(*public_names.FORMER_DIALS.values()),
+        *public_names._OTHER_DIALS,
     ]
     functions = {
         *(new for new in public_names.RENAMED.values() if new.count(".") < 2),
@@ -49,6 +48,10 @@ def test_tables_name_parameters_that_there_are():
         function, _, parameter = name.rpartition(".")
         found = public_names.parameters(public_names.find(function))
         assert parameter in found, name
+    known = set()
+    for name in public_names.PUBLIC:
+        known |= public_names.parameters(public_names.find(name)).keys()
+    assert known.issuperset(public_names._FORMER_DIALS)
 
 
 def test_configs_of_earlier_versions_still_resolve():

@@ -145,7 +145,9 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     workdir.claim(tmp_path, version("b"), COMMAND)
     assert kept(tmp_path).macros["PRESET"] == "b"
     assert version("b").sha256() in (tmp_path / "config.gin").read_text()
-    with pytest.raises(errors.InputError, match="a run of @export.export: gi"):
+    with pytest.raises(
+        errors.InputError, match="RUN @export.export -> @evaluate.ev"
+    ):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
     (tmp_path / "preset").mkdir()
     files.seal(tmp_path / "preset")

@@ -20,7 +20,7 @@ OVERLAYS = [
     "gin/data/raw_text.gin",
     "gin/zero_shot/while_pretraining.gin",
 ]
-REQUIRED = "PRESET TRAIN_FILE TEST_FILE RUNS RESULTS".split()
+REQUIRED = "PRESET TRAIN_FILE TEST_FILE RUNS RESULTS CORPUS".split()
 # No parameter takes these, but those that the run itself checks.
 NEVER = ("1e999", "1e-300", "'a\\0b'", "[[]]", "1" + "0" * 400)
 ANY = ("'wrong'", "-1", "0", "2", "-1.5", "''", "True", "None", "()")

@@ -78,9 +78,7 @@ def _prepare(arguments):
 def _distribute(values):
     """Return what encodes the pieces: processes here, or Beam."""
     if values.beam is not None:
-        return encode.BeamEncoding(
-            runner=values.beam, options=values.beam_option or []
-        )
+        return encode.in_beam(values.beam, values.beam_option or [])
     if values.beam_option:
         raise InputError("--beam_option needs --beam (see --help)")
     return functools.partial(

@@ -80,19 +80,16 @@ def build(tokenizer, *, is_pair=None):
     )
     found.decoder = tokenizers.decoders.BPEDecoder(suffix=subwords.END_OF_WORD)
     if is_pair is not None:
-        _add_special_tokens(found, is_pair)
+        start, delimiter, extract, padding = names = list(SPECIAL.values())
+        found.add_special_tokens(names)
+        ids = {name: found.token_to_id(name) for name in names}
+        found.enable_padding(pad_id=ids[padding], pad_token=padding)
+        found.post_processor = tokenizers.processors.TemplateProcessing(
+            single=f"{start} $A {extract}",
+            pair=f"{start} $A {delimiter} $B {extract}" if is_pair else None,
+            special_tokens=list(ids.items()),
+        )
     return found
-
-
-def _add_special_tokens(found, is_pair):
-    start, delimiter, extract, padding = names = list(SPECIAL.values())
-    found.add_special_tokens(names)
-    found.enable_padding(pad_id=found.token_to_id(padding), pad_token=padding)
-    found.post_processor = tokenizers.processors.TemplateProcessing(
-        single=f"{start} $A {extract}",
-        pair=f"{start} $A {delimiter} $B {extract}" if is_pair else None,
-        special_tokens=[(name, found.token_to_id(name)) for name in names],
-    )
 
 
 def contents(found, max_length, special):

@@ -16,6 +16,7 @@ import re
 
 import ml_dtypes  # noqa: F401, registers bfloat16 with numpy
 import numpy as np
+import tokenizers
 from absl import logging
 from keras import ops
 from safetensors import numpy as safetensors_numpy
@@ -92,16 +93,15 @@ def read_config(path):
         ) from None
     except ValueError as error:
         raise errors.InputError(f"{path}: {error}: download it again") from None
-    kind, activation = config.get("model_type"), config.get("afn", "gelu")
-    if kind not in (None, "openai-gpt"):
-        raise errors.InputError(
-            f"{path}: model_type is {kind!r}, expected 'openai-gpt'"
-        )
-    # In transformers both mean the tanh approximation.
-    if activation not in ("gelu", "gelu_new"):
-        raise errors.InputError(
-            f"{path}: afn is {activation!r}, expected 'gelu' as in GPT-1"
-        )
+    for name, allowed in (
+        ("model_type", ("openai-gpt",)),
+        # In transformers both mean the tanh approximation.
+        ("afn", ("gelu", "gelu_new")),
+    ):
+        if config.get(name, allowed[0]) not in allowed:
+            raise errors.InputError(
+                f"{path}: {name} is {config[name]!r}, GPT-1 has {allowed[0]!r}"
+            )
     for name in _SIZES:
         checks.check(f"{path}: {name}", config.get(name), checks.Count)
     for name in _RATES.keys() & config.keys():
@@ -117,16 +117,14 @@ def read_tokenizer(directory):
     if vocabulary.is_file() or not whole.is_file():
         return tokenizer_lib.Tokenizer.from_files(vocabulary, merges)
     try:
-        model = files.parse_json(whole.read_bytes())["model"]
+        # The library also checks it, and makes "a b" the pair ["a", "b"].
+        found = tokenizers.Tokenizer.from_file(str(whole)).to_str()
+        model = json.loads(found)["model"]
         pieces = subwords.by_id(model["vocab"], whole)
-        pairs = [
-            tuple(pair.split(" ") if isinstance(pair, str) else pair)
-            for pair in model["merges"]
-        ]
-        is_pair = [len(p) == 2 and all(map(subwords.is_text, p)) for p in pairs]
-        if not all(is_pair) or model["end_of_word_suffix"] != "</w>":
+        pairs = list(map(tuple, model["merges"]))
+        if model["end_of_word_suffix"] != "</w>":
             raise ValueError
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except Exception:  # The library raises nothing more special.
         raise errors.InputError(
             f"{whole} has no byte-pair vocabulary with ids from 0 and </w>: "
             "add vocab.json and merges.txt"
@@ -209,18 +207,40 @@ def write(model, directory):
     Raises:
         InputError: transformers has no such network, task or vocabulary.
     """
-    tokenizer = model.preprocessor.tokenizer.pipeline
+    network, ours = model.backbone, model.preprocessor
+    tokenizer = ours.tokenizer.pipeline
     precision.check_float(model)
-    _check_writable(model.backbone, tokenizer)
-    describe = _classifier if hasattr(model, "head") else _language_model
-    arrays, special_config, tokenizer_files = describe(model, tokenizer)
-    sizes = {
-        name: getattr(model.backbone, ours)
-        for name, ours in (_SIZES | _RATES).items()
+    _check_writable(model)
+    arrays = {
+        _PREFIX + _tensor_name(name): _array(variable)
+        for name, variable in networks.variables(network).items()
     }
-    kind = {"model_type": "openai-gpt", "afn": "gelu", "dtype": "float32"}
-    contents = tokenizer_files | {
-        "config.json": json.dumps(kind | sizes | special_config, indent=2),
+    config = {"model_type": "openai-gpt", "afn": "gelu", "dtype": "float32"}
+    config |= {k: getattr(network, v) for k, v in (_SIZES | _RATES).items()}
+    if hasattr(model, "head"):
+        is_pair, special = (
+            ours.transform == "entailment",
+            fast_tokenizer.SPECIAL,
+        )
+        fast = fast_tokenizer.build(tokenizer, is_pair=is_pair)
+        arrays |= _classifier_arrays(model, arrays)
+        names = dict(enumerate(ours.label_words))
+        config |= {
+            "architectures": ["OpenAIGPTForSequenceClassification"],
+            "vocab_size": fast.get_vocab_size(),
+            "pad_token_id": fast.token_to_id(special["pad_token"]),
+            "id2label": names,
+            "label2id": {name: index for index, name in names.items()},
+        }
+    else:
+        # Programs that score texts need a first token; the paper has none.
+        special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
+        fast = fast_tokenizer.build(tokenizer)
+        config["architectures"] = ["OpenAIGPTLMHeadModel"]
+        config["tie_word_embeddings"] = True
+    contents = fast_tokenizer.contents(fast, ours.sequence_length, special)
+    contents |= {
+        "config.json": json.dumps(config, indent=2),
         "vocab.json": json.dumps(tokenizer.ids),
         "merges.txt": subwords.merges_text(tokenizer.merges),
     }
@@ -234,19 +254,20 @@ def write(model, directory):
             files.write_atomic(temporary / name, content)
 
 
-def _check_writable(network, tokenizer):
-    problem = None
+def _check_writable(model):
+    """Refuse a model that transformers has no class for."""
+    network, ours = model.backbone, model.preprocessor
+    tokenizer, problem = ours.tokenizer.pipeline, None
     if type(network) is not backbone.GPT1Backbone:
         problem = f"a {type(network).__name__}"
     elif network.intermediate_dim != 4 * network.hidden_dim:
-        problem = (
-            f"feed-forward networks of width {network.intermediate_dim}, not 4 "
-            f"times the width {network.hidden_dim}"
-        )
-    elif tokenizer.type != "bpe":
-        problem = f"a vocabulary of type {tokenizer.type}"
-    elif _UNKNOWN not in tokenizer.vocabulary:
-        problem = f"a vocabulary without {_UNKNOWN}"
+        problem = f"feed-forward networks of width {network.intermediate_dim}"
+    elif tokenizer.type != "bpe" or _UNKNOWN not in tokenizer.vocabulary:
+        problem = f"no byte-pair vocabulary with {_UNKNOWN}"
+    elif hasattr(model, "head") and not (
+        ours.label_words and ours.transform in ("classification", "entailment")
+    ):
+        problem = f"a head for {ours.task}, not for classes of texts or pairs"
     if problem:
         raise errors.InputError(
             f"the preset has {problem}, which transformers' openai-gpt does "
@@ -254,32 +275,20 @@ def _check_writable(network, tokenizer):
         )
 
 
-def _arrays(network):
-    """Return the network's weights under transformers' names."""
-    return {
-        _PREFIX + _tensor_name(name): _array(variable)
-        for name, variable in networks.variables(network).items()
-    }
-
-
 def _array(variable):
     return np.ascontiguousarray(ops.convert_to_numpy(variable), np.float32)
 
 
-def _classifier_arrays(model):
-    """Return the weights of a classifier under transformers' names.
+def _classifier_arrays(model, arrays):
+    """Return the weights in which a classifier differs, by their names.
 
     transformers' `score` layer has no bias. The last norm's is shifted instead,
     by the shortest `d` `[D]` with `kernel^T d = bias`: the same logits.
     """
     network, dense = model.backbone, model.head.dense
-    arrays = _arrays(network)
     special = _array(network.token_and_position_embedding.special_embeddings)
-    padding = np.zeros_like(special[:1])
-    # [V, D], [3, D], [1, D] -> [V + 4, D]
-    arrays[_PREFIX + _TOKENS] = np.concatenate(
-        [arrays[_PREFIX + _TOKENS], special, padding]
-    )
+    # Tokens, special tokens and padding: [V, D], [3, D], [1, D] -> [V + 4, D]
+    tokens = [arrays[_PREFIX + _TOKENS], special, np.zeros_like(special[:1])]
     kernel, bias = (
         ops.convert_to_numpy(x).astype("float64")
         for x in (dense.kernel, dense.bias)
@@ -292,45 +301,8 @@ def _classifier_arrays(model):
             " transformers has no place for it: train the head further"
         )
     last = f"{_PREFIX}h.{network.num_layers - 1}.ln_2.bias"
-    arrays[last] = (arrays[last] + shift).astype("float32")
-    arrays["score.weight"] = _array(dense.kernel).T.copy()
-    return arrays
-
-
-def _language_model(model, tokenizer):
-    """Return the arrays, what config.json has besides, and tokenizer files."""
-    # Programs that score texts need a first token; the paper has none.
-    special = {"bos_token": _UNKNOWN, "eos_token": _UNKNOWN}
-    tokenizer_files = fast_tokenizer.contents(
-        fast_tokenizer.build(tokenizer),
-        model.backbone.max_sequence_length,
-        special,
-    )
-    name = "OpenAIGPTLMHeadModel"
-    config = {"architectures": [name], "tie_word_embeddings": True}
-    return _arrays(model.backbone), config, tokenizer_files
-
-
-def _classifier(model, tokenizer):
-    """Return the same of a classifier."""
-    ours, special = model.preprocessor, fast_tokenizer.SPECIAL
-    kinds = ("classification", "entailment")
-    if not ours.label_words or ours.transform not in kinds:
-        raise errors.InputError(
-            f"the preset was fine-tuned on {ours.task}, which is not"
-            " classification of texts or pairs: transformers has no such head"
-        )
-    is_pair = ours.transform == "entailment"
-    fast = fast_tokenizer.build(tokenizer, is_pair=is_pair)
-    names = dict(enumerate(ours.label_words))
-    config = {
-        "architectures": ["OpenAIGPTForSequenceClassification"],
-        "vocab_size": fast.get_vocab_size(),
-        "pad_token_id": fast.token_to_id(special["pad_token"]),
-        "id2label": names,
-        "label2id": {name: index for index, name in names.items()},
+    return {
+        _PREFIX + _TOKENS: np.concatenate(tokens),
+        last: (arrays[last] + shift).astype("float32"),
+        "score.weight": _array(dense.kernel).T.copy(),
     }
-    tokenizer_files = fast_tokenizer.contents(
-        fast, ours.sequence_length, special
-    )
-    return _classifier_arrays(model), config, tokenizer_files

@@ -65,20 +65,17 @@ def _read_shapes(path):
     try:
         shapes = files.parse_json(path.read_bytes(), list)
         (_, width), (_, other_width), *blocks = shapes
-        if width != other_width or not all(
+        are_sizes = all(
             type(size) is int and size > 0 for shape in shapes for size in shape
-        ):
+        )
+        is_whole = blocks and len(blocks) % len(networks.BLOCK_WEIGHTS) == 0
+        if not (are_sizes and is_whole and width == other_width):
             raise ValueError
     except (OSError, ValueError, TypeError):
         raise errors.InputError(
-            f"{path} is missing or not a list of shapes such as [512, 768]: "
-            "give the folder of the released model"
+            f"{path} is missing or not a list of shapes such as [512, 768], 2 "
+            "and 12 for each block: download the released model again"
         ) from None
-    if not blocks or len(blocks) % len(networks.BLOCK_WEIGHTS):
-        raise errors.InputError(
-            f"{path} has {len(shapes)} shapes, expected 2 and 12 for each "
-            "block: download it again"
-        )
     return shapes
 
 
@@ -86,14 +83,11 @@ def _open(path):
     try:
         # np.load would also open .npz files and pickles.
         array = np.lib.format.open_memmap(path, mode="r")
+        if array.dtype != np.float32 or array.ndim != 1:
+            raise ValueError
     except (ValueError, EOFError, OSError):
         raise errors.InputError(
-            f"{path} is missing, truncated or not an .npy file: download it "
-            "again"
+            f"{path} is missing, truncated or not an .npy file of flat float32:"
+            " download it again"
         ) from None
-    if array.dtype != np.float32 or array.ndim != 1:
-        raise errors.InputError(
-            f"{path} has {array.dtype} of shape {list(array.shape)}, expected "
-            "flat float32: download it again"
-        )
     return array

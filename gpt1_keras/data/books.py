@@ -28,10 +28,6 @@ _START, _END = (
 _BORDERS = (rb"\n[ \t]*\r?\n", rb"\n", rb"[ \t]")
 
 
-class BrokenBook(Exception):
-    """A file that is not a book; the message is the reason in a few words."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Book:
     """A book file as it was when it was checked."""
@@ -61,30 +57,25 @@ def find_books(paths):
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
-        if path.is_dir():
-            named = {
-                file.relative_to(path).as_posix(): file
-                for file in path.rglob("*")
-                if file.suffix.lower() == ".txt"
-                and file.name not in subwords.NAMES
-                and not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
-                and file.is_file()
-            }
-            if not named:
-                raise InputError(f"{path} holds no .txt file: pass .txt books")
-        elif path.is_file():
+        named = {
+            file.relative_to(path).as_posix(): file
+            for file in path.rglob("*")
+            if file.suffix.lower() == ".txt"
+            and file.name not in subwords.NAMES
+            and not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
+            and file.is_file()
+        }
+        if path.is_file():
             named = {path.name: path}
-        else:
-            raise InputError(f"{path} does not exist: pass .txt books")
+        if not named:
+            raise InputError(
+                f"{path} does not exist or holds no .txt file: pass .txt books"
+            )
         for name, file in named.items():
-            try:
-                name.encode("utf-8")
-            except UnicodeEncodeError:
-                raise InputError(
-                    f"{file}: its name is not UTF-8: rename it"
-                ) from None
             if file.resolve() in seen:
                 continue
+            # Bytes that are not UTF-8 become U+FFFD.
+            name = os.fsencode(name).decode("utf-8", "replace")
             if name in found:
                 raise InputError(
                     f"{file} and {found[name]} have the same name: rename one"
@@ -100,30 +91,22 @@ def check(path):
     Warns of a file with several books of Project Gutenberg.
 
     Raises:
-        BrokenBook: the file is binary, not UTF-8, empty or unreadable.
+        OSError, ValueError: the file is unreadable, binary, not UTF-8 or empty.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     digest = hashlib.sha256()
     has_text, num_books = False, 0
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                is_first = file.tell() == len(block)
-                if is_first and block.startswith((b"\xff\xfe", b"\xfe\xff")):
-                    raise BrokenBook("not UTF-8 but UTF-16")
-                if b"\0" in block:
-                    raise BrokenBook("binary")
-                digest.update(block)
-                num_books += len(_START.findall(block))
-                text = decoder.decode(block)
-                has_text = has_text or bool(text.strip("\ufeff \t\r\n\f"))
-            decoder.decode(b"", final=True)
-    except UnicodeDecodeError as error:
-        raise BrokenBook(f"not UTF-8 ({error.reason})") from error
-    except OSError as error:
-        raise BrokenBook(f"cannot be read ({error.strerror})") from error
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            if b"\0" in block:
+                raise ValueError("binary or UTF-16, not UTF-8")
+            digest.update(block)
+            num_books += len(_START.findall(block))
+            text = decoder.decode(block)
+            has_text = has_text or bool(text.strip("\ufeff \t\r\n\f"))
+    decoder.decode(b"", final=True)
     if not has_text:
-        raise BrokenBook("empty")
+        raise ValueError("empty")
     if num_books > 1:
         logging.warning(
             f"{path}: of {num_books} books in this file, only the first is"
@@ -146,9 +129,12 @@ def check_all(files):
             try:
                 sha256 = check(path)
                 found.append(Book(name, str(path), size, mtime_ns, sha256))
-            except BrokenBook as error:
-                logging.warning("skipped %s: %s", path, error)
-                skipped.append({"name": name, "reason": str(error)})
+            except (OSError, ValueError) as error:
+                reason = str(error)
+                if isinstance(error, UnicodeDecodeError):
+                    reason = f"not UTF-8 ({error.reason})"
+                logging.warning("skipped %s: %s", path, reason)
+                skipped.append({"name": name, "reason": reason})
             advance(size)
     if not found:
         reasons = "; ".join(f"{s['name']}: {s['reason']}" for s in skipped[:3])
@@ -167,7 +153,11 @@ def cut(path, piece_bytes=PIECE_BYTES):
     starts = [0]
     with open(path, "rb") as file:
         if size > piece_bytes:
-            size = _end_of_text(file, size)
+            with mmap.mmap(
+                file.fileno(), 0, access=mmap.ACCESS_READ
+            ) as content:
+                if end := _END.search(content):
+                    size = end.start()
         while starts[-1] + piece_bytes < size:
             file.seek(starts[-1] + piece_bytes)
             window = file.read(_BLOCK_BYTES)
@@ -185,13 +175,6 @@ def cut(path, piece_bytes=PIECE_BYTES):
         starts.pop()
     ends = starts[1:] + [size]
     return [Piece(str(path), start, end) for start, end in zip(starts, ends)]
-
-
-def _end_of_text(file, size):
-    """Return the place of the first END marker, `size` without one."""
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        found = _END.search(content)
-        return found.start() if found else size
 
 
 def read_piece(piece):

@@ -7,6 +7,7 @@ all machines share, and this package must be installed on each.
 """
 
 import collections
+import itertools
 import multiprocessing
 import os
 import re
@@ -123,33 +124,22 @@ def groups(paragraphs, num_characters):
 def in_processes(function, tasks, *, num_processes=None):
     """Yield `function(*task)` of all (book, piece), in order.
 
-    `num_processes` None: all processors if there is much text. At most two
-    tasks per process are pending, so memory does not grow with the corpus.
+    `num_processes` None: all processors if there is much text.
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
         available = _num_processors() if is_much else 1
         num_processes = max(1, min(available, len(tasks)))
     if num_processes == 1:
-        for task in tasks:
-            yield function(*task)
+        yield from itertools.starmap(function, tasks)
         return
-    pool = futures.ProcessPoolExecutor(
+    with futures.ProcessPoolExecutor(
         num_processes,
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_start_worker,
         initargs=(function,),
-    )
-    pending = collections.deque()
-    try:
-        for task in tasks:
-            pending.append(pool.submit(_work, task))
-            if len(pending) >= 2 * num_processes:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    ) as pool:
+        yield from pool.map(_work, tasks)
 
 
 def _num_processors():
@@ -174,39 +164,31 @@ def _work(task):
     return _function(*task)
 
 
-class BeamEncoding:
-    """`in_processes` with Apache Beam.
+def in_beam(runner, options=()):
+    """Return a function that does as `in_processes` with Apache Beam.
+
+    It calls `function(*task)` of all tasks and yields the size of all texts.
 
     Args:
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".
         options: list of str, such as "--direct_num_workers=4".
     """
+    try:
+        import apache_beam as beam
 
-    def __init__(self, *, runner, options=()):
-        try:
-            import apache_beam
-        except ImportError:
-            raise InputError(
-                "--beam needs apache-beam, which is not installed: pip install "
-                "-r requirements-beam.txt"
-            ) from None
-        self._beam = apache_beam
-        try:
-            self._beam.runners.create_runner(runner)
-        except (ImportError, ValueError) as error:
-            raise InputError(
-                f"--beam {runner} is not usable "
-                f"({str(error).splitlines()[0]}): pass DirectRunner or another "
-                "runner of Apache Beam"
-            ) from None
-        self._options = [f"--runner={runner}", *options]
+        beam.runners.create_runner(runner)
+    except (ImportError, ValueError) as error:
+        raise InputError(
+            f"--beam {runner} is not usable ({str(error).splitlines()[0]}): pip"
+            " install -r requirements-beam.txt, or pass another runner of"
+            " Apache Beam, such as DirectRunner"
+        ) from None
 
-    def __call__(self, function, tasks):
-        """Call `function(*task)` of all tasks; yield the size of all texts."""
-        beam = self._beam
-        options = beam.options.pipeline_options.PipelineOptions(self._options)
+    def distribute(function, tasks):
         try:
-            with beam.Pipeline(options=options) as pipeline:
+            with beam.Pipeline(
+                argv=[f"--runner={runner}", *options]
+            ) as pipeline:
                 _ = (
                     pipeline
                     | "pieces" >> beam.Create(tasks)
@@ -219,3 +201,5 @@ class BeamEncoding:
                 raise
             raise InputError(found[1].strip()) from None
         yield total_bytes(tasks)
+
+    return distribute

@@ -34,28 +34,31 @@ def dataset(batches, *, first_step, num_steps):
     """
     import tensorflow as tf
 
-    spec = {
-        name: tf.TensorSpec(shape, dtype)
-        for name, (shape, dtype) in batches.spec.items()
-    }
+    steps = tf.data.Dataset.range(first_step, first_step + num_steps)
+    read = in_graph(batches, batches.spec)
+    return prefetched(steps.map(read, 2, deterministic=True), num_steps)
 
-    def read(step):
-        batch = batches(int(step))
-        return [np.ascontiguousarray(batch[name]) for name in spec]
 
-    def gather(step):
-        values = tf.numpy_function(
-            read, [step], [entry.dtype for entry in spec.values()]
-        )
+def in_graph(function, spec):
+    """Return `function(number)` for `Dataset.map`, calling into Python.
+
+    The function returns a dict of arrays, `spec` has (shape, dtype) of each.
+    """
+    import tensorflow as tf
+
+    def read(number):
+        found = function(int(number))
+        return [np.ascontiguousarray(found[name]) for name in spec]
+
+    def call(number):
+        dtypes = [dtype for _, dtype in spec.values()]
+        found = tf.numpy_function(read, [number], dtypes)
         return {
-            name: tf.ensure_shape(value, entry.shape)
-            for (name, entry), value in zip(spec.items(), values)
+            name: tf.ensure_shape(value, shape)
+            for (name, (shape, _)), value in zip(spec.items(), found)
         }
 
-    steps = tf.data.Dataset.range(first_step, first_step + num_steps)
-    return prefetched(
-        steps.map(gather, num_parallel_calls=2, deterministic=True), num_steps
-    )
+    return call
 
 
 def prefetched(dataset, num_steps):

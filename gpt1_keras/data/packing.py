@@ -23,6 +23,7 @@ import numpy as np
 from gpt1_keras.data import examples
 
 NAMES = ("token_ids", "position_ids", "branch", "predictor", "token_weights")
+_flat = itertools.chain.from_iterable
 
 
 class Candidates(typing.NamedTuple):
@@ -58,22 +59,17 @@ class PackedCandidates:
     """
 
     def __init__(self, candidates, *, share_prefix=True):
-        self._candidates = candidates
-        # Each row: the index of its candidates and of its continuations.
-        self._rows = []
-        for i, each in enumerate(candidates):
-            numbers = range(len(each.continuations))
-            parts = [numbers] if share_prefix else [[j] for j in numbers]
-            self._rows += [(i, list(part)) for part in parts]
-        self.num_branches = max((len(js) for _, js in self._rows), default=1)
-        self.lengths = np.array(
-            [
-                len(candidates[i].prefix)
-                + sum(sum(map(len, candidates[i].continuations[j])) for j in js)
-                for i, js in self._rows
-            ],
-            "int64",
-        )
+        self._candidates = self._rows = candidates
+        if not share_prefix:
+            self._rows = [
+                Candidates(each.prefix, [continuation])
+                for each in candidates
+                for continuation in each.continuations
+            ]
+        self._counts = np.array([len(row.continuations) for row in self._rows])
+        self.num_branches = int(self._counts.max())
+        parts = ([row.prefix, *_flat(row.continuations)] for row in self._rows)
+        self.lengths = np.array([sum(map(len, each)) for each in parts])
 
     def __len__(self):
         return len(self._rows)
@@ -86,12 +82,10 @@ class PackedCandidates:
         """Return the arrays `[B, T]` of some rows, padded to `length`."""
         arrays = _empty(len(rows), length)
         for i, row in enumerate(rows):
-            index, numbers = self._rows[row]
-            prefix, continuations, _ = self._candidates[index]
-            chosen = [continuations[j] for j in numbers]
-            branches = [before + scored for before, scored in chosen]
+            prefix, continuations, _ = self._rows[row]
+            branches = [before + scored for before, scored in continuations]
             ends = _place(arrays, i, prefix, branches)
-            for (_, scored), end in zip(chosen, ends):
+            for (_, scored), end in zip(continuations, ends):
                 arrays["token_weights"][i, end - len(scored) : end] = 1.0
         return arrays
 
@@ -103,14 +97,12 @@ class PackedCandidates:
         """
         # [rows, K, 3]
         sums = np.stack([log_probability, num_tokens, num_likeliest], axis=-1)
-        found = [
-            np.zeros((len(each.continuations), 3)) for each in self._candidates
-        ]
-        for (i, js), row in zip(self._rows, sums, strict=True):
-            found[i][js] = row[: len(js)]
+        # The rows have all continuations in order; the rest is padding.
+        sums = sums[np.arange(sums.shape[1]) < self._counts[:, None]]
+        ends = np.cumsum([len(each.continuations) for each in self._candidates])
         return [
             Scores(total, np.rint(count).astype("int64"), likeliest >= count)
-            for total, count, likeliest in (each.T for each in found)
+            for total, count, likeliest in np.split(sums.T, ends[:-1], axis=1)
         ]
 
 
@@ -193,7 +185,7 @@ def _place(arrays, row, prefix, branches):
     sizes = np.array([start, *map(len, branches)])
     ends = np.cumsum(sizes)
     first, place = ends - sizes, np.arange(ends[-1])
-    token_ids[place] = [*prefix, *itertools.chain(*branches)]
+    token_ids[place] = [*prefix, *_flat(branches)]
     # A branch starts where the prefix ends.
     position_ids[place] = place - np.repeat(np.maximum(first - start, 0), sizes)
     branch[place] = np.repeat(np.arange(len(sizes)), sizes)

@@ -5,6 +5,7 @@ licences and footnote marks are dropped. A block is the list of lines between
 two blank lines. A text with one paragraph per line is kept whole.
 """
 
+import itertools
 import re
 
 # Hard-wrapped lines.
@@ -170,20 +171,12 @@ def between_markers(lines):
 
     Without a START in the first 500 lines, the text starts at the first one.
     """
-    lines = iter(lines)
-    head = []
-    for line in lines:
-        head.append(line)
-        if START.match(line):
-            head = []
-            break
-        if len(head) == _MAX_HEAD_LINES:
-            break
-    for source in (head, lines):
-        for line in source:
-            if END.match(line):
-                return
-            yield line
+    head = enumerate(lines[:_MAX_HEAD_LINES], 1)
+    start = next((number for number, line in head if START.match(line)), 0)
+    for line in lines[start:]:
+        if END.match(line):
+            return
+        yield line
 
 
 def is_noise(block):
@@ -203,11 +196,7 @@ def without_front_matter(blocks):
     play), all are kept.
     """
     blocks = iter(blocks)
-    head = []
-    for block in blocks:
-        head.append(block)
-        if len(head) == _MAX_FRONT_BLOCKS:
-            break
+    head = list(itertools.islice(blocks, _MAX_FRONT_BLOCKS))
     texts = [" ".join(map(str.strip, block)) for block in head]
     prose = [_is_prose(*pair) for pair in zip(head, texts)]
     has_prose = any(prose)

@@ -3,13 +3,14 @@
 `open_corpus` opens a prepared folder, or prepares books on first use.
 """
 
-import collections
+import contextlib
 import dataclasses
 import functools
 import json
 import pathlib
 import shutil
 
+import numpy as np
 from absl import logging
 
 from gpt1_keras import console
@@ -88,7 +89,7 @@ def prepare(
         recipe: Recipe.
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
-        distribute: `encode.in_processes`, or a `BeamEncoding`.
+        distribute: `encode.in_processes`, or what `encode.in_beam` returns.
         wait: bool. Wait for another process that prepares this folder.
 
     Raises:
@@ -96,14 +97,9 @@ def prepare(
             or it holds a different corpus.
     """
     if not isinstance(files, dict):
-        for path in files:
-            if (
-                pathlib.Path(path).resolve()
-                == pathlib.Path(directory).resolve()
-            ):
-                raise InputError(f"{path} has the books: choose another folder")
-            if shards.is_prepared(path):
-                raise InputError(f"{path} is prepared already: pass .txt books")
+        output = pathlib.Path(directory).resolve()
+        if output in [pathlib.Path(path).resolve() for path in files]:
+            raise InputError(f"{output} has the books: choose another folder")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])
@@ -128,7 +124,8 @@ def prepare(
                 raise _other_corpus(directory)
             logging.info("%s is already prepared", directory)
             return prepared
-        save_tokenizer(tokenizer, directory)
+        if recipe.tokenizer is not None:
+            _save(tokenizer, directory)
         dtype = shards.token_dtype(tokenizer.vocabulary_size)
         tasks = encode.tasks_of(found, piece_bytes)
         paths = _encode(tasks, scratch, tokenizer, dtype, distribute)
@@ -197,13 +194,13 @@ def _encode(tasks, folder, tokenizer, dtype, distribute):
 
 def _listed(found, tasks, counts, shard_tokens):
     """Return the index's books, all as training books, and skipped files."""
-    tokens, words, sizes = (collections.Counter() for _ in range(3))
+    sums = {book.name: np.zeros(3, np.int64) for book in found}
     for (book, _), counted in zip(tasks, counts, strict=True):
-        for total, count in zip((tokens, words, sizes), counted, strict=True):
-            total[book.name] += count
+        sums[book.name] += counted
     listed, skipped, place = [], [], 0
     for book in found:
-        if not tokens[book.name]:
+        tokens, words, size = sums[book.name].tolist()
+        if not tokens:
             logging.warning("skipped %s: no text in it", book.name)
             skipped.append({"name": book.name, "reason": "no text in it"})
             continue
@@ -214,19 +211,19 @@ def _listed(found, tasks, counts, shard_tokens):
                 "split": "train",
                 "shard": place // shard_tokens,
                 "offset": place % shard_tokens,
-                "tokens": tokens[book.name],
-                "words": words[book.name],
-                "bytes": sizes[book.name],
+                "tokens": tokens,
+                "words": words,
+                "bytes": size,
             }
         )
-        place += tokens[book.name]
+        place += tokens
     return listed, skipped
 
 
 def _split(directory, index, recipe):
     """Set "split" and "overlap" of the books in an index."""
     listed = {book["name"]: book for book in index["books"]}
-    everything = shards.Shards(directory, index).split("all")
+    everything = shards.Split(directory, index, "all")
     number = {name: i for i, name in enumerate(listed)}
 
     def read(name):
@@ -266,25 +263,26 @@ def _totals(listed, skipped):
     return total
 
 
-def save_tokenizer(tokenizer, directory, *, training_sha256=None):
-    """Write the folder `tokenizer/` unless it has this tokenizer."""
-    folder = directory / shards.TOKENIZER
-    if _identity(folder).get("sha256") == tokenizer.sha256:
-        return
-    identity = {"sha256": tokenizer.sha256, "training_sha256": training_sha256}
-    with files_lib.new_folder(folder) as new:
+def _save(tokenizer, directory, **identity):
+    """Write the folder `tokenizer/`, with what it was trained on."""
+    with files_lib.new_folder(directory / shards.TOKENIZER) as new:
         tokenizer.save(new)
         files_lib.write_atomic(new / _IDENTITY, json.dumps(identity) + "\n")
 
 
-def load_tokenizer(directory, *, sha256):
-    """Return the tokenizer of a prepared folder, which must be `sha256`."""
-    folder = pathlib.Path(directory) / shards.TOKENIZER
-    tokenizer = tokenizer_lib.Tokenizer.from_directory(folder)
+def tokenizer_of(directory, recipe, *, sha256):
+    """Return the tokenizer of a recipe, or else that of a prepared folder.
+
+    It must be the one of `sha256`, with which the ids were made.
+    """
+    tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
+        directory / shards.TOKENIZER
+    )
     if tokenizer.sha256 != sha256:
         raise InputError(
-            f"{folder} is not the tokenizer the shards were made with: "
-            "prepare the books again"
+            f"{directory} was prepared with another tokenizer ({sha256[:12]},"
+            f" not {tokenizer.sha256[:12]}): give its `vocabulary` and"
+            " `merges` or prepare the books again"
         )
     return tokenizer
 
@@ -303,8 +301,10 @@ def train_tokenizer(found, directory, recipe):
             [book.sha256 for book in training],
         ]
     )
-    folder = directory / shards.TOKENIZER
-    if _identity(folder).get("training_sha256") == training_sha256:
+    folder, saved = directory / shards.TOKENIZER, {}
+    with contextlib.suppress(OSError, ValueError):
+        saved = files_lib.parse_json((folder / _IDENTITY).read_bytes())
+    if saved.get("training_sha256") == training_sha256:
         return tokenizer_lib.Tokenizer.from_directory(folder)
     if shards.is_prepared(directory):
         raise _other_corpus(directory)
@@ -313,15 +313,8 @@ def train_tokenizer(found, directory, recipe):
     tokenizer = train_vocabulary.TRAINERS[kind](
         encode.count_words(training), vocabulary_size=recipe.vocabulary_size
     )
-    save_tokenizer(tokenizer, directory, training_sha256=training_sha256)
+    _save(tokenizer, directory, training_sha256=training_sha256)
     return tokenizer
-
-
-def _identity(folder):
-    try:
-        return files_lib.parse_json((folder / _IDENTITY).read_bytes())
-    except (OSError, ValueError):
-        return {}
 
 
 def open_corpus(corpus, recipe):
@@ -340,10 +333,8 @@ def open_corpus(corpus, recipe):
             )
         files = books.find_books([directory])
         directory = cache_folder("corpus", files, recipe)
-        if shards.is_prepared(directory):
-            logging.info("corpus %s: already prepared in %s", corpus, directory)
-        else:
-            logging.info("corpus %s: preparing it in %s", corpus, directory)
+        logging.info("corpus %s: its shards are in %s", corpus, directory)
+        if not shards.is_prepared(directory):
             prepare(files, directory, recipe, wait=True)
     prepared = shards.Shards.open(directory)
     named, found = recipe.held_out_books, prepared.index.get("held_out_books")
@@ -352,21 +343,15 @@ def open_corpus(corpus, recipe):
             f"`held_out_books` are not those of the prepared {directory}: "
             "leave them out, or pass the .txt books"
         )
-    tokenizer, used = recipe.tokenizer, prepared.index["tokenizer"]["sha256"]
-    if tokenizer is None:
-        tokenizer = load_tokenizer(directory, sha256=used)
-        wanted = recipe.vocabulary_size
-        if wanted and tokenizer.vocabulary_size > wanted:
-            logging.warning(
-                f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
-                f" tokens, not the {wanted:,} of"
-                " `vocabulary_size`: prepare it again for a smaller network"
-            )
-    elif tokenizer.sha256 != used:
-        raise InputError(
-            f"{directory} was prepared with another tokenizer ({used[:12]},"
-            f" given {tokenizer.sha256[:12]}): give its `vocabulary` and"
-            " `merges` or prepare the books again"
+    tokenizer = tokenizer_of(
+        directory, recipe, sha256=prepared.index["tokenizer"]["sha256"]
+    )
+    wanted = None if recipe.tokenizer else recipe.vocabulary_size
+    if wanted and tokenizer.vocabulary_size > wanted:
+        logging.warning(
+            f"{directory} was prepared with {tokenizer.vocabulary_size:,}"
+            f" tokens, not the {wanted:,} of"
+            " `vocabulary_size`: prepare it again for a smaller network"
         )
     return prepared, tokenizer
 

@@ -13,7 +13,6 @@ the corpus gives its shard; long books continue in the next shard.
 import contextlib
 import dataclasses
 import functools
-import itertools
 import json
 import pathlib
 
@@ -66,7 +65,14 @@ class Shards:
                 or changed.
         """
         directory = pathlib.Path(directory)
-        index = _read_index(directory)
+        path = directory / INDEX
+        try:
+            index = files.parse_json(path.read_bytes())
+            _check_index(index)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{path} cannot be read ({error}): {_REMEDY}"
+            ) from error
         _verify(directory, index)
         return cls(directory, index)
 
@@ -84,8 +90,7 @@ class Shards:
 
     def split(self, name):
         """Return the books of "train", "held_out" or "all" as a `Split`."""
-        books = [b for b in self.index["books"] if name in ("all", b["split"])]
-        return Split(self.directory, self.index, books)
+        return Split(self.directory, self.index, name)
 
     def training_batches(self, **options):
         return batches.TrainingBatches(self.split("train"), **options)
@@ -102,18 +107,23 @@ class Split:
             file).
     """
 
-    def __init__(self, directory, index, books):
+    def __init__(self, directory, index, name):
+        books, self._places, place = [], [], 0
+        for book in index["books"]:
+            if name in ("all", book["split"]):
+                books.append(book)
+                self._places.append(place)
+            place += book["tokens"]
         self.names = [book["name"] for book in books]
         self.lengths = np.array([b["tokens"] for b in books], np.int64)
         self.words = np.array([b["words"] for b in books], np.int64)
         self.bytes = np.array([b["bytes"] for b in books], np.int64)
-        offsets = [_place(book, index) for book in books]
-        self._offsets = np.array(offsets, np.int64)
         self._shard_tokens = index["shard_tokens"]
         dtype = token_dtype(index["vocabulary_size"])
-        paths = [directory / shard["file"] for shard in index["shards"]]
         self._shard = functools.cache(
-            lambda number: np.asarray(np.memmap(paths[number], dtype, mode="r"))
+            lambda number: np.asarray(
+                np.memmap(directory / shard_name(number), dtype, mode="r")
+            )
         )
 
     def read(self, book, start, end):
@@ -123,9 +133,9 @@ class Split:
         """
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
-        offset, done = int(self._offsets[book]) + int(start), 0
+        place, done = self._places[book] + int(start), 0
         while done < len(ids):
-            number, inside = divmod(offset + done, self._shard_tokens)
+            number, inside = divmod(place + done, self._shard_tokens)
             count = min(len(ids) - done, self._shard_tokens - inside)
             shard = self._shard(number)
             ids[done : done + count] = shard[inside : inside + count]
@@ -133,52 +143,28 @@ class Split:
         return ids
 
 
-def _place(book, index):
-    return book["shard"] * index["shard_tokens"] + book["offset"]
-
-
-def _shard_sizes(tokens, shard_tokens):
-    """Return the ids of each shard of a corpus of `tokens` ids."""
-    full, rest = divmod(tokens, shard_tokens)
-    return [shard_tokens] * full + ([rest] if rest else [])
-
-
-def _read_index(directory):
-    path = directory / INDEX
-    if not path.is_file():
-        raise InputError(
-            f"{directory} holds no {INDEX}: prepare books there first"
-        )
-    try:
-        index = files.parse_json(path.read_bytes())
-        files.check_kinds(index, {"format": int})
-        if index["format"] == FORMAT:
-            _check_index(index)
-    except ValueError as error:
-        raise InputError(f"{path} is damaged ({error}): {_REMEDY}") from error
-    if index["format"] != FORMAT:
-        raise InputError(
-            f"{path} has format {index['format']}, this version reads "
-            f"{FORMAT}: {_REMEDY}"
-        )
-    return index
+def _shard_sizes(index):
+    """Return the number of ids of each shard, from those of the books."""
+    tokens = sum(book["tokens"] for book in index["books"])
+    places = range(0, tokens, index["shard_tokens"])
+    if len(places) != len(index["shards"]):
+        raise ValueError("its token counts disagree")
+    return [min(index["shard_tokens"], tokens - place) for place in places]
 
 
 # Names that other code relies on -> kind of the value.
 _INDEX_KINDS = {
-    **{"vocabulary_size": int, "dtype": str, "tokenizer": dict},
-    **{"total": dict, "shard_tokens": int, "shards": list, "books": list},
-    "skipped": list,
+    **{"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict},
+    **{"total": dict, "shards": list, "books": list, "skipped": list},
 }
-_BOOK_KINDS = {
-    **{"name": str, "split": str, "shard": int, "offset": int},
-    **{"tokens": int, "words": int, "bytes": int},
-}
-_SHARD_KINDS = {"file": str, "tokens": int, "sha256": str}
+_BOOK_KINDS = dict(name=str, split=str, tokens=int, words=int, bytes=int)
 _TOTALS = ("books", "tokens", "held_out_books", "skipped")
 
 
 def _check_index(index):
+    """Raise ValueError unless `index` can be read."""
+    if index.get("format") != FORMAT:
+        raise ValueError(f"its format is {index.get('format')}, not {FORMAT}")
     files.check_kinds(index, _INDEX_KINDS)
     files.check_kinds(index["tokenizer"], {"sha256": str})
     files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
@@ -186,51 +172,32 @@ def _check_index(index):
         files.check_kinds(book, _BOOK_KINDS)
         if book["split"] not in ("train", "held_out"):
             raise ValueError(f"a book of split {book['split']!r}")
-    for number, shard in enumerate(index["shards"]):
-        files.check_kinds(shard, _SHARD_KINDS)
-        if shard["file"] != shard_name(number):
-            raise ValueError(f"shard {number} is {shard['file']!r}")
-    if index["dtype"] != token_dtype(index["vocabulary_size"]).name:
-        raise ValueError(f"its dtype is {index['dtype']!r}")
-    tokens = index["total"]["tokens"]
-    places = itertools.accumulate(
-        (book["tokens"] for book in index["books"]), initial=0
-    )
-    sizes = [shard["tokens"] for shard in index["shards"]]
-    if (
-        index["shard_tokens"] < 1
-        or len(sizes) != -(-tokens // index["shard_tokens"])
-        or sizes != _shard_sizes(tokens, index["shard_tokens"])
-        or list(places)
-        != [*(_place(book, index) for book in index["books"]), tokens]
-    ):
-        raise ValueError("its token counts disagree")
+    for shard in index["shards"]:
+        files.check_kinds(shard, {"sha256": str})
+    _shard_sizes(index)
 
 
 def _verify(directory, index):
+    """Raise InputError unless the shards are those of the index."""
     states = {}
     item_bytes = token_dtype(index["vocabulary_size"]).itemsize
-    for shard in index["shards"]:
-        path = directory / shard["file"]
-        if not path.is_file():
-            raise InputError(f"{path} is missing: {_REMEDY}")
-        state, size = path.stat(), shard["tokens"] * item_bytes
-        if state.st_size != size:
+    for number, tokens in enumerate(_shard_sizes(index)):
+        path, size = directory / shard_name(number), tokens * item_bytes
+        if not path.is_file() or path.stat().st_size != size:
             raise InputError(
-                f"{path} has {state.st_size} bytes instead of {size}: {_REMEDY}"
+                f"{path} is missing or does not have {size} bytes: {_REMEDY}"
             )
-        states[shard["file"]] = [size, state.st_mtime_ns, shard["sha256"]]
+        sha256 = index["shards"][number]["sha256"]
+        states[path.name] = [size, path.stat().st_mtime_ns, sha256]
     is_large = sum(s[0] for s in states.values()) >= _ALWAYS_HASHED_BYTES
     with contextlib.suppress(OSError, ValueError):
         verified = (directory / _VERIFIED).read_bytes()
         if is_large and files.parse_json(verified) == states:
             return
-    for shard in index["shards"]:
-        path = directory / shard["file"]
-        if files.sha256(path) != shard["sha256"]:
+    for name, (_, _, sha256) in states.items():
+        if files.sha256(directory / name) != sha256:
             raise InputError(
-                f"{path} is damaged, its sha256 is not that of {INDEX}:"
-                f" {_REMEDY}"
+                f"{directory / name}: checksum mismatch: {_REMEDY}"
             )
     if is_large:
         with contextlib.suppress(OSError):  # the folder may be read-only
@@ -249,18 +216,19 @@ def write(directory, pieces, *, shard_tokens):
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()
-    counts, tokens = [], 0
+    counts, sizes = [], []
     for ids, words, size in pieces:
         counts.append((len(ids), words, size))
         while len(ids):
-            number, inside = divmod(tokens, shard_tokens)
-            part, ids = np.split(ids, [shard_tokens - inside])
-            path = directory / shard_name(number)
+            if not sizes or sizes[-1] == shard_tokens:
+                sizes.append(0)
+            part, ids = np.split(ids, [shard_tokens - sizes[-1]])
+            path = directory / shard_name(len(sizes) - 1)
             with files.named(path), open(path, "ab") as file:
                 file.write(part.tobytes())
-            tokens += len(part)
+            sizes[-1] += len(part)
     entries = []
-    for number, size in enumerate(_shard_sizes(tokens, shard_tokens)):
+    for number, size in enumerate(sizes):
         path = directory / shard_name(number)
         files.sync(path)
         sha256 = files.sha256(path)

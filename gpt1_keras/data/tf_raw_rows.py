@@ -72,9 +72,12 @@ class RawTrainingExamples(example_batches.TrainingExamples):
 
     def dataset(self, *, first_step, num_steps):
         """Return the batches of consecutive steps, as `loaders.dataset`."""
+        spec = dict.fromkeys(self._fields, (None, "string"))
+        spec["labels"] = self.spec["labels"]
+        read = loaders.in_graph(self._read, spec)
         chain = (
             tf.data.Dataset.range(first_step, first_step + num_steps)
-            .map(self._read, _PARALLEL_CALLS, deterministic=True)
+            .map(read, _PARALLEL_CALLS, deterministic=True)
             .batch(_STEPS_AT_ONCE)
             .map(self._encode_all, _PARALLEL_CALLS, deterministic=True)
             .prefetch(1)
@@ -84,45 +87,34 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         return loaders.prefetched(chain, num_steps)
 
     def _read(self, step):
-        """Return `({field: string [B] or [B, C]}, labels [B, ...])`."""
+        """Return {field: str `[B]` or `[B, C]`, "labels": `[B, ...]`}."""
+        rows = self.order(step)
+        columns = {"labels": self._labels[rows]}
+        for field in self._fields:
+            texts = [getattr(self._examples[row], field) for row in rows]
+            columns[field] = np.array(texts, object)
+        return columns
 
-        def read(step):
-            rows = self.order(step)
-            examples = [self._examples[row] for row in rows]
-            columns = ([getattr(e, f) for e in examples] for f in self._fields)
-            return (
-                *(_encoded(np.array(column, object)) for column in columns),
-                np.ascontiguousarray(self._labels[rows]),
-            )
-
-        kinds = [*[tf.string] * len(self._fields), self._labels.dtype]
-        *texts, labels = tf.numpy_function(read, [step], kinds)
-        shape = [self.batch_size, self._num_candidates]
-        texts = {
-            name: tf.ensure_shape(text, shape[: 1 + (name == "choices")])
-            for name, text in zip(self._fields, texts)
-        }
-        return texts, tf.ensure_shape(labels, self.spec["labels"][0])
-
-    def _encode_all(self, texts, labels):
+    def _encode_all(self, columns):
         """Strings of `G` steps to ragged ids, as each call is costly."""
-
-        def encode(texts):
+        ids = {}
+        for name in self._fields:
+            texts = columns[name]
             # [G, B, ...] -> [G * N, (ids)] -> [G, N, (ids)]
-            return tf.RaggedTensor.from_uniform_row_length(
+            ids[name] = tf.RaggedTensor.from_uniform_row_length(
                 self._encode(tf.reshape(texts, [-1])),
                 tf.size(texts[0], tf.int64),
             )
+        return columns | ids
 
-        return {name: encode(text) for name, text in texts.items()}, labels
-
-    def _batch(self, texts, labels):
+    def _batch(self, columns):
         """Return the dict of a batch (`data.transforms.pad`)."""
-        if "choices" in texts:
-            choices = texts["choices"], self._num_candidates
-            texts = texts | {"choices": tf_transforms.Choices(*choices)}
+        labels = columns.pop("labels")
+        if "choices" in columns:
+            choices = columns["choices"], self._num_candidates
+            columns["choices"] = tf_transforms.Choices(*choices)
         candidates = self._transform(
-            **texts,
+            **columns,
             tokenizer=self._tokenizer,
             max_sequence_length=self._max_sequence_length,
         )
@@ -157,6 +149,3 @@ def _num_characters(example):
     """Return the approximate length of the longest candidate."""
     longest = max(map(len, example.choices), default=0)
     return len(example.text) + len(example.text_pair) + longest
-
-
-_encoded = np.vectorize(str.encode, otypes=[object])  # in UTF-8

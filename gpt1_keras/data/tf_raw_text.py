@@ -29,7 +29,6 @@ _HELD_OUT = "held_out"
 _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
-_EMPTY_INDEX = {"shard_tokens": 1, "vocabulary_size": 1, "shards": []}
 _PARALLEL_CALLS = 2
 _MISSING = -1  # in place of an id, if a book is shorter than a window
 
@@ -138,12 +137,10 @@ class RawTextBatches:
         books_read = tf.data.Dataset.range(pool * pool_books, tf.int64.max).map(
             self._book, num_parallel_calls=_PARALLEL_CALLS, deterministic=True
         )
-        pools = tf.data.Dataset.zip(
-            tf.data.Dataset.range(pool, tf.int64.max),
-            books_read.ragged_batch(pool_books),
-        )
         chain = (
-            pools.map(self._shuffled)
+            books_read.ragged_batch(pool_books)
+            .enumerate(pool)
+            .map(self._shuffled)
             .prefetch(1)
             .unbatch()
             .skip(place)
@@ -212,7 +209,8 @@ class RawCorpus:
         """Return the `Split` "held_out", or estimated `lengths` of "train"."""
         if name == "held_out":
             if not self._index["held_out"]:
-                return shards.Split(self._directory, _EMPTY_INDEX, [])
+                empty = {"books": [], "shard_tokens": 1, "vocabulary_size": 1}
+                return shards.Split(self._directory, empty, name)
             prepared = shards.Shards.open(self._directory / _HELD_OUT)
             return prepared.split("all")
         sizes = np.array([piece.end - piece.start for piece in self._pieces])
@@ -244,13 +242,7 @@ def open_raw(corpus, recipe, *, pool_books):
     books, because finding them takes the ids of all books. The arguments are
     the same; the windows of `pool_books` books are shuffled together.
     """
-    corpus = pathlib.Path(corpus).expanduser()
-    if shards.is_prepared(corpus):
-        raise InputError(
-            f"`corpus` {corpus} holds token shards: pass a folder of .txt "
-            "books or leave out gin/data/raw_text.gin"
-        )
-    files = books.find_books([corpus])
+    files = books.find_books([pathlib.Path(corpus).expanduser()])
     directory = prepare.cache_folder("raw", files, recipe)
     path = directory / _INDEX
     with prepare.exclusive(directory, wait=True):
@@ -260,8 +252,8 @@ def open_raw(corpus, recipe, *, pool_books):
             index = _make_index(directory, files, recipe)
             text = json.dumps(index, indent=1, ensure_ascii=False)
             files_lib.write_atomic(path, text + "\n")
-    tokenizer = recipe.tokenizer or prepare.load_tokenizer(
-        directory, sha256=index["tokenizer_sha256"]
+    tokenizer = prepare.tokenizer_of(
+        directory, recipe, sha256=index["tokenizer_sha256"]
     )
     logging.info(
         f"corpus {corpus} is tokenised during training: {len(index['train']):,}"

@@ -12,18 +12,16 @@ from absl import logging
 from gpt1_keras.errors import InputError
 
 _ROUNDS = 6
-_GOLDEN = 0x9E3779B97F4A7C15
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+_SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 
 
 def mix(values):
     """Hash uint64 `[n]` to uint64 `[n]` (the finaliser of splitmix64)."""
-    values = values + np.uint64(_GOLDEN)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(
-        0xBF58476D1CE4E5B9
-    )
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(
-        0x94D049BB133111EB
-    )
+    values = values + _GOLDEN
+    values = (values ^ (values >> np.uint64(30))) * _FIRST_FACTOR
+    values = (values ^ (values >> np.uint64(27))) * _SECOND_FACTOR
     return values ^ (values >> np.uint64(31))
 
 

@@ -5,7 +5,6 @@ No model is loaded.
 """
 
 import dataclasses
-import functools
 import os
 import pathlib
 import statistics
@@ -23,7 +22,10 @@ _LEVELS = 4
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """A workdir. Facts that no file states are None."""
+    """A workdir, or several of one setting; the first one's facts hold for all.
+
+    Facts that no file states are None.
+    """
 
     path: pathlib.Path
     result: dict  # of `result.json`; empty for an unfinished run
@@ -31,8 +33,10 @@ class Run:
     bindings: bindings_lib.Bindings | None = None
     # Dicts, the lines of `metrics.jsonl`.
     lines: list = dataclasses.field(default_factory=list)
-    # {seed: `Run` of its `seed_N/`, with the path of the whole}; {} for one.
-    seed_runs: dict = dataclasses.field(default_factory=dict)
+    # {seed: its `Run`, the run itself or, with the path of the whole, that of
+    # `seed_N/`} of those with metrics.
+    seeds: dict = dataclasses.field(default_factory=dict)
+    paths: list = dataclasses.field(default_factory=list)  # of all workdirs
 
     @property
     def kind(self):
@@ -88,10 +92,25 @@ class Run:
         return found.get(name) or {}
 
     @property
-    def seeds(self):
-        """{seed: its `Run`, itself if it is single}, of those with metrics."""
-        runs = self.seed_runs or {str(self.result.get("seed")): self}
-        return {seed: run for seed, run in runs.items() if run.metrics()}
+    def metric_names(self):
+        """Names of the metrics of all seeds, the paper's first."""
+        names = [name for run in self.seeds.values() for name in run.metrics()]
+        return list(dict.fromkeys(names))
+
+    @property
+    def metric(self):
+        """Name of the paper's metric."""
+        return self.metric_names[0]
+
+    def values(self, metric, split="dev"):
+        """Return a metric of each seed that has it; see `metrics`."""
+        found = [run.metrics(split).get(metric) for run in self.seeds.values()]
+        return [value for value in found if value is not None]
+
+    def middle(self, metric, of=statistics.median):
+        """Return the median (or mean) over seeds, None without any value."""
+        values = self.values(metric)
+        return of(values) if values else None
 
     def macro(self, name, kind=object):
         """Return a dial in `config.gin`, None if it is not of a kind."""
@@ -111,12 +130,15 @@ def read(path):
         result,
         _read_config(path, result.get("config_sha256")),
         results_lib.read_metrics(path / results_lib.METRICS),
+        paths=[path],
     )
     for seed, metrics in result.get("seeds", {}).items():
-        own = read(path / f"seed_{seed}")
-        own = dataclasses.replace(own, path=path)
+        own = dataclasses.replace(read(path / f"seed_{seed}"), path=path)
         own.result["metrics"] = metrics
-        found.seed_runs[seed] = own
+        if metrics:
+            found.seeds[seed] = own
+    if found.metrics() and not result.get("seeds"):
+        found.seeds[str(result.get("seed"))] = found
     return found
 
 
@@ -149,7 +171,7 @@ def find(folders):
             except errors.InputError as error:
                 unreadable.append((path, str(error)))
                 continue
-            if runs[-1].seed_runs:
+            if runs[-1].result.get("seeds"):
                 names[:] = [n for n in names if not n.startswith("seed_")]
     return runs, unreadable
 
@@ -180,54 +202,19 @@ _COMPARED = {
 }
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Result:
-    """All seeds of one setting, a tuple of `Run`s."""
-
-    runs: tuple
-
-    @property
-    def run(self):
-        """The first of the runs; its settings hold for all."""
-        return self.runs[0]
-
-    @functools.cached_property
-    def seeds(self):
-        """{seed: its `Run`}; of a seed that was run twice the first counts."""
-        found = {}
-        for run in self.runs:
-            for seed, own in run.seeds.items():
-                found.setdefault(seed, own)
-        return found
-
-    @property
-    def metrics(self):
-        names = [name for run in self.seeds.values() for name in run.metrics()]
-        return list(dict.fromkeys(names))
-
-    @property
-    def metric(self):
-        """Name of the paper's metric, which comes first."""
-        return self.metrics[0]
-
-    def values(self, metric, split="dev"):
-        """Return a metric of each seed that has it; see `Run.metrics`."""
-        found = [run.metrics(split).get(metric) for run in self.seeds.values()]
-        return [value for value in found if value is not None]
-
-    def middle(self, metric, of=statistics.median):
-        """Return the median (or mean) over seeds, None without any value."""
-        values = self.values(metric)
-        return of(values) if values else None
-
-
 def join_seeds(runs):
-    """Return a `Result` for each setting of those runs that have metrics."""
-    groups = {}
+    """Return a `Run` for each setting of those runs that have metrics.
+
+    Of a seed that was run twice the first counts.
+    """
+    joined = {}
     for run in runs:
         if run.seeds:
-            groups.setdefault(_setting(run), []).append(run)
-    return [Result(tuple(group)) for group in groups.values()]
+            new = dataclasses.replace(run, seeds={}, paths=[])
+            whole = joined.setdefault(_setting(run), new)
+            whole.seeds.update(run.seeds | whole.seeds)
+            whole.paths.append(run.path)
+    return list(joined.values())
 
 
 def differences(one, other):
@@ -249,34 +236,28 @@ def differences(one, other):
     }
 
 
-def preferred(results, reference=None):
-    """Return the `Result` that represents several settings, None of none.
+def preferred(runs, reference=None):
+    """Return the `Run` that represents several settings.
 
     The one that differs least from a `reference`; of several, official files
     before generated ones, all training examples before some of them, many
     seeds before few, then the newest.
     """
 
-    def key(result):
-        run, nearness = result.run, 0
-        if reference is not None:
-            nearness = -len(differences(reference.run, run))
+    def key(run):
         return (
-            nearness,
+            -len(differences(reference, run)) if reference else 0,
             run.is_sample is False,
             run.macro("NUM_TRAIN_EXAMPLES") is None,
-            len(result.seeds),
-            max(results_lib.path(r.path).stat().st_mtime for r in result.runs),
+            len(run.seeds),
+            max(results_lib.path(path).stat().st_mtime for path in run.paths),
         )
 
-    return max(results, key=key, default=None)
+    return max(runs, key=key)
 
 
 def _of_one_task(found):
-    """Return the `Bindings` of fine-tuning without its grid.
-
-    All benchmarks count as one task.
-    """
+    """Return `Bindings` without a grid around them; all benchmarks are one."""
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)

@@ -15,7 +15,6 @@ from gpt1_keras.data.readers import glue
 
 ZIP_NAME = "glue_submission.zip"
 _HEADER = "index\tprediction"
-_SAME_DATE = (2018, 6, 11, 0, 0, 0)  # The same files give the same zip.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +51,7 @@ def write(directory, predictions, *, num_rows=None):
     """Write the TSV files and pack them into `glue_submission.zip`.
 
     Args:
-        directory: path of a folder, created if missing.
+        directory: pathlib.Path of a folder, created if missing.
         predictions: {key of `FILES`: labels or, for "stsb", numbers}, in the
             order of the test rows.
         num_rows: {task: number of its test rows} where not the official one.
@@ -73,10 +72,14 @@ def write(directory, predictions, *, num_rows=None):
         problems = _check_file(contents[expected.name], expected)
         if problems:
             raise errors.InputError(f"predictions of {task}: {problems[0]}")
-    directory = pathlib.Path(directory)
-    for name, content in contents.items():
-        files.write_atomic(directory / name, content)
-    files.write_atomic(directory / ZIP_NAME, _zip(contents))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            files.write_atomic(directory / name, content)
+            # Without the date, so that the same files give the same zip.
+            info = zipfile.ZipInfo(name)
+            archive.writestr(info, content, zipfile.ZIP_DEFLATED)
+    files.write_atomic(directory / ZIP_NAME, buffer.getvalue())
     return directory / ZIP_NAME, filled
 
 
@@ -113,40 +116,24 @@ def _expected(num_rows):
     }
 
 
-def _zip(contents):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in contents.items():
-            info = zipfile.ZipInfo(name, _SAME_DATE)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, content)
-    return buffer.getvalue()
-
-
 def _check_file(content, expected):
     """Return the problems of one file, at most one of each kind."""
-    header, *lines = content.removesuffix("\n").split("\n")
+    content = content.replace("\r\n", "\n").removesuffix("\n")
+    header, *rows = content.split("\n")
     problems = []
-    if header.rstrip("\r") != _HEADER:
+    if header != _HEADER:
+        problems.append(f"the header is {header[:40]!r}, not {_HEADER!r}")
+    if len(rows) != expected.num_rows:
         problems.append(
-            f"the header is {header.strip()[:40]!r}, not {_HEADER!r}"
+            f"{len(rows)} rows, but the test file has {expected.num_rows}"
         )
-    if len(lines) != expected.num_rows:
+    is_right = [_is_row(row, i, expected.labels) for i, row in enumerate(rows)]
+    if not all(is_right):
+        i, allowed = is_right.index(False), ", ".join(expected.labels)
         problems.append(
-            f"{len(lines)} rows, but the test file has {expected.num_rows}"
-        )
-    wrong = [
-        (i, line.strip()[:40])
-        for i, line in enumerate(lines)
-        if not _is_row(line.rstrip("\r"), i, expected.labels)
-    ]
-    if wrong:
-        (i, line), *_ = wrong
-        allowed = ", ".join(expected.labels) or "a number from 0 to 5"
-        problems.append(
-            f"{len(wrong)} rows are wrong; the first is line {i + 2}: {line!r},"
-            f" expected {i}, a tab and {allowed}"
+            f"{is_right.count(False)} rows are wrong; the first is line"
+            f" {i + 2}: {rows[i][:40]!r}, expected {i}, a tab and"
+            f" {allowed or 'a number from 0 to 5'}"
         )
     return problems
 

@@ -77,8 +77,9 @@ class HeldOut:
     False where the corpus has none with a token to score.
     """
 
-    def __init__(self, evaluation, shards, learner, sequence_length):
+    def __init__(self, evaluation, shards, learner, sequence_length, num_steps):
         self._evaluation = evaluation
+        self._num_steps = num_steps
         self._split = shards.split("held_out")
         self._score = functools.partial(
             score,
@@ -93,23 +94,19 @@ class HeldOut:
         # The first token of a book is not scored.
         return int(self._split.lengths.max(initial=0)) > 1
 
-    def record_until(self, last_step):
-        """Return `function(step, history)`, to record all but `final`."""
+    def record(self, step, history):
+        """Measure and record a step before the last."""
+        if self and step < self._num_steps:
+            metrics = self._score(tokens=self._evaluation.tokens)
+            history.write(step, split="held_out", **metrics)
 
-        def record(step, history):
-            if self and step < last_step:
-                metrics = self._score(tokens=self._evaluation.tokens)
-                history.write(step, split="held_out", **metrics)
-
-        return record
-
-    def final(self, history, step):
+    def final(self, history):
         """Measure after the last step and record it, unless it is there.
 
         Closes `history`. Returns a dict as `score`, empty without held-out
         books.
         """
-        metrics = {}
+        step, metrics = self._num_steps, {}
         for line in results.read_metrics(history.path):
             if line["step"] == step and line.get("split") == "held_out":
                 beside = ("step", "split", "seconds")

@@ -14,9 +14,6 @@ import numpy as np
 import sklearn.metrics
 from scipy import stats
 
-# Of probabilities: float32 cannot tell closer ones apart.
-_TIE = 1e-6
-
 
 def by_group(metric, groups, *arrays):
     """Return `metric` of all examples, then `{name}_{group}` of each group.
@@ -178,15 +175,3 @@ def agreement_of_ids(expected, found):
         "identical_texts": same_texts / max(1, len(expected)),
         "identical_tokens": same_tokens / max(1, num_tokens),
     }
-
-
-def are_likeliest(probabilities, classes):
-    """Return whether int classes `[N]` are the likeliest, bool `[N]`.
-
-    `probabilities` are `[N, Y]`; a class that does not exist is not likely.
-    """
-    probabilities, classes = np.asarray(probabilities), np.asarray(classes)
-    is_class = (classes >= 0) & (classes < probabilities.shape[-1])
-    rows, columns = np.arange(len(classes)), np.where(is_class, classes, 0)
-    largest = probabilities.max(axis=-1)
-    return is_class & (probabilities[rows, columns] >= largest - _TIE)

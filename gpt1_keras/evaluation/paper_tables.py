@@ -71,11 +71,11 @@ def glue_average(values):
     return _mean(map(values.get, GLUE))
 
 
-def glue_averages(results):
+def glue_averages(runs):
     """Return {"glue_average", "glue_official_average"}, None if incomplete."""
     medians = {
-        result.run.task: {name: result.middle(name) for name in result.metrics}
-        for result in results
+        run.task: {name: run.middle(name) for name in run.metric_names}
+        for run in runs
     }
     first = {task: next(iter(each.values())) for task, each in medians.items()}
     return {
@@ -87,26 +87,23 @@ def glue_averages(results):
     }
 
 
-def benchmarks(results, paper):
+def benchmarks(runs, paper):
     """Return the table of the full model on several tasks.
 
     A row for each metric, and for both averages of GLUE where all their tasks
-    are there. `results` has one of each task, `paper` is {task: {metric:
-    share}}.
+    are there. `runs` has one of each task, `paper` is {task: {metric: share}}.
     """
     rows = []
-    for result in results:
-        rows += _rows(result.run.task, result, paper)
-    rows += [row for row in _glue_rows(results, paper) if row["ours, dev"]]
-    title = "Fine-tuning beside the paper"
-    return _table(title, rows, results, [_NOTE])
+    for run in runs:
+        rows += _rows(run.task, run, paper)
+    rows += [row for row in _glue_rows(runs, paper) if row["ours, dev"]]
+    return _table("Fine-tuning beside the paper", rows, runs, [_NOTE])
 
 
-def of_the_paper(results, paper):
+def of_the_paper(runs, paper):
     """Return tables 2, 3 and 4; arguments as of `benchmarks`."""
-    full = [result for result in results if result.run.row == "full"]
-    chosen = choose_ablations(full)
-    chosen = {task: result for (_, task), result in chosen.items()}
+    full = [run for run in runs if run.row == "full"]
+    chosen = {task: run for (_, task), run in choose_ablations(full).items()}
     found = []
     for title, tasks in _TABLES.items():
         rows, notes = [], [_NOTE]
@@ -116,45 +113,44 @@ def of_the_paper(results, paper):
             rows.append(_glue_rows(chosen.values(), paper)[-1])
             notes.append(_GLUE_NOTE)
         there = [chosen[task] for task in tasks if task in chosen]
-        if sum(result.run.task in tasks for result in full) > len(there):
+        if sum(run.task in tasks for run in full) > len(there):
             notes.append(_SEVERAL)
         found.append(_table(title, rows, there, notes))
     return found
 
 
-def _table(title, rows, results, notes):
-    title = tables.sample_title(title, [result.run for result in results])
-    return tables.Table(title, rows, notes)
+def _table(title, rows, runs, notes):
+    return tables.Table(tables.sample_title(title, runs), rows, notes)
 
 
-def _rows(task, result, paper):
+def _rows(task, run, paper):
     """Return a row for each metric of a task, the paper's first."""
     theirs = paper.get(task, {})
-    found = result.run.result if result else {}
+    found = run.result if run else {}
     return [
         {
             "benchmark": tables.task_name(task),
             "metric": tables.metric_name(metric),
-            "ours, dev": tables.over_seeds(result, metric),
-            "ours, test": tables.over_seeds(result, metric, split="test"),
+            "ours, dev": tables.over_seeds(run, metric),
+            "ours, test": tables.over_seeds(run, metric, split="test"),
             "paper, test": tables.percent(theirs.get(metric)),
             "majority": tables.percent(found.get("majority", {}).get(metric)),
-            "data": tables.data(result.run) if result else "",
+            "data": tables.data(run) if run else "",
             "train": found.get("num_train_examples"),
             "dev": found.get("num_examples"),
             "test": found.get("test", {}).get("num_examples"),
-            "workdir": result and result.run.path,
+            "workdir": run and run.path,
         }
         for metric in dict.fromkeys(
-            [*theirs, *(result.metrics if result else ())]
+            [*theirs, *(run.metric_names if run else ())]
         )
     ]
 
 
-def _glue_rows(results, paper):
+def _glue_rows(runs, paper):
     """Return the rows of table 5's average and of GLUE's official one."""
     first = {task: next(iter(each.values())) for task, each in paper.items()}
-    ours = glue_averages(results)
+    ours = glue_averages(runs)
     return [
         {
             "benchmark": "GLUE",
@@ -169,16 +165,15 @@ def _glue_rows(results, paper):
     ]
 
 
-def choose_ablations(results):
-    """Return {(row, task): `comparison.Result`} of table 5.
+def choose_ablations(runs):
+    """Return {(row, task): `comparison.Run`} of table 5.
 
     Of several settings in the row of the full model the preferred one
     stands for a task; in the other rows the one that differs least from it.
     """
     by_cell, chosen = {}, {}
-    for result in results:
-        cell = (result.run.row, result.run.task)
-        by_cell.setdefault(cell, []).append(result)
+    for run in runs:
+        by_cell.setdefault((run.row, run.task), []).append(run)
     for row in ROWS:  # the full model first
         for cell, found in by_cell.items():
             if cell[0] == row:
@@ -196,19 +191,19 @@ def ablation_table(ablations, paper):
     others = {task for row, task in ablations if row != "full"} - set(GLUE)
     tasks, rows = (*GLUE, *sorted(others)), []
     for row, label in ROWS.items():
-        results = {task: ablations.get((row, task)) for task in tasks}
+        runs = {task: ablations.get((row, task)) for task in tasks}
         means = {
-            task: result.middle(result.metric, statistics.fmean)
-            for task, result in results.items()
-            if result
+            task: run.middle(run.metric, statistics.fmean)
+            for task, run in runs.items()
+            if run
         }
         ours = {"model": label, "": "ours"}
         ours["average"] = tables.percent(glue_average(means))
         theirs = {"model": "", "": "paper"}
         theirs["average"] = tables.percent(paper.get(row, {}).get("average"))
-        for task, result in results.items():
-            name, metric = tables.task_name(task), result and result.metric
-            ours[name] = tables.over_seeds(result, metric, statistics.fmean)
+        for task, run in runs.items():
+            name, metric = tables.task_name(task), run and run.metric
+            ours[name] = tables.over_seeds(run, metric, statistics.fmean)
             theirs[name] = tables.percent(paper.get(row, {}).get(task))
         rows += [ours, theirs]
     notes = [
@@ -218,16 +213,16 @@ def ablation_table(ablations, paper):
         "cell, the one that differs least from the full model is shown."
     ]
     found = {
-        task: ablations["full", task].run.result.get("num_train_examples")
+        task: ablations["full", task].result.get("num_train_examples")
         for task in GLUE
         if ("full", task) in ablations
     }
     counts = [f"{tables.task_name(k)} {n:,}" for k, n in found.items() if n]
     if counts:
         notes.append(f"Training rows of the full model: {', '.join(counts)}.")
-    for (row, task), result in ablations.items():
-        full = ablations.get(("full", task), result)
-        differing = comparison.differences(full.run, result.run)
+    for (row, task), run in ablations.items():
+        full = ablations.get(("full", task), run)
+        differing = comparison.differences(full, run)
         if differing:
             notes.append(
                 f"{tables.task_name(task)}, {ROWS[row]}: also differs from the "

@@ -9,9 +9,11 @@ import csv
 import dataclasses
 import io
 import math
+import os
 import pathlib
 import statistics
 import typing
+import urllib.parse
 
 import matplotlib
 from matplotlib import figure as figure_lib
@@ -48,12 +50,8 @@ _BACKBONES = {
 _SPLITS = {"dev": "dev", "train_sample": "sample of train"}
 # For names of classes: matplotlib's own font lacks Korean, Chinese, Japanese.
 _FONTS = (
-    "DejaVu Sans",
-    "Noto Sans CJK KR",
-    "Noto Sans KR",
-    "NanumGothic",
-    "Malgun Gothic",
-    "Apple SD Gothic Neo",
+    *("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic"),
+    *("Malgun Gothic", "Apple SD Gothic Neo"),
 )
 _INSTALLED = set(font_manager.get_font_names())
 matplotlib.rcParams["font.family"] = [f for f in _FONTS if f in _INSTALLED]
@@ -80,6 +78,11 @@ class Picture:
         """Return the picture as a data URI."""
         content = base64.b64encode(self.path.read_bytes()).decode("ascii")
         return f"data:image/png;base64,{content}"
+
+    def address(self, directory):
+        """Return the address of the picture on a page in `directory`."""
+        path = pathlib.Path(os.path.relpath(self.path, directory))
+        return urllib.parse.quote(path.as_posix())
 
 
 class Point(typing.NamedTuple):
@@ -132,8 +135,7 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     }
     figure.legend(
         handles=[
-            # A dollar sign in the path of a workdir begins no formula.
-            mpl_lines.Line2D([], [], label=label.replace("$", r"\$"), **style)
+            mpl_lines.Line2D([], [], label=escape(label), **style)
             for label, style in shown.items()
         ],
         loc="upper center",
@@ -166,6 +168,11 @@ def panels(count, most_columns, width, height):
     for axes in grid[count:]:
         axes.remove()
     return figure, grid[:count]
+
+
+def escape(text):
+    """Return a text whose dollar signs begin no formula."""
+    return text.replace("$", r"\$")
 
 
 def save(figure, path, **options):
@@ -237,30 +244,29 @@ def perplexities(runs, path):
     )
 
 
-def fine_tuning(results, ablations, directory):
+def fine_tuning(runs, ablations, directory):
     """Draw the learning curves of `paper_tables.choose_ablations`.
 
-    The CSV has the scores (the paper's metric, a share) of all `results` after
+    The CSV has the scores (the paper's metric, a share) of all `runs` after
     each evaluation.
     """
     rows = [
         {
-            "task": result.run.task,
-            "ablation": result.run.row,
-            "workdir": str(run.path),
+            "task": run.task,
+            "ablation": run.row,
+            "workdir": str(own.path),
             "seed": seed,
             "split": line["split"],
-            "metric": result.metric,
+            "metric": run.metric,
             "step": line["step"],
-            "score": line[result.metric],
+            "score": line[run.metric],
         }
-        for result in results
-        for seed, run in result.seeds.items()
-        for line in run.lines
-        if line.get("split") in _SPLITS and line.get(result.metric) is not None
+        for run in runs
+        for seed, own in run.seeds.items()
+        for line in own.lines
+        if line.get("split") in _SPLITS and line.get(run.metric) is not None
     ]
-    runs = [run for result in ablations.values() for run in result.runs]
-    shown = {str(run.path) for run in runs}
+    shown = {str(path) for run in ablations.values() for path in run.paths}
     points = [
         Point(
             label,
@@ -281,7 +287,7 @@ def fine_tuning(results, ablations, directory):
         "of the training examples dashed.",
         rows=rows,
         points=points,
-        runs=runs,
+        runs=ablations.values(),
         note="One result for each task and row of table 5: mean over seeds, "
         "in a band from the lowest to the highest.",
         y_label="percent",
@@ -289,7 +295,7 @@ def fine_tuning(results, ablations, directory):
     )
 
 
-def transferred_layers(results, directory):
+def transferred_layers(runs, directory):
     """Draw figure 2, left: the paper's metric against transferred layers.
 
     Of several settings with the same number of layers the one that differs
@@ -297,28 +303,28 @@ def transferred_layers(results, directory):
     with the longest curve. Tasks with fewer than three numbers of layers are
     left out: all or nothing is an ablation, not a curve.
     """
-    rows, points, runs = [], [], []
-    for task, curve in _layer_curves(results).items():
+    rows, points, shown = [], [], []
+    for task, curve in _layer_curves(runs).items():
         full = comparison.preferred(curve[max(curve)])
         for layers in sorted(curve):
-            result = comparison.preferred(curve[layers], full)
-            metric = tables.metric_name(result.metric)
+            run = comparison.preferred(curve[layers], full)
+            metric = tables.metric_name(run.metric)
             label = f"{tables.task_name(task)}, {metric}"
-            runs += result.runs
+            shown.append(run)
             for split in ("dev", "train"):
-                values = result.values(result.metric, split)
+                values = run.values(run.metric, split)
                 if not values:
                     continue
                 row = {
                     "task": task,
                     "split": split,
                     "num_transferred_layers": layers,
-                    "metric": result.metric,
+                    "metric": run.metric,
                     "score": statistics.fmean(values),
                     "lowest": min(values),
                     "highest": max(values),
                     "num_seeds": len(values),
-                    "workdir": str(result.run.path),
+                    "workdir": str(run.path),
                 }
                 rows.append(row)
                 points += [
@@ -332,7 +338,7 @@ def transferred_layers(results, directory):
         "layers; dev solid, train dashed.",
         rows=rows,
         points=points,
-        runs=runs,
+        runs=shown,
         note="Mean over seeds, in a band from the lowest to the highest.",
         y_label="percent",
         x_label="layers transferred (0: embeddings alone)",
@@ -342,20 +348,17 @@ def transferred_layers(results, directory):
     )
 
 
-def _layer_curves(results):
-    """Return {task: {transferred layers: results}} of networks of one size.
-
-    Of Transformers that are full but for the transferred layers.
-    """
+def _layer_curves(runs):
+    """Return {task: {transferred layers: runs}} of full models of one size."""
     curves = {}
-    for result in results:
-        run, found = result.run, result.run.result
+    for run in runs:
+        found = run.result
         layers = found.get("num_transferred_layers", found.get("num_layers"))
         is_full = run.backbone == "transformer" and found.get("lm_loss_weight")
         if is_full and layers is not None:
             sizes = curves.setdefault(run.task, {})
             curve = sizes.setdefault(found.get("num_layers"), {})
-            curve.setdefault(layers, []).append(result)
+            curve.setdefault(layers, []).append(run)
     longest = {
         task: max(sizes.values(), key=len) for task, sizes in curves.items()
     }
@@ -455,7 +458,7 @@ def _figure(data, title, alternative, *, rows, points, runs, note, **options):
     path = data.parent / f"plots/{data.stem}.png"
     draw_curves(points, path, **options)
     title = tables.sample_title(title, runs)
-    notes, shown = [note], {str(run.path) for run in runs}
+    notes, shown = [note], {str(path) for run in runs for path in run.paths}
     others = sorted({row["workdir"] for row in rows} - shown)
     if others:
         notes.append(f"Only in the CSV: {', '.join(others)}.")

@@ -24,6 +24,7 @@ import math
 import textwrap
 
 import numpy as np
+import sklearn.metrics
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import metrics
@@ -32,8 +33,6 @@ from gpt1_keras.evaluation import plots
 _OF = "probability_of_"
 _LONGEST_NAME = 24  # characters on an axis
 _MOST_WRITTEN = 20  # classes whose cells have room for numbers
-_MOST_NAMED = 120  # classes whose names have room on an axis
-_DARK = 0.6  # share of the row above which numbers are white
 _CHARACTERS = 11  # per inch of an axis
 
 
@@ -147,35 +146,27 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
     is_written = num_classes <= _MOST_WRITTEN
     side = np.clip((0.85 if is_written else 0.2) * num_classes, 3, 24)  # inches
     figure, (axes,) = plots.panels(1, 1, side + 1.6, side + 1.4)
-    borders = "0.7" if num_classes <= _MOST_NAMED else "none"
-    mesh = axes.pcolormesh(
-        shares, cmap="Greys", vmin=0, vmax=1, edgecolors=borders, linewidth=0.6
+    names = [_shorten(name) for name in class_names]
+    is_crowded = max(map(len, names)) > _CHARACTERS * side / num_classes
+    display = sklearn.metrics.ConfusionMatrixDisplay(
+        shares, display_labels=[plots.escape(name) for name in names]
+    ).plot(
+        include_values=is_written,
+        cmap="Greys",
+        xticks_rotation="vertical" if is_crowded else "horizontal",
+        ax=axes,
+        colorbar=not is_written,
+        im_kw={"vmin": 0, "vmax": 1},
+        text_kw={"fontsize": 9},
     )
-    axes.invert_yaxis()
-    axes.set(aspect="equal", xlabel="predicted", ylabel="true")
-    axes.set_title(textwrap.fill(title, 40), parse_math=False, fontsize=11)
-    step = math.ceil(num_classes / _MOST_NAMED)
-    names = [_shorten(name) for name in class_names[::step]]
-    places = np.arange(0, num_classes, step) + 0.5
-    style = {"fontsize": 10 if is_written else 7, "parse_math": False}
-    axes.set_yticks(places, names, **style)
-    if max(map(len, names)) > _CHARACTERS * side / len(names):
-        style |= {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(places, names, **style)
     if is_written:
-        for (row, column), share in np.ndenumerate(shares):
-            axes.text(
-                column + 0.5,
-                row + 0.5,
-                f"{counts[row, column]:,}\n{100 * share:.0f} %",
-                color="white" if share > _DARK else "black",
-                fontsize=9,
-                ha="center",
-                va="center",
-            )
+        for place, text in np.ndenumerate(display.text_):
+            text.set_text(f"{counts[place]:,}\n{100 * shares[place]:.0f} %")
     else:
-        label = "share of the true class"
-        figure.colorbar(mesh, ax=axes, shrink=0.5, label=label)
+        display.im_.colorbar.set_label("share of the true class")
+    axes.set(xlabel="predicted", ylabel="true")
+    axes.tick_params(labelsize=10 if is_written else 7)
+    axes.set_title(textwrap.fill(title, 40), parse_math=False, fontsize=11)
     plots.save(figure, path)
 
 
@@ -188,19 +179,17 @@ def _shorten(name):
 
 
 def plot_scores(truth, predictions, path, *, title):
-    """Draw predicted against true scores `[N]`."""
-    both = np.concatenate([truth, predictions])
-    margin = 0.05 * np.ptp(both) or 0.5
-    limits = (both.min() - margin, both.max() + margin)
+    """Draw true against predicted scores `[N]`."""
     figure, (axes,) = plots.panels(1, 1, 5, 5)
-    axes.plot(limits, limits, color="0.6", linewidth=1, linestyle="--")
     # Many points look darker than few.
     alpha = float(np.clip(200 / len(truth), 0.1, 0.8))
-    axes.scatter(
-        truth, predictions, s=12, color="black", alpha=alpha, linewidths=0
+    sklearn.metrics.PredictionErrorDisplay(
+        y_true=np.asarray(truth), y_pred=predictions
+    ).plot(
+        axes,
+        kind="actual_vs_predicted",
+        scatter_kwargs={"s": 12, "color": "black", "alpha": alpha},
     )
-    axes.set(xlim=limits, ylim=limits, aspect="equal")
-    axes.set(xlabel="true score", ylabel="predicted score")
+    axes.set(xlabel="predicted score", ylabel="true score")
     axes.set_title(textwrap.fill(title, 50), parse_math=False, fontsize=11)
-    axes.grid(True, linewidth=0.4, alpha=0.5)
     plots.save(figure, path)

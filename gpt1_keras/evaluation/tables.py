@@ -9,6 +9,8 @@ import pathlib
 import re
 import statistics
 
+import jinja2
+
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 
@@ -60,34 +62,19 @@ class Table:
             [cell(row.get(name)) for name in self.header] for row in self.rows
         ]
 
-    def number_columns(self):
-        """Return the indices of the columns that hold numbers only."""
-        return {
-            i
-            for i, column in enumerate(zip(*self.cells()))
-            if any(each.is_number for each in column)
-            and all(each.is_number or not each.text for each in column)
-        }
 
-
-def markdown(table):
-    """Return a `Table` in Markdown, its title in bold, ending in a newline."""
-    lines = [
-        f"| {' | '.join(map(escape, table.header))} |",
-        "|" + "---|" * len(table.header),
-        *(f"| {' | '.join(map(_markdown, row))} |" for row in table.cells()),
-    ]
-    # No note becomes a list.
-    notes = [
-        re.sub(r"^(\d*)([-+.)])", r"\1\\\2", escape(n)) for n in table.notes
-    ]
-    parts = [f"**{escape(table.title)}**", "\n".join(lines), *notes]
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown(found):
-    text = code(found.text) if found.is_code else escape(found.text)
-    return f"{text} ({escape(found.note)})" if found.note else text
+def render(template, **values):
+    """Return what the jinja template of a path, of HTML or Markdown, shows."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),
+        autoescape=".html" in template.suffixes,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"plain": escape, "code": code}
+    page = environment.get_template(template.name).render(values)
+    return page.rstrip() + "\n"
 
 
 def escape(text):
@@ -145,11 +132,9 @@ def task_name(task):
 def metric_name(metric):
     """`f1_high` -> `F1, high`; `word_perplexity` -> `word perplexity`."""
     name, _, group = metric.partition("_")
-    if metric in _SHARES:
-        return _SHARES[metric]
-    if name not in _SHARES:
-        return metric.replace("_", " ")
-    return f"{_SHARES[name]}, {group}" if group else _SHARES[name]
+    if metric in _SHARES or name not in _SHARES:
+        return _SHARES.get(metric, metric.replace("_", " "))
+    return f"{_SHARES[name]}, {group}"
 
 
 def metric_value(metric, value):
@@ -184,13 +169,13 @@ def path(found, note=""):
     return Cell(str(found), note, is_code=True)
 
 
-def over_seeds(result, metric, middle=statistics.median, split="dev"):
+def over_seeds(run, metric, middle=statistics.median, split="dev"):
     """Return the cell of a metric, with range and number of seeds below.
 
-    `result` is a `comparison.Result` or None; `middle` is the median, as in
+    `run` is a `comparison.Run` or None; `middle` is the median, as in
     `result.json`, or the mean, as in table 5.
     """
-    values = result.values(metric, split) if result else []
+    values = run.values(metric, split) if run else []
     if not values:
         return ""
     note = f"{span(metric, values)}; {len(values)} seeds"

@@ -1,4 +1,4 @@
-"""Log-probabilities and attention of one text, as coloured tokens and maps.
+"""Log-probabilities and attention of one text, and pages that show them.
 
 Letters: `T` tokens, `L` layers, `H` heads.
 """
@@ -7,11 +7,11 @@ import dataclasses
 import math
 import pathlib
 
-import jinja2
 import numpy as np
 
 from gpt1_keras import files
 from gpt1_keras.evaluation import plots
+from gpt1_keras.evaluation import tables
 
 _MOST_NAMED = 60  # tokens whose names have room on an axis
 _MOST_NAMED_SMALL = 15  # the same where heads stand side by side
@@ -73,31 +73,19 @@ def _batch(ids):
 
 
 @dataclasses.dataclass(frozen=True)
-class Token:
-    """A token of a coloured text.
-
-    `shade` is from 0 (white) to 1 (full colour); `note` is the number that it
-    shows when touched.
-    """
-
-    piece: str
-    shade: float
-    note: str
-
-
-@dataclasses.dataclass(frozen=True)
 class Text:
-    """A titled text of `Token`s, with sentences below it."""
+    """A titled text of coloured tokens, with sentences below it."""
 
     title: str
+    # (piece, shade from 0 (white) to 1 (full), number shown when touched)
     tokens: list
     notes: list = dataclasses.field(default_factory=list)
 
 
 def surprise(pieces, log_probabilities):
-    """Return `Token`s of `T` pieces; the less probable, the darker."""
+    """Return the tokens of `T` pieces; the less probable, the darker."""
     return [
-        Token(
+        (
             piece,
             min(value / _SURPRISING, 1.0) if value < 0 else 0.0,
             f"log-probability {value:.2f},"
@@ -108,38 +96,31 @@ def surprise(pieces, log_probabilities):
 
 
 def attended(pieces, shares):
-    """Return `Token`s of `T` pieces; the larger the share, the darker."""
+    """Return the tokens of `T` pieces; the larger the share, the darker."""
     largest = max(shares, default=1)
     return [
-        Token(piece, share / largest, f"{100 * share:.1f} % of the attention")
+        (piece, share / largest, f"{100 * share:.1f} % of the attention")
         for piece, share in zip(pieces, shares, strict=True)
     ]
 
 
-def write(path, texts, *, title, legend):
-    """Write a page of `Text`s; `legend` says what the colour means."""
-    files.write_atomic(path, page(title, legend, {"": texts}))
-    return path
+def write_page(path, title, introduction, sections):
+    """Write a page of HTML or Markdown, by the suffix of `path`; return it.
 
-
-def page(title, introduction, sections):
-    """Return a page of HTML that opens without a network.
-
-    `sections` are {title: its `Text`s, `tables.Table`s and `plots.Picture`s}.
+    HTML opens without a network; Markdown has the addresses of pictures, and
+    neither introduction nor coloured texts. `sections` are {title: its `Text`s,
+    `tables.Table`s and `plots.Picture`s}.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("page.html.jinja").render(
+    page = tables.render(
+        pathlib.Path(__file__).with_name(f"page{path.suffix}.jinja"),
         title=title,
         introduction=introduction,
         sections=sections,
         kind=lambda part: type(part).__name__,
+        directory=path.parent,
     )
+    files.write_atomic(path, page)
+    return page
 
 
 def draw_attention(shares, pieces, path, *, title):

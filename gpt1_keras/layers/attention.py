@@ -82,7 +82,6 @@ class CausalSelfAttention(configured.ConfiguredLayer):
     def build(self, input_shape):
         self.query_key_value.build(input_shape)
         self.output_dense.build(input_shape)
-        self.built = True
 
     def call(
         self, x, cache=None, cache_update_index=0, allowed=None, training=False
@@ -95,9 +94,6 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             return self._output(_kernel(query, key, value), shape, training)
         # [B, T, H, K] -> [B, H, T, K]
         query, key, value = map(_swap, (query, key, value))
-        if is_plain:
-            x = self._attend_causally(query, key, value, training)
-            return self._output(_swap(x), shape, training)
         if cache is not None:
             # [B, 2, H, T, K]
             found = ops.stack([key, value], axis=1)
@@ -107,10 +103,13 @@ class CausalSelfAttention(configured.ConfiguredLayer):
             allowed = _cached_mask(
                 shape[1], ops.shape(cache)[3], cache_update_index
             )
-        else:
+        elif allowed is not None:
             # [B, T, T] -> [B, 1, T, T]
             allowed = ops.expand_dims(allowed, 1)
-        x = self._attend(query, key, value, allowed, training)
+        if is_plain:
+            x = self._attend_causally(query, key, value, training)
+        else:
+            x = self._attend(query, key, value, allowed, training)
         x = self._output(_swap(x), shape, training)
         return x if cache is None else (x, found)
 
@@ -137,9 +136,13 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 
     def _attend(self, query, key, value, allowed, training):
         """Return the attended values `[B, H, T, K]`."""
-        probabilities = self._probabilities(
-            self._scores(query, key), allowed, training
-        )
+        scores = self._scores(query, key)
+        rate, source = 0.0, []
+        if self._drops(training):
+            rate = self.probability_dropout.rate
+            source = [self.probability_dropout.draw(ops.shape(scores))]
+        softmax = _softmax(self.compute_dtype, rate)
+        probabilities = softmax(scores, allowed, *source, training=training)
         # [B, H, T, S] x [B, H, S, K] -> [B, H, T, K]
         return ops.matmul(probabilities, value)
 
@@ -161,18 +164,6 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         key = ops.transpose(key, (0, 1, 3, 2))
         # [B, H, T, K] x [B, H, K, S] -> [B, H, T, S]
         return ops.matmul(ops.multiply(query, self.head_dim**-0.5), key)
-
-    def _probabilities(self, scores, allowed, training):
-        """Return attention weights `[B, H, T, S]`, dropped in training."""
-        if not self._drops(training):
-            return _softmax(self.compute_dtype)(
-                scores, allowed, training=training
-            )
-        dropout = self.probability_dropout
-        source = dropout.draw(ops.shape(scores))
-        return _softmax(self.compute_dtype, dropout.rate)(
-            scores, allowed, source, training=True
-        )
 
     def _drops(self, training):
         return training and self.probability_dropout.rate > 0

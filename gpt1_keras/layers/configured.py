@@ -16,11 +16,8 @@ class Configured:
 
     @classmethod
     def config_names(cls):
-        return [
-            each.name
-            for each in inspect.signature(cls.__init__).parameters.values()
-            if each.kind is each.KEYWORD_ONLY and each.name != "dtype"
-        ]
+        names = inspect.getfullargspec(cls.__init__).kwonlyargs
+        return [name for name in names if name != "dtype"]
 
     def get_config(self):
         return super().get_config() | {

@@ -89,14 +89,10 @@ class DecoderBlock(configured.ConfiguredLayer):
         )
 
     def build(self, input_shape):
-        for layer in (
-            self.attention,
-            self.attention_norm,
-            self.feed_forward,
-            self.feed_forward_norm,
-        ):
-            layer.build(input_shape)
-        self.built = True
+        self.attention.build(input_shape)
+        self.attention_norm.build(input_shape)
+        self.feed_forward.build(input_shape)
+        self.feed_forward_norm.build(input_shape)
 
     def call(
         self, x, cache=None, cache_update_index=0, allowed=None, training=False

@@ -135,7 +135,7 @@ def bits(source, shape):
     x = ops.bitwise_xor(places * np.uint32(0x9E3779B9), source[0])
     x = ops.bitwise_xor(_mixed(x, 16, 0x21F0AAAD), source[1])
     x = _mixed(_mixed(x, 16, 0x7FEB352D), 15, 0x846CA68B)
-    x = ops.bitwise_xor(x, ops.right_shift(x, 16))
+    # The last xor of lowbias32 changes the lower half only.
     return ops.reshape(ops.cast(ops.right_shift(x, 16), "int32"), shape)
 
 

@@ -74,7 +74,6 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
             "position_embeddings", self.max_sequence_length
         )
         self._build_dropout()
-        self.built = True
 
     def _table(self, name, rows):
         return self.add_weight(
@@ -121,14 +120,10 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     def compute_output_spec(self, token_ids, position_ids=None, training=False):
         rows = self.vocabulary_size + self.num_special_tokens
-
-        def spec(*shape):
-            return keras.KerasTensor(shape, dtype=self.compute_dtype)
-
-        return (
-            spec(*token_ids.shape, self.hidden_dim),
-            spec(rows, self.hidden_dim),
-            spec(self.max_sequence_length, self.hidden_dim),
+        tables = [(rows,), (self.max_sequence_length,)]
+        return tuple(
+            keras.KerasTensor((*shape, self.hidden_dim), self.compute_dtype)
+            for shape in (token_ids.shape, *tables)
         )
 
 
@@ -187,9 +182,6 @@ class TiedLogits(configured.ConfiguredLayer):
     def __init__(self, *, vocabulary_size, **kwargs):
         super().__init__(**kwargs)
         self.vocabulary_size = vocabulary_size
-
-    def build(self, hidden_shape, table_shape):
-        self.built = True
 
     def call(self, hidden, table):
         # [R, D] -> [V, D] -> [D, V]

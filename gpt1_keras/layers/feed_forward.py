@@ -66,7 +66,6 @@ class FeedForward(configured.ConfiguredLayer):
     def build(self, input_shape):
         self.intermediate_dense.build(input_shape)
         self.output_dense.build((*input_shape[:-1], self.intermediate_dim))
-        self.built = True
 
     def call(self, x, training=False):
         shape = ops.shape(x)

@@ -28,7 +28,6 @@ class _Head(configured.ConfiguredLayer):
 
     def build(self, input_shape):
         self.dense.build(input_shape)
-        self.built = True
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

@@ -70,7 +70,6 @@ class LSTMBlock(configured.ConfiguredLayer):
     def build(self, input_shape):
         self.lstm.build(input_shape)
         self.output_dense.build((*input_shape[:-1], self.num_units))
-        self.built = True
 
     def call(
         self, x, cache=None, cache_update_index=0, allowed=None, training=False

@@ -154,13 +154,12 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
             name: keras.Input((None,), dtype="int32", name=name)
             for name in ("token_ids", "padding_mask")
         }
-        hidden, table, positions = self.encode(inputs["token_ids"])
+        hidden, table, _ = self.encode(inputs["token_ids"])
         keras_hub.models.Backbone.__init__(
             self, inputs=inputs, outputs=hidden, dtype=dtype, **kwargs
         )
-        # The tables of this forward pass, for heads on the same graph.
+        # The table of this forward pass, for heads on the same graph.
         self.table_output = table
-        self.positions_output = positions
 
         # === Config ===
         for name, value in config.items():

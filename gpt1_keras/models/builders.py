@@ -116,10 +116,9 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
     num_layers = source.num_layers
     if num_transferred_layers is None:
         num_transferred_layers = num_layers
-    is_whole = isinstance(num_transferred_layers, int)
-    if not is_whole or not -1 <= num_transferred_layers <= num_layers:
+    if not -1 <= num_transferred_layers <= num_layers:
         raise errors.InputError(
-            f"`num_transferred_layers` is {num_transferred_layers!r}: the "
+            f"`num_transferred_layers` is {num_transferred_layers}: the "
             f"preset has {num_layers} layers; give -1 (nothing), 0 "
             f"(embeddings) to {num_layers}, or None for all"
         )

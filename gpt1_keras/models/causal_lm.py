@@ -173,12 +173,12 @@ class GPT1CausalLM(
             float32 logits `[B, T, V]`; for `scoring_mode="loss"` the negative
             log-likelihood of each of `target_ids`, `[B, T]`.
         """
-        if scoring_mode not in ("logits", "loss"):
+        is_loss = scoring_mode == "loss" and target_ids is not None
+        if not is_loss and scoring_mode != "logits":
             raise ValueError(
-                f"scoring_mode is {scoring_mode!r}: give 'logits' or 'loss'"
+                f"scoring_mode is {scoring_mode!r}: give 'logits', or 'loss'"
+                " and target_ids"
             )
-        if scoring_mode == "loss" and target_ids is None:
-            raise ValueError("scoring_mode 'loss' needs target_ids")
         intercept = layer_intercept_fn or (lambda activations, _: activations)
         hidden, table, _ = self.backbone.token_and_position_embedding(
             ops.convert_to_tensor(token_ids, "int32")
@@ -187,37 +187,8 @@ class GPT1CausalLM(
         for i, block in enumerate(self.backbone.decoder_blocks):
             hidden = intercept(block(hidden), i)
         logits = self.tied_logits(hidden, table)
-        if scoring_mode == "logits":
+        if not is_loss:
             return logits
         return ops.sparse_categorical_crossentropy(
             ops.convert_to_tensor(target_ids, "int32"), logits, from_logits=True
         )
-
-    def get_config(self):
-        config = super().get_config()
-        if not self.compiled:
-            # Otherwise a `.keras` file would load as a compiled model, whose
-            # optimizer it does not hold. Presets omit this key: what
-            # `from_preset` returns can always generate.
-            config["compile_config"] = {"compile": False}
-        return config
-
-    @classmethod
-    def from_config(cls, config):
-        config = dict(config)
-        return super().from_config(config | config.pop("compile_config", {}))
-
-    def get_compile_config(self):
-        config = super().get_compile_config()
-        if config:
-            config["sampler"] = keras_hub.samplers.serialize(self.sampler)
-        return config
-
-    def compile_from_config(self, config):
-        config = dict(config)
-        sampler = keras_hub.samplers.deserialize(config.pop("sampler"))
-        self.compile(
-            **keras.saving.deserialize_keras_object(config), sampler=sampler
-        )
-        if self.optimizer is not None:
-            self.optimizer.build(self.trainable_variables)

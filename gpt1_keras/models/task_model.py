@@ -175,9 +175,6 @@ class GatherExtract(keras.layers.Layer):
     `[B * C, T, D]` at positions `[B, C]` -> `[B, C, D]`.
     """
 
-    def build(self, hidden_shape, extract_position_shape):
-        self.built = True
-
     def call(self, hidden, extract_position):
         shape = ops.shape(extract_position)
         rows, length, width = ops.shape(hidden)

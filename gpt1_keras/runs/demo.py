@@ -3,9 +3,7 @@
 import json
 import math
 import os
-import socket
 
-import keras
 import keras_hub
 from absl import logging
 from keras import ops
@@ -39,20 +37,9 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
     Args:
-        preset: see `presets.find`.
         port: int; 0 picks a free one.
         seed: int. Seed of generated text.
     """
-    try:
-        # Gradio would not report the reason.
-        with socket.socket() as found:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            found.bind((_HOST, port))
-    except OSError as error:
-        raise errors.InputError(
-            f"`port` {port} cannot be used ({error.strerror or error}): give"
-            " another, or 0 for any"
-        ) from None
     _stay_on_this_machine()
     import gradio
 
@@ -62,13 +49,19 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
             _task_page(gradio, directory)
         else:
             _language_model_page(gradio, directory, seed)
-    _, address, _ = app.launch(
-        **_for_this_machine(),
-        server_port=port or None,
-        prevent_thread_lock=True,
-        quiet=True,
-        theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
-    )
+    try:
+        _, address, _ = app.launch(
+            **_for_this_machine(),
+            server_port=port or None,
+            prevent_thread_lock=True,
+            quiet=True,
+            theme=gradio.themes.Default(font=_FONT, font_mono=["monospace"]),
+        )
+    except OSError:
+        raise errors.InputError(
+            f"`port` {port} cannot be used (another program uses it, or it is"
+            " reserved): give another, or 0 for any"
+        ) from None
     logging.info("open %s in a browser; Ctrl-C stops it", address)
     app.block_thread()
 
@@ -219,7 +212,6 @@ class LanguageModelAnswers:
             temperature=temperature,
             seed=self._seed,
         )
-        keras.utils.set_random_seed(self._seed)
         for token in generation.stream(
             self._network, list(ids), sampler, num_tokens=num_tokens
         ):

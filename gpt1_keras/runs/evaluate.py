@@ -40,11 +40,9 @@ def evaluate(
     this order, and nothing is written.
 
     Args:
-        preset: see `presets.find`.
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
             a `tasks.task.Task`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
-        paper: the paper's metrics of each task.
     """
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)
@@ -62,6 +60,7 @@ def evaluate(
         return results.path(workdir)
     space = task.label_space
     logits, labels = model.logits(examples), [None] * len(examples)
+    predictions = space.predict(logits)
     metrics, majority, of_classes = {}, {}, {}
     num_lacking = sum(each.label is None for each in examples.examples)
     if not num_lacking:
@@ -77,7 +76,7 @@ def evaluate(
     rows, worst_first = predictions_lib.table(
         examples.examples,
         labels,
-        space.predict(logits),
+        predictions,
         space.probabilities(logits),
         names=space.output_names,
     )
@@ -94,7 +93,19 @@ def evaluate(
     logging.info("predictions: %s", table)
     custom_lib.report_skipped(task.skipped, workdir)
     if metrics:
-        _plot(workdir, examples.name, space, labels, logits, metrics)
+        metric, value = next(iter(metrics.items()))
+        title = f"{examples.name}: {metric} {value:.3f}"
+        if space.score_range:
+            path = workdir / "plots" / "scores.png"
+            predictions_lib.plot_scores(labels, predictions, path, title=title)
+        else:
+            # Choices are named by their index.
+            highest = int(np.max([labels, predictions]))
+            names = space.class_names or list(map(str, range(highest + 1)))
+            path = workdir / "plots" / "confusion.png"
+            predictions_lib.plot_confusion(
+                labels, predictions, names, path, title=title
+            )
     if num_viewed and model.network.backbone.can_share_prefix:
         viewed = {i: rows[i] for i in worst_first[:num_viewed]}
         _view(workdir, model, examples, viewed)
@@ -134,29 +145,7 @@ def _view(workdir, model, examples, rows):
             title += f", labelled {row['label']}"
         pieces = [tokenizer.piece(index) for index in ids]
         texts.append(text_view.Text(title, text_view.attended(pieces, shares)))
-    page = text_view.write(
-        workdir / "tokens.html",
-        texts,
-        title=f"What the model attends to: {examples.name}",
-        legend=text_view.ATTENTION_LEGEND,
-    )
+    page = workdir / "tokens.html"
+    title = f"What the model attends to: {examples.name}"
+    text_view.write_page(page, title, text_view.ATTENTION_LEGEND, {"": texts})
     logging.info("attention in the worst errors: %s", page)
-
-
-def _plot(workdir, name, space, labels, logits, metrics):
-    """Plot predictions against labels; choices are named by their index."""
-    predictions = space.predict(logits)
-    metric, value = next(iter(metrics.items()))
-    title = f"{name}: {metric} {value:.3f}"
-    folder = workdir / "plots"
-    if space.score_range:
-        path = folder / "scores.png"
-        predictions_lib.plot_scores(labels, predictions, path, title=title)
-        return
-    names = space.class_names or [
-        str(i) for i in range(int(np.max([labels, predictions])) + 1)
-    ]
-    path = folder / "confusion.png"
-    predictions_lib.plot_confusion(
-        labels, predictions, names, path, title=title
-    )

@@ -82,7 +82,6 @@ def export(
     the same workdir adds a version.
 
     Args:
-        preset: see `presets.find`.
         num_warm_up: int. Requests that are answered while the model loads.
 
     Raises:
@@ -96,8 +95,7 @@ def export(
     }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
-        advice = "to export it again,"
-        if results.is_finished(workdir, config_sha256, advice, **facts):
+        if results.is_finished(workdir, config_sha256, **facts):
             return results.path(workdir)
     started = time.monotonic()
     from gpt1_keras.serving import tf_saved_model
@@ -106,7 +104,7 @@ def export(
     identity = {}
     if options.identity_texts is not None:
         identity = verify.measure_identity(*tokenizers, options.identity_texts)
-    requests = served.requests()
+    requests = served.requests
     num_examples = sum(len(request["text"]) for request in requests)
     saved_model = tf_saved_model.next_version(workdir / "saved_model")
     with files.new_folder(saved_model) as temporary:
@@ -125,7 +123,6 @@ def export(
         card = model_card.text(
             name=served.name,
             preset=directory,
-            training=model_card.training_facts(directory),
             num_examples=num_examples,
             split=options.split,
             metrics=metrics,
@@ -133,8 +130,8 @@ def export(
             identity=identity,
             labels=served.labels,
             request={name: rows[:1] for name, rows in requests[0].items()},
-            num_parameters=served.num_parameters,
-            sequence_length=served.sequence_length,
+            num_parameters=served.network.count_params(),
+            sequence_length=served.server.max_sequence_length,
             weights_dtype=options.weights_dtype,
             config_sha256=config_sha256,
         )
@@ -171,21 +168,21 @@ def _served(directory, options):
     scoring, dtype = options.scoring, options.weights_dtype
     if dtype == "int8":
         scoring, dtype = dataclasses.replace(scoring, dtype=dtype), "float32"
-    if presets.has_head(directory):
+    is_task = presets.has_head(directory)
+    if is_task:
         model = presets.FineTuned(directory, scoring)
         task = options.build_task(model.preprocessor)
-        tokenizer = model.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, task)
-        rows = options.data.read(task, options.split)
-        examples = model.labelled(task, rows, options.split)
-        served = tf_served.ServedTask(model, examples, graph, dtype)
     else:
-        network = presets.load(
+        model = presets.load(
             causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype
         )
         task = benchmarks.benchmark(_TEXTS_OF)
-        tokenizer = network.preprocessor.tokenizer.pipeline
-        graph = options.graph_tokenizer(tokenizer, task)
-        texts = [row.text for row in options.data.read(task, options.split)]
-        served = tf_served.ServedLanguageModel(network, texts, graph, dtype)
+    tokenizer = model.preprocessor.tokenizer.pipeline
+    graph = options.graph_tokenizer(tokenizer, task)
+    rows = options.data.read(task, options.split)
+    if is_task:
+        examples = model.labelled(task, rows, options.split)
+        served = tf_served.ServedTask(model, examples, graph, dtype)
+    else:
+        served = tf_served.ServedLanguageModel(model, rows, graph, dtype)
     return served, (tokenizer, graph)

@@ -249,7 +249,6 @@ def finetune(
         build_optimizer: function of `num_steps`.
         seed: of new weights, dropout and the order of the data.
         seeds: of several runs; None for `seed` alone.
-        paper: the paper's metrics of each task.
     """
     if task.is_own:  # Official files do not change.
         for path in workdir.rglob(EXAMPLES):
@@ -266,7 +265,12 @@ def finetune(
     for path in workdir.rglob(EXAMPLES):
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
-    test = _read_test(task, data)
+    test = None
+    if task.has_labelled_test:
+        try:
+            test = data.read(task, "test")
+        except errors.InputError as error:
+            logging.warning(f"{task.name} will not be scored on test: {error}")
 
     @functools.lru_cache(maxsize=1)
     def examples_of(seed):
@@ -308,19 +312,33 @@ def finetune(
         )
         _check_or_write_examples(directory, task, data, start)
         custom_lib.report_skipped(task.skipped, directory)
-        scored = {"dev": dev, "train_sample": sample}
-        is_over = None if training.patience is None else training.is_over
+        preset, is_over = directory / "preset", None
         keeps_last = len(dev) < training.min_dev_examples
         if keeps_last:
-            is_over = None
             logging.warning(
                 f"{dev.name}: {len(dev)} rows cannot tell which epoch is best:"
                 " keeping the weights of the last one"
             )
-        evaluate = _evaluator(
-            *(learner, network, scored, directory, num_steps, keeps_last),
-            is_written=strategy.is_chief,
-        )
+        elif training.patience is not None:
+            is_over = training.is_over
+
+        def evaluate(step, history):
+            """Score dev and a sample of train; save weights to be kept."""
+            for split, examples in (("dev", dev), ("train_sample", sample)):
+                logits = examples.logits(learner)
+                metrics = examples.measure(logits)
+                history.write(step, split=split, **metrics)
+                shown = results.shown(metrics)
+                logging.info(
+                    f"{examples.name} after step {step} of {num_steps}: {shown}"
+                )
+                if split != "dev" or not strategy.is_chief:
+                    continue
+                _, best = _dev_lines(history.path)
+                if keeps_last or best["step"] == step:
+                    facts = {"metrics": metrics} | examples.confusion(logits)
+                    presets.save(network, preset, step=step, **facts)
+
         due = training.evaluation_steps(batches.steps_per_epoch)
         # Sequences per step: candidates that share a row are one.
         rows = batches.batch_size
@@ -345,7 +363,6 @@ def finetune(
             history.path, dev, num_steps, keeps_last, can_stop=bool(is_over)
         )
         if strategy.is_chief:
-            preset = directory / "preset"
             best = found["best_step"]
             sealed = presets.read_back(type(network), preset, step=best)
             of_classes = ("classes", "confusion")
@@ -390,16 +407,6 @@ def finetune(
             run(workdir / name, number)
         found.append(results.read(workdir / name))
     return _aggregate(workdir, found)
-
-
-def _read_test(task, data):
-    if not task.has_labelled_test:
-        return None
-    try:
-        return data.read(task, "test")
-    except errors.InputError as error:
-        logging.warning(f"{task.name} will not be scored on test: {error}")
-        return None
 
 
 def _score_test(task, examples, preset, training):
@@ -450,42 +457,12 @@ def _check_or_write_examples(directory, task, data, start):
     results.check_inputs(path, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
-        fields = [{k: getattr(e, k) for k in names} for e in examples["dev"]]
         rows = [
-            {k: v for k, v in row.items() if v not in ("", ())}
-            for row in fields
+            {k: getattr(e, k) for k in names if getattr(e, k) not in ("", ())}
+            for e in examples["dev"]
         ]
         lines = "".join(map(files.json_line, rows))
         files.write_changed(directory / "dev.jsonl", lines)
-
-
-def _evaluator(
-    learner, network, scored, directory, num_steps, keeps_last, is_written
-):
-    """Return `function(step, history)` that scores, and saves the best."""
-
-    def evaluate(step, history):
-        for split, examples in scored.items():
-            logits = examples.logits(learner)
-            metrics = examples.measure(logits)
-            history.write(step, split=split, **metrics)
-            shown = results.shown(metrics)
-            logging.info(
-                f"{examples.name} after step {step} of {num_steps}: {shown}"
-            )
-            if split != "dev" or not is_written:
-                continue
-            _, best = _dev_lines(history.path)
-            if keeps_last or best["step"] == step:
-                presets.save(
-                    network,
-                    directory / "preset",
-                    step=step,
-                    metrics=metrics,
-                    **examples.confusion(logits),
-                )
-
-    return evaluate
 
 
 def _dev_lines(path):

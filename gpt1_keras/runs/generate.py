@@ -4,7 +4,6 @@ import sys
 import typing
 
 import keras
-import numpy as np
 from absl import logging
 from keras_hub import samplers
 
@@ -41,7 +40,6 @@ def generate(
     """Print continuations; write nothing.
 
     Args:
-        preset: see `presets.find`.
         prompt_file: path of a text file, used instead of the prompt; or None.
         interactive: bool. Whether to ask for prompts until an empty one.
         num_tokens: int. Length of a continuation in tokens.
@@ -58,8 +56,8 @@ def generate(
     if prompt_file is not None:
         prompt = files.read_text("`prompt_file`", prompt_file)
     directory = presets.find(preset)
-    tokenizer = presets.load_tokenizer(directory)
     model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=dtype)
+    tokenizer = model.preprocessor.tokenizer.pipeline
     k, beams = (min(n, tokenizer.vocabulary_size) for n in (top_k, num_beams))
     warmth = {"temperature": temperature}
     build, arguments = {
@@ -83,7 +81,7 @@ def generate(
         subwords.warn_of_unknown("prompt", unknown, len(ids))
         try:
             for _ in range(num_texts):
-                write(model, tokenizer, list(ids), chosen, num_tokens, stop_ids)
+                write(model, each, list(ids), chosen, num_tokens, stop_ids)
         except errors.InputError as error:
             if not interactive:
                 raise
@@ -100,9 +98,9 @@ def _ask():
         yield line
 
 
-def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
+def _print_streamed(model, prompt, ids, sampler, num_tokens, stop_ids):
     """Print each word once the next begins: until then it may change."""
-    shown = ""
+    tokenizer, shown = model.preprocessor.tokenizer.pipeline, ""
     for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
     ):
@@ -120,7 +118,7 @@ def _print_streamed(model, tokenizer, ids, sampler, num_tokens, stop_ids):
     print(text[len(shown) :], flush=True)
 
 
-def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
+def _print_whole(model, prompt, ids, sampler, num_tokens, stop_ids):
     length = len(ids) + num_tokens
     if length > model.backbone.max_sequence_length:
         raise errors.InputError(
@@ -130,19 +128,6 @@ def _print_whole(model, tokenizer, ids, sampler, num_tokens, stop_ids):
         )
     if model.sampler is not sampler:
         model.compile(sampler=sampler, optimizer=None, loss=None)
-    preprocessor, model.preprocessor = model.preprocessor, None
-    padding = [preprocessor.tokenizer.pad_token_id] * num_tokens
-    mask = [1] * len(ids) + [0] * num_tokens
-    output = model.generate(
-        {
-            "token_ids": np.array([[*ids, *padding]], "int32"),
-            "padding_mask": np.array([mask], "int32"),
-        },
-        stop_token_ids=list(stop_ids) or None,
-    )
-    model.preprocessor = preprocessor
-    found = keras.ops.convert_to_numpy(output["token_ids"])[0].tolist()
-    for stop in stop_ids:
-        if stop in found[len(ids) :]:
-            found = found[: found.index(stop, len(ids))]
-    print(tokenizer.decode(found), flush=True)
+    stops = list(stop_ids) or None
+    text = model.generate(prompt, length, stop_token_ids=stops)
+    print(text.removesuffix("\n") if stops else text, flush=True)

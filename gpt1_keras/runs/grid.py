@@ -8,11 +8,10 @@ from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
-from gpt1_keras.evaluation import tables
+from gpt1_keras.evaluation import text_view
 from gpt1_keras.runs import finetune as finetune_lib
 from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
@@ -48,9 +47,9 @@ def grid(
         training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: as of `finetune`, for the result.
-        rows: names as in `_changes`, `transfer_K` for K layers (-1, 0 ...).
+        rows: names as in `_choose`, `transfer_K` for K layers (-1, 0 ...).
         lstm_preset: a pretrained LSTM, of the row of that name.
-        paper, table5: the paper's metrics of each task; its shares of each row.
+        table5: the paper's shares of each row.
         is_writer: bool. False in all workers but the first, which fine-tune
             with it and leave tables and result to it.
     """
@@ -90,13 +89,12 @@ def grid(
             chosen = paper_tables.choose_ablations(found)
             name = "table5.md"
             table = paper_tables.ablation_table(chosen, table5)
-        text = tables.markdown(table)
-        files.write_atomic(workdir / name, text)
+        text = text_view.write_page(workdir / name, "", "", {"": [table]})
         print(f"\n{text}", flush=True)
     if not is_writer:
         return None
     metrics = {
-        each.run.path.relative_to(workdir).as_posix(): each.middle(each.metric)
+        each.path.relative_to(workdir).as_posix(): each.middle(each.metric)
         for each in found
     }
     if is_one_row:
@@ -111,17 +109,17 @@ def grid(
         paper={name: paper.get(name, {}) for name in tasks}
         if is_one_row
         else table5,
-        num_examples=sum(each.run.result["num_examples"] for each in found),
+        num_examples=sum(each.result["num_examples"] for each in found),
         seed=list(seeds) if seeds else seed,
         config_sha256=config_sha256,
-        seconds=sum(each.run.result["seconds"] for each in found),
+        seconds=sum(each.result["seconds"] for each in found),
     )
 
 
 def _finished(directories, config_sha256):
-    """Return the `comparison.Result` of each finished cell."""
+    """Return the `comparison.Run` of each finished cell."""
     return [
-        comparison.Result((run,))
+        run
         for run in map(comparison.read, directories)
         if run.result.get("config_sha256") == config_sha256
     ]
@@ -129,17 +127,26 @@ def _finished(directories, config_sha256):
 
 def _choose(rows, training, pretrained, lstm_preset):
     """Return {row: arguments of fine-tuning} after checking every row."""
-    if "lstm" in rows and lstm_preset is None:
-        raise errors.InputError(
-            "the row 'lstm' needs `lstm_preset`, a pretraining run with "
-            "gin/ablation/lstm.gin: give it or leave the row out of `rows`"
-        )
+    # What a row changes in `FineTuning` and in `Pretrained`.
+    changes = {
+        "full": ({}, {}),
+        "no_auxiliary_lm": ({"lm_loss_weight": 0.0}, {}),
+        "no_pretraining": ({}, {"num_transferred_layers": -1}),
+        "lstm": ({}, {"preset": lstm_preset}),
+    }
     chosen = {}
     for row in rows:
-        own_training, own_pretrained = _changes(row, lstm_preset)
+        if number := re.fullmatch(r"transfer_(-?[0-9]+)", row):
+            changes[row] = ({}, {"num_transferred_layers": int(number[1])})
+        if row not in changes:
+            raise errors.InputError(
+                f"`rows` has {row!r}: give {', '.join(map(repr, changes))} or"
+                " 'transfer_K' with a number K"
+            )
+        of_training, of_pretrained = changes[row]
         chosen[row] = {
-            "training": dataclasses.replace(training, **own_training),
-            "pretrained": dataclasses.replace(pretrained, **own_pretrained),
+            "training": dataclasses.replace(training, **of_training),
+            "pretrained": dataclasses.replace(pretrained, **of_pretrained),
         }
         try:
             _check_preset(row, **chosen[row])
@@ -151,25 +158,6 @@ def _choose(rows, training, pretrained, lstm_preset):
     return chosen
 
 
-def _changes(row, lstm_preset):
-    """Return how a row changes `FineTuning` and `Pretrained`, two dicts."""
-    found = {
-        "full": ({}, {}),
-        "no_auxiliary_lm": ({"lm_loss_weight": 0.0}, {}),
-        "no_pretraining": ({}, {"num_transferred_layers": -1}),
-        "lstm": ({}, {"preset": lstm_preset}),
-    }
-    if row in found:
-        return found[row]
-    number = re.fullmatch(r"transfer_(-?[0-9]+)", row)
-    if not number:
-        raise errors.InputError(
-            f"`rows` has {row!r}: give {', '.join(map(repr, found))} or"
-            " 'transfer_K' with a number K"
-        )
-    return {}, {"num_transferred_layers": int(number[1])}
-
-
 def _check_preset(row, training, pretrained):
     """Refuse a row that cannot start, before other rows have trained."""
     directory = pretrained.directory
@@ -179,7 +167,7 @@ def _check_preset(row, training, pretrained):
     if row == "lstm" and "num_units" not in config:
         raise errors.InputError(
             f"`lstm_preset`: {directory} is not an LSTM: give a pretraining run"
-            " with gin/ablation/lstm.gin"
+            " with gin/ablation/lstm.gin, or leave 'lstm' out of `rows`"
         )
     num_layers = config.get("num_layers", 1)  # an LSTM has one
     count = pretrained.num_transferred_layers

@@ -35,7 +35,7 @@ class Scoring:
 def perplexity(
     *,
     preset: checks.Path | None,
-    corpus: checks.Path | None,
+    corpus: checks.Path,
     split: typing.Literal["all", "train", "held_out"],
     scoring: Scoring,
     config_sha256,
@@ -47,7 +47,6 @@ def perplexity(
     before it in file and window. The softmax covers the vocabulary only.
 
     Args:
-        preset: see `presets.find`.
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all", and of prepared shards "train" or "held_out".
         workdir: pathlib.Path, or None to only log the figures.
@@ -60,7 +59,17 @@ def perplexity(
     pretrained = presets.Pretrained(
         preset=preset, num_transferred_layers=None, dropout=0.0
     )
-    texts = _texts(corpus, pretrained.tokenizer, split)
+    recipe = prepare.Recipe(pretrained.tokenizer)
+    shards, _ = prepare.open_corpus(corpus, recipe)
+    texts = shards.split(split)
+    # The first token of a text is not scored.
+    if texts.lengths.max(initial=0) < 2:
+        raise errors.InputError(
+            f"`corpus`: no file of {corpus} in split {split!r} has two tokens:"
+            " give more text, or set `split` to 'all'"
+        )
+    num_tokens = int(texts.lengths.sum())
+    logging.info(f"{len(texts.lengths):,} files, {num_tokens:,} tokens")
     # Without special tokens, which follow no text.
     backbone = pretrained.backbone(num_special_tokens=0)
     window = presets.check_length(
@@ -85,7 +94,6 @@ def perplexity(
         f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"
         f" ({metrics['words']:,}), {metrics['bits_per_byte']:.3f} bits per byte"
     )
-    num_tokens = int(texts.lengths.sum())
     unknown = sum(
         int((texts.read(book, 0, length) == subwords.UNKNOWN_ID).sum())
         for book, length in enumerate(texts.lengths)
@@ -108,27 +116,3 @@ def perplexity(
             unknown_share=unknown / num_tokens,
         )
     return metrics
-
-
-def _texts(corpus, tokenizer, split):
-    """Return the `data.shards.Split` to score; text is prepared if needed."""
-    if corpus is None:
-        raise errors.InputError(
-            "`corpus` is not given: give a .txt file or a folder of them"
-        )
-    shards, _ = prepare.open_corpus(corpus, prepare.Recipe(tokenizer))
-    texts = shards.split(split)
-    if not len(texts.lengths):
-        raise errors.InputError(
-            f"`corpus`: {corpus} has no {split} files; set `split` to 'all',"
-            " or give a corpus prepared with gin/prepare.gin"
-        )
-    if texts.lengths.max() < 2:
-        raise errors.InputError(
-            f"`corpus`: {corpus} has no file of two tokens, and the first token"
-            " of a text is not scored; give more text"
-        )
-    logging.info(
-        f"{len(texts.lengths):,} files, {texts.lengths.sum():,} tokens"
-    )
-    return texts

@@ -5,6 +5,7 @@ import time
 from absl import logging
 
 from gpt1_keras import results
+from gpt1_keras.data import prepare as prepare_lib
 from gpt1_keras.runs import sources
 
 
@@ -16,7 +17,8 @@ def prepare(*, corpus: sources.Corpus, workdir, config_sha256):
     index.
     """
     started = time.monotonic()
-    shards = corpus.prepare(workdir)
+    recipe = corpus.recipe()
+    shards = prepare_lib.prepare([corpus.folder(recipe)], workdir, recipe)
     logging.info("%s: %s", shards.directory, shards.summary())
     total = shards.index["total"]
     return results.write(

@@ -40,7 +40,6 @@ from gpt1_keras.training import learner as learner_lib
 
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
-_REMEDY = "give the workdir of a finished run, or run it again"
 # Merges are missing if more than this share of the pieces comes from none.
 _FEW_PIECES = 0.01
 # Of a network's configuration, not compared between a preset's files.
@@ -55,14 +54,8 @@ def find(preset):
     folder in it, or None for the language model shipped with the program.
     """
     if preset is None:
-        directory = bindings.ROOT / _SHIPPED
-        if not directory.exists():
-            raise errors.InputError(
-                f"`preset` is not given and {_SHIPPED} does not exist: give"
-                " the workdir of a pretraining run"
-            )
-        logging.info("`preset` is not given: using %s", directory)
-        return directory
+        preset = bindings.ROOT / _SHIPPED
+        logging.info("`preset` is not given: using %s", preset)
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
         if (folder / "config.json").exists():
@@ -111,7 +104,8 @@ def load(cls, directory, *, dtype="float32"):
         said = " ".join(str(error).partition("List of objects")[0].split())
         reason = said[:300] or type(error).__name__
         raise errors.InputError(
-            f"`preset`: {directory} cannot be read ({reason}); {_REMEDY}"
+            f"`preset`: {directory} cannot be read ({reason}); give the workdir"
+            " of a finished run, or run it again"
         ) from None
     finally:
         keras.config.set_dtype_policy(policy)
@@ -123,7 +117,7 @@ def check(directory):
     facts = files.check_seal(directory)
     if not facts:
         _say_unsealed(str(directory))
-    config = _config(directory / "config.json")
+    config = read_config(directory)
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")
     assets = directory / "assets" / "tokenizer"
@@ -138,19 +132,21 @@ def check(directory):
     for rows in (size, positions):
         if (rows, config.get("hidden_dim")) not in shapes:
             raise ValueError("weight shapes differ from the network's")
-    for name in ("task.json", "preprocessor.json"):
-        if not (directory / name).exists():
+    for name in ("task", "preprocessor"):
+        if not (directory / f"{name}.json").exists():
             continue
-        found = _config(directory / name)
+        found = read_config(directory, name)
         network = found.get("backbone", {}).get("config", config)
         if network | _UNCOMPARED != config | _UNCOMPARED:
-            raise ValueError(f"{name} and config.json differ in the network")
+            raise ValueError(
+                f"{name}.json and config.json differ in the network"
+            )
         found = found.get("preprocessor", {}).get("config", found)
         length = found.get("sequence_length", 2)
         if type(length) is not int or not 2 <= length <= positions:
             raise ValueError(
-                f"sequence_length {length!r} in {name}, which must be from 2"
-                f" to {positions}"
+                f"sequence_length {length!r} in {name}.json, which must be from"
+                f" 2 to {positions}"
             )
     return facts
 
@@ -201,27 +197,22 @@ def _check_model(model):
             )
 
 
-def _config(path):
-    found = files.parse_json(path.read_bytes())
-    if "model_type" in found:
-        raise ValueError(
-            f"{path.name} is that of a Hugging Face checkpoint: convert it with"
-            " tools/convert_huggingface.py"
-        )
-    if not isinstance(found.get("config"), dict):
-        raise ValueError(f"{path.name} does not describe a preset")
-    return found["config"]
-
-
 def read_config(directory, name="config"):
     """Return the `config` in a JSON file of a preset: the backbone's."""
     path = pathlib.Path(directory) / f"{name}.json"
     try:
-        return _config(path)
-    except (OSError, ValueError):
+        found = files.parse_json(path.read_bytes())
+        if "model_type" in found:
+            raise ValueError(
+                "it is of a Hugging Face checkpoint: convert that with"
+                " tools/convert_huggingface.py"
+            )
+        files.check_kinds(found, {"config": dict})
+    except (OSError, ValueError) as error:
         raise errors.InputError(
-            f"`preset`: {path} does not describe a model; {_REMEDY}"
+            f"{path} does not describe a model: {error}"
         ) from None
+    return found["config"]
 
 
 def has_head(directory):
@@ -390,19 +381,12 @@ class Pretrained:
 
     def check_lora(self, num_layers, hidden_dim):
         """Refuse adapters that do not suit a network."""
-        if not self.lora_rank:
-            return
-        if self.num_transferred_layers not in (None, num_layers):
+        is_whole = self.num_transferred_layers in (None, num_layers)
+        if self.lora_rank and not (is_whole and self.lora_rank < hidden_dim):
             raise errors.InputError(
                 f"`lora_rank` {self.lora_rank} trains no weights of the"
-                " network, but `num_transferred_layers`"
-                f" {self.num_transferred_layers} draws some at random: set the"
-                " first to 0 or the second to None"
-            )
-        if self.lora_rank >= hidden_dim:
-            raise errors.InputError(
-                f"`lora_rank` {self.lora_rank} is not less than the network's"
-                f" width {hidden_dim}: lower it, or give 0 to train all weights"
+                " network: it needs all of them (`num_transferred_layers` None)"
+                f" and a rank below their width {hidden_dim}, or give 0"
             )
 
 
@@ -453,15 +437,13 @@ class FineTuned:
         A task of another kind than the model's is an InputError.
         """
         ours, space = self.preprocessor, task.label_space
-        expected = _kind(ours.transform, ours.label_words, ours.score_range)
-        found = _kind(
-            task.transform.__name__, space.class_names, space.score_range
-        )
-        if found != expected:
+        kind = (ours.transform, tuple(ours.label_words), ours.score_range)
+        found = (task.transform.__name__, space.class_names, space.score_range)
+        if found != kind:
             raise errors.InputError(
-                f"`preset`: {self.directory} was fine-tuned on {ours.task}"
-                f" ({expected}), but {task.name} is {found}; give a model of"
-                f" {task.name}"
+                f"`preset`: {self.directory} was fine-tuned on {ours.task}, and"
+                f" its inputs or labels are not those of {task.name}; give a"
+                f" model of {task.name}"
             )
         return scoring_lib.Labelled(
             task,
@@ -478,13 +460,3 @@ class FineTuned:
         """Return logits `[N, Y]`."""
         precision.round_factors(self._scoring.dtype)
         return np.asarray(examples.logits(self._learner))
-
-
-def _kind(transform, class_names, score_range):
-    """Describe what a model and its task must have in common."""
-    kind = transform.replace("_", " ")
-    if score_range is not None:
-        return f"{kind} with a score"
-    return (
-        f"{kind} with labels {', '.join(class_names)}" if class_names else kind
-    )

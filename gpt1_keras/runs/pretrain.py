@@ -45,27 +45,6 @@ class Training:
     # Share of the sequences whose first part is repeated to their end.
     repeated_share: checks.Share = 0.0
 
-    def count_steps(self, num_windows):
-        """Return the number of steps, given the windows of an epoch."""
-        if self.num_steps is not None:
-            return self.num_steps
-        return max(1, round(self.num_epochs * num_windows / self.batch_size))
-
-    def build_learner(self, network, build_optimizer, num_steps, jit_compile):
-        presets.check_length(self.sequence_length, network.max_sequence_length)
-        loss = losses.LanguageModelLoss(chunk_size=self.softmax_chunk)
-        learner = learner_lib.Learner(
-            task_model.GPT1TaskModel(network),
-            loss=loss,
-            scorer=loss,
-            clip_norm=self.clip_norm,
-            micro_batch_size=self.microbatch_size,
-        )
-        learner.compile(
-            build_optimizer(num_steps=num_steps), jit_compile=jit_compile
-        )
-        return learner
-
 
 @checks.value_object
 class Sampling:
@@ -75,22 +54,6 @@ class Sampling:
     num_tokens: checks.Count  # at most the model's positions
     top_k: checks.Count
     temperature: checks.Positive
-
-    def recorder(self, causal_lm, tokenizer, strategy):
-        """Return `function(step, history)` that samples and records a text."""
-        length = causal_lm.backbone.max_sequence_length
-        options = dataclasses.asdict(self)
-        options["num_tokens"] = min(self.num_tokens, length)
-
-        def record(step, history):
-            with strategy.single_device():
-                text = generation.sample_text(
-                    causal_lm, tokenizer, **options, seed=step
-                )
-            history.write(step, sample=text)
-            logging.info("sample after step %d: %s", step, text)
-
-        return record
 
 
 def pretrain(
@@ -115,7 +78,6 @@ def pretrain(
         corpus: text and vocabulary.
         build_backbone: function of `vocabulary_size`, for new weights.
         build_optimizer: function of `num_steps`.
-        paper: the paper's metrics.
         pretrained: whose network, weights and vocabulary are trained further
             in place of new ones.
         zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
@@ -142,18 +104,32 @@ def pretrain(
         repeated_share=training.repeated_share,
     )
     tokens_per_step = training.batch_size * training.sequence_length
-    num_steps = training.count_steps(batches.num_windows)
+    num_steps = training.num_steps
+    if num_steps is None:
+        windows = training.num_epochs * batches.num_windows
+        num_steps = max(1, round(windows / training.batch_size))
     with strategy.scope():
         if pretrained is None:
             network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)
         else:
             network = pretrained.backbone(num_special_tokens=0)
-        learner = training.build_learner(
-            network, build_optimizer, num_steps, devices.jit_compile
+        positions = network.max_sequence_length
+        presets.check_length(training.sequence_length, positions)
+        loss = losses.LanguageModelLoss(chunk_size=training.softmax_chunk)
+        learner = learner_lib.Learner(
+            task_model.GPT1TaskModel(network),
+            loss=loss,
+            scorer=loss,
+            clip_norm=training.clip_norm,
+            micro_batch_size=training.microbatch_size,
+        )
+        learner.compile(
+            build_optimizer(num_steps=num_steps),
+            jit_compile=devices.jit_compile,
         )
     causal_lm = builders.gpt1_causal_lm(network, tokenizer)
     held_out = held_out_lib.HeldOut(
-        evaluation, shards, learner, training.sequence_length
+        evaluation, shards, learner, training.sequence_length, num_steps
     )
     logging.info(
         f"{network.count_params():,} parameters, vocabulary of"
@@ -162,12 +138,20 @@ def pretrain(
         f" {num_steps:,} steps of {training.batch_size} x"
         f" {training.sequence_length} tokens"
     )
+    options = dataclasses.asdict(sampling)
+    options["num_tokens"] = min(sampling.num_tokens, positions)
+
+    def sample(step, history):
+        with strategy.single_device():
+            text = generation.sample_text(
+                causal_lm, tokenizer, **options, seed=step
+            )
+        history.write(step, sample=text)
+        logging.info("sample after step %d: %s", step, text)
+
     periodic = [
-        (intervals.evaluation_steps, held_out.record_until(num_steps)),
-        (
-            intervals.sample_steps,
-            sampling.recorder(causal_lm, tokenizer, strategy),
-        ),
+        (intervals.evaluation_steps, held_out.record),
+        (intervals.sample_steps, sample),
     ]
     if zero_shot is not None:
         recorder = zero_shot.recorder(network, tokenizer)
@@ -189,7 +173,7 @@ def pretrain(
         periodic=periodic,
         strategy=strategy,
     )
-    metrics = held_out.final(history, num_steps)
+    metrics = held_out.final(history)
     facts = {
         "backbone": type(network).__name__,
         "num_layers": network.num_layers,

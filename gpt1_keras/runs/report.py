@@ -3,22 +3,16 @@
 `report.html`, and the same as `report.md`.
 """
 
-import os
-import pathlib
-import urllib.parse
-
 from absl import logging
 
 from gpt1_keras import checks
 from gpt1_keras import errors
-from gpt1_keras import files
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import plots
 from gpt1_keras.evaluation import tables
 from gpt1_keras.evaluation import text_view
 
-_PAGE = "report.html"
 _TITLE = "GPT-1: results beside the paper's"
 _INTRODUCTION = (
     "Radford et al. 2018, Improving Language Understanding by Generative "
@@ -53,7 +47,6 @@ def report(
         results: path of a folder with workdirs in or below it, or several.
         constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.
-        paper: dict from a task's name to the paper's metrics.
         table5: dict from a row of table 5 to {task: share}.
 
     Returns:
@@ -110,27 +103,11 @@ def report(
         for title, parts in sections.items()
         if (shown := [part for part in parts if part])
     }
-    lines = [f"# {_TITLE}\n"]
-    for title, parts in sections.items():
-        lines += [f"## {title}\n", *(_markdown(p, workdir) for p in parts)]
-    files.write_atomic(workdir / "report.md", "\n".join(lines))
-    page = text_view.page(_TITLE, _INTRODUCTION, sections)
-    files.write_atomic(workdir / _PAGE, page)
-    logging.info("report of %d workdirs: %s", len(runs), workdir / _PAGE)
-    return workdir / _PAGE
-
-
-def _markdown(part, directory):
-    """Return a part of the page as Markdown; of a text, where to find it."""
-    if isinstance(part, tables.Table):
-        return tables.markdown(part)
-    if isinstance(part, text_view.Text):
-        return f"{tables.escape(part.title)}: in {_PAGE}.\n"
-    path = pathlib.Path(os.path.relpath(part.path, directory))
-    address = urllib.parse.quote(path.as_posix())
-    image = f"![{tables.escape(part.alternative)}]({address})"
-    lines = [f"**{tables.escape(part.title)}**", image]
-    return "\n\n".join([*lines, *map(tables.escape, part.notes)]) + "\n"
+    page = workdir / "report.html"
+    for path in (workdir / "report.md", page):
+        text_view.write_page(path, _TITLE, _INTRODUCTION, sections)
+    logging.info("report of %d workdirs: %s", len(runs), page)
+    return page
 
 
 def written_by(run):
@@ -210,13 +187,16 @@ def perplexity_table(runs):
 
 
 def zero_shot_table(runs):
+    """Return a table whose small print below a task is LABEL_WORDS."""
     rows = []
     for run in runs:
         found, majority = run.result, run.result.get("majority", {})
+        words = run.macro("LABEL_WORDS", tuple | list) or ()
+        note = " / ".join(", ".join(map(str, each)) for each in words if each)
         for i, (name, value) in enumerate(found.get("metrics", {}).items()):
             random = None if i else found.get("random")
             row = {
-                "task": _task_with_labels(run),
+                "task": tables.Cell(tables.task_name(run.task or ""), note),
                 "split": found.get("split"),
                 "metric": tables.metric_name(name),
                 "value": tables.metric_value(name, value),
@@ -232,11 +212,10 @@ def zero_shot_table(runs):
     return tables.Table("Zero-shot tasks", rows)
 
 
-def results_table(results):
+def results_table(runs):
     """Return the table of everything measured, by kind of run and task."""
     rows, firsts = [], {}
-    for result in results:
-        run, *others = result.runs
+    for run in runs:
         first = firsts.setdefault((run.kind, run.task), run)
         settings = comparison.differences(first, run)
         rows.append(
@@ -245,13 +224,13 @@ def results_table(results):
                 "task": tables.task_name(run.task or ""),
                 "split": run.result.get("split"),
                 "ablation": run.row if run.kind == "finetune" else "",
-                "metrics": "; ".join(_metric_texts(result)),
-                "seeds": len(result.seeds),
+                "metrics": "; ".join(_metric_texts(run)),
+                "seeds": len(run.seeds),
                 "other settings": ", ".join(
                     f"{name} = {value!r}" for name, value in settings.items()
                 ),
                 "workdir": tables.path(
-                    run.path, ", ".join(str(each.path) for each in others)
+                    run.path, ", ".join(map(str, run.paths[1:]))
                 ),
             }
         )
@@ -259,16 +238,9 @@ def results_table(results):
     return tables.Table("All results", rows, [note])
 
 
-def _task_with_labels(run):
-    """Return the cell of a zero-shot task; LABEL_WORDS as the small print."""
-    words = run.macro("LABEL_WORDS", tuple | list) or ()
-    note = " / ".join(", ".join(map(str, each)) for each in words if each)
-    return tables.Cell(tables.task_name(run.task or ""), note)
-
-
-def _metric_texts(result):
-    for name in result.metrics:
-        value = tables.metric_value(name, result.middle(name))
-        span = tables.span(name, result.values(name))
+def _metric_texts(run):
+    for name in run.metric_names:
+        value = tables.metric_value(name, run.middle(name))
+        span = tables.span(name, run.values(name))
         span = f" ({span})" if span else ""
         yield f"{tables.metric_name(name)} {value}{span}"

@@ -38,26 +38,6 @@ class Corpus:
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
 
-    def tokenizer(self, required=None):
-        """Return `required`, else the tokenizer of `vocabulary` or None."""
-        if required is not None:
-            if self.vocabulary is not None:
-                raise errors.InputError(
-                    f"`vocabulary` is {self.vocabulary}, but the preset has"
-                    " its own: leave it out"
-                )
-            return required
-        if self.vocabulary is not None:
-            return tokenizer_lib.Tokenizer.from_files(
-                self.vocabulary, self.merges
-            )
-        if self.merges is not None:
-            raise errors.InputError(
-                f"`merges` is {self.merges}, but `vocabulary` is not given:"
-                " give both files or neither"
-            )
-        return None
-
     def open(self, tokenizer=None):
         """Return (`Shards`, `Tokenizer`); books are prepared on first use.
 
@@ -66,15 +46,25 @@ class Corpus:
         recipe = self.recipe(tokenizer)
         return prepare.open_corpus(self.folder(recipe), recipe)
 
-    def prepare(self, directory):
-        recipe = self.recipe()
-        return prepare.prepare([self.folder(recipe)], directory, recipe)
-
     def recipe(self, tokenizer=None):
         """Return the `prepare.Recipe`; `tokenizer` as in `open`."""
+        if self.vocabulary is not None:
+            if tokenizer is not None:
+                raise errors.InputError(
+                    f"`vocabulary` is {self.vocabulary}, but the preset has"
+                    " its own: leave it out"
+                )
+            tokenizer = tokenizer_lib.Tokenizer.from_files(
+                self.vocabulary, self.merges
+            )
+        elif self.merges is not None:
+            raise errors.InputError(
+                f"`merges` is {self.merges}, but `vocabulary` is not given:"
+                " give both files or neither"
+            )
         named = self.held_out_books
         return prepare.Recipe(
-            tokenizer=self.tokenizer(tokenizer),
+            tokenizer=tokenizer,
             tokenizer_type=self.tokenizer_type,
             vocabulary_size=self.vocabulary_size,
             held_out_fraction=self.held_out_fraction,
@@ -89,9 +79,7 @@ class Corpus:
         own = ""
         if recipe.tokenizer is None:
             own = f" and a {self.tokenizer_type} vocabulary trained on it"
-        folder = _sample_folder(
-            "sample", self.sample_words, self.sample_seed, sample_world
-        )
+        folder = _sample_folder("sample", self.sample_words, self.sample_seed)
         logging.warning(
             "`corpus` is not given: using the generated sample corpus"
             f" {folder}{own}; give a folder of .txt books to train on them"
@@ -137,10 +125,6 @@ class BenchmarkFiles:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    @property
-    def is_sample(self):
-        return self.data_dir is None
-
     def read(self, task, split):
         """Return the examples of a split of a task, at least one.
 
@@ -160,13 +144,10 @@ class BenchmarkFiles:
     @functools.cached_property
     def folder(self):
         """The folder of the files; sample files are written on first use."""
-        if not self.is_sample:
+        if self.data_dir is not None:
             return self.data_dir
         folder = _sample_folder(
-            "sample_benchmarks",
-            self.sample_examples,
-            self.sample_seed,
-            benchmarks,
+            "sample_benchmarks", self.sample_examples, self.sample_seed
         )
         logging.warning(
             "`data_dir` is not given: using the generated sample benchmarks"
@@ -191,7 +172,7 @@ def check_tensorflow(what, advice):
         )
 
 
-def _sample_folder(name, size, seed, generator):
+def _sample_folder(name, size, seed):
     """Return the cache folder of the data that this version generates."""
-    version = generator.source_sha256()[:8]
+    version = sample_world.source_sha256()[:8]
     return files.cache_root() / f"{name}_{size}_{seed}_{version}"

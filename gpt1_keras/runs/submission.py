@@ -56,7 +56,7 @@ def submission(
     for name, preset in there.items():
         predictions |= _predict(name, preset, data, scoring)
     num_rows = {}
-    if data.is_sample:
+    if data.data_dir is None:  # generated samples
         num_rows = {name: len(rows) for name, rows in predictions.items()}
     path, filled = glue_submission.write(
         workdir / "submission", predictions, num_rows=num_rows
@@ -90,20 +90,16 @@ def _predict(name, preset, data, scoring):
             f"{preset} holds a model of {model.preprocessor.task}: `runs` "
             f"needs a model of {name} there"
         )
+    tasks = [benchmarks.of_preset(model.preprocessor)]
+    if name == "mnli":
+        tasks.append(benchmarks.benchmark("ax"))
     found = {}
-    for answered in (name, "ax") if name == "mnli" else (name,):
-        task = benchmarks.of_preset(model.preprocessor)
-        if answered != name:
-            task = benchmarks.benchmark(answered)
+    for task in tasks:
         examples = model.labelled(task, data.read(task, "test"), "test")
         predicted = task.label_space.predict(model.logits(examples))
-        words = [task.label_space.format(each) for each in predicted]
-        for group in sorted({e.group for e in examples.examples}):
+        for example, prediction in zip(examples.examples, predicted):
             # MultiNLI's two test sets are two files.
-            key = f"{answered}_{group}" if group else answered
-            found[key] = [
-                word
-                for word, example in zip(words, examples.examples)
-                if example.group == group
-            ]
+            key = f"{task.name}_{example.group}".removesuffix("_")
+            answers = found.setdefault(key, [])
+            answers.append(task.label_space.format(prediction))
     return found

@@ -27,7 +27,7 @@ def view(
     """Write `tokens.html`, an attention plot and `result.json`.
 
     Args:
-        preset: see `presets.find`. Of a fine-tuned model, the head is left out.
+        preset: of a fine-tuned model, the head is left out.
         text: str, truncated to the positions of the model.
         text_file: path of a text file to read instead, or None.
         layer: int from 0, negative from the last.
@@ -48,17 +48,13 @@ def view(
         logging.info("this network has no attention to draw")
     values = text_view.log_probabilities(model, ids)
     perplexity = results.perplexity(-values.mean())
-    page = text_view.write(
-        workdir / "tokens.html",
-        [
-            text_view.Text(
-                f"{len(ids)} tokens, perplexity {perplexity:.1f}",
-                text_view.surprise(pieces, values),
-            )
-        ],
-        title=f"Log-probability of each token: {directory}",
-        legend=text_view.SURPRISE_LEGEND,
+    shown = text_view.Text(
+        f"{len(ids)} tokens, perplexity {perplexity:.1f}",
+        text_view.surprise(pieces, values),
     )
+    page = workdir / "tokens.html"
+    title = f"Log-probability of each token: {directory}"
+    text_view.write_page(page, title, text_view.SURPRISE_LEGEND, {"": [shown]})
     logging.info("tokens: %s", page)
     return results.write(
         workdir,
@@ -96,23 +92,20 @@ def _ids(text, text_file, tokenizer, positions):
 
 def _draw(backbone, ids, pieces, layer, head, workdir):
     """Draw a layer or one of its heads; return the path in the workdir."""
-    layer = _index("layer", layer, backbone.num_layers)
-    name = f"layer {layer}"
-    shares = text_view.attention(backbone, ids)[layer]
-    if head is not None:
-        head = _index("head", head, backbone.num_heads)
-        name, shares = f"{name} head {head}", shares[head : head + 1]
+    shares = text_view.attention(backbone, ids)
+    name = f"layer {layer % backbone.num_layers}"
+    try:
+        shares = shares[layer]
+        if head is not None:
+            name, shares = f"{name} head {head}", shares[[head]]
+    except IndexError:
+        raise errors.InputError(
+            f"`layer` {layer} or `head` {head} is out of range: the model"
+            f" has {backbone.num_layers} layers of {backbone.num_heads} heads,"
+            " counted from 0"
+        ) from None
     picture = f"plots/attention_{name.replace(' ', '_')}.png"
     text_view.draw_attention(
         shares, pieces, workdir / picture, title=f"attention of {name}"
     )
     return picture
-
-
-def _index(name, value, count):
-    if not -count <= value < count:
-        raise errors.InputError(
-            f"`{name}` is {value!r}: the model has {count}, give 0 to"
-            f" {count - 1}"
-        )
-    return value % count

@@ -49,37 +49,31 @@ class ZeroShotTasks:
     # time that their number has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
 
-    def split_of(self, task):
-        return self.split or task.split
+    def examples(self, task):
+        """Return {split: examples}: the split to measure, then train if needed.
 
-    def examples(self, task, split):
-        examples = self.data.read(task, split)
-        return examples_lib.draw_subset(examples, self.scoring.num_examples)
+        If train itself is measured, it is scored once.
+        """
+        splits = [self.split or task.split]
+        splits += ["train"] if task.needs_train else []
+        count = self.scoring.num_examples
+        return {
+            split: examples_lib.draw_subset(self.data.read(task, split), count)
+            for split in splits
+        }
 
     def read(self):
         """Read all files, so that errors in them show up early."""
         for task in self.tasks:
-            for split in self._splits(task):
-                task.labels(self.data.read(task, split))
-
-    def _splits(self, task):
-        return [self.split_of(task), *(["train"] if task.needs_train else [])]
-
-    def sha256(self, task):
-        """Return a digest of all examples that a task reads."""
-        splits = dict.fromkeys(self._splits(task))
-        read = [x for split in splits for x in self.examples(task, split)]
-        return examples_lib.sha256(read)
+            for examples in self.examples(task).values():
+                task.labels(examples)
 
     def measurer(self, task, backbone, tokenizer):
         """Return `function()` -> metrics with the current weights."""
-        # If train itself is measured, it is scored once.
         parts = []
-        for split in dict.fromkeys(self._splits(task)):
-            examples = self.examples(task, split)
-            name = f"{task.name} {split}"
-            candidates = _candidates(task, examples, name, backbone, tokenizer)
-            parts.append((examples, self._scorer(candidates, name, backbone)))
+        for split, examples in self.examples(task).items():
+            scorer = self._scorer(task, split, examples, backbone, tokenizer)
+            parts.append((examples, scorer))
 
         def measure():
             scored = [(examples, scorer()) for examples, scorer in parts]
@@ -88,8 +82,23 @@ class ZeroShotTasks:
 
         return measure
 
-    def _scorer(self, candidates, name, backbone):
-        """Return `function()` -> the `data.packing.Scores` of examples."""
+    def _scorer(self, task, split, examples, backbone, tokenizer):
+        """Return `function()` -> the `data.packing.Scores` of examples.
+
+        Warns if any are truncated.
+        """
+        name, length = f"{task.name} {split}", backbone.max_sequence_length
+        candidates = [
+            task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
+            for e in examples
+        ]
+        num_cut = sum(each.num_cut > 0 for each in candidates)
+        if num_cut:
+            logging.warning(
+                f"{name}: the beginnings of {num_cut:,} of {len(examples):,}"
+                f" texts were truncated to fit into {length} positions,"
+                f" {sum(each.num_cut for each in candidates):,} tokens in all"
+            )
         packed = packing.PackedCandidates(
             candidates, share_prefix=backbone.can_share_prefix
         )
@@ -110,7 +119,7 @@ class ZeroShotTasks:
             found = scoring_lib.predict(learner, batches, name=name)
             return packed.scores(
                 found["log_probability"],
-                found["num_tokens"],
+                found["weight"],
                 found["num_likeliest"],
             )
 
@@ -146,23 +155,6 @@ class ZeroShotTasks:
         return record
 
 
-def _candidates(task, examples, name, backbone, tokenizer):
-    """Return the candidates of examples; warn if any are truncated."""
-    length = backbone.max_sequence_length
-    found = [
-        task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)
-        for e in examples
-    ]
-    num_cut = sum(each.num_cut > 0 for each in found)
-    if num_cut:
-        logging.warning(
-            f"{name}: the beginnings of {num_cut:,} of {len(found):,} texts"
-            f" were truncated to fit into {length} positions,"
-            f" {sum(each.num_cut for each in found):,} tokens in all"
-        )
-    return found
-
-
 def zero_shot(
     *,
     workdir,
@@ -171,19 +163,14 @@ def zero_shot(
     tasks: ZeroShotTasks,
     dtype: checks.Dtype,
 ):
-    """Measure a zero-shot task on a pretrained model; write `result.json`.
-
-    Args:
-        preset: see `presets.find`.
-        tasks: with one task.
-    """
+    """Measure the one of `tasks` on a pretrained model; write `result.json`."""
     directory = presets.find(preset)
     (task,) = tasks.tasks
-    split = tasks.split_of(task)
-    examples = tasks.examples(task, split)
+    read = tasks.examples(task)
+    split, examples = next(iter(read.items()))
     facts = {
         "preset_sha256": presets.sha256(directory),
-        "examples_sha256": tasks.sha256(task),
+        "examples_sha256": examples_lib.sha256(sum(read.values(), [])),
     }
     if results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)

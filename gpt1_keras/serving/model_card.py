@@ -7,71 +7,19 @@ from gpt1_keras import results
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
 
-_CARD = """\
-# {name}
 
-Exported by gpt1_keras from the preset `{preset}`.
-
-| | |
-|---|---|
-| task | {name} |
-| checked on | {num_examples} rows of {split} |
-{metrics}| weights | {weights_dtype}, {num_parameters:,} numbers |
-| longest input | {sequence_length} tokens; `is_cut` marks truncated texts |
-| configuration of the export | sha256 {config_sha256} |
-
-## Training
-
-{training}
-
-## Labels
-
-{labels}
-
-## A request
-
-```
-{request}
-```
-
-## Agreement with the Keras model
-
-The tokenizer in this SavedModel is a TensorFlow graph. On the rows above, its
-output equals that of the Python tokenizer for {identical_texts:.4%} of the
-texts and {identical_tokens:.4%} of the tokens. On texts with equal tokens, the
-largest difference of a probability (of a score as a part of its range, of a
-log-probability per token) is {largest_difference:.1e}. The graph repairs
-fewer broken encodings than ftfy.{identity}
-
-## Limits
-
-English, lower case. Predictions reflect the training rows and the books the
-model was pretrained on, with their biases. It was measured only on rows of the
-same kind.
-"""
-_IDENTITY = """ On {paragraphs:,} paragraphs of other
-texts, {identical_paragraphs:.4%} of the paragraphs and
-{identical_paragraph_tokens:.4%} of the tokens are equal."""
-_UNKNOWN = "Unknown: there is no `result.json` of a run next to the preset."
-
-
-def text(*, metrics, compared, identity, training, labels, request, **facts):
+def text(*, preset, request, **facts):
     """Return the card as Markdown.
 
-    `metrics` and `compared` are those of `tf_served.ServedTask.compare`,
-    `identity` of `verify.measure_identity` ({} if not measured), `training` of
-    `training_facts`, `request` an example, `facts` the card's other fields.
+    `request` is an example. `facts` are the others of model_card.md.jinja:
+    `metrics` and `compared` as of `tf_served.ServedTask.compare`, `identity` as
+    of `verify.measure_identity` ({} if not measured), and so on.
     """
-    rows = [f"| {name} | {value} |" for name, value in training.items()]
-    table = "\n".join(["| | |", "|---|---|", *rows])
-    return _CARD.format(
-        metrics="".join(f"| {k} | {v:.4f} |\n" for k, v in metrics.items()),
-        training=table if training else _UNKNOWN,
-        identity=_IDENTITY.format(**identity) if identity else "",
-        labels=", ".join(map(tables.code, labels))
-        or "none: the index of a choice from 0, or a score",
+    return tables.render(
+        pathlib.Path(__file__).with_name("model_card.md.jinja"),
+        preset=preset,
         request=json.dumps({"inputs": request}, ensure_ascii=False),
-        **compared,
+        training=training_facts(preset),
         **facts,
     )
 

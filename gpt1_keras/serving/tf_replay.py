@@ -1,9 +1,9 @@
 """Answer requests with a SavedModel and nothing but TensorFlow.
 
-    python -I tf_replay.py SAVED_MODEL REQUESTS ANSWERS
+    python -I tf_replay.py SAVED_MODEL < REQUESTS > ANSWERS
 
-Both files have one JSON object per line: inputs of the default signature, and
-its outputs. Modules that a server lacks cannot be imported: Keras, this
+Both have one JSON object per line: inputs of the default signature, and its
+outputs. Modules that a server lacks cannot be imported: Keras, this
 package, tokenizers. TensorFlow Serving includes the one operation of
 tensorflow-text that WordPiece needs. Here its library is loaded alone, because
 the package imports Keras.
@@ -23,47 +23,28 @@ _WORD_PIECE = b"FastWordpieceTokenizeWithOffsets"
 _LIBRARY = "python/ops/_fast_wordpiece_tokenizer.so"
 
 
-def main(saved_model, requests, answers):
+def main(saved_model):
     for name in FORBIDDEN:
         sys.modules[name] = None  # Importing it fails.
     import tensorflow as tf
 
     graphs = pathlib.Path(saved_model, "saved_model.pb")
     if graphs.exists() and _WORD_PIECE in graphs.read_bytes():
-        tf.load_op_library(_library())
+        package = importlib.util.find_spec("tensorflow_text").origin
+        tf.load_op_library(str(pathlib.Path(package).parent / _LIBRARY))
     model = tf.saved_model.load(saved_model)
     answer = model.signatures["serving_default"]
-    with (
-        open(requests, encoding="utf-8") as lines,
-        open(answers, "w", encoding="utf-8") as file,
-    ):
-        for line in lines:
-            inputs = {
-                name: tf.constant(value, tf.string)
-                for name, value in json.loads(line).items()
-            }
-            outputs = {
-                name: _plain(value.numpy().tolist())
-                for name, value in answer(**inputs).items()
-            }
-            file.write(json.dumps(outputs) + "\n")
-
-
-def _library():
-    """Return the path of the operation's library without importing it."""
-    package = importlib.util.find_spec("tensorflow_text")
-    if package is None:
-        raise SystemExit(
-            "the tokenizer is WordPiece: pip install tensorflow-text"
-        )
-    return str(pathlib.Path(package.origin).parent / _LIBRARY)
-
-
-def _plain(value):
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return value.decode() if isinstance(value, bytes) else value
+    for line in sys.stdin:
+        inputs = {
+            name: tf.constant(value, tf.string)
+            for name, value in json.loads(line).items()
+        }
+        outputs = {
+            name: value.numpy().tolist()
+            for name, value in answer(**inputs).items()
+        }
+        print(json.dumps(outputs, default=bytes.decode))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

@@ -30,7 +30,7 @@ class TaskServer(tf.Module):
     """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
 
     Args:
-        network: `GPT1TaskModel` with a head.
+        network: `GPT1TaskModel` with a head; its weights are rounded to dtype.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
         dtype: str, dtype in which the weights are stored.
 
@@ -53,7 +53,7 @@ class TaskServer(tf.Module):
         self._tokenizer = tokenizer
         self._pipeline = preprocessor.tokenizer.pipeline
         self._transform = getattr(tf_transforms, preprocessor.transform)
-        self._max_sequence_length = preprocessor.sequence_length
+        self.max_sequence_length = preprocessor.sequence_length
         self._label_space = task_lib.label_space_of(preprocessor)
         self.texts = transforms.SIGNATURES[preprocessor.transform].fields
 
@@ -104,12 +104,12 @@ class TaskServer(tf.Module):
             text_pair=None if text_pair is None else self._encode(text_pair),
             choices=choices,
             tokenizer=self._pipeline,
-            max_sequence_length=self._max_sequence_length,
+            max_sequence_length=self.max_sequence_length,
         )
 
     def _encode(self, texts):
         # One more token than fits shows that a text was truncated.
-        return self._tokenizer(texts, limit=self._max_sequence_length + 1)
+        return self._tokenizer(texts, limit=self.max_sequence_length + 1)
 
 
 class LanguageModelServer(tf.Module):
@@ -125,6 +125,8 @@ class LanguageModelServer(tf.Module):
         tokens: `token_ids` int32 `[B, T]` -> `logits` float32 `[B, T, V]`.
             Out-of-range ids and positions raise `InvalidArgumentError`.
     """
+
+    texts = ("text",)
 
     def __init__(self, network, tokenizer, dtype="float32"):
         super().__init__()
@@ -142,7 +144,7 @@ class LanguageModelServer(tf.Module):
         self._tokenizer = tokenizer
         pipeline = network.preprocessor.tokenizer.pipeline
         self._opening_id = pipeline.opening_id
-        self._max_sequence_length = network.backbone.max_sequence_length
+        self.max_sequence_length = network.backbone.max_sequence_length
 
     def signatures(self):
         """Return {name: concrete function}."""
@@ -155,16 +157,14 @@ class LanguageModelServer(tf.Module):
         # [B, T - 1]: each token predicts the next one.
         outputs = self._outputs(ids[:, :-1])
         is_token = tf.sequence_mask(lengths, tf.shape(ids)[1] - 1)
-        # [B, T - 1, D] -> [B * (T - 1), D]; logits of a chunk at a time
-        hidden = outputs["hidden"]
+        # [B, T - 1]; logits of a chunk at a time
         scores, _ = chunked_softmax.log_probabilities(
-            tf.reshape(hidden, [-1, hidden.shape[-1]]),
+            outputs["hidden"],
             outputs["table"][: self._vocabulary_size],
-            tf.reshape(ids[:, 1:], [-1]),
-            tf.reshape(tf.cast(is_token, tf.float32), [-1]),
+            ids[:, 1:],
+            tf.cast(is_token, tf.float32),
             chunk_size=_SOFTMAX_CHUNK,
         )
-        scores = tf.reshape(scores, tf.shape(is_token))
         return {
             "log_probability": tf.reduce_sum(scores, axis=1),
             "num_tokens": lengths,
@@ -181,7 +181,7 @@ class LanguageModelServer(tf.Module):
 
     def ids(self, text):
         """Return ids `[B, T]` after the opening id, lengths and `is_cut`."""
-        limit = self._max_sequence_length
+        limit = self.max_sequence_length
         ids = self._tokenizer(text, limit=limit + 1)
         is_cut = ids.row_lengths() > limit
         ids = ids[:, :limit]
@@ -202,18 +202,21 @@ def _concrete(function, dtype, **ranks):
 class FrozenNetwork(tf.Module):
     """A Keras network with its weights, run without dropout by TensorFlow.
 
-    The weights are stored in `dtype`, "float32" or "float16"; the network
-    computes in its own dtype.
+    The weights are stored in `dtype`, "float32" or "float16", to which those of
+    the Keras network are rounded; the network computes in its own dtype.
     """
 
     def __init__(self, network, dtype="float32"):
         super().__init__()
         # In a function, so that the SavedModel does not include Keras objects.
         self._keras = lambda: network
-        self._weights = [
-            tf.Variable(_stored(variable, dtype))
-            for variable in _variables(network)
-        ]
+        self._weights = []
+        for variable in _variables(network):
+            value = tf.convert_to_tensor(variable.value)
+            if value.dtype.is_floating:
+                value = tf.cast(value, dtype)
+                variable.assign(tf.cast(value, variable.dtype))
+            self._weights.append(tf.Variable(value))
 
     def __call__(self, inputs):
         network = self._keras()
@@ -228,11 +231,6 @@ class FrozenNetwork(tf.Module):
 
 def _variables(network):
     return network.trainable_variables + network.non_trainable_variables
-
-
-def _stored(variable, dtype):
-    value = tf.convert_to_tensor(variable.value)
-    return tf.cast(value, dtype) if value.dtype.is_floating else value
 
 
 def check_ids(network, token_ids, extract_position=None):

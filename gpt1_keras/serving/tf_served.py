@@ -1,8 +1,8 @@
 """Served models, and the Keras models that they must agree with.
 
-A served model has a `server` (`tf_saved_model`), the requests to check it with,
-and `compare`, which compares the server's answers with the Keras model's. Its
-`name`, `labels`, `sequence_length` and `num_parameters` are for the model card.
+A served model has a `server` (`tf_saved_model`), the `requests` to check it
+with, and `compare`, which compares the server's answers with those of the Keras
+`network`. Its `name` and `labels` are for the model card.
 """
 
 import itertools
@@ -16,49 +16,30 @@ from gpt1_keras.serving import tf_saved_model
 
 # Largest difference of equal scores, as a part of their range.
 _SCORE_TOLERANCE = 1e-3
-
-
-def round_weights(network, dtype):
-    """Round the float32 weights of a network to the stored `dtype`."""
-    for variable in network.weights:
-        value = np.asarray(variable)
-        if value.dtype == "float32":
-            variable.assign(value.astype(dtype).astype("float32"))
+# Largest difference of equal probabilities: float32 tells no closer ones apart.
+_TIE = 1e-6
 
 
 class ServedTask:
     """A fine-tuned model as it is served.
 
     Args:
-        model: `runs.presets.FineTuned`. Its weights are rounded to `dtype`.
+        model: `runs.presets.FineTuned`.
         examples: `evaluation.scoring.Labelled` to check the server on.
         graph_tokenizer: `text.tf_tokenizer.GraphTokenizer`.
-        dtype: str, in which the weights are stored.
+        dtype: see `tf_saved_model.TaskServer`, which rounds the weights.
     """
 
-    _batch_size = 32
-
     def __init__(self, model, examples, graph_tokenizer, dtype):
-        round_weights(model.network, dtype)
+        self.network = model.network
         self._examples = examples
-        self._logits = model.logits(examples)
         self.name = examples.task.name
         self.labels = list(examples.task.label_space.class_names)
-        self.num_parameters = model.network.count_params()
-        self.sequence_length = model.preprocessor.sequence_length
         self.server = tf_saved_model.TaskServer(
-            model.network, graph_tokenizer, dtype=dtype
+            self.network, graph_tokenizer, dtype
         )
-
-    def requests(self):
-        rows = self._examples.examples
-        return [
-            {
-                name: [getattr(row, name) for row in part]
-                for name in self.server.texts
-            }
-            for part in _batches(rows, self._batch_size)
-        ]
+        self._logits = model.logits(examples)
+        self.requests = _requests(self.server, examples.examples, 32)
 
     def compare(self, answers):
         """Return the metrics of the answers, and their agreement with Keras.
@@ -81,7 +62,10 @@ class ServedTask:
             predictions = _joined(answers, "label")
             if names:
                 predictions = np.array([names.get(x, -1) for x in predictions])
-            same = metrics_lib.are_likeliest(probabilities, predictions)
+            # Another label than the classes' is no prediction of any row.
+            chosen = probabilities[np.arange(len(examples)), predictions]
+            same = chosen >= probabilities.max(axis=-1) - _TIE
+            same &= predictions >= 0
         else:
             predictions = _joined(answers, "score")
             low, high = space.score_range
@@ -102,7 +86,7 @@ class ServedTask:
     def _ids_in_graph(self):
         """Return each row's candidates as encoded in the graph."""
         found = []
-        for request in self.requests():
+        for request in self.requests:
             candidates = self.server.candidates(**request)
             arrays = candidates.token_ids, candidates.extract_position
             for rows, ends in zip(*(a.numpy() for a in arrays), strict=True):
@@ -114,30 +98,21 @@ class ServedLanguageModel:
     """A language model as it is served.
 
     Args:
-        network: `GPT1CausalLM`. Its weights are rounded to `dtype`.
-        texts: list of str to check the server on.
+        network: `GPT1CausalLM`.
+        rows: list of Example to check the server on, by their `text`.
         graph_tokenizer, dtype: see `ServedTask`.
     """
 
     name = "language model"
     labels = ()
-    _batch_size = 8
 
-    def __init__(self, network, texts, graph_tokenizer, dtype):
-        round_weights(network, dtype)
-        self._network = network
-        self._texts = texts
-        self._tokenizer = network.preprocessor.tokenizer.pipeline
-        self.num_parameters = network.count_params()
-        self.sequence_length = network.backbone.max_sequence_length
+    def __init__(self, network, rows, graph_tokenizer, dtype):
+        self.network = network
+        self._texts = [row.text for row in rows]
         self.server = tf_saved_model.LanguageModelServer(
             network, graph_tokenizer, dtype
         )
-
-    def requests(self):
-        return [
-            {"text": part} for part in _batches(self._texts, self._batch_size)
-        ]
+        self.requests = _requests(self.server, rows, 8)
 
     def compare(self, answers):
         """Return `loss` per token and `perplexity`, and their agreement.
@@ -145,12 +120,13 @@ class ServedLanguageModel:
         As in `ServedTask`, but with the share `same_num_tokens`, and
         `largest_difference` of the log-probability per token.
         """
+        tokenizer = self.network.preprocessor.tokenizer.pipeline
         expected_ids = [
-            ids[: self.sequence_length]
-            for ids in self._tokenizer.encode_batch(self._texts)
+            ids[: self.server.max_sequence_length]
+            for ids in tokenizer.encode_batch(self._texts)
         ]
         found_ids = []
-        for request in self.requests():
+        for request in self.requests:
             ids, lengths, _ = self.server.ids(request["text"])
             for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):
                 found_ids.append([row[1 : 1 + length].tolist()])
@@ -158,7 +134,7 @@ class ServedLanguageModel:
         num_tokens = _joined(answers, "num_tokens")
         lengths = np.array(list(map(len, expected_ids)))
         expected = [
-            text_view.log_probabilities(self._network, ids).sum()
+            text_view.log_probabilities(self.network, ids).sum()
             for ids in expected_ids
         ]
         compared = _agreement(
@@ -172,12 +148,10 @@ class ServedLanguageModel:
 
 
 def _agreement(expected, found, differences, **same):
-    """Return how far rows agree: all in their ids, those with equal ids wholly.
+    """Return how far `N` rows agree: all in ids, those with equal ids wholly.
 
-    Args:
-        expected, found: the candidates of each of `N` rows.
-        differences: array `[N]` of how much the answers differ.
-        **same: bool arrays `[N]` of whether they are the same in something.
+    `expected` and `found` are their candidates; `differences` and `same` arrays
+    `[N]` of how much the answers differ, and whether they do in something.
     """
     is_same = np.array([a == b for a, b in zip(expected, found, strict=True)])
     flat = (list(itertools.chain(*rows)) for rows in (expected, found))
@@ -189,8 +163,13 @@ def _agreement(expected, found, differences, **same):
     }
 
 
-def _batches(rows, size):
-    return [rows[start : start + size] for start in range(0, len(rows), size)]
+def _requests(server, rows, size):
+    """Return requests of `size` examples each."""
+    parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+    return [
+        {name: [getattr(row, name) for row in part] for name in server.texts}
+        for part in parts
+    ]
 
 
 def _joined(answers, name):

@@ -9,10 +9,8 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 
 from gpt1_keras import checks
-from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras.data import books
 from gpt1_keras.evaluation import metrics
@@ -30,30 +28,21 @@ def answers(saved_model, requests):
     Raises:
         RunError: the process failed; quotes the last line of its stderr.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        asked = pathlib.Path(folder, "requests")
-        answered = pathlib.Path(folder, "answers")
-        asked.write_text(
-            "".join(json.dumps(request) + "\n" for request in requests),
-            encoding="utf-8",
+    done = subprocess.run(
+        # -I: nothing from this directory or PYTHONPATH can be imported.
+        [sys.executable, "-I", _REPLAY, saved_model],
+        input="".join(json.dumps(request) + "\n" for request in requests),
+        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = done.stderr.strip().split("\n")[-1]
+        raise errors.RunError(
+            f"{saved_model} fails in a process without Keras: {last}"
         )
-        done = subprocess.run(
-            # -I: nothing from this directory or PYTHONPATH can be imported.
-            [sys.executable, "-I", _REPLAY, saved_model, asked, answered],
-            env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            last = done.stderr.strip().split("\n")[-1]
-            raise errors.RunError(
-                f"{saved_model} fails in a process without Keras: {last}"
-            )
-        return [
-            json.loads(line)
-            for line in answered.read_text(encoding="utf-8").splitlines()
-        ]
+    return list(map(json.loads, done.stdout.splitlines()))
 
 
 @checks.value_object
@@ -115,35 +104,21 @@ def measure_identity(tokenizer, graph, path):
     """
     import tensorflow as tf
 
-    encode = tf.function(
-        graph.__call__, input_signature=[tf.TensorSpec([None], tf.string)]
+    checked, _ = books.check_all(books.find_books([path]))
+    paragraphs = [
+        paragraph
+        for book in checked
+        for piece in books.cut(book.path)
+        for paragraph in books.read_piece(piece)
+    ]
+    texts = tf.data.Dataset.from_tensor_slices(
+        tf.constant(paragraphs, tf.string)
     )
-    paragraphs = _paragraphs(path)
-    expected, found = [], []
-    starts = range(0, len(paragraphs), _BATCH_SIZE)
-    with console.bar("tokenizer in the graph", len(starts)) as advance:
-        for start in starts:
-            batch = paragraphs[start : start + _BATCH_SIZE]
-            expected += tokenizer.encode_batch(batch)
-            found += encode(tf.constant(batch)).to_list()
-            advance(1)
-    shares = metrics.agreement_of_ids(expected, found)
+    batches = texts.batch(_BATCH_SIZE).map(graph, tf.data.AUTOTUNE)
+    found = [ids for batch in batches for ids in batch.to_list()]
+    shares = metrics.agreement_of_ids(tokenizer.encode_batch(paragraphs), found)
     return {
         "paragraphs": len(paragraphs),
         "identical_paragraphs": shares["identical_texts"],
         "identical_paragraph_tokens": shares["identical_tokens"],
     }
-
-
-def _paragraphs(path):
-    found = []
-    checked, _ = books.check_all(books.find_books([path]))
-    for book in checked:
-        for piece in books.cut(book.path):
-            found += books.read_piece(piece)
-    if not found:
-        raise errors.InputError(
-            f"`identity_texts`: {path} has no paragraph of text; give .txt"
-            " files"
-        )
-    return found

@@ -35,6 +35,14 @@ _FAMILIES = {
     "similarity": transforms.similarity,
     "multiple_choice": transforms.multiple_choice,
 }
+# Argument -> the families that take it; all others are for all families.
+_TAKEN_BY = {
+    "text_pair": ("pair_classification", "similarity", "multiple_choice"),
+    "choices": ("multiple_choice",),
+    "class_weights": ("classification", "pair_classification"),
+    "low": ("similarity",),
+    "high": ("similarity",),
+}
 Family = typing.Literal[*_FAMILIES]
 Metric = typing.Literal["accuracy", "macro_f1", "pearson", "spearman"]
 Balanced = typing.Literal["balanced"]
@@ -83,11 +91,10 @@ def custom(
     """
     folder = pathlib.Path(data_dir or "")
     table = custom_lib.read_table(folder / train)
-    family, columns = _inferred(table, family, text, text_pair, choices, label)
-    if low is not None and high is not None and low >= high:
-        raise errors.InputError(
-            f"`low` {low:g} is not below `high` {high:g}: correct one of them"
-        )
+    family, columns = _inferred(
+        *(table, family, text, text_pair, choices, label),
+        **{"class_weights": class_weights, "low": low, "high": high},
+    )
     skipped = [] if bad_rows == "skip" else None
     examples, (names, score_range) = custom_lib.read_splits(
         table,
@@ -100,16 +107,6 @@ def custom(
         high=high,
         skipped=skipped,
     )
-    for name, given, takes in (
-        ("class_weights", class_weights, names),
-        ("low", low, score_range),
-        ("high", high, score_range),
-    ):
-        if given is not None and takes is None:
-            raise errors.InputError(
-                f"`{name}` is {given!r}, but {family.replace('_', ' ')} takes"
-                " none: set it to None"
-            )
     label_space = task_lib.Choice()
     if score_range:
         label_space = _score_space(*score_range)
@@ -120,12 +117,12 @@ def custom(
         label_space = task_lib.Classes(
             names, _class_weights(class_weights, names, counts)
         )
-        if metric is None and counts[rarest] < _RARE * len(rows):
-            metric = "macro_f1"
-            logging.info(
-                "the best epoch is the one with the best macro F1 on dev: class"
-                f" {rarest!r} has {counts[rarest]} of {len(rows):,} training"
-                " rows (custom.custom.metric = 'accuracy' to change this)"
+        if counts[rarest] < _RARE * len(rows):
+            metric = metric or "macro_f1"
+            logging.warning(
+                f"class {rarest!r} has only {counts[rarest]} of {len(rows):,}"
+                " training rows, which accuracy hardly shows: the best epoch"
+                f" is chosen by custom.custom.metric = {metric!r}"
             )
     return _task(
         lambda data_dir, split: examples[split],
@@ -188,8 +185,8 @@ def of_preset(
 
 def task_of(preprocessor, reader, skipped=None):
     """Return a preset's task; `reader` and `skipped` are those of `Task`."""
-    label_space = task_lib.label_space_of(preprocessor)
-    return _task(reader, _family_of(preprocessor), label_space, skipped)
+    space = task_lib.label_space_of(preprocessor)
+    return _task(reader, _family_of(preprocessor), space, skipped)
 
 
 def _family_of(preprocessor):
@@ -222,7 +219,7 @@ def _task(reader, family, label_space, skipped, metric=None, **more):
     )
 
 
-def _inferred(table, family, text, text_pair, choices, label):
+def _inferred(table, family, text, text_pair, choices, label, **others):
     """Return family and `Columns`, from a table where they are not given."""
     has_pairs = text_pair or "text_pair" in table.names
     if family is None:
@@ -231,15 +228,13 @@ def _inferred(table, family, text, text_pair, choices, label):
             family = "similarity"
         if choices or "choices" in table.names:
             family = "multiple_choice"
+    given = {"text_pair": text_pair, "choices": choices, **others}
+    for name, value in given.items():
+        if value is not None and family not in _TAKEN_BY[name]:
+            raise errors.InputError(
+                f"`family` {family!r} takes no `{name}`: leave one of them out"
+            )
     is_choice = family == "multiple_choice"
-    if text_pair and family == "classification":
-        raise errors.InputError(
-            f"`family` {family!r} takes no `text_pair`: leave one of them out"
-        )
-    if choices and not is_choice:
-        raise errors.InputError(
-            f"`family` {family!r} takes no `choices`: leave one of them out"
-        )
     if is_choice:
         choices = choices or "choices"
     # Choices may go without a question.

@@ -8,13 +8,18 @@ import abc
 import collections.abc
 import dataclasses
 import functools
+import pathlib
 
 import numpy as np
+from absl import logging
 
-from gpt1_keras.data.readers import rows
+from gpt1_keras import errors
 from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.layers import heads
 from gpt1_keras.training import losses
+
+# A folder with this file holds generated sample data of any size.
+_SAMPLE_MARK = "sample_benchmarks.json"
 
 
 class LabelSpace(abc.ABC):
@@ -98,7 +103,6 @@ class Score(LabelSpace):
     loss = staticmethod(losses.squared_error)
 
     def __init__(self, low, high):
-        self.low, self.high = low, high
         self.score_range = [low, high]
 
     def encode(self, example):
@@ -108,7 +112,7 @@ class Score(LabelSpace):
         return float(example.label)
 
     def predict(self, logits, ops=np):
-        return ops.clip(logits[:, 0], self.low, self.high)
+        return ops.clip(logits[:, 0], *self.score_range)
 
     def probabilities(self, logits, ops=np):
         return None
@@ -185,11 +189,21 @@ class Task:
 
         Logs a warning where the official files have another number of them.
         """
+        if self.row_counts is None:
+            return self.reader(data_dir, split)
+        counts = dict(zip(("train", "dev", "test"), self.row_counts))
+        if not counts[split]:
+            known = " and ".join(name for name in counts if counts[name])
+            raise errors.InputError(
+                f"{self.name} has no split {split!r}, only {known}: choose"
+                " another split or benchmark"
+            )
         examples = self.reader(data_dir, split)
-        if self.row_counts is not None:
-            count = self.row_counts[rows.SPLITS.index(split)]
-            rows.check_row_count(
-                data_dir, self.name, split, len(examples), count
+        is_sample = pathlib.Path(data_dir, _SAMPLE_MARK).exists()
+        if len(examples) != counts[split] and not is_sample:
+            logging.warning(
+                f"{data_dir}: {len(examples)} {split} examples of {self.name},"
+                f" the official files have {counts[split]}"
             )
         return examples
 

@@ -146,15 +146,6 @@ class Sentiment(ZeroShotTask):
 
     label_words: tuple = (("negative",), ("positive",))
 
-    def __post_init__(self):
-        words = collections.Counter(itertools.chain(*self.label_words))
-        ((word, count),) = words.most_common(1)
-        if count > 1:
-            raise errors.InputError(
-                f"`label_words` has {word!r} more than once: give each word to"
-                " one class"
-            )
-
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """One continuation per word; the beginning of a review is truncated."""
         words = itertools.chain(*self.label_words)
@@ -366,10 +357,11 @@ def task(name: checks.Column, label_words: _LabelWords | None = None):
     found = cls(name, *arguments)
     if label_words is None:
         return found
-    if cls is not Sentiment:
+    words = list(itertools.chain(*label_words))
+    if cls is not Sentiment or len(set(words)) < len(words):
         raise errors.InputError(
-            f"`label_words` are for the zero-shot task 'sst2', not {name!r}:"
-            f" use gin/zero_shot/{name}.gin"
+            f"`label_words` are {label_words!r}: give each word to one class"
+            " only, and words only to the zero-shot task 'sst2'"
         )
     return dataclasses.replace(found, label_words=label_words)
 

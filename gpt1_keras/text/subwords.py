@@ -144,8 +144,6 @@ def read_byte_pairs(path):
     text = _read(path)
     try:
         ids = files.parse_json(text)
-        if not ids:
-            raise ValueError("empty")
     except ValueError as error:
         raise errors.InputError(
             f"{path}: {error}; a byte-pair vocabulary is a JSON object from"
@@ -157,9 +155,10 @@ def read_byte_pairs(path):
 def by_id(ids, path):
     """Return the pieces of {piece: id} by id; errors name `path`."""
     pieces = {index: p for p, index in ids.items() if type(index) is int}
-    if sorted(pieces) != list(range(len(ids))):
+    if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
-            f"{path}: ids must be 0 to {len(ids) - 1}, each once"
+            f"{path}: a vocabulary of {len(ids)} pieces; the ids must be 0, 1,"
+            " 2 ..., each once"
         )
     if not all(map(is_text, ids)):
         raise errors.InputError(f"{path}: a piece is not valid UTF-8")
@@ -190,20 +189,17 @@ def read_merges(path):
 def read_word_pieces(path):
     """Return the list of pieces by id of a WordPiece vocabulary."""
     pieces = _read(path).rstrip("\n").split("\n")
-    if pieces == [""]:
-        raise errors.InputError(f"{path}: empty vocabulary")
     if pieces[0] != WordPiece.unknown:
         raise errors.InputError(
             f"{path}: the first line is {errors.shortened(pieces[0])!r}; a"
             f" WordPiece vocabulary begins with {WordPiece.unknown}"
         )
-    known = set()
+    known = {""}
     for number, piece in enumerate(pieces, start=1):
-        if not piece or piece in known:
-            what = f"{piece!r} appears twice" if piece else "empty line"
+        if piece in known:
             raise errors.InputError(
-                f"{path}: line {number}: {what}; a WordPiece vocabulary has "
-                "one piece a line, each once"
+                f"{path}: line {number}: {piece!r} is empty or appears twice; a"
+                " WordPiece vocabulary has one piece a line, each once"
             )
         known.add(piece)
     return pieces

@@ -22,7 +22,6 @@ from gpt1_keras.text import tf_words
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
 _NO_PAIR = -1  # the key of a word's last symbol
-_NOT_YET = -1  # the rank before the first merge
 _NEVER = 2**31 - 1  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
@@ -64,13 +63,9 @@ class Standardize(tf.Module):
 
     def __init__(self):
         super().__init__()
-        forms = {
-            chr(code): form
-            for code, form in (chardata.LIGATURES | chardata.WIDTH_MAP).items()
-        }
-        forms |= {
-            c: fixes.fix_c1_controls(c) for c in map(chr, range(128, 160))
-        }
+        controls = range(128, 160)
+        codes = [*chardata.LIGATURES, *chardata.WIDTH_MAP, *controls]
+        forms = {c: ftfy.fix_text(c) for c in map(chr, codes)}
         self._form = f"[{''.join(forms)}]"
         self._forms = tf_words.table(forms, _MARK)
         self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
@@ -173,7 +168,10 @@ class BytePair(tf.Module):
 
     def __init__(self, ids, merges):
         super().__init__()
-        symbols = _symbols(ids, merges)
+        symbols = [piece for piece in ids if _is_character(piece)]
+        for left, right in merges:
+            symbols += (left, right, left + right)
+        symbols = list(dict.fromkeys(symbols))
         numbers = {symbol: i for i, symbol in enumerate(symbols)}
         self._num_symbols = len(symbols)
         unknown = subwords.UNKNOWN_ID
@@ -203,11 +201,11 @@ class BytePair(tf.Module):
         is_last = rows != tf_words.shift_left(rows, 1, -1)
         ends = tf.where(is_last, subwords.END_OF_WORD, "")
         symbols = tf.strings.join([characters.values, ends])
-        not_yet = tf.fill([tf.size(words)], _NOT_YET)
+        symbols = self._numbers.lookup(symbols)
         symbols, rows, _ = tf.while_loop(
-            lambda symbols, rows, last: tf.reduce_any(last != _NEVER),
+            lambda symbols, rows, ranks: tf.reduce_any(ranks != _NEVER),
             self._merge,
-            [self._numbers.lookup(symbols), rows, not_yet],
+            [symbols, rows, self._ranks_of_pairs(symbols, rows)],
             shape_invariants=[tf.TensorShape([None])] * 3,
         )
         return tf.RaggedTensor.from_value_rowids(
@@ -217,36 +215,22 @@ class BytePair(tf.Module):
             validate=False,
         )
 
-    def _merge(self, symbols, rows, last):
+    def _merge(self, symbols, rows, ranks):
         """Merge the leftmost pair of the lowest rank in each word.
 
-        Takes and returns symbols and the word of each, int32 `[S]`, and the
-        rank that the last round merged, `[W]`: `_NEVER` in a finished word.
+        Takes and returns symbols, the word of each, and the rank of its pair
+        with the next symbol, all int32 `[S]`.
         """
-        ranks = self._ranks_of_pairs(symbols, rows)
-        num_words = tf.size(last)
-        # A pair is merged everywhere before any other.
-        is_repeated = (ranks == tf.gather(last, rows)) & (ranks != _NEVER)
-        is_repeated = tf.math.unsorted_segment_max(
-            tf.cast(is_repeated, tf.int32), rows, num_words
-        )
-        best = tf.math.unsorted_segment_min(ranks, rows, num_words)
-        best = tf.where(is_repeated > 0, last, best)
-        of_word = tf.gather(best, rows)
-        place = tf.range(tf.size(symbols))
-        is_best = (ranks == of_word) & (ranks != _NEVER)
-        first = tf.math.unsorted_segment_min(
-            tf.where(is_best, place, tf.int32.max), rows, num_words
-        )
-        is_left = place == tf.gather(first, rows)
-        merged = tf.gather(self._merged, tf.where(is_left, of_word, 0))
+        place = tf.range(tf.size(symbols), dtype=tf.int64)
+        order = tf.cast(ranks, tf.int64) * 2**32 + place
+        best = tf.math.unsorted_segment_min(order, rows, tf.size(rows))
+        is_left = (order == tf.gather(best, rows)) & (ranks != _NEVER)
+        merged = tf.gather(self._merged, tf.where(is_left, ranks, 0))
         symbols = tf.where(is_left, merged, symbols)
-        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)[: tf.size(place)]
-        return (
-            tf.boolean_mask(symbols, is_kept),
-            tf.boolean_mask(rows, is_kept),
-            best,
-        )
+        is_kept = ~tf.concat([[False], is_left[:-1]], axis=0)
+        symbols = tf.boolean_mask(symbols, is_kept)
+        rows = tf.boolean_mask(rows, is_kept)
+        return symbols, rows, self._ranks_of_pairs(symbols, rows)
 
     def _ranks_of_pairs(self, symbols, rows):
         """Return the rank of each symbol's pair with the next one: `[S]`."""
@@ -258,13 +242,6 @@ class BytePair(tf.Module):
 
 def _is_character(symbol):
     return 1 in (len(symbol), len(symbol.removesuffix(subwords.END_OF_WORD)))
-
-
-def _symbols(ids, merges):
-    found = [piece for piece in ids if _is_character(piece)]
-    for left, right in merges:
-        found += (left, right, left + right)
-    return list(dict.fromkeys(found))
 
 
 class WordPiece(tf.Module):
@@ -313,20 +290,14 @@ class GraphTokenizer(tf.Module):
             self._model = WordPiece(tokenizer.vocabulary)
         else:
             self._model = BytePair(tokenizer.ids, tokenizer.merges)
-        known = list(
-            dict.fromkeys(
-                piece
-                for piece in (*_vocabulary_words(tokenizer), *pieces)
-                if piece and len(piece.split()) == 1
-            )
-        )
+        listed = dict.fromkeys([*_vocabulary_words(tokenizer), *pieces])
+        known = [piece for piece in listed if len(piece.split()) == 1]
         newline_id = tokenizer.newline_id or subwords.UNKNOWN_ID
         ids = [[newline_id], *tokenizer.encode_batch(known)]
         rows = {piece: row for row, piece in enumerate([NEWLINE, *known])}
         self._rows = tf_words.table(rows, -1)
-        self._values = tf.constant(list(_flat(ids)), tf.int32)
-        self._splits = tf.constant(
-            [0, *itertools.accumulate(map(len, ids))], tf.int64
+        self._ids = tf.RaggedTensor.from_row_lengths(
+            tf.constant(list(_flat(ids)), tf.int32), list(map(len, ids))
         )
         self._longest = max(map(len, tokenizer.vocabulary))
 
@@ -351,10 +322,7 @@ class GraphTokenizer(tf.Module):
         """Return the ids of distinct pieces: `[U]` to ragged `[U, (ids)]`."""
         rows = self._rows.lookup(pieces)
         is_known = rows >= 0
-        table = tf.RaggedTensor.from_row_splits(
-            self._values, self._splits, validate=False
-        )
-        known = tf.gather(table, tf.boolean_mask(rows, is_known))
+        known = tf.gather(self._ids, tf.boolean_mask(rows, is_known))
         others = self._ids_by_rules(tf.boolean_mask(pieces, ~is_known))
         # Restore the order of the pieces.
         place = tf.concat([tf.where(is_known), tf.where(~is_known)], axis=0)
@@ -380,9 +348,8 @@ def frequent_pieces(texts, limit):
 
 def _vocabulary_words(tokenizer):
     """Yield words that are a single entry, in lower and upper case."""
+    end = subwords.END_OF_WORD if tokenizer.type == "bpe" else ""
     for piece in tokenizer.vocabulary:
-        if tokenizer.type == "bpe":
-            if not piece.endswith(subwords.END_OF_WORD):
-                continue
-            piece = piece.removesuffix(subwords.END_OF_WORD)
-        yield from (piece, piece.capitalize(), piece.upper())
+        if piece.endswith(end):
+            word = piece.removesuffix(end)
+            yield from (word, word.capitalize(), word.upper())

@@ -5,7 +5,6 @@ look-around, so the context of a match is matched too and put back.
 """
 
 import re
-import typing
 
 import tensorflow as tf
 
@@ -29,6 +28,8 @@ class WordRules(tf.Module):
     """
 
     def __init__(self):
+        from spacy.lang.en import English  # takes seconds
+
         super().__init__()
         tokenizer = words_lib.english()
         special = {
@@ -40,10 +41,9 @@ class WordRules(tf.Module):
         rejoined = _rejoined_cases(special)
         self._counts = tuple(rejoined)
         self._rejoin = [table(cases) for cases in rejoined.values()]
-        prefixes, suffixes, infixes = _defaults()
-        self._prefix = _prefix(prefixes)
-        self._suffixes = _suffixes(suffixes)
-        self._infixes = _infixes(infixes)
+        self._prefix = _prefix(English.Defaults.prefixes)
+        self._suffixes = _suffixes(English.Defaults.suffixes)
+        self._infixes = _infixes(English.Defaults.infixes)
         self._address = _address(tokenizer.url_match.__self__.pattern)
 
     def __call__(self, pieces):
@@ -117,7 +117,7 @@ class WordRules(tf.Module):
         the index of the piece. Finished pieces are appended to the same four
         in `done`.
         """
-        start, end, is_last = self._affixes(rest)
+        start, end = self._affixes(rest)
         before = tf.where(
             start == "", before, tf.strings.join([before, start, _BREAK])
         )
@@ -128,8 +128,7 @@ class WordRules(tf.Module):
         first, size = tf.strings.length(start), tf.strings.length(rest)
         last = size - tf.strings.length(end)
         left = tf.strings.substr(rest, first, last - first)
-        is_done = is_last | (left == rest) | (left == "")
-        is_done |= (self._special.lookup(left) != "") | (i == _ROUNDS - 1)
+        is_done = (left == rest) | (left == "") | (i == _ROUNDS - 1)
         state = (before, left, after, place)
         return (
             i + 1,
@@ -141,26 +140,26 @@ class WordRules(tf.Module):
         )
 
     def _affixes(self, rest):
-        """Return prefix, suffix (or ""), and whether the piece is finished.
+        """Return the prefix and the suffix to remove, "" where there is none.
 
-        Special cases keep their affixes; a piece that becomes one is finished.
+        A special case keeps its affixes. So if removing one of them leaves a
+        special case, only that one is removed.
         """
-        is_special = self._special.lookup(rest) != ""
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
         first, size = tf.strings.length(start), tf.strings.length(rest)
         tail = tf.strings.substr(rest, first, size - first)
-        leaves_special = (start != "") & (self._special.lookup(tail) != "")
         end = self._suffix(tail)
         # spaCy looks up the text before the suffix, prefix included.
         head = tf.strings.substr(
             rest, tf.zeros_like(size), size - tf.strings.length(end)
         )
-        keeps_special = (end != "") & (self._special.lookup(head) != "")
-        end = tf.where(leaves_special, "", end)
-        keeps_special &= ~leaves_special
-        start = tf.where(keeps_special | is_special, "", start)
-        end = tf.where(is_special, "", end)
-        return start, end, leaves_special | keeps_special | is_special
+        is_special, is_tail_special, is_head_special = (
+            self._special.lookup(text) != "" for text in (rest, tail, head)
+        )
+        keeps_start = is_special | (is_head_special & ~is_tail_special)
+        start = tf.where(keeps_start, "", start)
+        end = tf.where(is_special | is_tail_special, "", end)
+        return start, end
 
     def _suffix(self, rest):
         longest = tf.zeros_like(rest)
@@ -173,15 +172,10 @@ class WordRules(tf.Module):
     def _middle(self, rest):
         special = self._special.lookup(rest)
         split = rest
-        for pattern, is_between in self._infixes:
-            # Twice, because a match can share a character with the previous.
-            for _ in range(2 if is_between else 1):
-                new = (
-                    rf"\1{_BREAK}\2{_BREAK}\3"
-                    if is_between
-                    else rf"{_BREAK}\1{_BREAK}"
-                )
-                split = tf.strings.regex_replace(split, pattern, new)
+        for pattern in self._infixes:
+            split = tf.strings.regex_replace(
+                split, pattern, rf"\1{_BREAK}\2{_BREAK}\3"
+            )
         is_address = tf.strings.regex_full_match(rest, self._address)
         split = tf.where(is_address, rest, split)
         return tf.where(special != "", special, split)
@@ -213,45 +207,27 @@ def _rejoined_cases(special):
     return {n: texts for n, texts in cases.items() if texts}
 
 
-# Look-behind, match, the sign of the look-ahead, look-ahead.
+# Look-behind, match, sign of the look-ahead ("!" if negative), look-ahead.
 _PARTS = re.compile(
     r"(?:\(\?<=((?:\\.|\[(?:\\.|[^\]])*\]|[^()])*)\))?(.*?)(?:\(\?([=!])(.*)\))?",
     re.DOTALL,
 )
 
 
-class _Expression(typing.NamedTuple):
-    """A regular expression without its look-arounds, for RE2."""
-
-    before: str  # look-behind
-    match: str
-    after: str  # look-ahead
-    is_negative: bool  # whether `after` must not follow
-
-
-def _defaults():
-    """Return spaCy's prefixes, suffixes and infixes."""
-    from spacy.lang.en import English  # takes seconds
-
-    names = ("prefixes", "suffixes", "infixes")
-    kinds = (getattr(English.Defaults, name) for name in names)
-    return [[each for each in kind if each.strip()] for kind in kinds]
-
-
 def _prefix(expressions):
     """Return one expression whose groups 1 and 2 are the prefix of a text."""
-    parts = [_parse(each) for each in expressions]
-    plain = [part.match for part in parts if not part.after]
-    (careful,) = (part for part in parts if part.is_negative)
-    not_after = f"[^{careful.after.removeprefix('[')}"
-    return f"^(?:({'|'.join(plain)}).*|({careful.match})(?:{not_after}.*)?|.*)$"
+    parts = _parse(expressions)
+    plain = [match for _, match, _, after in parts if not after]
+    ((_, careful, _, after),) = (part for part in parts if part[2] == "!")
+    not_after = f"[^{after.removeprefix('[')}"
+    return f"^(?:({'|'.join(plain)}).*|({careful})(?:{not_after}.*)?|.*)$"
 
 
 def _suffixes(expressions):
     """Return expressions whose group 1 is the suffix of a text, or empty."""
     by_condition = {}
-    for part in map(_parse, expressions):
-        by_condition.setdefault(part.before, []).append(part.match)
+    for before, match, _, _ in _parse(expressions):
+        by_condition.setdefault(before, []).append(match)
     return [
         f"^(?:.*?{before}({'|'.join(matches)})|.*)$"
         for before, matches in by_condition.items()
@@ -259,13 +235,11 @@ def _suffixes(expressions):
 
 
 def _infixes(expressions):
-    """Return pairs (expression, whether it has groups on both sides)."""
+    """Return expressions with the context of an infix in groups 1 and 3."""
     found = []
-    for part in map(_parse, expressions):
-        if part.before:
-            found.append((f"({part.before})({part.match})({part.after})", True))
-        else:
-            found.append((f"({part.match})", False))
+    for before, match, _, after in _parse(expressions):
+        # Twice, because a match can share its context with the previous one.
+        found += [f"({before})({match})({after})"] * (2 if before else 1)
     return found
 
 
@@ -278,12 +252,15 @@ def _address(pattern):
     return _for_re2(pattern.replace("{0,62}", "*").replace("{2,63}", "{2,}"))
 
 
-def _parse(expression):
-    before, match, sign, after = _PARTS.fullmatch(expression).groups("")
-    for part in (before, match, after):
-        if re.search(r"\(\?(?!:)", part):
+def _parse(expressions):
+    """Return the `_PARTS` of each expression, for RE2."""
+    found = []
+    for expression in filter(str.strip, expressions):
+        parts = _PARTS.fullmatch(expression).groups("")
+        if any(re.search(r"\(\?(?!:)", part) for part in parts):
             raise ValueError(f"RE2 has no equivalent of {expression}")
-    return _Expression(*map(_for_re2, (before, match, after)), sign == "!")
+        found.append(list(map(_for_re2, parts)))
+    return found
 
 
 def _for_re2(expression):
@@ -295,10 +272,9 @@ def _for_re2(expression):
     return expression.replace(r"\'", "'").replace("(?u)", "")
 
 
-def _shift_right(mask, count):
-    return tf.concat([tf.zeros([count], tf.bool), mask], axis=0)[
-        : tf.size(mask)
-    ]
+def _shift_right(mask, count):  # tf.roll takes longer
+    ends = tf.zeros([count], tf.bool)
+    return tf.concat([ends, mask], axis=0)[: tf.size(mask)]
 
 
 def shift_left(values, count, end):

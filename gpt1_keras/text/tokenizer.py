@@ -54,10 +54,6 @@ class ChunkDictionary:
     def __reduce__(self):  # without the cached chunks
         return ChunkDictionary, (self._value_of_word,)
 
-    def _values_of_text(self, text):
-        split = words.split_words(standardize.standardize(text))
-        return list(_flat(map(self._value_of_word, split)))
-
     def _fill(self, values, chunks):
         """Replace each None in `values` by the values of its chunk."""
         gaps = [i for i, value in enumerate(values) if value is None]
@@ -75,8 +71,9 @@ class ChunkDictionary:
         for end in (*breaks, len(chunks)):
             line = chunks[start:end]
             if not dependent.isdisjoint(line):
-                whole = self._values_of_text(" ".join(line))
-                values[start:end] = [whole, *[()] * (len(line) - 1)]
+                text = standardize.standardize(" ".join(line))
+                whole = _flat(map(self._value_of_word, words.split_words(text)))
+                values[start:end] = [list(whole), *[()] * (len(line) - 1)]
             start = end + 1
 
     def _values_of_chunks(self, chunks):

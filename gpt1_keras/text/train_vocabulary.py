@@ -139,8 +139,5 @@ def _learn(model, build_trainer, counts, first, size, **options):
 def _repeated(counts):
     """Yield lines with each word as often as it was counted."""
     for word, count in counts.items():
-        whole, rest = divmod(count, _WORDS_PER_LINE)
-        line = (word + " ") * _WORDS_PER_LINE if whole else ""
-        for _ in range(whole):
-            yield line
-        yield (word + " ") * rest
+        for done in range(0, count, _WORDS_PER_LINE):
+            yield (word + " ") * min(_WORDS_PER_LINE, count - done)

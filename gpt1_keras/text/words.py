@@ -128,12 +128,11 @@ def _split_plain(piece):
 
 # Words back to text.
 
-_ATTACH_LEFT = frozenset(". , ! ? : ; ... % ) ] }".split())
-_ATTACH_RIGHT = frozenset(["(", "[", "{", "$", "\u00a3", "\u20ac", "#"])
-_QUOTES = frozenset(['"', "'", "_"])
-_SENTENCE_ENDS = frozenset([".", "!", "?", "..."])
-_ENDING = re.compile(r"'(s|m|re|ve|d|ll)$|n't$|[!?.,;:]+$|-+$")
+_ATTACH_LEFT = re.compile(r"[!?.,;:]+|[%)\]}]|'(s|m|re|ve|d|ll)|n't")
+_ATTACH_RIGHT = frozenset("([{$#\u00a3\u20ac")
 _ATTACH_BOTH = re.compile("-+|/")
+_QUOTES = frozenset("\"'_")
+_SENTENCE_ENDS = frozenset([".", "!", "?", "..."])
 # Words that spaCy splits in two, unambiguous when adjacent.
 _SPLIT_IN_TWO = frozenset([("gon", "na"), ("got", "ta"), ("can", "not")])
 
@@ -157,18 +156,17 @@ def join_words(tokens):
 
 
 def _join_line(tokens):
-    text = []
+    text = ""
     open_quotes = set()
     glue = True
     previous = ""
     for index, token in enumerate(tokens):
         attach, glue_next = _sides(tokens, index, open_quotes)
         if not (glue or attach or (previous, token) in _SPLIT_IN_TWO):
-            text.append(" ")
-        text.append(token)
-        glue = glue_next
-        previous = token
-    return "".join(text)
+            text += " "
+        text += token
+        glue, previous = glue_next, token
+    return text
 
 
 def _sides(tokens, index, open_quotes):
@@ -180,33 +178,22 @@ def _sides(tokens, index, open_quotes):
         return False, True
     if _ATTACH_BOTH.fullmatch(token):
         return True, True
-    if token in _ATTACH_LEFT or _ENDING.fullmatch(token):
-        return True, token == "," and _inside_number(tokens, index)
+    if _ATTACH_LEFT.fullmatch(token):
+        # A comma between thousands, as in 3 , 000, attaches to both.
+        around = " ".join(tokens[max(index - 1, 0) : index + 2])
+        return True, re.search(r"\d , \d{3}$", around) is not None
     return False, False
 
 
 def _quote_sides(tokens, index, open_quotes):
-    token = tokens[index]
+    token, before, after = tokens[index], tokens[:index], tokens[index + 1 :]
     if token in open_quotes:
         open_quotes.discard(token)
         return True, False
-    closes = _closes_earlier_speech(tokens, index)
-    if closes or token == "'" and token not in tokens[index + 1 :]:
+    # One without an opening one ends the speech of an earlier line.
+    is_odd = token not in before and after.count(token) % 2 == 0
+    ends = before and (not after or before[-1] in _SENTENCE_ENDS)
+    if (is_odd and ends) or (token == "'" and token not in after):
         return index > 0, index == 0
     open_quotes.add(token)
     return False, True
-
-
-def _closes_earlier_speech(tokens, index):
-    """Return whether a quote mark without an opening one ends a speech."""
-    token = tokens[index]
-    if index == 0 or token in tokens[:index] or tokens.count(token) % 2 == 0:
-        return False
-    return index == len(tokens) - 1 or tokens[index - 1] in _SENTENCE_ENDS
-
-
-def _inside_number(tokens, index):
-    """Return whether a comma separates thousands, as in 3 , 000."""
-    before = tokens[index - 1] if index else ""
-    after = tokens[index + 1] if index + 1 < len(tokens) else ""
-    return before[-1:].isdigit() and after.isdigit() and len(after) == 3

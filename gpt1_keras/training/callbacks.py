@@ -31,25 +31,13 @@ class Callbacks(keras.callbacks.CallbackList):
 
 
 # Callbacks are compared by identity, and Keras prints none.
-_settings = functools.partial(dataclasses.dataclass, eq=False, repr=False)
+_settings = functools.partial(
+    dataclasses.dataclass, eq=False, repr=False, kw_only=True
+)
 
 
 @_settings
-class _PerStep(keras.callbacks.Callback):
-    """Counts steps on top of the `step` steps already made."""
-
-    step: int
-
-    def __post_init__(self):
-        super().__init__()
-
-    def on_train_batch_end(self, batch, logs=None):
-        self.step += 1
-        self.after_step(logs)
-
-
-@_settings(kw_only=True)
-class LogMetrics(_PerStep):
+class LogMetrics(keras.callbacks.Callback):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     It reads the logs of several short steps together, so that the device
@@ -60,6 +48,7 @@ class LogMetrics(_PerStep):
     before its step begins.
     """
 
+    step: int  # steps made so far
     history: results.History  # gets a line every `every` steps
     every: int
     tokens_per_step: int
@@ -71,14 +60,15 @@ class LogMetrics(_PerStep):
     _steps = 0
 
     def __post_init__(self):
-        super().__post_init__()
+        super().__init__()
         self._unread = []  # logs of steps
 
     def on_train_batch_begin(self, batch, logs=None):
         if self._started is None:
             self._started = time.monotonic()
 
-    def after_step(self, logs):
+    def on_train_batch_end(self, batch, logs=None):
+        self.step += 1
         if self._unread:  # JAX would queue 32 steps, which a signal awaits
             ops.convert_to_numpy(self._unread[-1]["loss"])
         self._unread.append(logs)
@@ -105,7 +95,13 @@ class LogMetrics(_PerStep):
                 name: float(ops.convert_to_numpy(value))
                 for name, value in logs.items()
             }
-            _check_finite(self._logs, step)
+            for name in ("loss", "gradient_norm"):
+                if not math.isfinite(self._logs[name]):
+                    raise NonFiniteLoss(
+                        f"{name} is {self._logs[name]} at step {step}: lower"
+                        " `peak_learning_rate` or lengthen `warmup_steps`, and"
+                        " give another --workdir"
+                    )
         count, self._unread = len(self._unread), []
         self._seconds += time.monotonic() - self._started
         self._steps += count
@@ -148,56 +144,52 @@ class LogMetrics(_PerStep):
         self._seconds, self._steps = 0.0, 0
 
 
-def _check_finite(values, step):
-    for name in ("loss", "gradient_norm"):
-        if not math.isfinite(values[name]):
-            raise NonFiniteLoss(
-                f"{name} is {values[name]} at step {step}: lower"
-                " `peak_learning_rate` or lengthen `warmup_steps`, and"
-                " give another --workdir"
-            )
+@_settings
+class AfterStep(keras.callbacks.Callback):
+    """Calls functions at intervals, saves checkpoints, and ends training.
 
+    The checkpoint comes last: everything else of its step has been recorded,
+    so a killed run repeats and omits nothing.
+    """
 
-@_settings(kw_only=True)
-class Periodically(_PerStep):
-    """Calls `function(step)` at intervals or after given steps."""
-
-    every: int | set  # the interval in steps, 0 for never; or the steps
-    function: collections.abc.Callable
-
-    def after_step(self, logs):
-        if isinstance(self.every, int):
-            is_due = self.every and self.step % self.every == 0
-        else:
-            is_due = self.step in self.every
-        if is_due:
-            # On JAX, accessing the model updates its variables.
-            _ = self.model
-            self.function(self.step)
-
-
-@_settings(kw_only=True)
-class SaveCheckpoints(_PerStep):
-    """Saves at intervals, after the last step and when asked to stop."""
-
-    checkpoints: object  # `checkpoints.Checkpoints`
-    every: int  # steps between two checkpoints; 0: only the last one
-    minutes: float = 0  # between two of them; 0: no limit
+    step: int  # steps made so far
     last_step: int
-    stop: object  # `fit.StopRequest`
-    check: collections.abc.Callable  # raises where the state is bad
+    metrics: LogMetrics  # called before; it reads all logs before a record
+    # (interval or set of steps, function `(step, history)`), in this order
+    periodic: list
+    is_over: collections.abc.Callable | None = None  # see `fit.fit`
+    checkpoints: object  # `checkpoints.Checkpoints`
+    intervals: object  # `fit.Intervals`
+    stop: object = None  # `fit.StopRequest`
 
     def __post_init__(self):
-        super().__post_init__()
+        super().__init__()
         self._saved = time.monotonic()
 
-    def after_step(self, logs):
-        is_due = self.every and self.step % self.every == 0
-        limit = 60 * self.minutes or math.inf
+    def on_train_batch_end(self, batch, logs=None):
+        self.step += 1
+        for every, function in self.periodic:
+            if self._is_due(every):
+                self._call(function)
+        limit = 60 * self.intervals.checkpoint_minutes or math.inf
         is_late = time.monotonic() - self._saved >= limit
-        if is_due or is_late or self.step == self.last_step or self.stop:
-            self.check()
+        is_due = self._is_due(self.intervals.checkpoint_steps) or is_late
+        if is_due or self.step == self.last_step or self.stop:
+            self.metrics.read()
             self.checkpoints.save(self.step, self.model)
             self._saved = time.monotonic()
         if self.stop:
             self.model.stop_training = True
+
+    def _is_due(self, every):
+        """Whether this is a step of a set, or of an interval (0: never)."""
+        if isinstance(every, int):
+            return every > 0 and self.step % every == 0
+        return self.step in every
+
+    def _call(self, function):
+        self.metrics.read()
+        learner = self.model  # On JAX, accessing it updates its variables.
+        function(self.step, self.metrics.history)
+        if self.is_over is not None and self.is_over(self.metrics.history):
+            learner.stop_training, self.last_step = True, self.step

@@ -55,8 +55,7 @@ class Checkpoints:
         self.keep = keep
         self.is_written = is_written
         self._writer = in_background and futures.ThreadPoolExecutor(1)
-        self._written = None  # future of a save in the background
-        self._failure = None  # of the last save in the background
+        self._written = None  # future of the last save in the background
 
     def steps(self):
         return sorted(
@@ -78,66 +77,57 @@ class Checkpoints:
         metrics = self.directory.parent / results.METRICS
         if metrics.exists():  # They must outlive a loss of power as well.
             files.sync(metrics)
-        temporary = self.directory / f".{target.name}.{os.getpid()}.tmp"
-        shutil.rmtree(temporary, ignore_errors=True)
-        temporary.mkdir(parents=True)
-        in_background = self._writer and not self._failure
+        has_failed = self._written and self._written.exception()
+        in_background = self._writer and not has_failed
         # The next steps change variables and preset.
         owned = ["C", "OWNDATA"] if in_background else ["C"]
         arrays = {
             key: np.require(ops.convert_to_numpy(variable), requirements=owned)
             for key, variable in _variables(model).items()
         }
-        try:
+        with contextlib.ExitStack() as stack:
+            temporary = stack.enter_context(files.new_folder(target))
             self._copy_preset(temporary / _PRESET)
-        except OSError:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
+            arguments = step, arrays, temporary, stack.pop_all()
         if in_background:
-            self._written = self._writer.submit(
-                self._write_later, step, arrays, temporary
-            )
+            self._written = self._writer.submit(self._write, *arguments)
         else:
-            self._write(step, arrays, temporary)
-            self._failure = None
+            self._write(*arguments)
+            self._written = None
 
     def finish(self):
         """Wait for the save in the background, if there is one."""
-        written, self._written = self._written, None
-        if written:
-            written.result()
+        futures.wait([self._written] if self._written else [])
 
     def check(self):
         """Raise the OSError of the last save if it failed in the background."""
-        self.finish()
-        if self._failure:
-            raise self._failure
+        if self._written:
+            self._written.result()
 
-    def _write_later(self, step, arrays, temporary):
+    def _write(self, step, arrays, temporary, stack):
+        """Write a checkpoint to a folder, which closing `stack` completes."""
+        state = temporary / _STATE
         try:
-            self._write(step, arrays, temporary)
-        except OSError as error:
-            self._failure = error
-            logging.warning(
-                f"{self._path(step)} could not be written ({error}): training"
-                " continues, and the next checkpoint will be tried"
-            )
-
-    def _write(self, step, arrays, temporary):
-        state, index = temporary / _STATE, {"step": step}
-        try:
-            safetensors.numpy.save_file(arrays, state)
-            files.sync(state)
-            index |= {"sha256": files.sha256(state), "variables": list(arrays)}
-            files.write_atomic(temporary / _INDEX, json.dumps(index, indent=1))
+            with stack:
+                safetensors.numpy.save_file(arrays, state)
+                files.sync(state)
+                index = {
+                    "step": step,
+                    "sha256": files.sha256(state),
+                    "variables": list(arrays),
+                }
+                text = json.dumps(index, indent=1)
+                files.write_atomic(temporary / _INDEX, text)
         except (OSError, safetensors.SafetensorError) as error:
-            shutil.rmtree(temporary, ignore_errors=True)
+            if self._writer:
+                logging.warning(
+                    f"{self._path(step)} could not be written ({error}): the"
+                    " next checkpoint will be tried"
+                )
             if isinstance(error, OSError):
                 raise
             # Such as a full disk.
             raise OSError(errno.EIO, str(error), str(state)) from None
-        os.replace(temporary, self._path(step))
-        files.sync(self.directory)
         self._remove_old()
 
     def restore(self, model):
@@ -182,8 +172,7 @@ class Checkpoints:
         index = files.parse_json((path / _INDEX).read_bytes())
         if files.sha256(path / _STATE) != index["sha256"]:
             raise ValueError("checksum mismatch")
-        arrays = safetensors.numpy.load_file(path / _STATE)
-        return {key: arrays[key] for key in index["variables"]}
+        return safetensors.numpy.load_file(path / _STATE)
 
     def _copy_preset(self, target):
         """Copy the preset, or hard-link an identical previous copy."""
@@ -257,27 +246,23 @@ def _link(source, target):
 
 def _variables(model):
     """Return `{key: variable}` in the same order on every backend."""
-    named = {}
-    for kind, variables in (
-        ("model", model.variables),
-        ("optimizer", model.optimizer.variables),
-    ):
-        for i, variable in enumerate(variables):
-            path = _COUNTER.sub("", variable.path)
-            named[f"{kind}/{i:04d}/{path}"] = variable
-    return named
+    return {
+        f"{kind}/{i:04d}/{_COUNTER.sub('', variable.path)}": variable
+        for kind, owner in (("model", model), ("optimizer", model.optimizer))
+        for i, variable in enumerate(owner.variables)
+    }
 
 
 def _assign(model, arrays, path):
     variables = _variables(model)
-    if list(variables) != list(arrays):
-        raise errors.InputError(
-            f"{path} holds another model's variables; give another --workdir"
-        )
-    for key, variable in variables.items():
-        if tuple(variable.shape) != arrays[key].shape:
+    needed = {key: tuple(v.shape) for key, v in variables.items()}
+    found = {key: array.shape for key, array in arrays.items()}
+    for key in sorted(needed | found):
+        if needed.get(key) != found.get(key):
             raise errors.InputError(
-                f"{path}: {key} has shape {arrays[key].shape}, the model "
-                f"needs {tuple(variable.shape)}; give another --workdir"
+                f"{path} holds another model's variables: {key} has shape "
+                f"{found.get(key)}, the model needs {needed.get(key)}; give "
+                "another --workdir"
             )
+    for key, variable in variables.items():
         variable.assign(arrays[key])

@@ -5,6 +5,7 @@ skipped: a sort moves the weighted ones to the front, which keeps every shape
 static, and the loop stops after the last of them.
 
 Letters: `N` tokens, `D` hidden_dim, `R` rows of the table, `K` chunk_size.
+Axes of tokens, such as `[B, T]`, are written `...`.
 """
 
 from keras import ops
@@ -19,16 +20,17 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     three matrix products per chunk, each computed once.
 
     Args:
-        hidden: float tensor `[N, D]`.
+        hidden: float tensor `[..., D]`.
         table: float tensor `[R, D]`. Products have its dtype.
-        targets: int tensor `[N]`, below `R`.
-        weights: float32 tensor `[N]`.
+        targets: int tensor `[...]`, below `R`.
+        weights: float32 tensor `[...]`.
         chunk_size: int. Maximum number of tokens per chunk `K`; fewer if that
             makes the chunks equal.
 
     Returns:
         float32 scalar.
     """
+    hidden, targets, weights = _flat(hidden, targets, weights)
     targets, weights = ops.stop_gradient(targets), ops.stop_gradient(weights)
 
     @ops.custom_gradient
@@ -56,9 +58,11 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     matters.
 
     Returns:
-        float32 tensors `[N]`: the log-probability, and 1 where the target is
-        the likeliest of all rows, else 0. Both are 0 where the weight is.
+        float32 tensors `[...]`: the log-probability, and 1 where the target
+        is the likeliest of all rows, else 0. Both are 0 where the weight is.
     """
+    shape = ops.shape(weights)
+    hidden, targets, weights = _flat(hidden, targets, weights)
     # Sums in bfloat16 would round the scores.
     table = ops.cast(table, "float32")
 
@@ -74,7 +78,14 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
         is_best = ops.logical_and(valid, ops.equal(best, target))
         return chosen, ops.cast(is_best, "float32")
 
-    return _loop(body, [(), ()], [], hidden, weights, chunk_size)
+    found = _loop(body, [(), ()], [], hidden, weights, chunk_size)
+    return [ops.reshape(values, shape) for values in found]
+
+
+def _flat(hidden, targets, weights):
+    """Put tokens on one axis: `[..., D]`, `[...]` -> `[N, D]`, `[N]`."""
+    hidden = ops.reshape(hidden, (-1, hidden.shape[-1]))
+    return hidden, ops.reshape(targets, (-1,)), ops.reshape(weights, (-1,))
 
 
 def _loss_and_gradients(hidden, table, targets, weights, chunk_size):

@@ -1,7 +1,6 @@
 """Resumable training loop around `fit`: logs, checkpoints, graceful stop."""
 
 import contextlib
-import functools
 import os
 import pathlib
 import signal
@@ -38,31 +37,20 @@ class Intervals:
 
 
 class StopRequest:
-    """Truthy once the process was asked to stop; names the signal."""
+    """Truthy once the process was asked to stop; names the signal.
 
-    def __init__(self):
-        self.signal_name = None
-
-    def __bool__(self):
-        return self.signal_name is not None
-
-
-class SharedStopRequest(StopRequest):
-    """Stop request to any worker; all workers obey it at the same step.
-
-    Args:
-        own: `StopRequest` of this process.
+    Several workers obey a request to any of them at the same step, once all
+    have heard of it.
     """
 
-    def __init__(self, own):
-        super().__init__()
-        self.own = own
+    def __init__(self):
+        self.signal_name = None  # that this process received
+        self.is_heard = None  # by all workers; None: there is only this one
 
-    def settle(self, num_requests):
-        """Set this request if any replica's process was asked to stop."""
-        if num_requests:
-            name = self.own.signal_name
-            self.signal_name = name or "a signal to another worker"
+    def __bool__(self):
+        if self.is_heard is None:
+            return self.signal_name is not None
+        return self.is_heard
 
 
 @contextlib.contextmanager
@@ -90,22 +78,18 @@ def catch_signals():
         signal.signal(signal.SIGINT, previous[signal.SIGINT])
 
     def acknowledge():
-        received = iter(lambda: os.read(readable, 1), b"")
-        for number in (byte[0] for byte in received if byte[0] in previous):
-            logging.warning(
-                "%s: finishing this step and saving; Ctrl-C stops without"
-                " saving",
-                signal.Signals(number).name,
-            )
-            break
-        for byte in received:
-            if byte[0] == signal.SIGINT and not request:
+        is_told = False
+        for (number,) in iter(lambda: os.read(readable, 1), b""):
+            if number in previous and not is_told:
+                is_told = True
+                logging.warning(
+                    "%s: finishing this step and saving; Ctrl-C stops without"
+                    " saving",
+                    signal.Signals(number).name,
+                )
+            elif number == signal.SIGINT and request.signal_name is None:
                 logging.warning("stopped without saving")
                 os._exit(3)
-
-    def restore():
-        for number, handler in previous.items():
-            signal.signal(number, handler)
 
     numbers = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -120,7 +104,8 @@ def catch_signals():
     try:
         yield request
     finally:
-        restore()
+        for number, handler in previous.items():
+            signal.signal(number, handler)
         signal.set_wakeup_fd(told)
         os.close(writable)
         thread.join()
@@ -149,8 +134,8 @@ def fit(
         num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
         intervals: `Intervals`.
-        periodic: list of (every, function `(step, history)`), `every` as in
-            `callbacks.Periodically`.
+        periodic: list of (every, function `(step, history)`), `every` an
+            interval in steps, 0 for never, or the set of steps.
         strategy: `strategy.Strategy` in whose scope the learner was built.
         is_over: function `(history) -> bool`, whether training ends early, or
             None; called at the start and after each `periodic` function. It
@@ -187,25 +172,6 @@ def fit(
     if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
 
-    peak = None  # known of one device
-    if strategy.num_replicas == 1:
-        peak = peak_lib.read(keras.config.dtype_policy().compute_dtype)
-    save = callbacks.SaveCheckpoints(
-        first_step,
-        checkpoints=checkpoints,
-        every=intervals.checkpoint_steps,
-        minutes=intervals.checkpoint_minutes,
-        last_step=num_steps,
-        stop=None,
-        check=None,
-    )
-
-    def call(function, step):
-        save.check()
-        function(step, history)
-        if is_over is not None and is_over(history):
-            learner.stop_training, save.last_step = True, step
-
     # A finished run that is extended is no longer finished, nor are the several
     # seeds of which it is one.
     name, above = pathlib.Path(workdir).name, pathlib.Path(workdir).parent
@@ -214,16 +180,17 @@ def fit(
     results.path(workdir).unlink(missing_ok=True)
     try:
         with (
-            catch_signals() as asked,
+            catch_signals() as stop,
             console.bar("steps", num_steps, done=first_step) as advance,
         ):
             # Compiling it can take a minute.
             advance(0, "preparing the first step")
-            stop = save.stop = strategy.stop_request(asked, learner)
-            # The checkpoint comes last: everything else of its step has been
-            # recorded, so a killed run repeats and omits nothing.
+            strategy.share_stop_request(stop, learner)
+            peak = None  # known of one device
+            if strategy.num_replicas == 1:
+                peak = peak_lib.read(keras.config.dtype_policy().compute_dtype)
             metrics = callbacks.LogMetrics(
-                first_step,
+                step=first_step,
                 history=history,
                 every=intervals.log_steps,
                 tokens_per_step=tokens_per_step,
@@ -231,32 +198,33 @@ def fit(
                 peak=peak,
                 advance=advance,
             )
-            save.check = metrics.read
-            called = [
-                metrics,
-                *(
-                    callbacks.Periodically(
-                        first_step,
-                        every=every,
-                        function=functools.partial(call, function),
-                    )
-                    for every, function in periodic
-                ),
-                save,
-            ]
+            after_step = callbacks.AfterStep(
+                step=first_step,
+                last_step=num_steps,
+                metrics=metrics,
+                periodic=periodic,
+                is_over=is_over,
+                checkpoints=checkpoints,
+                intervals=intervals,
+                stop=stop,
+            )
             loaded = loaders.load(
                 batches, first_step=first_step, num_steps=num_steps - first_step
             )
             learner.fit(
-                loaded, epochs=1, verbose=0, shuffle=False, callbacks=called
+                loaded,
+                epochs=1,
+                verbose=0,
+                shuffle=False,
+                callbacks=[metrics, after_step],
             )
             checkpoints.check()
         if stop:
             step = int(ops.convert_to_numpy(learner.optimizer.iterations))
+            name = stop.signal_name or "a signal to another worker"
             raise errors.Stopped(
-                f"stopped by {stop.signal_name} after step {step} of "
-                f"{num_steps}, saved in {checkpoints.directory}; the same "
-                "command resumes",
+                f"stopped by {name} after step {step} of {num_steps}, saved "
+                f"in {checkpoints.directory}; the same command resumes",
                 stop.signal_name,
             )
     except BaseException:

@@ -34,7 +34,7 @@ class Learner(_step.TrainStep, keras.Model):
             holds; it is larger for shorter ones (`step.count_micro_batches`).
 
     Attributes:
-        stop_request: `fit.SharedStopRequest` of several workers, else None.
+        stop_request: `fit.StopRequest` that several workers share, else None.
         table_states: random states of the embedding tables' dropout. All
             micro-batches of a step share its masks, as in the released code.
     """
@@ -70,7 +70,6 @@ class Learner(_step.TrainStep, keras.Model):
     def compile(self, optimizer, **kwargs):
         """Compile, and build the optimizer so that it can be restored."""
         super().compile(optimizer=optimizer, **kwargs)
-        self.optimizer.gradients_are_summed = True
         self.optimizer.build(self.trainable_variables)
 
     def fit(self, x=None, *, callbacks=None, **options):

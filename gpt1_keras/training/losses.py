@@ -5,18 +5,20 @@ key `loss`, and `names` are its keys; `outputs` and `batch` are the dicts of
 `GPT1TaskModel`.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
-of the softmax.
+of the softmax, `K` branches of a row.
 """
 
 import collections.abc
 import dataclasses
+import typing
 
 from keras import ops
 
+from gpt1_keras import checks
 from gpt1_keras.training import chunked_softmax
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@checks.value_object
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
@@ -25,34 +27,44 @@ class LanguageModelLoss:
     tokens of the batch.
     """
 
-    chunk_size: int  # tokens whose logits exist at the same time
+    chunk_size: checks.Count  # tokens whose logits exist at the same time
     # "tokens" for vocabulary and special tokens, or "released" for position
     # rows as well, as in the released code.
-    softmax_over: str = "tokens"
+    softmax_over: typing.Literal["tokens", "released"] = "tokens"
     names = ("loss",)
-
-    def __post_init__(self):
-        if self.softmax_over not in ("tokens", "released"):
-            raise ValueError(
-                f"softmax_over is {self.softmax_over!r}: give 'tokens' or"
-                " 'released'"
-            )
 
     def __call__(self, outputs, batch):
         targets, weights = self.targets(batch)
-        share = weights / ops.cast(ops.shape(weights)[0], "float32")
+        share = self.share(weights)
         loss = chunked_softmax.cross_entropy(
-            *_tokens(outputs["hidden"], targets, share, self.table(outputs)),
+            outputs["hidden"],
+            self.table(outputs),
+            targets,
+            share / ops.cast(ops.shape(share)[0], "float32"),
             chunk_size=self.chunk_size,
         )
         return {"loss": loss}
 
     def targets(self, batch):
-        """Return the tokens to predict and their share of a sequence's loss."""
-        targets, weights = _next_tokens(batch)
+        """Return the token that each state predicts and its weight.
+
+        Both are `[B * C, T]`. The last state predicts nothing: its weight is 0.
+        """
+        length = ops.shape(batch["token_ids"])[-1]
+        # [B, C, T] -> [B * C, T] -> the next token's
+        targets, weights = (
+            ops.pad(
+                ops.reshape(batch[name], (-1, length))[:, 1:], ((0, 0), (0, 1))
+            )
+            for name in ("token_ids", "token_weights")
+        )
+        return targets, ops.cast(weights, "float32")
+
+    def share(self, weights):
+        """Return what weights `[B * C, T]` are of the loss of a sequence."""
         # [B * C, T] -> [B * C, 1]
         total = ops.sum(weights, axis=1, keepdims=True)
-        return targets, weights / ops.maximum(total, 1e-9)
+        return weights / ops.maximum(total, 1e-9)
 
     def table(self, outputs):
         """Return the rows `[R, D]` that the softmax covers."""
@@ -64,19 +76,26 @@ class LanguageModelLoss:
         """Return the sums over each candidate's weighted tokens.
 
         Returns:
-            dict of float32 `log_probability` and `weight`, both `[B * C]`.
+            dict of float32 `log_probability`, `weight` and `num_likeliest`
+            (tokens that the model thinks likeliest), each `[B * C]`.
         """
-        targets, weights = _next_tokens(batch)
-        scores, _ = chunked_softmax.log_probabilities(
-            *_tokens(outputs["hidden"], targets, weights, self.table(outputs)),
+        targets, weights = self.targets(batch)
+        log_p, likeliest = chunked_softmax.log_probabilities(
+            outputs["hidden"],
+            self.table(outputs),
+            targets,
+            weights,
             chunk_size=self.chunk_size,
         )
-        # [B * C * T] -> [B * C, T]
-        scores = ops.reshape(scores, ops.shape(weights))
         return {
-            "log_probability": ops.sum(scores * weights, axis=1),
-            "weight": ops.sum(weights, axis=1),
+            "log_probability": self.add(log_p * weights, batch),
+            "weight": self.add(weights, batch),
+            "num_likeliest": self.add(likeliest * weights, batch),
         }
+
+    def add(self, values, batch):
+        """Add up the values of each candidate: `[B * C, T] -> [B * C]`."""
+        return ops.sum(values, axis=1)
 
 
 class PackedLanguageModelLoss(LanguageModelLoss):
@@ -87,8 +106,30 @@ class PackedLanguageModelLoss(LanguageModelLoss):
     """
 
     def targets(self, batch):
+        # Keras casts the inputs of a model to its compute dtype.
         weights = ops.cast(batch["token_weights"], "float32")
         return batch["token_ids"], weights
+
+    def share(self, weights):
+        return weights
+
+
+@checks.value_object
+class BranchScores(PackedLanguageModelLoss):
+    """Scorer of a `Learner` over continuations with a shared prefix.
+
+    `batch` is one of `data.packing.PackedCandidates`.
+    """
+
+    num_branches: checks.Count
+
+    def add(self, values, batch):
+        """Add up the values of each branch: `[B, T] -> [B, K]`."""
+        # [B, T] of 1 .. K -> [B, T, K]; prefix and padding belong to none
+        member = ops.one_hot(batch["branch"] - 1, self.num_branches)
+        # No product of matrices, which some devices round.
+        values = ops.expand_dims(values, 2) * ops.cast(member, "float32")
+        return ops.sum(values, axis=1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,14 +150,11 @@ class TaskLoss:
 
     def __call__(self, outputs, batch):
         task = ops.mean(self.task_loss(batch["labels"], outputs["logits"]))
-        if not self.lm_weight:
-            return {"loss": task, "task_loss": task}
-        lm = self.language_model_loss(outputs, batch)["loss"]
-        return {
-            "loss": task + self.lm_weight * lm,
-            "task_loss": task,
-            "lm_loss": lm,
-        }
+        losses = {"loss": task, "task_loss": task}
+        if self.lm_weight:
+            lm = self.language_model_loss(outputs, batch)["loss"]
+            losses |= {"loss": task + self.lm_weight * lm, "lm_loss": lm}
+        return losses
 
 
 def cross_entropy(labels, logits, class_weights=None):
@@ -163,75 +201,3 @@ def squared_error(labels, logits):
         array([4.])
     """
     return ops.square(ops.squeeze(logits, axis=-1) - labels)
-
-
-def _next_tokens(batch):
-    """Return the token that each state predicts and its weight, `[B * C, T]`.
-
-    The last state predicts nothing: its weight is 0.
-    """
-    length = ops.shape(batch["token_ids"])[-1]
-    # [B, C, T] -> [B * C, T] -> the next token's
-    targets, weights = (
-        ops.pad(ops.reshape(batch[name], (-1, length))[:, 1:], ((0, 0), (0, 1)))
-        for name in ("token_ids", "token_weights")
-    )
-    return targets, ops.cast(weights, "float32")
-
-
-def _tokens(hidden, targets, weights, table):
-    """Return the arguments of `chunked_softmax`, positions on one axis."""
-    # [B * C, T, ...] -> [N, ...]
-    return (
-        ops.reshape(hidden, (-1, hidden.shape[-1])),
-        table,
-        ops.reshape(targets, (-1,)),
-        ops.reshape(weights, (-1,)),
-    )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class BranchScores:
-    """Scorer of a `Learner` over continuations with a shared prefix.
-
-    Letters: `B` rows, `T` tokens, `K` branches.
-    """
-
-    num_branches: int  # `K`
-    chunk_size: int  # tokens whose logits exist at the same time
-
-    def score(self, outputs, batch):
-        """Return sums over the weighted tokens of each branch.
-
-        Args:
-            outputs: dict of `hidden` `[B, T, D]` and `table` `[V, D]`
-                (`models.shared_prefix`).
-            batch: dict of arrays `[B, T]` (`data.packing`).
-
-        Returns:
-            dict of float32 `log_probability`, `num_tokens` and
-            `num_likeliest`, each `[B, K]`.
-        """
-        # Keras casts the inputs of a model to its compute dtype.
-        weights = ops.cast(batch["token_weights"], "float32")
-        log_p, likeliest = chunked_softmax.log_probabilities(
-            *_tokens(
-                outputs["hidden"], batch["token_ids"], weights, outputs["table"]
-            ),
-            chunk_size=self.chunk_size,
-        )
-        shape = ops.shape(weights)
-        # [B, T] of 1 .. K -> [B, T, K]; prefix and padding belong to none
-        member = ops.one_hot(batch["branch"] - 1, self.num_branches)
-        member = ops.cast(member, "float32") * ops.expand_dims(weights, 2)
-
-        def per_branch(values):
-            # No product of matrices, which some devices round. [B, T] -> [B, K]
-            values = ops.expand_dims(ops.reshape(values, shape), 2)
-            return ops.sum(values * member, axis=1)
-
-        return {
-            "log_probability": per_branch(log_p),
-            "num_tokens": per_branch(ops.ones_like(log_p)),
-            "num_likeliest": per_branch(likeliest),
-        }

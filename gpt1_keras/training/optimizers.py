@@ -122,8 +122,6 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
         self.matrix_decay = weight_decay
-        # Of all replicas, as those of a `Learner` are (`training.step`).
-        self.gradients_are_summed = False
 
     def build(self, variables):
         if self.built:
@@ -132,12 +130,6 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         self._momentums, self._velocities = self.add_optimizer_variables(
             variables, ["momentum", "velocity"]
         )
-
-    def _all_reduce_sum_gradients(self, grads_and_vars):
-        # Keras sums over TensorFlow's replicas here.
-        if self.gradients_are_summed:
-            return grads_and_vars
-        return super()._all_reduce_sum_gradients(grads_and_vars)
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
         # Once for all variables: TensorFlow would compute it for each.

@@ -16,22 +16,15 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
 
     Args:
         token_ids: tensor `[B, ..., T]`, or anything of its shape.
-        micro_batch_size: int, or None for the whole batch at once.
+        micro_batch_size: int that divides `B` (`strategy.check_batch`), or
+            None for the whole batch at once.
         full_length: int, or None to ignore the sequence length.
 
     Returns:
         int, or an int32 scalar if a graph does not know `T`.
-
-    Raises:
-        ValueError: `B` is not a multiple of `micro_batch_size`.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
-    most, rest = divmod(size, micro_batch_size or size)
-    if rest:
-        raise ValueError(
-            f"a batch of {size} cannot be split into micro-batches of "
-            f"{micro_batch_size}"
-        )
+    most = size // (micro_batch_size or size)
     if most == 1 or full_length is None:
         return most
     # All micro-batches must have equal size.

@@ -30,63 +30,43 @@ class TrainStep:
         super().compile(**{**kwargs, "jit_compile": True})
 
     def train_step(self, state, data):
-        trainable, non_trainable, optimizer, metrics = state
-        sums, totals, non_trainable, count = self._sums(
-            trainable, non_trainable, data
+        return self._on_replicas(self._train_step, _SHARED)(state, data)
+
+    def predict_step(self, state, data):
+        compute = self._on_replicas(super().predict_step, (_SPLIT, _SHARED))
+        return compute(state, data)
+
+    def _on_replicas(self, function, out_specs):
+        """Let each replica call `function(state, data)` on its own share."""
+        if self.replica_mesh is None:
+            return function
+        return jax.shard_map(
+            function,
+            mesh=self.replica_mesh,
+            in_specs=(_SHARED, _SPLIT),
+            out_specs=out_specs,
+            check_vma=False,
         )
+
+    def _train_step(self, state, data):
+        trainable, non_trainable, optimizer, metrics = state
+        count = self.count_micro_batches(data["token_ids"])
+        if self.replica_mesh is not None:
+            replica = jax.lax.axis_index(_AXIS).astype("uint32")
+            offset = strategy_lib.seed_offset(replica)
+            non_trainable = self._shift_seeds(non_trainable, offset)
+        sums, totals, non_trainable = self._accumulate(
+            trainable, non_trainable, step.split(data, count)
+        )
+        if self.replica_mesh is not None:
+            non_trainable = self._shift_seeds(non_trainable, -offset)
+            sums, totals = jax.lax.psum((sums, totals), _AXIS)
+            count *= self.replica_mesh.size
         logs, gradients = step.finish(sums, totals, count, self.clip_norm)
         trainable, optimizer = self.optimizer.stateless_apply(
             optimizer, gradients, trainable
         )
         return logs, (trainable, non_trainable, optimizer, metrics)
-
-    def predict_step(self, state, data):
-        compute = super().predict_step
-        if self.replica_mesh is not None:
-            compute = self._on_replicas(
-                compute, (_SHARED, _SPLIT), (_SPLIT, _SHARED)
-            )
-        return compute(state, data)
-
-    def _sums(self, trainable, non_trainable, data):
-        """Sum losses and gradients over micro-batches and replicas.
-
-        Returns:
-            loss sums, gradient totals, random states, number of
-            micro-batches.
-        """
-        if self.replica_mesh is None:
-            return (
-                *self._accumulate(trainable, non_trainable, data),
-                self.count_micro_batches(data["token_ids"]),
-            )
-        replicas = self.replica_mesh.size
-        size, *shape = data["token_ids"].shape
-        share = jax.ShapeDtypeStruct((size // replicas, *shape), "int32")
-        count = self.count_micro_batches(share)
-        compute = self._on_replicas(
-            self._replica_sums, (_SHARED, _SHARED, _SPLIT), _SHARED
-        )
-        return *compute(trainable, non_trainable, data), count * replicas
-
-    def _on_replicas(self, function, in_specs, out_specs):
-        return jax.shard_map(
-            function,
-            mesh=self.replica_mesh,
-            in_specs=in_specs,
-            out_specs=out_specs,
-            check_vma=False,
-        )
-
-    def _replica_sums(self, trainable, non_trainable, data):
-        """Run `_accumulate` on one replica's share; sum over replicas."""
-        offset = strategy_lib.seed_offset(
-            jax.lax.axis_index(_AXIS).astype("uint32")
-        )
-        shifted = self._shift_seeds(non_trainable, offset)
-        sums, totals, shifted = self._accumulate(trainable, shifted, data)
-        sums, totals = jax.lax.psum((sums, totals), _AXIS)
-        return sums, totals, self._shift_seeds(shifted, -offset)
 
     def _shift_seeds(self, values, offset):
         """Add `offset` to the seed of each state `[seed, counter]`."""
@@ -97,8 +77,8 @@ class TrainStep:
             for variable, value in zip(self.non_trainable_variables, values)
         ]
 
-    def _accumulate(self, trainable, non_trainable, data):
-        count = self.count_micro_batches(data["token_ids"])
+    def _accumulate(self, trainable, non_trainable, batches):
+        """Return sums of losses and gradients, and the new random states."""
         compute = jax.grad(self._stateless_loss, has_aux=True)
         shared = {state.path for state in self.table_states}
         starts = {
@@ -125,7 +105,7 @@ class TrainStep:
             non_trainable,
         )
         (totals, sums, non_trainable), _ = jax.lax.scan(
-            micro_step, start, step.split(data, count)
+            micro_step, start, batches
         )
         return sums, totals, non_trainable
 

@@ -1,33 +1,155 @@
-"""`train_step` on TensorFlow: a while loop over micro-batches."""
+"""`train_step` on TensorFlow: a while loop over micro-batches.
 
+Also `fit` and `predict` on several replicas: Keras's own fail with several
+workers.
+"""
+
+import functools
+
+import keras
 import tensorflow as tf
 
 from gpt1_keras.training import step
+from gpt1_keras.training import strategy as strategy_lib
 from gpt1_keras.training import strategy_tensorflow
+
+_PREFETCH = 4  # batches kept ready
 
 
 class TrainStep:
     """Mixin of `Learner` on the TensorFlow backend.
 
-    If built in a strategy's scope, `fit` and `predict` split every batch among
-    its replicas.
+    If built in a strategy's scope, `fit` and `predict` take a dataset of known
+    length, split every batch `[B, ...]` among the replicas, and see each once.
     """
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         self.is_distributed = tf.distribute.has_strategy()
-        # Compiled functions of `strategy_tensorflow`.
-        self.distributed_step = self.distributed_scores = None
+
+    def compile(self, **kwargs):
+        super().compile(**kwargs)
+        # Keras would sum over the replicas, which `train_step` does before.
+        self.optimizer._all_reduce_sum_gradients = lambda pairs: pairs
 
     def fit(self, x, *, callbacks, **options):
         if not self.is_distributed:
             return super().fit(x, callbacks=callbacks, **options)
-        return strategy_tensorflow.fit(self, x, callbacks)
+        strategy, stop = self.distribute_strategy, self.stop_request
+        self.stop_training = False
+        callbacks.on_train_begin()
+        callbacks.on_epoch_begin(0)
+        batches = self._shares(x)
+        for index in range(int(x.cardinality())):
+            callbacks.on_train_batch_begin(index)
+            batch = next(batches)
+            is_asked = stop is not None and stop.signal_name is not None
+            with strategy_tensorflow.all_workers(strategy):
+                logs = self.distributed_step(
+                    batch, tf.constant(float(is_asked))
+                )
+                logs = {
+                    name: float(strategy.experimental_local_results(value)[0])
+                    for name, value in logs.items()
+                }
+            if stop is not None:
+                stop.is_heard = logs.pop("stop_requests") > 0
+            callbacks.on_train_batch_end(index, logs)
+            if self.stop_training:
+                break
+        callbacks.on_epoch_end(0)
+        callbacks.on_train_end()
 
     def predict(self, x, *, callbacks=None, **options):
         if not self.is_distributed:
             return super().predict(x, callbacks=callbacks, **options)
-        return strategy_tensorflow.predict(self, x, callbacks or ())
+        called = keras.callbacks.CallbackList(callbacks, model=self)
+        called.on_predict_begin()
+        found = []
+        for index, batch in enumerate(self._shares(x)):
+            called.on_predict_batch_begin(index)
+            with strategy_tensorflow.all_workers(self.distribute_strategy):
+                found.append(self.distributed_scores(batch))
+            called.on_predict_batch_end(index)
+        called.on_predict_end()
+        # list of {name: [B, ...]} -> {name: [N, ...]}
+        return {
+            name: tf.concat([scores[name] for scores in found], axis=0).numpy()
+            for name in found[0]
+        }
+
+    def _shares(self, dataset):
+        """Yield the argument of `strategy.run` for every batch."""
+        strategy = self.distribute_strategy
+        total = strategy.num_replicas_in_sync
+
+        def local(context):
+            per_worker = total // context.num_input_pipelines
+            first = context.input_pipeline_id * per_worker
+
+            def shares(batch):
+                return tf.data.Dataset.from_tensor_slices(
+                    {
+                        name: value[first : first + per_worker]
+                        for name, value in step.split(batch, total).items()
+                    }
+                )
+
+            # Endless: workers need not agree on an end at every step.
+            shared = dataset.flat_map(shares)
+            return shared.prefetch(_PREFETCH * per_worker).repeat()
+
+        iterator = iter(strategy.distribute_datasets_from_function(local))
+        for _ in range(int(dataset.cardinality())):
+            yield next(iterator)
+
+    @functools.cached_property
+    def distributed_step(self):
+        """Function of a batch's shares: the logs of the step, per replica."""
+        strategy = self.distribute_strategy
+        return tf.function(
+            lambda *values: strategy.run(self.replica_step, values),
+            autograph=False,
+            reduce_retracing=True,  # lengths differ
+        )
+
+    def replica_step(self, batch, stop_request):
+        """Run the step of one replica, with random states of its own."""
+        context = tf.distribute.get_replica_context()
+        replica = tf.cast(context.replica_id_in_sync_group, "int64")
+        # [seed, counter]: not aggregated, so each replica changes its own copy.
+        offset = tf.stack([strategy_lib.seed_offset(replica), 0])
+        states = [
+            variable
+            for variable in self.non_trainable_variables
+            if variable.name == "seed_generator_state"
+        ]
+        for state in states:
+            state.assign(state.value + offset)
+        logs = self.train_step(batch)
+        for state in states:
+            state.assign(state.value - offset)
+        if self.stop_request is not None:
+            # The identity puts the argument on a device.
+            logs["stop_requests"] = context.all_reduce(
+                tf.distribute.ReduceOp.SUM, tf.identity(stop_request)
+            )
+        return logs
+
+    @functools.cached_property
+    def distributed_scores(self):
+        """Function of a batch's shares: the scores of the whole batch."""
+        strategy = self.distribute_strategy
+
+        def score(batch):
+            scores = strategy.run(self, (batch,))
+            # [B / R, ...] of each replica -> [B, ...]
+            return {
+                name: strategy.gather(value, axis=0)
+                for name, value in scores.items()
+            }
+
+        return tf.function(score, autograph=False, reduce_retracing=True)
 
     def train_step(self, data):
         count = self.count_micro_batches(data["token_ids"])

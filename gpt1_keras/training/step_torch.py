@@ -27,30 +27,27 @@ class TrainStep:
             self.network_outputs = torch.compile(self.network_outputs)
 
     def train_step(self, data):
-        with fused.torch_compiles(self.is_compiled):
-            return self._train_step(data)
-
-    def _train_step(self, data):
         count = self.count_micro_batches(data["token_ids"])
         batches = step.split(data, count)
         variables = self.trainable_variables
         self.zero_grad()
         starts = [state.value.clone() for state in self.table_states]
         sums = dict.fromkeys(self.loss_function.names, 0.0)
-        for index in range(count):
-            for state, start in zip(self.table_states, starts):
-                state.assign(start)
-            losses = self.training_losses(
-                {key: value[index] for key, value in batches.items()}
-            )
-            losses["loss"].backward()
-            sums = {key: sums[key] + losses[key].detach() for key in sums}
-        with torch.no_grad():
-            gradients = [variable.value.grad for variable in variables]
-            logs, gradients = step.finish(
-                sums, gradients, count, self.clip_norm
-            )
-            self.optimizer.apply(gradients, variables)
+        with fused.torch_compiles(self.is_compiled):
+            for index in range(count):
+                for state, start in zip(self.table_states, starts):
+                    state.assign(start)
+                losses = self.training_losses(
+                    {key: value[index] for key, value in batches.items()}
+                )
+                losses["loss"].backward()
+                sums = {key: sums[key] + losses[key].detach() for key in sums}
+            with torch.no_grad():
+                gradients = [variable.value.grad for variable in variables]
+                logs, gradients = step.finish(
+                    sums, gradients, count, self.clip_norm
+                )
+                self.optimizer.apply(gradients, variables)
         return logs
 
 

@@ -51,9 +51,8 @@ class Strategy:
         """Return where this process writes; the chief's is `workdir`."""
         return workdir
 
-    def stop_request(self, own, learner):
-        """Return the workers' `fit.StopRequest`; `own` is this process's."""
-        return own
+    def share_stop_request(self, request, learner):
+        """Let other workers hear of this process's `fit.StopRequest`."""
 
     def share_state(self, step, learner):
         """Give every worker the chief's step and variables; return the step."""
@@ -64,11 +63,9 @@ class Strategy:
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
-            each = ""
-            if self.num_replicas > 1:
-                each = f", {share} on each of {self.num_replicas} replicas,"
             raise errors.InputError(
-                f"`batch_size` {batch_size}{each} is not a multiple of "
+                f"`batch_size` {batch_size}, {share} on each of "
+                f"{self.num_replicas} replicas, is not a multiple of "
                 f"`microbatch_size` {microbatch_size}: change one of them"
             )
 
@@ -79,6 +76,40 @@ class Strategy:
                 f"`{name}` {size} is not a multiple of the "
                 f"{self.num_replicas} replicas: change it or `num_replicas`"
             )
+
+
+class DataParallel(Strategy):
+    """Replicas on the devices that JAX sees, on `keras.distribution`.
+
+    XLA_FLAGS=--xla_force_host_platform_device_count=N splits a CPU into N.
+    """
+
+    def __init__(self, devices):
+        found = keras.distribution.list_devices()
+        self.num_replicas = devices.num_replicas or len(found)
+        if self.num_replicas > len(found):
+            raise errors.InputError(
+                f"`num_replicas` is {self.num_replicas}, but JAX sees "
+                f"{len(found)} devices: lower it, or, to split a CPU, set "
+                "XLA_FLAGS=--xla_force_host_platform_device_count="
+                f"{self.num_replicas}"
+            )
+        self.distribution = keras.distribution.DataParallel(
+            devices=found[: self.num_replicas]
+        )
+
+    def scope(self):
+        # It stays set: Keras also reads it while the model runs.
+        keras.distribution.set_distribution(self.distribution)
+        return contextlib.nullcontext()
+
+    @contextlib.contextmanager
+    def single_device(self):
+        keras.distribution.set_distribution(None)
+        try:
+            yield
+        finally:
+            keras.distribution.set_distribution(self.distribution)
 
 
 ONE_DEVICE = Strategy()
@@ -112,6 +143,8 @@ class Devices:
                 f"`strategy_name` {self.strategy_name!r} is not available on "
                 f"the {backend} backend: give {' or '.join(map(repr, names))}"
             )
+        if self.jit_compile:
+            _check_compiler(self.strategy_name)
         if self.strategy_name == "none":
             if self.num_replicas not in (None, 1):
                 raise errors.InputError(
@@ -119,40 +152,44 @@ class Devices:
                     "`strategy_name` 'none' uses one device: give "
                     "`num_replicas` = None or a strategy for several devices"
                 )
-            if self.jit_compile:
-                _check_compiler()
             return ONE_DEVICE
         if self not in _opened:
-            module = importlib.import_module(
-                f"gpt1_keras.training.strategy_{backend}"
-            )
-            _opened[self] = getattr(module, self.strategy_name)(self)
+            build = DataParallel
+            if backend == "tensorflow":
+                module = "gpt1_keras.training.strategy_tensorflow"
+                build = getattr(
+                    importlib.import_module(module), self.strategy_name
+                )
+            _opened[self] = build(self)
         return _opened[self]
 
 
-def _check_compiler():
+def _check_compiler(strategy_name):
     """Raise InputError if `jit_compile` is useless or lacks a compiler.
 
-    On a CPU, XLA draws random numbers so slowly that TensorFlow's steps take
-    ten times as long. Chains of operations are compiled anyway
-    (`layers.fused`). On a CPU, torch.compile needs a C++ compiler.
+    TensorFlow cannot compile the steps of several replicas outside a TPU. On
+    a CPU, XLA draws random numbers so slowly that its steps take ten times as
+    long; chains of operations are compiled anyway (`layers.fused`). On a CPU,
+    torch.compile needs a C++ compiler.
     """
-    if keras.config.backend() == "torch":
+    backend, why = keras.config.backend(), ""
+    is_cpu = strategy_name == "none" and device.kind() == "cpu"
+    is_replicated = strategy_name in ("mirrored", "multi_worker")
+    if backend == "tensorflow" and (is_cpu or is_replicated):
+        why = "TensorFlow's steps gain from it on a single GPU only"
+    if backend == "torch" and is_cpu:
         usual = "clang++" if sys.platform == "darwin" else "g++"
         # Such as "ccache g++".
         name, *_ = (os.environ.get("CXX") or usual).split()
-        if device.kind() == "cpu" and shutil.which(name) is None:
-            raise errors.InputError(
-                f"`jit_compile` is True, but torch compiles with {name}, "
-                "which is not installed: install it, name another compiler "
-                "in the environment variable CXX, or add --set "
-                '"strategy.Devices.jit_compile = False"'
+        if shutil.which(name) is None:
+            why = (
+                f"torch compiles with {name}, which is not installed (another "
+                "one can be named in the environment variable CXX)"
             )
-    if keras.config.backend() == "tensorflow" and device.kind() == "cpu":
+    if why:
         raise errors.InputError(
-            "`jit_compile` is True, but there is no GPU, and on a CPU it makes "
-            'steps several times slower: --set "strategy.Devices.jit_compile = '
-            'False"'
+            f"`jit_compile` is True, but {why}: add --set "
+            '"strategy.Devices.jit_compile = False"'
         )
 
 

@@ -51,7 +51,10 @@ MISTAKES = {
         remove("params_11.npy"),
         "11 shards hold 2222 numbers, params_shapes.json lists 2320",
     ),
-    "array missing": (rewrite_json(SHAPES, lambda s: s[:-1]), "has 25 shapes"),
+    "array missing": (
+        rewrite_json(SHAPES, lambda s: s[:-1]),
+        r"list of shapes such as \[512, 768\], 2 and 12",
+    ),
     "transposed": (
         rewrite_json(SHAPES, lambda s: [*s[:2], [1, 24, 8], *s[3:]]),
         r"c_attn/w has shape \[24, 8\], expected \[8, 24\]",

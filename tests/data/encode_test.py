@@ -50,7 +50,7 @@ def test_beam_writes_the_shards_of_a_single_machine(tmp_path, dtype):
     sizes = {"shard_tokens": 500, "piece_bytes": 300}
     one, many = tmp_path / "one", tmp_path / "many"
     prepare.prepare([folder], one, recipe, **sizes)
-    beam = encode.BeamEncoding(runner="DirectRunner")
+    beam = encode.in_beam("DirectRunner")
     prepare.prepare([folder], many, recipe, distribute=beam, **sizes)
     expected = data_files.contents(one)
     assert len([name for name in expected if name.endswith(".bin")]) > 3

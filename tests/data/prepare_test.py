@@ -225,7 +225,7 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     assert same is tokenizer
     with pytest.raises(InputError, match="`held_out_books` are not those"):
         open_corpus(made.directory, held_out_books=("other.txt",))
-    with pytest.raises(InputError, match="is prepared already"):
+    with pytest.raises(InputError, match="holds no .txt file"):
         prepare_letters(made.directory, tmp_path / "again")
     with pytest.raises(InputError, match="has the books"):
         prepare_letters(folder, folder)
@@ -238,5 +238,5 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
     lines = path.read_text("utf-8").split("\n")
     lines[1], lines[2] = lines[2], lines[1]
     path.write_text("\n".join(lines), "utf-8")
-    with pytest.raises(InputError, match="is not the tokenizer"):
+    with pytest.raises(InputError, match="prepared with another tokenizer"):
         open_corpus(made.directory)

@@ -65,18 +65,17 @@ def text(content):
 
 SHARD = "shard_00001.bin"
 SPOILERS = [
-    ("its sha256 is not", lambda d: data_files.flip_bit(d / SHARD, 3)),
-    ("bytes instead of", lambda d: (d / SHARD).write_bytes(b"12")),
-    ("is missing", lambda d: (d / "shard_00004.bin").unlink()),
-    ("holds no index.json", lambda d: (d / "index.json").unlink()),
-    ("is damaged", text(b'{"format": 1')),
+    ("checksum mismatch", lambda d: data_files.flip_bit(d / SHARD, 3)),
+    ("does not have 8 bytes", lambda d: (d / SHARD).write_bytes(b"12")),
+    ("is missing or", lambda d: (d / "shard_00004.bin").unlink()),
+    ("index.json cannot be read", lambda d: (d / "index.json").unlink()),
+    ("invalid JSON", text(b'{"format": 1')),
     ("Exceeds the limit", text(b'{"format": ' + b"9" * 5000 + b"}")),
-    ("has format 0", text(b'{"format": 0}')),
-    ("disagree", change("books", 0, "tokens", to=6)),
-    ("disagree", change("total", "tokens", to=2**52)),
-    ("'shard' is 9007199254740992", change("books", 1, "shard", to=2**53)),
-    ("'/etc/passwd'", change("shards", 1, "file", to="/etc/passwd")),
-    ("dtype is 'uint16'", change("vocabulary_size", to=70_000)),
+    ("its format is 0, not 1", text(b'{"format": 0}')),
+    ("does not have 8 bytes", change("books", 0, "tokens", to=6)),
+    ("disagree", change("books", 0, "tokens", to=2**52)),
+    ("'words' is 9007199254740992", change("books", 1, "words", to=2**53)),
+    ("does not have 16 bytes", change("vocabulary_size", to=70_000)),
 ]
 
 

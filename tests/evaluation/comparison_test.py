@@ -54,11 +54,11 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     rte, cola = fake_workdirs.results(tmp_path)
     values = {k: run.metrics()["accuracy"] for k, run in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
-    assert rte.metric == "accuracy" and len(rte.runs) == 4
+    assert rte.metric == "accuracy" and len(rte.paths) == 4
     assert rte.middle("accuracy") == 0.5
     assert rte.middle("f1") is None
     assert rte.values("f1") == rte.values("accuracy", "test") == []
-    assert cola.metrics == ["matthews", "x"]
+    assert cola.metric_names == ["matthews", "x"]
 
 
 def run_of(name, *settings):

@@ -10,5 +10,5 @@ def test_books_of_one_token_are_not_scored():
         books = types.SimpleNamespace(lengths=np.array(lengths, np.int64))
         corpus = types.SimpleNamespace(split=lambda name: books)
         evaluation = types.SimpleNamespace(stride=8, batch_size=8)
-        found = held_out.HeldOut(evaluation, corpus, None, 16)
+        found = held_out.HeldOut(evaluation, corpus, None, 16, 9)
         assert bool(found) == expected

@@ -104,9 +104,3 @@ def test_agreement_of_ids_by_hand():
     found = metrics.agreement_of_ids([[1, 2], [3]], [[1, 2], [3, 4, 5]])
     # Three tokens are common, of two and of the longer three.
     assert found == {"identical_texts": 0.5, "identical_tokens": 0.6}
-
-
-def test_a_label_that_is_no_class_is_not_likely():
-    probabilities, classes = [[0.7, 0.3], [0.2, 0.8], [0.6, 0.4]], [0, 1, -1]
-    found = metrics.are_likeliest(probabilities, classes)
-    assert found.tolist() == [True, True, False]

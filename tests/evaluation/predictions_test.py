@@ -92,9 +92,9 @@ def test_confusion_shows_counts_and_shares_of_the_true_class(monkeypatch):
     (axes,) = figures[0].axes
     cells = {text.get_position(): text.get_text() for text in axes.texts}
     assert cells == {
-        **{(0.5, 0.5): "3\n75 %", (1.5, 0.5): "1\n25 %"},
-        **{(0.5, 1.5): "0\n0 %", (1.5, 1.5): "1\n100 %"},
+        **{(0, 0): "3\n75 %", (1, 0): "1\n25 %"},
+        **{(0, 1): "0\n0 %", (1, 1): "1\n100 %"},
     }
     shown = [label.get_text() for label in axes.get_yticklabels()]
-    assert shown == ["no $", "a name of m…our letters"]
+    assert shown == [r"no \$", "a name of m…our letters"]
     assert axes.yaxis_inverted()

@@ -80,7 +80,7 @@ def test_scores_of_continuations(
     found = learner.predict(
         loaders.load(batches, first_step=0, num_steps=len(batches)), verbose=0
     )
-    names = ("log_probability", "num_tokens", "num_likeliest")
+    names = ("log_probability", "weight", "num_likeliest")
     scores = packed.scores(*(batches.restore(found[name]) for name in names))
     names = ("log_probability", "num_tokens", "is_likeliest")
     for name, values in zip(names, expected(network, chosen)):

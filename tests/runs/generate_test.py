@@ -87,7 +87,9 @@ def test_a_quotation_mark_that_changes_sides_hides_nothing(monkeypatch, capsys):
     texts += ['left." if you go .', 'left." if you go . on']
     tokenizer = types.SimpleNamespace(decode=lambda ids: texts[len(ids) - 1])
     monkeypatch.setattr(generation, "stream", lambda *_, **__: iter(range(5)))
-    generate._print_streamed(None, tokenizer, [0], None, 3, ())
+    for name in ("pipeline", "tokenizer", "preprocessor"):
+        tokenizer = types.SimpleNamespace(**{name: tokenizer})
+    generate._print_streamed(tokenizer, "", [0], None, 3, ())
     assert capsys.readouterr().out == 'left. "if you go . on\n'
 
 

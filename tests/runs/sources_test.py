@@ -33,7 +33,6 @@ def files(data_dir=None, **changes):
 
 def test_official_files_of_the_last_task_are_kept(tmp_path, cache):
     data = files(str(tiny_task.write_cola(tmp_path / "data")))
-    assert not data.is_sample
     cola = benchmarks.benchmark("cola")
     kept = {split: data.read(cola, split) for split in tiny_task.SIZES}
     for split, size in tiny_task.SIZES.items():
@@ -49,7 +48,6 @@ def test_official_files_of_the_last_task_are_kept(tmp_path, cache):
 
 def test_sample_files_are_written_once(cache, caplog):
     data = files()
-    assert data.is_sample
     assert not cache.exists()  # Nothing is written before it is asked for.
     task = benchmarks.benchmark("rte")
     splits = ("train", "dev", "test")

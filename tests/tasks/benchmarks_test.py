@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from gpt1_keras import errors
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from gpt1_keras.data.readers import glue
@@ -72,7 +73,7 @@ def test_stsb_by_regression():
 # Adding a benchmark, in the two steps of WORKSPACE.md. First, its reader:
 def read_weather(data_dir, split):
     """Read `DATA_DIR/weather/{split}.tsv`: a text and "wet" or "dry"."""
-    path = rows.find_file(data_dir, [f"weather/{split}.tsv"])
+    path = rows.find_file(data_dir, ["weather"], f"{split}.tsv")
 
     def parse(row):
         text, label = row
@@ -98,6 +99,8 @@ def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
     data_files.write(tmp_path, "weather/dev.tsv", "it rains\twet\nsun\tdry\n")
     task = benchmarks.benchmark("weather")
     found = task.read(tmp_path, "dev")
+    with pytest.raises(errors.InputError, match="no split 'test', only train"):
+        task.read(tmp_path, "test")
     network = tiny_fine_tuned.write(
         tmp_path / "run", task, tiny_task.write_preset(tmp_path / "preset")
     )

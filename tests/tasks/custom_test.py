@@ -80,7 +80,9 @@ def test_label_spaces(build, tmp_path):
     assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
 
 
-def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
+def test_weights_of_classes_and_the_metric_of_the_best_epoch(
+    build, tmp_path, caplog
+):
     few = rows(*"ab" * 2, *"b" * 36)
     task = build(few, class_weights="balanced")
     labels = [e.label for e in task.read(tmp_path, "train")]
@@ -91,6 +93,7 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
     )
     truth = [task.label_space.value(e) for e in task.read(tmp_path, "dev")]
     # "a" has less than a tenth of the rows.
+    assert "class 'a' has only 1 of 29 training rows" in caplog.text
     measured = task.measure(task.read(tmp_path, "dev"), truth)
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))
@@ -105,17 +108,17 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(build, tmp_path):
         (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no `text_pair`"),
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
-        (SCORES, {"low": 5, "high": 1}, "`low` 5 is not below `high` 1"),
+        (SCORES, {"low": 5, "high": 1}, "outside 5 to 1"),
         (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
-        (SINGLE, {"low": 1}, "classification takes none"),
+        (SINGLE, {"low": 1}, "'classification' takes no `low`"),
         (SINGLE, {"text_pair": "label"}, "column 'label' is given twice"),
-        (SCORES, {"class_weights": "balanced"}, "similarity takes none"),
+        (SCORES, {"class_weights": "balanced"}, "'similarity' takes no `class_weights`"),
         (SINGLE, {"class_weights": (1.0,)}, "has 1 weights, but there are 2"),
         (CHOICES, {"metric": "macro_f1"}, "choice is measured by accuracy"),
         (rows("a", "a", "b"), {}, "line 3: 'label' is 'b', which only one text has"),
         (rows("a", "a", "a"), {}, "has only the label 'a'"),
         (rows("0,5", "1,5", text_pair="so"), {}, "'0,5', have decimal commas"),
-        ],
+    ],
 )  # fmt: skip
 def test_mistakes_are_found_when_the_task_is_built(
     build, train, arguments, message

@@ -172,6 +172,16 @@ def test_byte_pairs_as_in_the_released_code(words):
     assert BYTE_PAIR(tf.constant(words, tf.string)).to_list() == expected
 
 
+def test_a_merge_that_allows_an_earlier_one_is_as_in_python():
+    """Merges that nobody learns: the leftmost of the lowest rank comes next."""
+    merges = [("abc", "a"), ("b", "c"), ("a", "bc"), ("a", "bc</w>")]
+    ids = {left + right: i for i, (left, right) in enumerate(merges, start=1)}
+    ids |= {"b": 5, "c</w>": 6}
+    (found,) = tf_tokenizer.BytePair(ids, merges)(tf.constant(["abcabc"]))
+    python = subwords.BytePair(ids, merges).encode_word("abcabc")
+    assert tuple(found.numpy()) == python == (1, 5, 6)
+
+
 WORD_PIECES = [
     *("[UNK]", "[NEWLINE]", "a", "b", "ab", "##a", "##b", "##ab", "##bb"),
     *("é", "##é", "日", "aab", "##aba"),

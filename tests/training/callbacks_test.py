@@ -34,7 +34,7 @@ def log(first_step=0, **options):
         write=lambda step, **values: lines.append((step, values))
     )
     callback = callbacks.LogMetrics(
-        first_step,
+        step=first_step,
         history=history,
         tokens_per_step=100,
         advance=lambda amount, note: shown.append((amount, note)),
@@ -121,15 +121,17 @@ def test_checkpoints_by_time(monkeypatch):
     clock = iter([0, 50, 65, 95, 130, 156, 186, 187, 217])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     saved = []
-    checkpoints = types.SimpleNamespace(save=lambda step, _: saved.append(step))
-    callback = callbacks.SaveCheckpoints(
-        4,
-        checkpoints=checkpoints,
-        every=0,
-        minutes=1,
+    callback = callbacks.AfterStep(
+        step=4,
         last_step=9,
-        stop=None,
-        check=lambda: saved.append("checked"),
+        metrics=types.SimpleNamespace(read=lambda: saved.append("checked")),
+        periodic=[],
+        checkpoints=types.SimpleNamespace(
+            save=lambda step, _: saved.append(step)
+        ),
+        intervals=types.SimpleNamespace(
+            checkpoint_steps=0, checkpoint_minutes=1
+        ),
     )
     run(callback, [{}] * 5)
     assert saved == ["checked", 6, "checked", 8, "checked", 9]

@@ -24,7 +24,7 @@ def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     if "logits" in outputs:
         logits = ops.convert_to_numpy(outputs["logits"])
         np.testing.assert_allclose(scores.pop("logits"), logits, atol=1e-5)
-    assert set(scores) == {"log_probability", "weight"}
+    assert set(scores) == {"log_probability", "weight", "num_likeliest"}
     ids = batch["token_ids"].reshape(-1, tiny_learner.LENGTH)
     weights = batch["token_weights"].reshape(ids.shape)[:, 1:]
     hidden = ops.convert_to_numpy(outputs["hidden"]).astype("float64")

@@ -103,21 +103,6 @@ def test_decay_leaves_out_what_it_is_told_to_in_any_dtype():
         assert np.all(kernel < 1) and np.all(table == 1)
 
 
-def test_replicas_sum_gradients_that_are_not_summed_yet(monkeypatch):
-    """Those of a `Learner` are: strategy_test.py."""
-    monkeypatch.setattr(
-        *(keras.optimizers.Optimizer, "_all_reduce_sum_gradients"),
-        lambda self, pairs: [*pairs, "summed"],
-        raising=False,
-    )
-    optimizer = optimizers.AdamWithDecay(
-        learning_rate=0.5, beta_1=0.9, beta_2=0.9, epsilon=1, weight_decay=1
-    )
-    assert optimizer._all_reduce_sum_gradients(["g"]) == ["g", "summed"]
-    learner = tiny_learner.language_model()
-    assert learner.optimizer._all_reduce_sum_gradients(["g"]) == ["g"]
-
-
 def test_config_round_trip():
     schedule = optimizers.WarmupLinear(
         peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276

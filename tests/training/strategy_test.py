@@ -27,7 +27,7 @@ def devices(name, **changes):
 @pytest.mark.parametrize(
     "replicas, sizes, expected",
     [
-        (1, (8, 3), "`batch_size` 8 .* `microbatch_size` 3"),
+        (1, (8, 3), "`batch_size` 8, .* `microbatch_size` 3"),
         (3, (8, None), "`batch_size` 8 .* 3 replicas: .* `num_replicas`"),
         (3, (12, 3), "`batch_size` 12, 4 on each of 3 replicas, .*size` 3"),
         (1, (8, 2), None),

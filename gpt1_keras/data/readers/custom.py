@@ -4,8 +4,7 @@ Columns have names; TSV is not quoted, CSV is. A `.txt` file has no columns but
 a text on each line, for predictions. Unlike the official files, these
 are to be repaired by their owner: all rows that cannot be used are listed at
 once, with line and column, and stop the run, or are skipped if the user wants
-that. What is merely suspicious, such as rare classes or repeated texts, is a
-warning.
+that. What is merely suspicious, such as repeated texts, is a warning.
 """
 
 import collections
@@ -27,9 +26,9 @@ from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import rows as rows_lib
 
 BadRows = typing.Literal["stop", "skip"]
-_RARE = 0.1  # of the largest class
-_FEW = 100  # rows; each is one percent of them
 _MOST_LISTED = 20  # rows
+# Only doubled quotes between two quotes, as in `"a ""b"" c"`.
+_QUOTED = re.compile('"[^"]*(""[^"]*)+"')
 
 
 class Table(typing.NamedTuple):
@@ -92,45 +91,32 @@ def read_table(path, text="text"):
             " or for predictions a .txt file"
         )
     read, advice = _FORMATS[kind]
-    lines, names = read(path), [text] if kind == ".txt" else None
+    names, lines = None, read(path)
     if kind in (".tsv", ".csv"):
-        line, header = next(lines, (1, []))
-        if isinstance(header, rows_lib.BadRow):
-            raise errors.InputError(
-                f"{path} line {line}: {_advised(header, advice)}"
-            )
-        names = [name.strip() for name in header]
-        # Spreadsheets leave columns without a name at the end.
-        twice = [name for name in names if name and names.count(name) > 1]
-        if twice:
-            raise errors.InputError(
-                f"{path} line {line} names column {twice[0]!r} twice: rename"
-                " one"
-            )
+        names, lines = rows_lib.named(path, lines)
     for line, row in lines:
-        if kind == ".txt" and isinstance(row, list):
-            row = ["\t".join(row)]  # It has no columns.
-        if isinstance(row, list) and len(row) != len(names):
-            row = rows_lib.wrong_width(row, len(names))
         if isinstance(row, rows_lib.BadRow):
-            bad[line] = _advised(row, advice)
+            is_utf8 = str(row) != rows_lib.NOT_UTF8
+            remedy = advice if is_utf8 else "save the file as UTF-8"
+            bad[line] = f"{row}; {remedy}"
+        elif kind == ".txt":  # It has no columns.
+            rows.append((line, {text: row}))
         else:
-            rows.append((line, dict(zip(names, row) if names else row)))
+            rows.append((line, row))
     if not rows and not bad:
         raise errors.InputError(f"{path} has no rows: add examples to it")
     if kind == ".tsv":
-        warn_of_quotes(path, rows)
+        _warn_of_quotes(path, rows)
     names = names or list(dict.fromkeys(n for _, row in rows for n in row))
     return Table(path, names, rows, bad)
 
 
 def _comma_separated(path):
     """Read a CSV file: spreadsheets write other delimiters by country."""
-    _, header = next(rows_lib.tab_separated(path), (1, []))
-    text = "\t".join(header) if isinstance(header, list) else ""
-    delimiter = max(",;\t", key=text.count)
+    first = str(next(rows_lib.text_lines(path), (1, ""))[1])
+    delimiter = max(",;\t", key=first.count)
     rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
-    if re.fullmatch('"?sep=[,;\t]"?', text):  # a note to Excel
+    if re.fullmatch('"?sep=[,;\t]"?', first):  # a note to Excel
         next(rows)
     return rows
 
@@ -140,14 +126,8 @@ _FORMATS = {
     ".jsonl": (rows_lib.json_lines, "write one JSON object on each line"),
     ".tsv": (rows_lib.tab_separated, "tabs and line breaks need a .csv"),
     ".csv": (_comma_separated, 'quote the text, and quotes in it as ""'),
-    ".txt": (rows_lib.tab_separated, "remove it"),
+    ".txt": (rows_lib.text_lines, "remove it"),
 }
-
-
-def _advised(bad, advice):
-    if str(bad) == rows_lib.NOT_UTF8:
-        advice = "save the file as UTF-8"
-    return f"{bad}; {advice}"
 
 
 def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
@@ -203,8 +183,7 @@ def _settle(table, rows, bad, skipped):
 
 def _texts(table):
     """Return {line: the text of the row that begins there}."""
-    is_csv = table.path.suffix.lower() == ".csv"
-    lines = rows_lib.raw_lines(table.path, is_csv=is_csv)
+    lines = list(rows_lib.lines(table.path))
     starts = sorted([*(line for line, _ in table.rows), *table.bad])
     return {
         start: "".join(lines[start - 1 : end - 1]).strip("\r\n")
@@ -240,8 +219,7 @@ def _check_names(table, columns, is_labelled):
     if not lacking or not table.names:
         return
     found = ", ".join(repr(name) for name in table.names if name)
-    dials = dict.fromkeys(f"`{wanted[name]}`" for name in lacking)
-    dials = " and ".join(dials)
+    dials = " and ".join(dict.fromkeys(f"`{wanted[n]}`" for n in lacking))
     if columns.label in lacking and not is_labelled:
         dials += " (None: the rows have no labels)"
     raise errors.InputError(
@@ -370,7 +348,6 @@ def read_splits(
     warn_of_repetitions(table.path, rows)
     if has_classes:
         warn_of_spellings(table.path, rows)
-        warn_of_imbalance(table.path, rows)
     examples = {"train": rows}
     for split, path in (("dev", dev), ("test", test)):
         if path is not None:
@@ -387,12 +364,6 @@ def read_splits(
         dev = table.path
         examples["train"], examples["dev"] = _hold_out(
             dev, rows, has_classes, dev_fraction, seed
-        )
-    count = len(examples["dev"])
-    if count < _FEW:
-        logging.warning(
-            f"{dev}: the dev split has only {count} rows, so one row is"
-            f" {100 / count:.1f} % of accuracy"
         )
     return examples, known
 
@@ -418,8 +389,7 @@ def _hold_out(path, rows, has_classes, fraction, seed):
     """Return (training rows, held-out rows), both in the file's order."""
     generator = np.random.default_rng(seed)
     held_out = set()
-    for _, texts in sorted(_strata(rows, has_classes).items()):
-        groups = list(texts.values())
+    for _, groups in sorted(_strata(rows, has_classes).items()):
         if len(groups) < 2:
             raise errors.InputError(
                 f"{path} has too few texts to hold one out: add more, or give"
@@ -427,30 +397,30 @@ def _hold_out(path, rows, has_classes, fraction, seed):
             )
         count = min(max(round(fraction * len(groups)), 1), len(groups) - 1)
         for i in generator.permutation(len(groups))[:count]:
-            held_out.update(groups[i])
+            held_out.update(row.line for row in groups[i])
     return tuple(
-        [row for i, row in enumerate(rows) if (i in held_out) == is_dev]
+        [row for row in rows if (row.line in held_out) == is_dev]
         for is_dev in (False, True)
     )
 
 
 def _strata(rows, has_classes):
-    """Return {label of the first row with a text: {text: its rows}}.
+    """Return {label of its first row: groups of rows with the same text}.
 
-    Rows are given by their index. Without classes, there is one stratum.
+    Without classes, there is one stratum.
     """
-    strata = collections.defaultdict(dict)
-    stratum_of = {}
-    for i, row in enumerate(rows):
-        name = _text_key(row)
-        label = stratum_of.setdefault(name, row.label if has_classes else "")
-        strata[label].setdefault(name, []).append(i)
+    strata = collections.defaultdict(list)
+    for group in _by_text(rows).values():
+        strata[group[0].label if has_classes else ""].append(group)
     return strata
 
 
-def _text_key(example):
-    """Return what makes two examples the same."""
-    return example.text, example.text_pair, example.choices
+def _by_text(rows):
+    """Return {texts: the rows that have them}, in the order of the file."""
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row.text, row.text_pair, row.choices].append(row)
+    return groups
 
 
 def _plain(label):
@@ -488,22 +458,15 @@ def misfits(rows, known, column, problem="which no training row has"):
     return bad
 
 
-def warn_of_quotes(path, rows):
-    """Warn about TSV fields such as `"a ""b"" c"`, which pandas writes."""
-    lines = [
-        line
-        for line, row in rows
-        if any(
-            value[:1] == value[-1:] == '"'
-            and '""' in value[1:-1]
-            and '"' not in value[1:-1].replace('""', "")
-            for value in row.values()
-        )
+def _warn_of_quotes(path, rows):
+    """Warn about quoted fields of a TSV file, which pandas writes."""
+    quoted = [
+        line for line, row in rows if any(map(_QUOTED.fullmatch, row.values()))
     ]
-    if lines:
+    if quoted:
         logging.warning(
-            f"{path}: {len(lines)} rows seem to be quoted, as in line"
-            f" {lines[0]}; quotes in a .tsv are part of the text: if they are"
+            f"{path}: {len(quoted)} rows seem to be quoted, as in line"
+            f" {quoted[0]}; quotes in a .tsv are part of the text: if they are"
             " not meant so, save the file as .csv"
         )
 
@@ -522,50 +485,32 @@ def warn_of_spellings(path, rows):
             )
 
 
-def warn_of_imbalance(path, rows):
-    """Warn about a class with under 10 % of the largest class's rows."""
-    ranked = collections.Counter(row.label for row in rows).most_common()
-    if ranked[-1][1] < _RARE * ranked[0][1]:
-        counts = ", ".join(f"{name!r} {count}" for name, count in ranked)
-        logging.warning(
-            f"{path}: the classes are imbalanced: {counts} rows; accuracy says"
-            " little"
-        )
-
-
 def warn_of_repetitions(path, rows):
     """Warn about rows that repeat an earlier one, whatever their labels."""
-    groups = collections.defaultdict(list)
-    for row in rows:
-        groups[_text_key(row)].append(row)
-    repeated = [group for group in groups.values() if len(group) > 1]
-    contradicting = [
-        group
-        for group in repeated
-        if len({r.label for r in group} - {None}) > 1
+    repeated = [group for group in _by_text(rows).values() if len(group) > 1]
+    contradictory = [
+        group for group in repeated if len({r.label for r in group}) > 1
     ]
-    for what, found in (
-        ("repeated texts", repeated),
-        ("repeated texts with contradictory labels", contradicting),
-    ):
-        if found:
-            first = ", ".join(
-                f"line {r.line} {r.label!r}" for r in found[0][:9]
-            )
-            logging.warning(
-                f"{path}: {what}: {len(found)}, in {sum(map(len, found))} of"
-                f" {len(rows)} rows, such as {first}"
-            )
+    if repeated:
+        rows_of_first = (contradictory or repeated)[0][:9]
+        first = ", ".join(f"line {r.line} {r.label!r}" for r in rows_of_first)
+        logging.warning(
+            f"{path}: {len(repeated)} repeated texts, in"
+            f" {sum(map(len, repeated))} of {len(rows)} rows;"
+            f" {len(contradictory)} of them have contradictory labels; such as"
+            f" {first}"
+        )
 
 
 def warn_of_overlap(train_path, train_rows, path, rows):
     """Warn about dev or test rows whose text is in the train file."""
-    lines = {_text_key(row): row.line for row in reversed(train_rows)}
-    shared = [row for row in rows if _text_key(row) in lines]
+    train, found = _by_text(train_rows), _by_text(rows)
+    shared = [texts for texts in found if texts in train]
     if shared:
-        line = lines[_text_key(shared[0])]
+        count = sum(len(found[texts]) for texts in shared)
+        line, same = (each[shared[0]][0].line for each in (found, train))
         logging.warning(
-            f"{path}: rows that are also in {train_path}: {len(shared)} of"
-            f" {len(rows)} (line {shared[0].line} is its line {line}); scores"
-            " will be too high"
+            f"{path}: rows that are also in {train_path}: {count} of"
+            f" {len(rows)} (line {line} is its line {same}); scores will be too"
+            " high"
         )

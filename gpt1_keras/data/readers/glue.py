@@ -11,7 +11,6 @@ text.
 
 import functools
 import math
-import typing
 
 from absl import logging
 
@@ -23,38 +22,78 @@ BINARY = ("0", "1")
 THREE_WAY = ("entailment", "neutral", "contradiction")
 TWO_WAY = ("entailment", "not_entailment")
 LOWEST_SCORE, HIGHEST_SCORE = 0, 5
-
-
-class _Table(typing.NamedTuple):
-    """The folder of a task, and the columns of its files.
-
-    `texts` are the one or two with text; `class_names` is () for a score.
-    """
-
-    folder: str
-    texts: tuple
-    label: str
-    class_names: tuple
-
-
 _SENTENCES = ("sentence1", "sentence2")
-_COLA = _Table("CoLA", ("sentence",), "label", BINARY)
 _COLA_HEADER = ("source", "label", "mark", "sentence")  # not in the files
-_SST2 = _Table("SST-2", ("sentence",), "label", BINARY)
-_MRPC = _Table("MRPC", ("#1 String", "#2 String"), "Quality", BINARY)
-_QQP = _Table("QQP", ("question1", "question2"), "is_duplicate", BINARY)
-_STSB = _Table("STS-B", _SENTENCES, "score", ())
-_MNLI = _Table("MNLI", _SENTENCES, "gold_label", THREE_WAY)
-_QNLI = _Table("QNLI", ("question", "sentence"), "label", TWO_WAY)
-_RTE = _Table("RTE", _SENTENCES, "label", TWO_WAY)
-_WNLI = _Table("WNLI", _SENTENCES, "label", BINARY)
-_AX = _Table("diagnostic", _SENTENCES, "label", THREE_WAY)
+
+
+def _read(
+    folder,
+    texts,
+    class_names,
+    data_dir,
+    split,
+    *,
+    label="label",
+    file=None,
+    group="",
+    header=None,
+):
+    """Return the examples of a file, by default `<split>.tsv`.
+
+    `texts` are its one or two columns with text, `label` is that of the label;
+    `class_names` is () for a score.
+    """
+    name = f"{split}_{group}" if group else split
+    path = _find(data_dir, folder, file or f"{name}.tsv")
+    is_test = split == "test"
+
+    def parse(row):
+        found = [rows.text_of(row.get(column), column) for column in texts]
+        value = row.get(label)
+        if is_test and value is None:
+            return examples.Example(*found, group=group)
+        parsed = (
+            rows.label_of(value, class_names) if class_names else _score(value)
+        )
+        return examples.Example(*found, label=parsed, group=group)
+
+    _, named = rows.named(path, rows.tab_separated(path), header)
+    substitute = examples.Example("", group=group) if is_test else None
+    return rows.collect(path, named, parse, substitute=substitute)
+
+
+def _find(data_dir, folder, file):
+    return rows.find_file(data_dir, [f"glue/{folder}", folder], file)
+
+
+# Is a film review positive?
+read_sst2 = functools.partial(_read, "SST-2", ["sentence"], BINARY)
+# Do two sentences from the news say the same?
+read_mrpc = functools.partial(
+    _read, "MRPC", ["#1 String", "#2 String"], BINARY, label="Quality"
+)
+# Do two questions on Quora ask the same?
+read_qqp = functools.partial(
+    _read, "QQP", ["question1", "question2"], BINARY, label="is_duplicate"
+)
+# How similar are two sentences? Labels are floats from 0 to 5.
+read_stsb = functools.partial(_read, "STS-B", _SENTENCES, (), label="score")
+# Does a sentence contain the answer to a question?
+read_qnli = functools.partial(_read, "QNLI", ["question", "sentence"], TWO_WAY)
+# Does a text entail a hypothesis?
+read_rte = functools.partial(_read, "RTE", _SENTENCES, TWO_WAY)
+# Does a sentence entail itself with its pronoun replaced?
+read_wnli = functools.partial(_read, "WNLI", _SENTENCES, BINARY)
+# The diagnostic set of GLUE: as MNLI, with only a `test` split.
+read_ax = functools.partial(
+    _read, "diagnostic", _SENTENCES, THREE_WAY, file="diagnostic.tsv"
+)
 
 
 def read_cola(data_dir, split):
     """CoLA: is a sentence acceptable? Only the test file has a header."""
     header = None if split == "test" else _COLA_HEADER
-    return _read(_COLA, data_dir, split, header=header)
+    return _read("CoLA", ["sentence"], BINARY, data_dir, split, header=header)
 
 
 def read_mnli(data_dir, split):
@@ -64,78 +103,23 @@ def read_mnli(data_dir, split):
     that are not in train), each as a group. If the latter is missing, the
     matched one alone is read, with a warning.
     """
+    place = ("MNLI", _SENTENCES, THREE_WAY, data_dir, split)
+    read = functools.partial(_read, *place, label="gold_label")
     if split == "train":
-        return _read(_MNLI, data_dir, split)
-    found = _read(_MNLI, data_dir, split, "matched")
+        return read()
+    matched = read(group="matched")
     try:
-        _find(_MNLI, data_dir, f"{split}_mismatched.tsv")
+        _find(data_dir, "MNLI", f"{split}_mismatched.tsv")
     except errors.InputError as error:
         logging.warning("%s; reading only the matched rows", error)
-        return found
-    return found + _read(_MNLI, data_dir, split, "mismatched")
-
-
-def _read(table, data_dir, split, group="", *, file=None, header=None):
-    suffix = f"_{group}" if group else ""
-    path = _find(table, data_dir, file or f"{split}{suffix}.tsv")
-    is_test = split == "test"
-    return rows.collect(
-        path,
-        rows.select(
-            path,
-            rows.tab_separated(path),
-            table.texts if is_test else (*table.texts, table.label),
-            optional=(table.label,) if is_test else (),
-            header=header,
-        ),
-        lambda row: _parse(table, row, group),
-        substitute=examples.Example("", group=group) if is_test else None,
-    )
-
-
-# Is a film review positive?
-read_sst2 = functools.partial(_read, _SST2)
-# Do two sentences from the news say the same?
-read_mrpc = functools.partial(_read, _MRPC)
-# Do two questions on Quora ask the same?
-read_qqp = functools.partial(_read, _QQP)
-# How similar are two sentences? Labels are floats from 0 to 5.
-read_stsb = functools.partial(_read, _STSB)
-# Does a sentence contain the answer to a question?
-read_qnli = functools.partial(_read, _QNLI)
-# Does a text entail a hypothesis?
-read_rte = functools.partial(_read, _RTE)
-# Does a sentence entail itself with its pronoun replaced?
-read_wnli = functools.partial(_read, _WNLI)
-
-
-def read_ax(data_dir, split):
-    """AX, the diagnostic set of GLUE: as MNLI, with only a `test` split."""
-    rows.check_split("ax", split, ["test"])
-    return _read(_AX, data_dir, split, file="diagnostic.tsv")
-
-
-def _find(table, data_dir, file):
-    place = f"{table.folder}/{file}"
-    return rows.find_file(data_dir, [f"glue/{place}", place])
-
-
-def _parse(table, row, group=""):
-    *texts, label = row
-    texts = map(rows.text_of, texts, table.texts)
-    text, text_pair = (*texts, "")[:2]
-    if label is not None:
-        if table.class_names:
-            label = rows.label_of(label.strip(), table.class_names)
-        else:
-            label = _score(label)
-    return examples.Example(text, text_pair, label=label, group=group)
+        return matched
+    return matched + read(group="mismatched")
 
 
 def _score(text):
     try:
         score = float(text)
-    except ValueError:
+    except (TypeError, ValueError):
         score = math.nan
     if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
         raise rows.BadRow(

@@ -20,9 +20,10 @@ def read_snli(data_dir, split):
 
     Pairs without a gold label are dropped.
     """
-    file = f"snli_1.0_{split}.jsonl"
     path = rows.find_file(
-        data_dir, [f"snli/{file}", f"snli/snli_1.0/{file}", f"snli_1.0/{file}"]
+        data_dir,
+        ["snli", "snli/snli_1.0", "snli_1.0"],
+        f"snli_1.0_{split}.jsonl",
     )
     return rows.collect(path, rows.json_lines(path), _snli_example)
 
@@ -39,25 +40,22 @@ def _snli_example(row):
 
 def read_scitail(data_dir, split):
     """Read `train`, `dev` or `test` of SciTail from `DATA_DIR/scitail`."""
-    file = f"scitail_1.0_{split}.tsv"
     path = rows.find_file(
         data_dir,
         [
-            f"scitail/tsv_format/{file}",
-            f"scitail/{file}",
-            f"scitail/SciTailV1.1/tsv_format/{file}",
-            f"SciTailV1.1/tsv_format/{file}",
+            *("scitail/tsv_format", "scitail"),
+            *("scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"),
         ],
+        f"scitail_1.0_{split}.tsv",
     )
+    columns = ["premise", "hypothesis", "label"]
+    _, found = rows.named(path, rows.tab_separated(path), columns)
+    return rows.collect(path, found, _scitail_example)
 
-    columns = ("premise", "hypothesis", "label")
 
-    def parse(row):
-        *texts, label = row
-        return examples.Example(
-            *map(rows.text_of, texts, columns),
-            label=rows.label_of(label.strip(), SCITAIL_LABELS),
-        )
-
-    found = rows.select(path, rows.tab_separated(path), columns, header=columns)
-    return rows.collect(path, found, parse)
+def _scitail_example(row):
+    return examples.Example(
+        rows.text_of(row["premise"], "premise"),
+        rows.text_of(row["hypothesis"], "hypothesis"),
+        label=rows.label_of(row["label"], SCITAIL_LABELS),
+    )

@@ -35,17 +35,12 @@ def read_race(data_dir, split):
     `middle` or `high`. First middle, then high, each by the number of the
     passage.
     """
-    folder = rows.find_file(
-        data_dir, [f"race/RACE/{split}", f"RACE/{split}", f"race/{split}"]
-    )
-    files = [
-        (group, path)
-        for group in RACE_GROUPS
+    folder = rows.find_file(data_dir, ["race/RACE", "RACE", "race"], split)
+    files = []
+    for group in RACE_GROUPS:
+        found = (folder / group).glob("*.txt")
         # 9.txt before 10.txt.
-        for path in sorted(
-            (folder / group).glob("*.txt"), key=lambda p: (len(p.stem), p.stem)
-        )
-    ]
+        files += sorted(found, key=lambda path: (len(path.stem), path.stem))
     if not files:
         raise errors.InputError(
             f"{folder} has no files middle/*.txt or high/*.txt: unpack the"
@@ -58,34 +53,29 @@ def read_race(data_dir, split):
 def _questions(files, description):
     """Yield (place, arguments of `_race_example`) or (place, `BadRow`)."""
     with console.bar(description, len(files)) as advance:
-        for group, path in files:
-            try:
-                article, questions = _read_passage(path)
-            except rows.BadRow as error:
-                yield str(path), error
-                questions = []
-            for i, question in enumerate(questions, 1):
-                yield f"{path} question {i}", (article, *question, group)
+        for path, found in rows.parsed(zip(files, files), _read_passage):
+            if isinstance(found, rows.BadRow):
+                yield str(path), found
+            else:
+                for i, question in enumerate(found, 1):
+                    yield f"{path} question {i}", question
             advance(1)
 
 
 def _read_passage(path):
-    """Return the text of a passage and a list of its questions."""
-    try:
-        passage = rows.parse_json(path.read_bytes())
-    except OSError as error:
-        raise rows.BadRow(str(error)) from None
-    if isinstance(passage, rows.BadRow):
-        raise passage
-    article = rows.text_of(passage.get("article"), "article")
+    """Return the arguments of `_race_example` of each question."""
+    passage = rows.parse_json(path.read_bytes())
     columns = [
         passage.get(name) for name in ("questions", "options", "answers")
     ]
-    if not all(isinstance(column, list) for column in columns):
-        raise rows.BadRow("questions, options and answers are not all lists")
-    if len(set(map(len, columns))) != 1:
-        raise rows.BadRow("questions, options and answers differ in number")
-    return article, list(zip(*columns))
+    are_lists = all(isinstance(column, list) for column in columns)
+    if not are_lists or len(set(map(len, columns))) != 1:
+        raise rows.BadRow(
+            "questions, options and answers are not lists of the same length"
+        )
+    article = rows.text_of(passage.get("article"), "article")
+    group = path.parent.name
+    return [(article, *question, group) for question in zip(*columns)]
 
 
 def _race_example(article, question, options, answer, group):
@@ -107,16 +97,9 @@ def read_story_cloze(data_dir, split):
     space, choices the two endings, label the index of the right one.
     """
     file = TEST_FILE if split == "test" else VALIDATION_FILE
-    path = rows.find_file(data_dir, [f"story_cloze/{file}", file])
-    stories = rows.collect(
-        path,
-        rows.select(
-            path,
-            rows.comma_separated(path),
-            (*_SENTENCES, *_ENDINGS, "AnswerRightEnding"),
-        ),
-        _cloze_example,
-    )
+    path = rows.find_file(data_dir, ["story_cloze", ""], file)
+    _, found = rows.named(path, rows.comma_separated(path))
+    stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
     # 374 of 1,871 stories, or that share of another number.
@@ -133,12 +116,10 @@ def read_story_cloze(data_dir, split):
 
 
 def _cloze_example(row):
-    *texts, answer = row
-    texts = list(map(rows.text_of, texts, (*_SENTENCES, *_ENDINGS)))
+    texts = [rows.text_of(row.get(n), n) for n in (*_SENTENCES, *_ENDINGS)]
+    answer = rows.label_of(row.get("AnswerRightEnding"), _CLOZE_ANSWERS)
     return examples.Example(
         " ".join(texts[:4]),
         choices=tuple(texts[4:]),
-        label=_CLOZE_ANSWERS.index(
-            rows.label_of(answer.strip(), _CLOZE_ANSWERS)
-        ),
+        label=_CLOZE_ANSWERS.index(answer),
     )

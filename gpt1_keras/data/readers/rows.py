@@ -1,9 +1,9 @@
 """Rows of text files with tabs, commas or JSON lines, and rows as examples.
 
-`tab_separated`, `comma_separated` and `json_lines` yield `(line, row)` with
-the line number counted from 1. A row that cannot be parsed is yielded as a
-`BadRow`. Files are UTF-8, with or without a byte order mark; blank lines are
-skipped.
+`text_lines`, `tab_separated`, `comma_separated` and `json_lines` yield
+`(line, row)` with the line number counted from 1. A row that cannot be parsed
+is yielded as a `BadRow`. Files are UTF-8, with or without a byte order mark;
+blank lines are skipped.
 """
 
 import csv
@@ -17,9 +17,6 @@ from absl import logging
 from gpt1_keras import errors
 from gpt1_keras import files
 
-SPLITS = ("train", "dev", "test")
-# A folder with this file holds generated sample data of any size.
-SAMPLE_MARK = "sample_benchmarks.json"
 # The run stops if more rows than this share of a file (and more than one) are
 # bad.
 TOLERATED_SHARE = 0.01
@@ -28,35 +25,20 @@ _NUM_REPORTED = 5
 _LONGEST_FIELD = 2**31 - 1
 
 
-def find_file(data_dir, names):
-    """Return the first existing file or folder of `names` below `data_dir`."""
-    for name in names:
-        path = pathlib.Path(data_dir, name)
+def find_file(data_dir, folders, *names):
+    """Return the path of a file or folder below `data_dir`.
+
+    It is the first of the `names` that is in one of the `folders`.
+    """
+    root = pathlib.Path(data_dir)
+    places = [root / folder / name for name in names for folder in folders]
+    for path in places:
         if path.exists():
             return path
     raise errors.InputError(
-        f"{pathlib.Path(data_dir, names[0])} does not exist: put the official"
-        " files there, or set `data_dir` to the folder that holds them"
+        f"{places[0]} does not exist: put the official files there, or set"
+        " `data_dir` to the folder that holds them"
     )
-
-
-def check_split(name, split, known):
-    """Refuse a split of a benchmark that is not one of `known`."""
-    if split not in known:
-        raise errors.InputError(
-            f"{name} has no split {split!r}, only {' and '.join(known)}: choose"
-            " another split or benchmark"
-        )
-
-
-def check_row_count(data_dir, name, split, count, expected):
-    """Warn where a count differs from the official one, but of sample data."""
-    is_sample = pathlib.Path(data_dir, SAMPLE_MARK).exists()
-    if count != expected and not is_sample:
-        logging.warning(
-            f"{data_dir}: {count} {split} examples of {name}, the official"
-            f" files have {expected}"
-        )
 
 
 class StandardInput:
@@ -113,19 +95,15 @@ def collect(source, rows, parse, *, substitute=None):
     """
     remedy = "skipped" if substitute is None else "read as empty"
     examples, total, bad = [], 0, []
-    for place, row in rows:
+    for place, example in parsed(rows, parse):
         total += 1
-        try:
-            if isinstance(row, BadRow):
-                raise row
-            example = parse(row)
-        except BadRow as error:
-            example = substitute
+        if isinstance(example, BadRow):
             if isinstance(place, int):
                 place = f"{source} line {place}"
-            bad.append(f"{place}: {error}")
+            bad.append(f"{place}: {example}")
             if len(bad) <= _NUM_REPORTED:
                 logging.warning(f"{bad[-1]}; {remedy}")
+            example = substitute
         if example is not None:
             examples.append(example)
     if total == 0:
@@ -143,14 +121,35 @@ def collect(source, rows, parse, *, substitute=None):
     return examples
 
 
+def parsed(rows, parse):
+    """Yield (place, `parse(row)`), a `BadRow` where it is one or raises one."""
+    for place, row in rows:
+        if not isinstance(row, BadRow):
+            try:
+                row = parse(row)
+            except BadRow as error:
+                row = error
+        yield place, row
+
+
+def text_lines(path):
+    """Yield (line, str) of the lines of a file, without their ends.
+
+    A carriage return within a line becomes a space.
+    """
+    for line, text in enumerate(lines(path), 1):
+        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
+            yield line, BadRow(NOT_UTF8)
+        elif text.strip():
+            yield line, text.rstrip("\r\n").replace("\r", " ")
+
+
 def tab_separated(path):
     """Yield (line, list of str) of a file with tabs and no quoting.
 
     As in the GLUE files, a quote is a character like any other.
     """
-    # csv takes a carriage return within a line for an error.
-    lines = (line.rstrip("\r\n").replace("\r", " ") for line in _lines(path))
-    yield from _parse(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return parsed(text_lines(path), lambda text: text.split("\t"))
 
 
 def comma_separated(path, **dialect):
@@ -158,128 +157,8 @@ def comma_separated(path, **dialect):
 
     `dialect` is as of `csv.reader`: commas by default.
     """
-    with _open(path, newline="") as file:
-        yield from _parse(file, **dialect)
-
-
-def json_lines(path):
-    """Yield (line, dict) of a file with one JSON object on each line."""
-    for line, text in enumerate(_lines(path), 1):
-        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
-            yield line, BadRow(NOT_UTF8)
-        elif text.strip():
-            yield line, parse_json(text)
-
-
-def raw_lines(path, *, is_csv):
-    """Return the lines of a file, with their ends, as the readers count them.
-
-    In CSV, a carriage return ends a line as well.
-    """
-    if not is_csv:
-        return list(_lines(path))
-    with _open(path, newline="") as file:
-        return list(file)
-
-
-def parse_json(text):
-    """Return the dict that `text` (str or bytes) holds, or a `BadRow`."""
-    try:
-        return files.parse_json(text, is_finite=True)
-    except ValueError as error:
-        return BadRow(str(error))
-
-
-def select(path, rows, columns, *, optional=(), header=None):
-    """Yield the named columns of the rows below a header.
-
-    `columns=("b", "c"), optional=("d",)` with the header `a b c`:
-
-        ["1", "x", "y"]   ->   ["x", "y", None]
-        ["2", "x"]        ->   BadRow: 2 columns, not 3
-
-    `rows` are (line, list of str or `BadRow`), the header first unless it is
-    given. It must have the required `columns`.
-    """
-    rows = iter(rows)
-    line, header = (0, header) if header else next(rows, (1, []))
-    if isinstance(header, BadRow):
-        raise errors.InputError(
-            f"{path} line {line}: {header}; use the official file"
-        )
-    header = [name.strip() for name in header]
-    for name in columns:
-        if name not in header:
-            raise errors.InputError(
-                f"{path} line {line} names no column {name!r} but"
-                f" {', '.join(map(repr, header)) or 'nothing'}: use the"
-                " official file"
-            )
-    indices = [
-        header.index(name) if name in header else None
-        for name in (*columns, *optional)
-    ]
-    for line, row in rows:
-        if not isinstance(row, BadRow):
-            if len(row) == len(header):
-                row = [None if i is None else row[i] for i in indices]
-            else:
-                row = wrong_width(row, len(header))
-        yield line, row
-
-
-def wrong_width(row, width):
-    """Return the `BadRow` of a list that should have `width` fields."""
-    columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-    return BadRow(f"{columns}, not {width}")
-
-
-def text_of(value, name):
-    """Return a text without surrounding whitespace, or raise BadRow."""
-    if not isinstance(value, str):
-        raise BadRow(f"{name} is not text")
-    if not _is_unicode(value):
-        raise BadRow(f"{name} is not valid UTF-8")
-    value = value.strip()
-    if not value:
-        raise BadRow(f"{name} is empty")
-    return value
-
-
-def label_of(value, class_names):
-    """Return a label that is one of the class names, or raise BadRow."""
-    if value not in class_names:
-        raise BadRow(f"label {value!r} is not one of {', '.join(class_names)}")
-    return value
-
-
-def _lines(path):
-    """Yield lines: a line feed ends them, or a carriage return without any."""
-    with _open(path, newline="\n") as file:
-        first = next(file, "")
-        # Of files of old Macs, this is all.
-        newline = "\n" if first.endswith("\n") else ""
-        yield from io.StringIO(first, newline=newline)
-        yield from file
-
-
-def _open(path, newline):
-    try:
-        # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
-        return path.open(
-            encoding="utf-8-sig",
-            errors="surrogateescape",
-            newline=newline,
-        )
-    except OSError as error:
-        raise errors.InputError(
-            f"{path} cannot be read ({error.strerror}): check the path"
-        ) from None
-
-
-def _parse(lines, **dialect):
     csv.field_size_limit(_LONGEST_FIELD)
-    reader = csv.reader(lines, **dialect)
+    reader = csv.reader(lines(path), **dialect)
     while True:
         line = reader.line_num + 1
         try:
@@ -290,14 +169,114 @@ def _parse(lines, **dialect):
             yield line, BadRow(f"invalid CSV ({error})")
             continue
         text = "".join(row)
-        if "\0" in text or not _is_unicode(text):  # NUL: UTF-16
-            row = BadRow(NOT_UTF8)
-        elif not any(map(str.strip, row)):
-            continue
-        yield line, row
+        if "\0" in text or not _is_unicode(text):
+            yield line, BadRow(NOT_UTF8)
+        elif text.strip():
+            yield line, row
+
+
+def json_lines(path):
+    """Yield (line, dict) of a file with one JSON object on each line."""
+    return parsed(text_lines(path), parse_json)
+
+
+def parse_json(text):
+    """Return the dict that `text` (str or bytes) holds, or raise BadRow."""
+    try:
+        return files.parse_json(text, **files.FINITE)
+    except ValueError as error:
+        raise BadRow(str(error)) from None
+
+
+def named(path, rows, names=None):
+    """Name the fields of rows by the header, or by `names` without one.
+
+    With the header `a b`:
+
+        ["1", "x"]   ->   {"a": "1", "b": "x"}
+        ["2"]        ->   BadRow: 1 column, not 2
+
+    Args:
+        path: of the file, for messages.
+        rows: iterator of (line, list of str or `BadRow`).
+
+    Returns:
+        the list of names, and an iterator of (line, dict or `BadRow`).
+
+    Raises:
+        InputError: the header cannot be read, or has a name twice.
+    """
+    if names is None:
+        line, header = next(rows, (1, []))
+        if isinstance(header, BadRow):
+            raise errors.InputError(
+                f"{path} line {line}: {header}; save the file as UTF-8, with"
+                " the names of its columns on the first line"
+            )
+        names = [name.strip() for name in header]
+        # Spreadsheets leave columns without a name at the end.
+        twice = [name for name in names if name and names.count(name) > 1]
+        if twice:
+            raise errors.InputError(
+                f"{path} line {line} names column {twice[0]!r} twice: rename"
+                " one"
+            )
+
+    def by_name(row):
+        if len(row) != len(names):
+            columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
+            raise BadRow(f"{columns}, not {len(names)}")
+        return dict(zip(names, row))
+
+    return names, parsed(rows, by_name)
+
+
+def text_of(value, name):
+    """Return a text without surrounding whitespace, or raise BadRow."""
+    if not isinstance(value, str):
+        problem = "missing" if value is None else "not text"
+        raise BadRow(f"{name} is {problem}")
+    if not _is_unicode(value):
+        raise BadRow(f"{name} is not valid UTF-8")
+    value = value.strip()
+    if not value:
+        raise BadRow(f"{name} is empty")
+    return value
+
+
+def label_of(value, class_names):
+    """Return a label that is one of the class names, or raise BadRow."""
+    label = text_of(value, "label")
+    if label not in class_names:
+        raise BadRow(f"label {label!r} is not one of {', '.join(class_names)}")
+    return label
+
+
+def lines(path):
+    """Yield the lines of a file with their ends.
+
+    A line feed ends them, or a carriage return in a file without line feeds.
+    """
+    try:
+        # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
+        file = path.open(
+            encoding="utf-8-sig", errors="surrogateescape", newline="\n"
+        )
+    except OSError as error:
+        raise errors.InputError(
+            f"{path} cannot be read ({error.strerror}): check the path"
+        ) from None
+    with file:
+        first = next(file, "")
+        # Of files of old Macs, this is all.
+        newline = "\n" if first.endswith("\n") else ""
+        yield from io.StringIO(first, newline=newline)
+        yield from file
 
 
 def _is_unicode(text):
+    if text.isascii():
+        return True
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -22,6 +22,7 @@ lower-cased and tokenised as in the Penn Treebank. The files
 `text` on each line, have the passages as in the books.
 """
 
+import itertools
 import re
 from xml.etree import ElementTree
 
@@ -40,6 +41,7 @@ _LAMBADA = {
     "dev": "lambada_development_plain_text.txt",
     "test": "lambada_test_plain_text.txt",
 }
+_WINOGRAD = ("winograd", "")  # folders
 _LINES = ("sentence", "pronoun", "candidates", "right candidate")
 
 
@@ -50,17 +52,13 @@ def read_dprd(data_dir, split):
     first one that directly follows a conjunction after the first mention of
     every candidate, or else the first one after these mentions.
     """
-    rows.check_split("dprd", split, ["train", "test"])
     file = f"{split}.c.txt"
-    return _read_blocks(rows.find_file(data_dir, [f"dpr/{file}", file]))
+    return _read_blocks(rows.find_file(data_dir, ["dpr", ""], file))
 
 
 def read_pdp(data_dir, split):
     """Read `test`, the only split of the Pronoun Disambiguation Problems."""
-    rows.check_split("pdp", split, ["test"])
-    return _read_blocks(
-        rows.find_file(data_dir, ["winograd/PDP.txt", "PDP.txt"])
-    )
+    return _read_blocks(rows.find_file(data_dir, _WINOGRAD, "PDP.txt"))
 
 
 def read_wsc(data_dir, split):
@@ -68,11 +66,8 @@ def read_wsc(data_dir, split):
 
     The `.xml` file comes first, as it also states the pronoun.
     """
-    rows.check_split("wsc", split, ["test"])
-    files = ["WSCollection.xml", "WSC273.txt", "wsc273.txt"]
-    path = rows.find_file(
-        data_dir, [*(f"winograd/{file}" for file in files), *files]
-    )
+    files = ("WSCollection.xml", "WSC273.txt", "wsc273.txt")
+    path = rows.find_file(data_dir, _WINOGRAD, *files)
     return _read_xml(path) if path.suffix == ".xml" else _read_blocks(path)
 
 
@@ -99,21 +94,13 @@ def _parse_block(block):
 
 
 def _blocks(path):
-    """Yield (first line number, list of lines) between blank lines."""
-    block, first, last = [], 0, -1
-    for line, row in rows.tab_separated(path):
-        if isinstance(row, rows.BadRow):
-            yield line, row
-            continue
-        if line != last + 1 and block:
-            yield first, block
-            block = []
-        if not block:
-            first = line
-        block.append("\t".join(row))
-        last = line
-    if block:
-        yield first, block
+    """Yield (first line number, lines) between blank lines."""
+    numbered = enumerate(rows.text_lines(path))
+    # Blank lines have no row, so that the lines after them are further ahead.
+    for _, block in itertools.groupby(numbered, lambda n: n[1][0] - n[0]):
+        lines, found = zip(*(row for _, row in block))
+        bad = [row for row in found if isinstance(row, rows.BadRow)]
+        yield lines[0], bad[0] if bad else found
 
 
 def _definite(sentence, matches, choices):
@@ -130,14 +117,10 @@ def _definite(sentence, matches, choices):
 def _read_xml(path):
     try:
         schemas = ElementTree.parse(path).getroot().findall("schema")
-    except OSError as error:
+    # Of an encoding that is not known, LookupError.
+    except (OSError, ElementTree.ParseError, ValueError, LookupError) as error:
         raise errors.InputError(
-            f"{path} cannot be read ({error.strerror}): use the official file"
-        ) from None
-    except (ElementTree.ParseError, ValueError, LookupError) as error:
-        line = getattr(error, "position", (1,))[0]
-        raise errors.InputError(
-            f"{path} line {line} is not XML ({error}): use the official file"
+            f"{path} cannot be read as XML ({error}): use the official file"
         ) from None
     schemas = schemas[:NUM_WSC]
     places = (f"{path} schema {i + 1}" for i in range(len(schemas)))
@@ -183,22 +166,19 @@ def read_lambada(data_dir, split):
     questions. Returns a list of Example: text is the passage without its last
     word, which is the only choice; label 0.
     """
-    rows.check_split("lambada", split, list(_LAMBADA))
-    names = (_LAMBADA[split], f"lambada_{split}.jsonl")
     path = rows.find_file(
-        data_dir,
-        [f"{folder}{name}" for name in names for folder in ("lambada/", "")],
+        *(data_dir, ["lambada", ""]),
+        *(_LAMBADA[split], f"lambada_{split}.jsonl"),
     )
-    read_rows = rows.tab_separated
+    read_rows = rows.text_lines
     if path.suffix == ".jsonl":
         read_rows = rows.json_lines
     return rows.collect(path, read_rows(path), _parse_passage)
 
 
 def _parse_passage(row):
-    is_json = isinstance(row, dict)
-    text = rows.text_of(row.get("text"), "text") if is_json else " ".join(row)
-    *words, last = text.split()
+    text = row.get("text") if isinstance(row, dict) else row
+    *words, last = rows.text_of(text, "text").split()
     if not words:
         raise rows.BadRow("a passage of one word")
     return examples.Example(" ".join(words), choices=(last,), label=0)
