@@ -85,8 +85,9 @@ def test_the_loop_has_the_value_and_the_gradient_of_the_chain(
             loss = tf.reduce_sum(value * tf.cast(upstream, value.dtype))
         return value, *tape.gradient(loss, floats)
 
+    # Gradients are differences of terms as large as the number of values.
     for plain, loop in zip(differentiate(False), differentiate(True)):
-        np.testing.assert_allclose(loop, plain, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(loop, plain, rtol=1e-4, atol=5e-5)
 
 
 def test_dropout_is_unbiased_in_bfloat16():

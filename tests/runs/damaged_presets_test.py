@@ -112,7 +112,7 @@ SEALED = ("weights flipped", "a file lost")
 # Of what is damaged -> (damage, what is said).
 DAMAGES = {
     "vocabulary cut": (rewrite_json(VOCABULARY, cut), "tokens, the network "),
-    "vocabulary emptied": (put(VOCABULARY, b"{}"), "a byte-pair vocabulary is"),
+    "vocabulary emptied": (put(VOCABULARY, b"{}"), "a vocabulary of 0 pieces"),
     "merges emptied": (put(MERGES, b""), "merges of .* tokens are missing"),
     "merges torn": (rewrite(MERGES, lambda x: x + b"a"), "expected two pieces"),
     "weights of one byte": (put(WEIGHTS, b"x"), "cannot be read"),
