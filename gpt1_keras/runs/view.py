@@ -97,7 +97,8 @@ def _draw(backbone, ids, pieces, layer, head, workdir):
     try:
         shares = shares[layer]
         if head is not None:
-            name, shares = f"{name} head {head}", shares[[head]]
+            name += f" head {head % backbone.num_heads}"
+            shares = shares[[head]]
     except IndexError:
         raise errors.InputError(
             f"`layer` {layer} or `head` {head} is out of range: the model"
