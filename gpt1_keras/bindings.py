@@ -227,12 +227,13 @@ class Bindings:
         macros = {k: v for k, v in self.macros.items() if k in used}
         return dataclasses.replace(small, macros=macros)
 
-    def recipe(self):
+    def recipe(self, *, with_paths=False):
         """Return the recipe as {parameter: text of its value}.
 
         Omits parameters that their annotation excludes, functions that only
         those refer to, and values equal to the default. Macros are replaced by
-        their values.
+        their values. Of a path it says only that there is one, unless
+        `with_paths`.
         """
 
         def parameter(name):
@@ -258,7 +259,11 @@ class Bindings:
             text = _canonical(value)
             if text == _canonical(default):
                 continue
-            if value is not None and any(mark.is_location for mark in marks):
+            is_path = any(
+                mark.is_location or (mark.is_path and not with_paths)
+                for mark in marks
+            )
+            if is_path and isinstance(value, str):
                 text = "a path"
             recipe[name] = text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
@@ -322,14 +327,14 @@ def _canonical(value):
     return repr(value)
 
 
-def differences(old, new):
+def differences(old, new, *, with_paths=False):
     """Return [(name, old value, new value)] where the recipes differ.
 
     Names a macro if it explains the difference, else the parameter.
     """
     found = {}
     sides = (old, new)
-    before, after = old.recipe(), new.recipe()
+    before, after = (side.recipe(with_paths=with_paths) for side in sides)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) == after.get(name):
             continue

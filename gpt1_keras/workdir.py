@@ -84,10 +84,11 @@ def claim(directory, new, command):
     """Make `directory` the workdir of `Bindings`.
 
     Writes `config.gin` where there is none, with the command line as a
-    comment. An existing one must be of the same recipe; with EXTEND, numbers of
-    steps or epochs may be larger, and the file is replaced. A run that keeps
-    versions may differ in anything. Returns the text that was replaced, "" of
-    a new file, None of one that is kept.
+    comment. An existing one must be of the same recipe, and after the end of
+    the run have the same paths; with EXTEND, numbers of steps or epochs may be
+    larger. A run that keeps versions may differ in anything. Then the file is
+    replaced. Returns the text that was replaced, "" of a new file, None of one
+    that is kept.
     """
     path, before = pathlib.Path(directory) / CONFIG, ""
     if path.exists():
@@ -104,7 +105,7 @@ def claim(directory, new, command):
         text = re.sub(
             "^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M
         )
-        noted = f"# config_sha256: {new.sha256()}"
+        noted = f"# config_sha256: {sha256(directory, new)}"
         command = f"# {' '.join(command.split())}"
         files.write_atomic(path, f"{command}\n{noted}\n\n{text}")
     return before
@@ -140,11 +141,15 @@ def check(directory, new):
         ) from None
     if new.run == old.run == _VERSIONED:
         return text
-    differing = bindings.differences(old, new)
+    # Files may have moved: a run that goes on checks their contents.
+    is_extended = new.macros.get("EXTEND") is True
+    is_over = results.path(directory).exists() and not is_extended
+    differing = bindings.differences(old, new, with_paths=is_over)
     if new.run != old.run:
         differing = [("RUN", old.run, new.run)]
     if not differing:
-        return None
+        is_same = not bindings.differences(old, new, with_paths=True)
+        return None if is_same else text
     names = [name for name, *_ in differing]
     grown = all(
         name.rpartition(".")[2].lower() in EXTENDABLE
@@ -160,7 +165,7 @@ def check(directory, new):
                 f"{path.parent}: {names[0]} has no effect while {stronger} = "
                 f"{value}: raise {stronger}"
             )
-    if grown and new.macros.get("EXTEND") is True:
+    if grown and is_extended:
         return text
 
     def shown(value):

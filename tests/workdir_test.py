@@ -100,6 +100,22 @@ def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):
     assert "config.gin is damaged" in refusal(tmp_path)
 
 
+def test_files_may_move_until_the_run_ends(tmp_path):
+    def started(place, extend=False):
+        text = f"EXTEND = {extend}\nRUN = @perplexity.perplexity\n"
+        text += f"perplexity.perplexity.corpus = {place!r}\n"
+        found = bindings.read_text(text)
+        return workdir.claim(tmp_path, found, COMMAND), found.sha256()
+
+    (_, first), (text, second) = started("a"), started("b")
+    assert first == second and "'a'" in text and started("b")[0] is None
+    (tmp_path / "result.json").touch()
+    with pytest.raises(errors.InputError, match="corpus 'b' -> 'c'; give"):
+        started("c")
+    started("c", extend=True)
+    assert "corpus = 'c'" in (tmp_path / "config.gin").read_text()
+
+
 def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
     workdir.claim(tmp_path, configuration(), COMMAND)
     message = refusal(tmp_path, NUM_STEPS=200)

@@ -231,7 +231,7 @@ def differences(one, other):
     sides = map(_of_one_task, (one.bindings, other.bindings))
     return {
         name: value
-        for name, _, value in bindings_lib.differences(*sides)
+        for name, _, value in bindings_lib.differences(*sides, with_paths=True)
         if name not in expected
     }
 
@@ -278,7 +278,7 @@ def _setting(run):
         return run.path
     recipe = [
         (name, text)
-        for name, text in run.bindings.recipe().items()
+        for name, text in run.bindings.recipe(with_paths=True).items()
         if name.rpartition(".")[2] not in _SEED_PARAMETERS
     ]
     facts = (run.kind, run.task, run.result.get("split"), run.row)

@@ -161,6 +161,8 @@ def pretrain(
     inputs = {"corpus": lengths, "vocabulary": tokenizer.sha256}
     if isinstance(corpus, sources.Corpus):
         inputs["books"] = shards.sha256()
+    if pretrained is not None:
+        inputs["preset"] = presets.sha256(pretrained.directory)
     results.check_inputs(workdir / _INPUTS, inputs)
     history = fit.fit(
         learner,

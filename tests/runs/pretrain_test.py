@@ -103,9 +103,13 @@ def test_a_run_does_not_resume_on_other_books(
     assert "the files behind books have changed since" in errors
     book.write_text(text)
     os.utime(book, ns=(state.st_atime_ns, state.st_mtime_ns))
-    run(experiment, workdir)
+    # The same books elsewhere; after the end, a path is part of the record.
+    moved = shutil.copytree(book.parent, tmp_path / "books")
+    run(experiment, workdir, CORPUS=str(moved))
     found, before = results.read(workdir), results.read(finished)
-    assert found["metrics"] == before["metrics"]
+    names = ("metrics", "config_sha256")
+    assert [found[n] for n in names] == [before[n] for n in names]
+    assert f"CORPUS '{moved}' ->" in run(experiment, workdir, expected=2)
 
 
 def test_extended_run_continues_and_its_preset_is_restored(
