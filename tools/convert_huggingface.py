@@ -1,7 +1,7 @@
 """Convert a Hugging Face folder of GPT-1 into a preset, or a preset into one.
 
 python tools/convert_huggingface.py --input DIR --preset DIR
-python tools/convert_huggingface.py --preset DIR --output DIR
+python tools/convert_huggingface.py --preset DIR --output DIR [--texts FILE]
 
   --input DIR    folder with config.json, model.safetensors (or
                  pytorch_model.bin) and vocab.json, merges.txt (or
