@@ -24,11 +24,11 @@ def shared_prefix_network(backbone, head=None):
 
     Returns:
         functional `keras.Model`. Inputs: dict of int `token_ids`,
-        `position_ids`, `branch` and `predictor` `[B, T]`, and with a head
+        `position_ids`, `branch` and `predictor` `[B, T]`, with a head also
         `extract_position` `[B, C]`. Outputs: dict of `hidden` `[B, T, D]`, the
         states that predict the tokens, and `table` `[V, D]`, without special
-        tokens, because none is predicted. With a head, `table` is `[V + S, D]`,
-        and there are `positions` `[P, D]` and `logits` `[B, Y]`.
+        tokens, which are never predicted; with a head, `table` `[V + S, D]`,
+        and also `positions` `[P, D]` and `logits` `[B, Y]`.
     """
     inputs = {
         name: keras.Input((None,), dtype="int32", name=name)
