@@ -198,7 +198,7 @@ def _check_model(model):
 
 
 def read_config(directory, name="config"):
-    """Return the `config` in a JSON file of a preset; default: the network's."""
+    """Return the `config` in a preset's JSON file; default: the network's."""
     path = pathlib.Path(directory) / f"{name}.json"
     try:
         found = files.parse_json(path.read_bytes())
