@@ -149,7 +149,8 @@ def _check_files(names, used, allowed):
         # STRATEGY describes the machine, whatever runs there.
         if own and not own & taken and "STRATEGY" not in own:
             raise errors.InputError(
-                f"--gin {name}: {used.run!r} uses nothing in it: leave it out"
+                f"--gin {name}: {used.run!r} uses none of its settings: leave"
+                " it out"
             )
 
 
@@ -163,11 +164,11 @@ def _check_settings(settings, used):
             problem = f"{used.run!r} does not use {name}"
         elif name in public_names.OVERLAYS:
             overlay = public_names.OVERLAYS[name]
-            problem = f"nothing uses a macro {name} without --gin {overlay}"
+            problem = f"this run has no setting {name} without --gin {overlay}"
         else:
             advice = checks.did_you_mean(name, macros)
-            advice = advice or f"; there are {', '.join(sorted(macros))}"
-            problem = f"nothing uses a macro {name}{advice}"
+            advice = advice or f"; it has {', '.join(sorted(macros))}"
+            problem = f"this run has no setting {name}{advice}"
         raise errors.InputError(f'--set "{setting}": {problem}')
 
 

@@ -46,7 +46,7 @@ def _convert(arguments):
         parser.error("give either --input or --output")
     is_import = values.input is not None
     if is_import and values.texts is not None:
-        parser.error("--texts goes with --output")
+        parser.error("--texts needs --output")
     if is_import and not pathlib.Path(values.input).is_dir():
         raise InputError(
             f"--input {values.input} is not a folder: hub ids are not "

@@ -71,7 +71,7 @@ def _train(arguments):
     if tokenizer.vocabulary_size < values.vocabulary_size:
         print(
             f"{values.vocabulary_size} entries were asked for, but the text "
-            f"gives only {tokenizer.vocabulary_size}"
+            f"yields only {tokenizer.vocabulary_size}"
         )
     print(
         f"{output}: {tokenizer.vocabulary_size} entries ({tokenizer.type}) "

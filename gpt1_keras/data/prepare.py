@@ -100,7 +100,7 @@ def prepare(
     if not isinstance(files, dict):
         output = pathlib.Path(directory).resolve()
         if output in [pathlib.Path(path).resolve() for path in files]:
-            raise InputError(f"{output} has the books: choose another folder")
+            raise InputError(f"{output} holds the books: choose another folder")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])

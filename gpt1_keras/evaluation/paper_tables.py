@@ -90,9 +90,9 @@ def glue_averages(runs):
 def benchmarks(runs, paper):
     """Return the table of the full model on several tasks.
 
-    It has a row for each metric, and for each of the two averages of GLUE if
-    all its tasks have results. `runs` has one run for each task, `paper` is
-    {task: {metric: share}}.
+    It has a row for each metric, and one for each average of GLUE whose tasks
+    all have results. `runs` has a run for each task, `paper` is {task: {metric:
+    share}}.
     """
     rows = []
     for run in runs:

@@ -480,7 +480,7 @@ def _measured(path, dev, num_steps, keeps_last, can_stop):
     (lines, best), majority = _dev_lines(path), dev.majority()
     if not lines or (lines[-1]["step"] < num_steps and not can_stop):
         raise errors.InputError(
-            f"{path} has lost evaluations: give another --workdir"
+            f"{path} lacks evaluations of this run: give another --workdir"
         )
     last_step = lines[-1]["step"]
     kept = last_step if keeps_last else best["step"]

@@ -100,7 +100,7 @@ def load(cls, directory, *, dtype="float32"):
     except Exception as error:
         if errors.is_out_of_memory(error):
             raise
-        # Keras's message goes on with examples, then a list of all objects.
+        # Keras's message continues with examples, then a list of all objects.
         said = " ".join(str(error).partition("List of objects")[0].split())
         reason = said[:300] or type(error).__name__
         raise errors.InputError(

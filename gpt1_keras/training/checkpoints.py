@@ -121,8 +121,8 @@ class Checkpoints:
         except (OSError, safetensors.SafetensorError) as error:
             if self._writer:
                 logging.warning(
-                    f"{self._path(step)} could not be written ({error}): the"
-                    " next checkpoint will be tried"
+                    f"{self._path(step)} could not be written ({error}): trying"
+                    " again at the next checkpoint"
                 )
             if isinstance(error, OSError):
                 raise

@@ -335,7 +335,7 @@ def read_splits(
         rows,
         known,
         columns.label,
-        "which only one text has, so that none can be held out",
+        "which only one text has, so none can be held out",
     )
     rows = _settle(table, rows, bad, skipped)
     labels = known.class_names or known.score_range
@@ -466,8 +466,8 @@ def _warn_of_quotes(path, rows):
     if quoted:
         logging.warning(
             f"{path}: {len(quoted)} rows seem to be quoted, as in line"
-            f" {quoted[0]}; quotes in a .tsv are part of the text: if they are"
-            " not meant so, save the file as .csv"
+            f" {quoted[0]}; quotes in a .tsv are part of the text: if they"
+            " should not be, save the file as .csv"
         )
 
 
