@@ -2,12 +2,12 @@
 
 import os
 
-# CUDA's and absl's notes, which TensorFlow prints while it is imported.
+# Hides log lines of CUDA and absl that appear while TensorFlow is imported.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 
 def __getattr__(name):
-    # Loaded on demand, since it imports Keras and all that a run needs.
+    # Loaded on demand, since it imports Keras and everything that a run needs.
     if name == "TextClassifier":
         from gpt1_keras import text_classifier
 

@@ -69,10 +69,10 @@ class Bindings:
 
     macros: dict  # {name: value}
     parameters: dict  # {"scope/function.parameter": value}
-    # {name in the text: the module it stands for}, for functions that are not
-    # in `public_names`.
+    # {name in the text: the module it stands for}, of functions outside
+    # `public_names`.
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro, parameter or import: where it stands}, such as
+    # {macro, parameter or import: where it was bound}, such as
     # "gin/pretrain.gin, line 3".
     places: dict = dataclasses.field(default_factory=dict, compare=False)
     # Names of modules outside `public_names` whose functions gin files may use.
@@ -90,10 +90,10 @@ class Bindings:
         return self.parameters | self.macros
 
     def find(self, function):
-        """Return the named function or class, or None if there is none.
+        """Return the function or class of a name, or None if there is none.
 
         Raises:
-            ImportError: a module that it needs is missing.
+            ImportError: a module that the function needs is missing.
         """
         name, _, attribute = function.rpartition(".")
         module = self.imports.get(name)
@@ -106,7 +106,7 @@ class Bindings:
         return any(f"{module}.".startswith(f"{a}.") for a in self.allowed)
 
     def signature(self, function):
-        """Return {parameter: `inspect.Parameter`}; raises like `find`."""
+        """Return a function's {parameter: `inspect.Parameter`}; see `find`."""
         found = self.find(function)
         return {} if found is None else public_names.parameters(found)
 
@@ -138,7 +138,7 @@ class Bindings:
         return None
 
     def label(self, name):
-        """Return the macro bound to a parameter, else the parameter's name."""
+        """Return the name of the macro bound to a parameter, else its own."""
         value = self.parameters.get(name)
         return value.name if isinstance(value, Macro) else name
 
@@ -177,12 +177,12 @@ class Bindings:
         return names
 
     def used_macros(self, *more):
-        """Return the macros in `more` and those that they or parameters use."""
+        """Return the macros in `more` and all that these or parameters use."""
         values = [*self.parameters.values(), *map(self.macros.get, more)]
         return set(more).union(*map(self.macros_in, values))
 
     def functions(self):
-        """Return {function: the macro or parameter that first names it}."""
+        """Return {function: the macro or parameter that first mentions it}."""
         found = {}
         for name, value in (self.macros | self.parameters).items():
             if name in self.parameters:
@@ -194,7 +194,8 @@ class Bindings:
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        References in a parameter's value count if `is_followed(parameter)`.
+        References in a parameter's value are followed if
+        `is_followed(parameter)`.
         """
         found, waiting = set(), [] if self.run is None else [self.run]
         while waiting:
@@ -215,10 +216,10 @@ class Bindings:
         }
 
     def without_unused(self, *kept):
-        """Return these bindings without those that the run never refers to.
+        """Return these bindings without those that the run does not use.
 
-        This lets an overlay bind parameters of several runs. `kept` names
-        macros that always stay.
+        So an overlay may bind parameters of several runs. `kept` names macros
+        that always stay.
         """
         small = dataclasses.replace(
             self, parameters=self.parameters_of(*self.reached())
@@ -230,10 +231,10 @@ class Bindings:
     def recipe(self, *, with_paths=False):
         """Return the recipe as {parameter: text of its value}.
 
-        Omits parameters that their annotation excludes, functions that only
-        those refer to, and values equal to the default. Macros are replaced by
-        their values. Of a path it says only that there is one, unless
-        `with_paths`.
+        Omits parameters whose annotation excludes them (`checks.NotRecipe`),
+        functions that only these refer to, and values equal to the default.
+        Macros are replaced by their values. Without `with_paths`, a path counts
+        only as given or not given.
         """
 
         def parameter(name):
@@ -328,9 +329,9 @@ def _canonical(value):
 
 
 def differences(old, new, *, with_paths=False):
-    """Return [(name, old value, new value)] where the recipes differ.
+    """Return [(name, old value, new value)] where two recipes differ.
 
-    Names a macro if it explains the difference, else the parameter.
+    The name is a macro if it explains the difference, else a parameter.
     """
     found = {}
     sides = (old, new)
@@ -389,12 +390,12 @@ def read(names, settings, allowed=()):
 
 
 def _with_added(found):
-    """Bind the objects that took over parameters of an older file."""
+    """Bind the objects that now hold parameters of an older file."""
     functions = {split(name)[0] for name in found.parameters}
     for name, function in public_names.ADDED.items():
         if split(name)[0] in functions:
             found.parameters.setdefault(name, Reference(function, True))
-    found.used_macros(*found.macros)  # Refuses circles.
+    found.used_macros(*found.macros)  # Refuses circular definitions.
     return found
 
 

@@ -30,8 +30,8 @@ class Dial:
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    # False if it changes neither data nor model nor measurements: with another
-    # value, the run stays the same run.
+    # False if the value affects neither data nor model nor measurements: a run
+    # may resume with another one.
     recipe: bool = True
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
@@ -68,8 +68,8 @@ Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
 
 UNKNOWN = object()  # a value of any type
-# No sensible number is larger, and a float holds every integer up to it; 0 in
-# float32 is what is smaller.
+# A float holds every integer up to the largest; what is smaller than the
+# smallest is 0 in float32.
 _LARGEST, _SMALLEST = 2**53, 2**-126
 
 
@@ -89,7 +89,7 @@ def value_object(cls):
 def check(name, value, annotation, shown=UNKNOWN):
     """Refuse a value that `annotation` does not allow, and say what to give.
 
-    The message has `shown`, if it is given, in place of the value.
+    The message quotes `shown`, if given, instead of the value.
     """
     if not fits(value, annotation):
         shown = repr(value if shown is UNKNOWN else shown)
@@ -100,7 +100,7 @@ def check(name, value, annotation, shown=UNKNOWN):
 
 
 def marks(annotation):
-    """Return the `Dial`s of an annotation and of the types of a union."""
+    """Return the `Dial`s of an annotation, including those inside a union."""
     kind, found = _split(annotation)
     if typing.get_origin(kind) in _UNIONS:
         found += itertools.chain(*map(marks, typing.get_args(kind)))
@@ -108,10 +108,10 @@ def marks(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`; `kind` says in messages what it is.
+    """Return `known[name]`; `kind` says in messages what a name stands for.
 
     Raises:
-        InputError: there is none; suggests the nearest name.
+        InputError: there is no such name; suggests the nearest one.
     """
     if isinstance(name, str) and name in known:
         return known[name]
@@ -124,7 +124,7 @@ def find_name(name, known, kind):
 
 
 def did_you_mean(name, known):
-    """Return "; did you mean NAME?" of a similar name, or "" without one.
+    """Return "; did you mean NAME?" for a similar name, or "" without one.
 
     Case, hyphens and underscores are ignored, as in "SST-2" for "sst2".
     """
@@ -192,7 +192,7 @@ def fits(value, annotation):
         is_right = True
     elif kind is object:  # Gin passes objects by reference; no literal is one.
         is_right = not isinstance(value, _LITERALS)
-    else:  # Not a class is, for instance, `list[int]`.
+    else:  # Kinds that are no class, such as `list[int]`, are not checked.
         is_right = not inspect.isclass(kind) or isinstance(value, kind)
     return is_right and all(_is_within(value, mark) for mark in own_marks)
 

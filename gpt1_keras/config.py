@@ -27,9 +27,9 @@ _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 def name_dials(bindings, message):
     """Return a message with parameters named as users set them.
 
-    Code writes a parameter as `name` or `Class.name`, in backticks. The macro
-    bound to it replaces that name, or, if there is none, the full name for
-    --set.
+    Messages in code name a parameter as `name` or `Class.name`, in backticks.
+    This is replaced by the macro bound to it, or, without one, by the full
+    name for --set.
     """
     labels = {
         f"{function}.{name}": f"{function}.{name}"
@@ -38,7 +38,7 @@ def name_dials(bindings, message):
     } | {name: bindings.label(name) for name in bindings.parameters}
 
     def dial(found):
-        """Prefer the dial of the same name, then a parameter that is bound."""
+        """Prefer the macro of the same name, then a parameter that is bound."""
         same = found[1].rpartition(".")[2].upper()
         meant = [
             (label != same, full not in bindings.parameters, label)
@@ -56,7 +56,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     Args:
         names: list of str, gin files. Later files override earlier ones.
         settings: list of str, each "NAME = VALUE". They override the files.
-        workdir: str or None. Becomes the macro WORKDIR if given.
+        workdir: str or None. If given, the value of the macro WORKDIR.
         allowed: names of modules that the files may refer to besides the
             public names.
     """
@@ -127,7 +127,7 @@ def _not_public(name, module):
 
 
 def _bind_former_dials(found):
-    """Bind parameters to former macros that a command still sets."""
+    """Bind parameters to macros of older versions that are still set."""
     unused = found.macros.keys() - found.used_macros()
     for function in found.reached() & public_names.PUBLIC.keys():
         for parameter in found.signature(function):
@@ -149,7 +149,8 @@ def _check_files(names, used, allowed):
         # STRATEGY describes the machine, whatever runs there.
         if own and not own & taken and "STRATEGY" not in own:
             raise errors.InputError(
-                f"--gin {name}: {used.run!r} uses nothing in it: leave it out"
+                f"--gin {name}: {used.run!r} uses none of its settings: leave"
+                " it out"
             )
 
 
@@ -163,11 +164,11 @@ def _check_settings(settings, used):
             problem = f"{used.run!r} does not use {name}"
         elif name in public_names.OVERLAYS:
             overlay = public_names.OVERLAYS[name]
-            problem = f"nothing uses a macro {name} without --gin {overlay}"
+            problem = f"this run has no setting {name} without --gin {overlay}"
         else:
             advice = checks.did_you_mean(name, macros)
-            advice = advice or f"; there are {', '.join(sorted(macros))}"
-            problem = f"nothing uses a macro {name}{advice}"
+            advice = advice or f"; it has {', '.join(sorted(macros))}"
+            problem = f"this run has no setting {name}{advice}"
         raise errors.InputError(f'--set "{setting}": {problem}')
 
 
@@ -245,7 +246,7 @@ def _check_parameter(used, name, called):
 
 
 def _stand_in(used, value):
-    """Return a value with something of the right type for each reference."""
+    """Return a value with an object of the right type for each reference."""
     if isinstance(value, list | tuple):
         return type(value)(_stand_in(used, one) for one in value)
     if not isinstance(value, bindings_lib.Reference):
@@ -258,7 +259,7 @@ def _stand_in(used, value):
 
 
 def _settle_dtype(used):
-    """Replace the dtype 'auto'; a run that resumes keeps the one it has."""
+    """Replace the dtype 'auto'; a run that resumes keeps its own."""
     for name, bound in list(used.parameters.items()):
         if name.endswith(".dtype") and used.value(bound) == "auto":
             from gpt1_keras import precision  # imports the backend
@@ -273,7 +274,7 @@ def _settle_dtype(used):
 
 
 def _rebind(used, name, value):
-    """Give a value to a parameter, or to the macro that stands for it."""
+    """Set a parameter, or the macro bound to it, to a value."""
     into, bound = used.parameters, used.parameters[name]
     while isinstance(bound, bindings_lib.Macro):
         into, name = used.macros, bound.name

@@ -24,10 +24,10 @@ _NOISE = re.compile(
 def bar(description, total, *, done=0):
     """Show the progress of a task and the remaining time.
 
-    Without a terminal and of a task of one unit, a line is printed every 20
-    seconds instead of a bar. `total` is the size of the task in any unit; a
-    resumed run did `done` of it before. Yields a function `advance(amount,
-    note="")`; the note, for instance the loss, is shown next to the bar.
+    Without a terminal, and for a task of one unit, a line is printed every 20
+    seconds instead of a bar. `total` is the size of the task in any unit, of
+    which a resumed run has already `done` a part. Yields a function
+    `advance(amount, note="")`; the note, such as the loss, stands by the bar.
     """
     terminal = console.Console(stderr=True)
     is_bar = terminal.is_terminal and total > 1
@@ -54,7 +54,7 @@ def bar(description, total, *, done=0):
         if is_bar or is_soon or task.time_remaining is None:
             return
         printed = time.monotonic()
-        # At most what a timedelta holds.
+        # A timedelta holds no more.
         left = round(min(max(task.time_remaining, 0), 8e13))
         print(
             f"{description}: {task.percentage:.0f} %"
@@ -72,7 +72,7 @@ def bar(description, total, *, done=0):
 def without_noise():
     """Drop known noise from what the block writes to stderr.
 
-    The other lines appear when the block ends, also by an exception.
+    The other lines appear when the block ends, also if it raises.
     """
     sys.stderr.flush()
     terminal = os.dup(2)
@@ -93,9 +93,9 @@ def without_noise():
 def is_of_interest(record):
     """Return whether a log record is ours, or the warning of a library.
 
-    TensorFlow's warning about retracing counts the functions of all `Learner`s
-    as one: a run that trains or scores with several of them does not retrace
-    any too often.
+    TensorFlow's warning about retracing is dropped: it counts the functions of
+    all `Learner`s as one, so it appears in runs with several of them although
+    no function is retraced too often.
     """
     is_ours = record.pathname.startswith(os.path.dirname(__file__))
     is_library = "-packages" in record.pathname and not is_ours

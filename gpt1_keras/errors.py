@@ -15,7 +15,7 @@ class _OneLine(Exception):
 
     def __init__(self, message=""):
         message = one_line(message)
-        if len(message) > _LONGEST:  # It quotes what somebody gave.
+        if len(message) > _LONGEST:  # It quotes a long input.
             message = f"{message[: _LONGEST // 2]} ... {message[-300:]}"
         super().__init__(message)
 
@@ -45,11 +45,11 @@ def one_line(message):
 
 
 def outcome(error):
-    """Return the line about an exception and the exit status of the program.
+    """Return the message line for an exception, and the exit status.
 
-    The line is None if it is a defect, which shows its traceback.
+    The line is None for a defect of the program: it shows its traceback.
     """
-    # Gin appends lines about the calls in between; ours is the first.
+    # Gin appends lines about the calls in between; the first is ours.
     line, status = str(error).split("\n")[0], 2
     if isinstance(error, Stopped):
         return line, 3
@@ -71,9 +71,9 @@ def outcome(error):
 
 
 def missing_module(error):
-    """Return a line on what to install after ImportError `error`.
+    """Return a line on what to install after an ImportError.
 
-    None if it is a module of this program that is missing.
+    None if a module of this program itself is missing.
     """
     message = str(error).split("\n")[0]
     # Without gin-config, `gin` is the repository's folder of gin files.
@@ -90,7 +90,7 @@ def missing_module(error):
 
 
 def is_out_of_memory(error):
-    """Whether a device or the machine could not allocate a tensor."""
+    """Return whether a device or the machine could not allocate a tensor."""
     names = {kind.__name__ for kind in type(error).__mro__}
     # TensorFlow, torch on a GPU, numpy; JAX, torch on a CPU.
     return bool(
@@ -99,14 +99,14 @@ def is_out_of_memory(error):
 
 
 def shortened(text):
-    """Return a text for a message: its beginning if it is long."""
+    """Return a text as messages quote it: a long one ends in "..."."""
     return text if len(text) <= 80 else f"{text[:60]} ..."
 
 
 def describe_os_error(error):
     """Return one line on an OSError: the path and what is wrong with it.
 
-    None if a library raised it, not the system.
+    None if a library raised it, and not the operating system.
     """
     chain = []  # Gin's proxy has no errno.
     while isinstance(error, OSError):
@@ -114,7 +114,8 @@ def describe_os_error(error):
         error = error.__context__
     if not chain:
         return None
-    # On a full disk, closing a file that is named below fails without a name.
+    # On a full disk, closing a file raises an error without a name, whose
+    # context has one.
     same = (e for e in chain if e.errno == chain[0].errno and e.filename)
     error = next(same, chain[0])
     path = f"{error.filename}: " if error.filename is not None else ""

@@ -22,7 +22,7 @@ _JSON_KINDS = {dict: "object", list: "list"}
 
 
 def cache_root():
-    """Return the folder of what is prepared on first use."""
+    """Return the cache folder, for everything that is prepared on first use."""
     root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
     return pathlib.Path(root).expanduser()
 
@@ -35,7 +35,7 @@ def user_path(label, value):
     if not str(value).strip():
         raise errors.InputError(f"{label} is empty: give a path")
     try:
-        str(value).encode("utf-8")  # Otherwise no file of ours could hold it.
+        str(value).encode("utf-8")  # Otherwise no config.gin could hold it.
         path = pathlib.Path(value).expanduser()
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -49,7 +49,7 @@ def user_path(label, value):
 
 
 def read_text(label, path):
-    """Return the text of a user's file of UTF-8."""
+    """Return the text of a user's UTF-8 file; `label` names it in messages."""
     try:
         return pathlib.Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -67,9 +67,9 @@ def write_changed(path, text):
 
 
 def write_atomic(path, content):
-    """Write `content` (str or bytes) to `path`, never visible in part.
+    """Write `content` (str or bytes) to `path`, which never holds a part of it.
 
-    The bytes go to a temporary file next to it, in a folder that is created if
+    The bytes go to a temporary file in the same folder, which is created if
     needed, and are flushed to the disk; then the file is renamed in a single
     step.
     """
@@ -77,7 +77,7 @@ def write_atomic(path, content):
     path.parent.mkdir(parents=True, exist_ok=True)
     if isinstance(content, str):
         content = content.encode("utf-8")
-    # Processes of two machines may have the same id.
+    # Not the process id, which two machines can share.
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with named(path), open(temporary, "wb") as file:
@@ -93,7 +93,7 @@ def write_atomic(path, content):
 
 @contextlib.contextmanager
 def named(path):
-    """Name a file in an OSError: that of a full disk names none."""
+    """Add a file's name to an OSError that has none, as on a full disk."""
     try:
         yield
     except OSError as error:
@@ -102,10 +102,10 @@ def named(path):
 
 
 def escape_line(text):
-    """Return `text` without tabs, line breaks and control characters.
+    """Return `text` with tabs, line breaks and control characters escaped.
 
-    They are escaped as in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled,
-    so that programs agree on the lines, whatever they treat as a line break.
+    As in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled. So all programs
+    find the same lines, whatever they treat as a line break.
     """
     return _SPECIAL.sub(_escaped, text)
 
@@ -155,7 +155,7 @@ def parse_json(text, kind=dict, **options):
     try:
         value = json.loads(text, **options)
     except (ValueError, RecursionError) as error:
-        # Without advice to programmers and the place in characters.
+        # Without the advice to programmers and the position in characters.
         reason = re.split(r";| \(char", str(error))[0]
         raise ValueError(f"invalid JSON ({reason})") from None
     if not isinstance(value, kind):
@@ -174,7 +174,7 @@ FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
-    """Raise ValueError unless a dict has values of these types.
+    """Raise ValueError unless a dict has values of these {name: type}.
 
     Whole numbers must not be negative.
     """
@@ -186,7 +186,7 @@ def check_kinds(found, kinds):
 
 
 def seal(directory, **facts):
-    """Flush a folder to the disk and write `checksums.json` and `facts`."""
+    """Flush a folder to the disk; write `checksums.json`, including `facts`."""
     directory = pathlib.Path(directory)
     (directory / CHECKSUMS).unlink(missing_ok=True)
     sums = {}
@@ -199,9 +199,10 @@ def seal(directory, **facts):
 
 
 def check_seal(directory):
-    """Return what `seal` wrote as a dict, {} without checksums.
+    """Check a folder against its `checksums.json`; return that as a dict.
 
-    A file that is missing or does not match its checksum is an InputError.
+    Returns {} if there is none. A file that is missing or does not match its
+    checksum raises InputError.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():
@@ -227,8 +228,8 @@ def check_seal(directory):
 def new_folder(directory):
     """Replace `directory` by a new folder, which appears only when complete.
 
-    Yields a `pathlib.Path` to write to, `.NAME.tmp` beside it. After an
-    exception it is removed, as is what a killed process has left there.
+    Yields the `pathlib.Path` of a temporary folder `.NAME.tmp` beside it, to
+    write to. An exception removes it; so does the next call after a kill.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
@@ -281,7 +282,7 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
     Raises:
         InputError: another process holds the lock and `wait` is False.
     """
-    # Not the folder itself, which NFS would lock on this machine alone.
+    # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

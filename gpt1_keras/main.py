@@ -55,7 +55,7 @@ def main(arguments=None):
                 command=command,
             )
         return 0
-    except BrokenPipeError:  # as of `head`; Python flushes again at its end
+    except BrokenPipeError:  # as with `| head`; Python flushes again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (Exception, KeyboardInterrupt) as error:
@@ -77,7 +77,7 @@ def _interruptible():
         raise KeyboardInterrupt(signal.Signals(number).name)
 
     def again(unraisable):
-        """Send the signal again if Python or JAX collected garbage then."""
+        """Send the signal again if it was lost in a garbage collection."""
         if issubclass(unraisable.exc_type, KeyboardInterrupt):
             number = signal.Signals[str(unraisable.exc_value) or "SIGINT"]
             threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
@@ -98,7 +98,7 @@ def _interruptible():
 
 
 def _parse_flags(arguments):
-    """Return {flag: value}; any mistake in them is an InputError."""
+    """Return {flag: value}; any mistake in the arguments is an InputError."""
     from absl import flags
 
     values = flags.FlagValues()
@@ -142,7 +142,7 @@ def _runs():
 
 
 def _settings(flags):
-    """Return a line for each setting of a run: value, unit and source."""
+    """Return a line for each setting of a run: value and comment."""
     from gpt1_keras import bindings
     from gpt1_keras import config
 
@@ -168,12 +168,12 @@ def run(
 
     Args:
         names, settings, workdir, allowed: as `config.resolve` takes them.
-        command: str, noted in the workdir's `config.gin`.
-        verbose: bool. Whether to log each step of the run.
+        command: str, recorded in the workdir's `config.gin`.
+        verbose: bool. Whether to log progress, not only warnings.
 
     Raises:
-        InputError, RunError, Stopped: in their messages, parameters have the
-            names by which gin files set them.
+        InputError, RunError, Stopped: messages of the first two name
+            parameters as gin files set them.
     """
     from gpt1_keras import config
 
@@ -181,8 +181,8 @@ def run(
     try:
         return _start(bindings, command, verbose)
     except (errors.InputError, errors.RunError) as error:
-        # Code names parameters; a person knows them by their dials. Gin has
-        # made a class of its own of the error's.
+        # Code names parameters, users know macros. Gin raises the error as a
+        # class of its own.
         is_input = isinstance(error, errors.InputError)
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]
@@ -218,7 +218,7 @@ def _start(bindings, command, verbose):
         try:
             return function(**values)
         except BaseException:
-            # Then the corrected command can have the workdir.
+            # So that the corrected command can use the workdir.
             if before is not None:
                 workdirs.release(directory, before)
             raise
@@ -227,8 +227,8 @@ def _start(bindings, command, verbose):
 def _keep_compiled():
     """Let XLA find on disk what it compiled for an earlier run or seed.
 
-    Call it before jax or tensorflow is imported. TensorFlow does so on GPUs:
-    on a CPU, it would warn of every program that it finds, and save a second.
+    Call it before jax or tensorflow is imported. With TensorFlow only on GPUs:
+    on a CPU, it would save a second and warn about every program it finds.
     """
     from gpt1_keras import files
 
@@ -239,7 +239,7 @@ def _keep_compiled():
         f"--tf_xla_persistent_cache_directory={root / 'tensorflow'} "
         "--tf_xla_persistent_cache_device_types=GPU",
     )
-    # "Unable to initialize backend 'tpu'" says nothing to a user.
+    # Hides "Unable to initialize backend 'tpu'", which tells a user nothing.
     std_logging.getLogger("jax._src.xla_bridge").setLevel(std_logging.WARNING)
 
 

@@ -26,12 +26,12 @@ def set_dtype(dtype):
 
 
 def round_factors(dtype):
-    """Let a GPU round factors of float32 products to 11 bits, or not.
+    """Allow or forbid TensorFloat-32: float32 factors rounded to 11 bits.
 
-    Not if computing in `dtype` shall be exact. JAX and TensorFlow do so unless
-    they are told otherwise, torch does not. With it, JAX is 6e-3 from the
-    released code's weights after 6 steps on an H200, without it 8e-6
-    (RESULTS.md).
+    Allowed on GPUs in mixed_bfloat16 only. By default, JAX and TensorFlow round
+    the factors of float32 products, torch does not. After 6 steps on an H200,
+    JAX's weights differ from the released code's by 6e-3 with this rounding,
+    by 8e-6 without (RESULTS.md).
     """
     is_rounded = dtype == "mixed_bfloat16"
     is_jax = keras.config.backend() == "jax"
@@ -39,7 +39,7 @@ def round_factors(dtype):
 
 
 def _rounding(*new):
-    """Set the backend's own value, if one is given; return that before."""
+    """Set the backend's own value, if one is given; return the former one."""
     if keras.config.backend() == "jax":
         import jax
 
@@ -59,7 +59,7 @@ def _rounding(*new):
 
 @contextlib.contextmanager
 def restored():
-    """Undo at the end of the block what it sets here."""
+    """Restore dtype policy and rounding at the end of the block."""
     policy, rounding = keras.config.dtype_policy(), _rounding()
     try:
         yield
@@ -85,7 +85,7 @@ def fastest():
 
 
 def _why_bfloat16():
-    """Return what makes bfloat16 fast on this machine, None if nothing."""
+    """Return what makes bfloat16 fast on this machine, None if nothing does."""
     kind = device.kind()
     if kind == "cpu":
         flags = _CPU_INFO.read_text().split() if _CPU_INFO.exists() else ()
@@ -112,7 +112,7 @@ def _capability():
         return min(g.get("compute_capability", _CAPABILITY) for g in gpus)
     import jax
 
-    # Such as "7.5"; GPUs of AMD give a name.
+    # Such as "7.5"; AMD GPUs give a name.
     texts = [str(gpu.compute_capability) for gpu in jax.devices("gpu")]
     found = [re.fullmatch(r"(\d+)\.(\d+)", text) for text in texts]
     return min(tuple(map(int, f.groups())) if f else _CAPABILITY for f in found)

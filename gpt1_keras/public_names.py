@@ -75,8 +75,8 @@ for _name in """batch_size clip_norm dtype microbatch_size num_epochs num_steps
         seed sequence_length softmax_chunk""".split():
     RENAMED[f"pretrain.pretrain.{_name}"] = f"pretrain.Training.{_name}"
 
-# Parameter -> the object whose parameters it takes over in an older file. It
-# is bound where a file binds the function but not this parameter.
+# Parameter -> the object that now holds what older files bound to the function
+# itself. It is bound where a file binds the function but not this parameter.
 ADDED = {
     "pretrain.pretrain.training": "pretrain.Training",
     "pretrain.pretrain.devices": "strategy.Devices",
@@ -86,8 +86,8 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Parameters that had dials of their names in capitals, and others with theirs.
-# Commands and files that give such a dial still set what the run uses of them.
+# Parameters that once had a macro: first those whose macro was their name in
+# capitals, then the others. Setting such a macro still sets the parameter.
 _FORMER_DIALS = """
     bucket_lengths build_backbone checkpoint_steps class_weights
     classifier_dropout clip_norm dev_fraction early_evaluation_steps
@@ -118,7 +118,7 @@ _OTHER_DIALS = {
     "zero_shot.tasks.names": "PROBES",
 }
 
-# Dial -> the overlay that it needs.
+# Macro -> the overlay that it needs.
 OVERLAYS = {
     "PROBES": "gin/zero_shot/while_pretraining.gin",
     "ZERO_SHOT_TASKS": "gin/zero_shot/while_pretraining.gin",
@@ -146,7 +146,7 @@ def current(name):
 
 
 def former_dial(name):
-    """Return the former dial of "function.parameter", None if it had none."""
+    """Return the former macro of "function.parameter", None if it had none."""
     parameter = name.rpartition(".")[2]
     same = parameter.upper() if parameter in _FORMER_DIALS else None
     return _OTHER_DIALS.get(name, same)

@@ -1,8 +1,8 @@
 """`metrics.jsonl` and `result.json`: written and read in one place.
 
 A run appends to `metrics.jsonl` while it works and writes `result.json` last,
-so the existence of a result says that the run is finished. Whatever is read
-back is checked here: a damaged file is one line that names the place.
+so a run is finished if its result exists. Whatever is read back is checked
+here: a damaged file raises an InputError that names the place.
 """
 
 import json
@@ -29,7 +29,7 @@ def path(workdir):
 
 
 def read(workdir):
-    """Return the result of a finished run, None where there is none."""
+    """Return the result of a finished run, None if there is none."""
     if not path(workdir).exists():
         return None
     found = _read_json(path(workdir))
@@ -42,9 +42,9 @@ def read(workdir):
 
 
 def check_inputs(path, digests):
-    """Record in a file what a run reads; refuse other inputs when it resumes.
+    """Record what a run reads; refuse other inputs when it resumes.
 
-    `digests` names the inputs.
+    `path` is the file of the record, `digests` {name of an input: digest}.
     """
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
@@ -57,10 +57,10 @@ def check_inputs(path, digests):
 
 
 def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
-    """Return whether this very configuration is finished, and log it.
+    """Return whether a workdir is finished with this configuration; log it.
 
-    `advice` says what else to do than to give another workdir, `facts` are
-    entries that the result must have.
+    `facts` are entries that the result must have; `advice` begins the
+    parenthesis of the log line.
     """
     found, expected = read(workdir), {"config_sha256": config_sha256} | facts
     if not found or found != found | expected:
@@ -73,12 +73,12 @@ def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
 
 
 def write(workdir, *, run, task, split, metrics, seconds, **facts):
-    """Write `result.json`, the sign of a finished run; return its path.
+    """Write `result.json`, which marks a run as finished; return its path.
 
-    The metrics stand before all other numbers; `seconds` are those of all
-    processes of the run. `facts` are `num_examples` (tokens of a language
-    model), `config_sha256`, the `paper`'s metrics, the `seed` and what only
-    this kind of run has.
+    `seconds` count all processes of the run. `facts` are `num_examples` (for a
+    language model, tokens), `config_sha256`, the `paper`'s metrics, the `seed`
+    and entries that only this kind of run has. The metrics come before all
+    other numbers.
     """
     import keras  # Reading results needs no backend.
 
@@ -96,7 +96,7 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
 
 
 def _git_commit():
-    """Return the commit of the repository, None where there is none."""
+    """Return the commit of the repository, None outside of one."""
     if not (_ROOT / ".git").exists():  # installed, maybe in a repository
         return None
     quiet = {"cwd": _ROOT, "stderr": subprocess.DEVNULL, "text": True}
@@ -108,12 +108,12 @@ def _git_commit():
 
 
 class History:
-    """Appends one JSON object per line, and the same to TensorBoard.
+    """Log of a run: lines of `metrics.jsonl`, and the same for TensorBoard.
 
     Args:
         workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
         step: int. Where the run starts or resumes: lines of later steps,
-            written by a run that was killed, are removed.
+            from a run that was killed, are removed.
     """
 
     def __init__(self, workdir, *, step):
@@ -237,7 +237,7 @@ def _check(found, kinds, place):
             raise _damaged(place, f"a valid {name!r}")
 
 
-# Name -> type of the values that other programs and the report rely on; None
+# Name -> type, for values that other programs and the report rely on; None
 # stands for all other names. A `Real` may be whole, infinite or NaN.
 _TEXTS = "run task split backbone config_sha256 preset corpus attention"
 _NUMBERS = """num_examples num_train_examples num_steps seconds parameters

@@ -37,9 +37,10 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
     on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them, or the last below 200
-    such rows. Wrong input raises `errors.InputError`, a `ValueError`. Threads
-    take turns, since gin's configuration, which `fit` clears, is global.
+    rows and keeps the weights that are best on them (if fewer than 200 rows
+    are held out, the last weights). Wrong input raises `errors.InputError`, a
+    `ValueError`. Gin's configuration is global: `fit` clears it, and threads
+    take turns.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -53,8 +54,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     Args:
         preset: workdir of a pretraining run; None: the shipped model.
         num_epochs, batch_size: int; None: those of the gin files.
-        learning_rate: float, its peak; None: that of the gin files.
-        random_state: int, the seed of the run; None: that of the gin files.
+        learning_rate: float, the peak of the schedule; None: as in the files.
+        random_state: int, the seed of the run; None: as in the gin files.
         files: gin files on top of `gin/finetune/custom.gin`; by default, the
             one for networks of the shipped model's size.
         settings: dict of further settings, such as
@@ -67,8 +68,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
-            rows and a TF-IDF baseline on the same rows. None after `load` from
-            a folder of `save`.
+            rows and a TF-IDF baseline on the same rows. None if `load` read a
+            folder that `save` wrote.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:
@@ -151,13 +152,13 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         try:
             self._run(directory, files, dials)
         except errors.InputError:
-            if is_new:  # The folder may be that of another run.
+            if is_new:  # The folder may belong to another run.
                 path.unlink()
             if is_free:
                 workdirs.release(directory, "")
             raise
         self.directory_ = str(directory)
-        # Where unusable rows are skipped, a class may be lost.
+        # If unusable rows are skipped, a class may have no rows left.
         known = self._loaded().preprocessor.label_words
         found = [label for label in np.unique(y) if str(label) in known]
         self.classes_ = np.array(found)
@@ -195,8 +196,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.
 
-        `dev.jsonl` there has the held-out rows, on which `export` checks it:
-        remove the file before you publish a model of private texts.
+        `dev.jsonl` there has the held-out rows, with which `export` checks the
+        model: remove the file before you publish a model of private texts.
 
         Raises:
             InputError: the folder already holds a model.
@@ -232,10 +233,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return found
 
     def export(self, directory, settings=None):
-        """Write a SavedModel to `directory/saved_model/N`; it takes strings.
+        """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
-        It is checked on the held-out rows first (`gin/export_custom.gin`,
-        whose values `settings`, a dict from name to value, replace).
+        It is checked on the held-out rows first. The run is
+        `gin/export_custom.gin`; `settings`, a dict from name to value,
+        override it.
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         self._run(
@@ -337,7 +339,7 @@ def _names(y, size):
 
 
 def _plain(value):
-    """Return a numpy scalar or path as gin writes values."""
+    """Return a numpy scalar or a path as a value that gin can write."""
     value = os.fspath(value) if isinstance(value, os.PathLike) else value
     return value.item() if isinstance(value, np.generic) else value
 
@@ -360,7 +362,7 @@ def _rows_file(directory, columns):
 def _contained(verbose):
     """Restore precision and random states, which runs set globally.
 
-    Without `verbose`, log lines are shown only after an error. A signal that
+    Unless `verbose`, log lines appear only after an error. A signal that
     stopped the run is raised again, for the caller's handler.
     """
     with _LOCK, precision.restored():

@@ -1,6 +1,6 @@
 """The workdir of a run: locked by one process, owned by one configuration.
 
-`config.gin` in it holds the configuration it belongs to.
+Its `config.gin` holds the configuration that it belongs to.
 """
 
 import itertools
@@ -14,21 +14,21 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# A run that keeps every version it makes: any configuration of it may follow
-# another in one workdir.
+# This run keeps every version that it writes, so its configuration may change
+# from one call to the next in one workdir.
 _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
-# Macro -> what has no effect where it is set.
+# Macro -> settings that have no effect if the macro is set.
 _MINIMA = {"finetune.FineTuning.min_epochs", "finetune.FineTuning.min_steps"}
 _STRONGER = {"NUM_STEPS": {"NUM_EPOCHS"}, "NUM_EPOCHS": _MINIMA}
 
 
 def is_written_by(new, tf_config):
-    """Return whether this process writes: of several workers the first does.
+    """Return whether this process writes; of several workers, the first does.
 
     `tf_config` is the environment variable TF_CONFIG, or None. With several
-    workers, one that does not name them and this process is refused.
+    workers, it is refused unless it names all of them and this process.
     """
     strategies = new.values_of("strategy.Devices.strategy_name")
     if "multi_worker" not in strategies:
@@ -54,7 +54,7 @@ def is_written_by(new, tf_config):
 
 
 def read(directory, allowed=()):
-    """Return the `Bindings` of a workdir and the hash noted beside them.
+    """Return the `Bindings` of a workdir and the hash recorded with them.
 
     Raises:
         OSError, ValueError: the `config.gin` is missing or damaged.
@@ -65,10 +65,10 @@ def read(directory, allowed=()):
 
 
 def sha256(directory, new):
-    """Return the hash that results of `Bindings` carry in a workdir (or none).
+    """Return the recipe hash that results in a workdir (or None) carry.
 
-    It is the one noted in the `config.gin` there if the recipes are equal:
-    a workdir keeps its hash when parameters are renamed or added.
+    If the recipes are equal, it is the hash recorded in `config.gin` there: a
+    workdir keeps its hash when later versions rename or add parameters.
     """
     if directory is None:
         return new.sha256()
@@ -83,12 +83,11 @@ def sha256(directory, new):
 def claim(directory, new, command):
     """Make `directory` the workdir of `Bindings`.
 
-    Writes `config.gin` where there is none, with the command line as a
-    comment. An existing one must be of the same recipe, and after the end of
-    the run have the same paths; with EXTEND, numbers of steps or epochs may be
-    larger. A run that keeps versions may differ in anything. Then the file is
-    replaced. Returns the text that was replaced, "" of a new file, None of one
-    that is kept.
+    Writes `config.gin` if there is none, with the command line as a comment.
+    An existing one must have the same recipe, and the same paths if the run is
+    finished. With EXTEND, numbers of steps or epochs may be larger; exports may
+    differ in anything. Returns the text that was replaced: "" for a new file,
+    None if the existing file was kept.
     """
     path, before = pathlib.Path(directory) / CONFIG, ""
     if path.exists():
@@ -101,7 +100,7 @@ def claim(directory, new, command):
                 " task of another run: give another folder"
             )
     if before is not None:
-        # Every extension must be asked for, also where this file is run again.
+        # Every extension must be asked for, also if this file is run again.
         text = re.sub(
             "^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M
         )
@@ -114,7 +113,8 @@ def claim(directory, new, command):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    A new workdir has no other file then, an extended one still its result.
+    Then a new workdir has no other file, and an extended one still has its
+    result.
     """
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("[!.]*") if path.is_file()]
@@ -125,9 +125,9 @@ def release(directory, before):
 
 
 def check(directory, new):
-    """Refuse a workdir that is not of this recipe, as `claim` does.
+    """Refuse a workdir of another recipe, as described in `claim`.
 
-    Returns the text that `claim` replaces, None if it keeps what is there.
+    Returns the text that `claim` replaces, None if it keeps the file.
     """
     path = pathlib.Path(directory) / CONFIG
     if not path.exists():

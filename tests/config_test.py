@@ -301,7 +301,7 @@ def test_settings_must_be_used_and_values_given(write):
     path = write(RECORD)
     for name in ("SPARE", "STEPZ"):
         message = refusal(path, f"{name} = 3")
-        assert f"nothing uses a macro {name}" in message
+        assert f"this run has no setting {name}" in message
     message = refusal("gin/pretrain.gin", "finetune.FineTuning.patience = 3")
     assert "@pretrain.pretrain does not use finetune.FineTuning" in message
     for setting in ("WORKDIR = 'x'", "EXTEND = True", "STEPS = 99"):

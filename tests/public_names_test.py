@@ -76,7 +76,7 @@ def test_former_dials_still_work_with_set():
         assert parameters[0] == parameters[1]
     for setting, expected in {
         "LOG_STEPS = 0": "LOG_STEPS is 0: give a whole number",
-        "TASK = 'cola'": "nothing uses a macro TASK",
+        "TASK = 'cola'": "this run has no setting TASK",
         "PROBES = ('cola',)": "gin/zero_shot/while_pretraining.gin",
     }.items():
         with pytest.raises(errors.InputError) as caught:

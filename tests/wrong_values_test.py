@@ -83,8 +83,8 @@ def refusal(path, setting):
 
 def test_files_that_do_not_go_together_are_refused():
     for names, expected in (
-        (["finetune/cola", "ablation/lstm"], "uses nothing in it"),
-        (["generate", "data/sample"], "uses nothing in it"),
+        (["finetune/cola", "ablation/lstm"], "uses none of its settings"),
+        (["generate", "data/sample"], "uses none of its settings"),
         (["model/tiny", "pretrain"], "pretrain.gin is a run of its own"),
         (["finetune"], "needs name, which is not bound"),
     ):

@@ -5,7 +5,7 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
 
   --section NAME  {sections}; default: all
   --size NAME     tiny, mini or gpt1, as in gin/model/; default: mini
-  --rounds N      number of times each contender is timed; default: 3
+  --rounds N      how often each contender is timed; default: 3
   --data DIR      benchmark files for finetune and probe; default: generated
   --json FILE     also write the figures to this file
   --figure FILE   also draw them as bars, to a PNG file
@@ -31,7 +31,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 from gpt1_keras import files  # noqa: E402
 from tools import command_line  # noqa: E402
 
-# Name -> module with `measure(*, sizes, rounds) -> dict`; `data` where given.
+# Name -> module with `measure(*, sizes, rounds) -> dict`; those of `_WITH_DATA`
+# also take `data`.
 SECTIONS = {
     "pretrain": "tools.benchmarks.pretrain",
     "finetune": "tools.benchmarks.finetune",
@@ -128,7 +129,7 @@ def _machine():
 
 
 def _processor():
-    """Return the processor's name, from Linux if it tells."""
+    """Return the processor's name, if possible as Linux gives it."""
     info = pathlib.Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line for line in lines if line.startswith("model name")]

@@ -2,8 +2,8 @@
 
 python tools/check_glue_submission.py FILE.zip
 
-Checks the names of the eleven files, their headers, numbers of rows, indices
-and labels, and prints one line for each problem. Exit status: 0 no problem;
+Checks the names of the eleven files, and their headers, numbers of rows,
+indices and labels. Prints one line for each problem. Exit status: 0 no problem;
 2 wrong arguments, or problems.
 """
 

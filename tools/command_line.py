@@ -42,7 +42,7 @@ def positive(text, low=1):
 
 
 def seed(text):
-    """Return a whole number from 0 on, likewise."""
+    """Return a whole number of at least 0; as `type` of an argument."""
     return positive(text, low=0)
 
 
@@ -81,7 +81,7 @@ def check_new(option, path):
 
 
 def create(option, path, write):
-    """Call `write()`, which creates the path; name it if that fails."""
+    """Call `write()`, which creates `path`; an OSError becomes InputError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write()

@@ -1,7 +1,7 @@
 """Convert a Hugging Face folder of GPT-1 into a preset, or a preset into one.
 
 python tools/convert_huggingface.py --input DIR --preset DIR
-python tools/convert_huggingface.py --preset DIR --output DIR
+python tools/convert_huggingface.py --preset DIR --output DIR [--texts FILE]
 
   --input DIR    folder with config.json, model.safetensors (or
                  pytorch_model.bin) and vocab.json, merges.txt (or
@@ -46,7 +46,7 @@ def _convert(arguments):
         parser.error("give either --input or --output")
     is_import = values.input is not None
     if is_import and values.texts is not None:
-        parser.error("--texts goes with --output")
+        parser.error("--texts needs --output")
     if is_import and not pathlib.Path(values.input).is_dir():
         raise InputError(
             f"--input {values.input} is not a folder: hub ids are not "

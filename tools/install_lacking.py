@@ -3,8 +3,8 @@
 python tools/install_lacking.py [--dry_run]
 
 For a machine with its own build of TensorFlow for its GPU or TPU, such as
-Google Colab. Installed packages keep their versions, except Keras, KerasHub and
-KerasNLP, which get those of requirements.txt, without their dependencies.
+Google Colab. Installed packages keep their versions, except that Keras,
+KerasHub and KerasNLP get those of the requirements files.
 Exit status: 0 done; 1 pip failed; 2 wrong arguments.
 
   --dry_run   print what would be installed

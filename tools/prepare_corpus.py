@@ -2,7 +2,7 @@
 
 python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
                                [--held_out_fraction X] [--seed N]
-                               [--held_out_books F]
+                               [--held_out_books F] [--num_processes N]
                                [--beam RUNNER [--beam_option O ...]]
                                FILE_OR_FOLDER ...
 
@@ -12,7 +12,7 @@ python tools/prepare_corpus.py --vocabulary F [--merges F] --output DIR
   --seed N               selects the held-out books; default 0
   --held_out_books F     file that names the held-out books, one per line,
                          in place of the two options above
-  --num_processes N      default: all processors
+  --num_processes N      default: all processors if there is much text
   --beam RUNNER          encode on many machines with Apache Beam: FlinkRunner,
                          SparkRunner, DataflowRunner ..., or DirectRunner for
                          this machine; the shards are the same. All machines

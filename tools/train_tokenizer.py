@@ -1,14 +1,15 @@
 """Train a vocabulary on .txt books.
 
 python tools/train_tokenizer.py --type bpe|wordpiece --vocabulary_size N
-                                --output DIR FILE_OR_FOLDER ...
+                                --output DIR [--num_processes N]
+                                FILE_OR_FOLDER ...
 
   --type bpe         writes vocabulary.json and merges.txt, in the format of
                      OpenAI's release
   --type wordpiece   writes vocabulary.txt, one piece a line
   --vocabulary_size N  number of entries, without the three special tokens
   --output DIR       a folder without a vocabulary in it
-  --num_processes N  default: all processors
+  --num_processes N  default: all processors if there is much text
 
 Books are cleaned as by tools/prepare_corpus.py; folders are searched
 recursively. Exit status: 0 done; 2 wrong arguments or input, in one line.
@@ -70,7 +71,7 @@ def _train(arguments):
     if tokenizer.vocabulary_size < values.vocabulary_size:
         print(
             f"{values.vocabulary_size} entries were asked for, but the text "
-            f"gives only {tokenizer.vocabulary_size}"
+            f"yields only {tokenizer.vocabulary_size}"
         )
     print(
         f"{output}: {tokenizer.vocabulary_size} entries ({tokenizer.type}) "

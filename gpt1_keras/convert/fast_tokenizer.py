@@ -1,10 +1,10 @@
-"""This package's tokenizer as one of the `tokenizers` library.
+"""This package's tokenizer, imitated with the `tokenizers` library.
 
-transformers loads it from `tokenizer.json`. Its own OpenAI GPT tokenizer splits
+transformers loads it from `tokenizer.json`; its own OpenAI GPT tokenizer splits
 contractions, quotes and line breaks differently. The library has neither ftfy
-nor spaCy: expressions that match between two characters insert spaces where
-spaCy would split. Texts with broken characters or HTML entities, and rare
-special cases of spaCy, still differ.
+nor spaCy: here regular expressions that match between two characters insert
+spaces where spaCy would split. Texts with broken characters or HTML entities,
+and rare special cases of spaCy, still get other ids.
 """
 
 import collections
@@ -18,7 +18,7 @@ from gpt1_keras.text import standardize
 from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
-# Of a classifier: role in transformers -> name, in the order of the ids.
+# Special tokens of a classifier: role in transformers -> name, in order of ids.
 SPECIAL = {
     "bos_token": "<start>",
     "sep_token": "<delimiter>",
@@ -36,7 +36,7 @@ def build(tokenizer, *, is_pair=None):
     """Return a `tokenizers.Tokenizer` with the ids of a byte-pair `Tokenizer`.
 
     For a classifier of texts (`is_pair=False`) or pairs (True), it also pads
-    and adds start, delimiter and extract (figure 1 of the paper).
+    and adds start, delimiter and extract tokens (figure 1 of the paper).
     """
     normalizers = tokenizers.normalizers
 
@@ -63,7 +63,7 @@ def build(tokenizer, *, is_pair=None):
             normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
             gap(_marks()),
             gap(_inside()),
-            # One affix after another, then the special case inside.
+            # Affixes one after another, then the special case inside.
             *[gap(affixes)] * 3,
             gap(_special_cases()),
             gap(affixes),
@@ -95,7 +95,7 @@ def build(tokenizer, *, is_pair=None):
 def contents(found, max_length, special):
     """Return `{name: content}` of the files that AutoTokenizer reads.
 
-    `max_length` is the network's; `special` names tokens, as `SPECIAL` does.
+    `max_length` is the network's; `special` is {role: token}, as `SPECIAL`.
     """
     special = {"unk_token": _UNKNOWN} | special
     settings = special | {

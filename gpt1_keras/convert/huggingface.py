@@ -4,10 +4,10 @@ A folder holds `config.json`, the weights and the vocabulary: `vocab.json` and
 `merges.txt`, or `tokenizer.json` with both.
 Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
 
-Written folders also hold `tokenizer.json` (`convert.fast_tokenizer`), because
-transformers' own OpenAI GPT tokenizer gives contractions, "..." and line breaks
-different ids. transformers applies embedding dropout to activations, this
-package to the tables.
+Folders written here also hold `tokenizer.json` (`convert.fast_tokenizer`),
+because transformers' own OpenAI GPT tokenizer gives contractions, "..." and
+line breaks other ids. transformers applies embedding dropout to activations,
+this package by default to the tables.
 """
 
 import json
@@ -61,8 +61,8 @@ _OTHER_HEADS = ("multiple_choice_head.", "score.")
 def read(directory):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    Files that are missing, damaged or inconsistent, or that `GPT1Backbone`
-    cannot represent, raise an InputError.
+    Files that are missing, damaged or inconsistent, or describe a network that
+    `GPT1Backbone` cannot represent, raise InputError.
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
@@ -133,7 +133,7 @@ def read_tokenizer(directory):
 
 
 def _tensor_name(released):
-    """Return transformers' name for a released one, without prefix."""
+    """Return transformers' name, without prefix, of a released tensor."""
     if "/" not in released:
         return f"{released}_embed.weight"
     block, *parts, last = released.split("/")
@@ -142,7 +142,7 @@ def _tensor_name(released):
 
 
 def _network_tensors(directory):
-    """Return the network's arrays, without prefix, masks and heads."""
+    """Return {name: array} of the network, without prefix, masks and heads."""
     found = {}
     for name, array in read_tensors(directory).items():
         name = name.removeprefix(_PREFIX)
@@ -158,7 +158,7 @@ def _network_tensors(directory):
             )
         found[name] = array
     output = found.pop(_OUTPUT, None)
-    # Some versions store only this one of the tied tensors.
+    # Some versions store only the output of the two tied tensors.
     if output is not None and not np.array_equal(
         found.setdefault(_TOKENS, output), output
     ):
@@ -172,8 +172,8 @@ def _network_tensors(directory):
 def read_tensors(directory):
     """Return `{name: array}` of a folder.
 
-    Reads `model.safetensors`, else `pytorch_model.bin`, from which torch loads
-    only tensors, no code, and which is returned as float32.
+    Reads `model.safetensors`, or else `pytorch_model.bin`, from which torch
+    loads only tensors and no code; the latter are returned as float32.
     """
     path = directory / SAFETENSORS
     try:
@@ -184,7 +184,7 @@ def read_tensors(directory):
 
         tensors = torch.load(path, map_location="cpu", weights_only=True)
         return {k: v.detach().float().numpy() for k, v in tensors.items()}
-    except Exception as error:  # They raise whatever their parts raise.
+    except Exception as error:  # of many types
         raise errors.InputError(
             f"{path} cannot be read as a dict of tensors ({str(error)[:80]}): "
             f"download {SAFETENSORS}"
@@ -195,9 +195,9 @@ def write(model, directory):
     """Write a folder for transformers; it appears only when complete.
 
     A language model becomes an `OpenAIGPTLMHeadModel` without special-token
-    rows, which the softmax never covers; a classifier of texts or pairs an
-    `OpenAIGPTForSequenceClassification`, whose tokenizer adds start, delimiter
-    and extract.
+    rows, which the softmax never covers. A classifier of texts or pairs becomes
+    an `OpenAIGPTForSequenceClassification`, whose tokenizer adds start,
+    delimiter and extract tokens.
 
     Args:
         model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor, with a
@@ -280,10 +280,11 @@ def _array(variable):
 
 
 def _classifier_arrays(model, arrays):
-    """Return the weights in which a classifier differs, by their names.
+    """Return {name: weights} in which a classifier differs.
 
-    transformers' `score` layer has no bias. The last norm's is shifted instead,
-    by the shortest `d` `[D]` with `kernel^T d = bias`: the same logits.
+    transformers' `score` layer has no bias. Instead, the bias of the last norm
+    is shifted by the shortest `d` `[D]` with `kernel^T d = bias`, which gives
+    the same logits.
     """
     network, dense = model.backbone, model.head.dense
     special = _array(network.token_and_position_embedding.special_embeddings)

@@ -1,4 +1,4 @@
-"""GPT-1 networks for converted weights, and the released names."""
+"""GPT-1 networks from converted weights, and the released weights' names."""
 
 import operator
 
@@ -48,7 +48,7 @@ def causal_lm(tokenizer, values, directory, **sizes):
     """Return a float32 `GPT1CausalLM` with the given weights.
 
     It has no special-token rows, and feed-forward networks of width
-    `4 hidden_dim`; what is not given is as in gin/model/gpt1.gin.
+    `4 hidden_dim`; sizes that are not given are those of gin/model/gpt1.gin.
 
     Args:
         tokenizer: `text.tokenizer.Tokenizer`.

@@ -1,9 +1,9 @@
-"""Weights that OpenAI released with finetune-transformer-lm.
+"""The weights that OpenAI released with finetune-transformer-lm.
 
 A folder holds `params_shapes.json`, the shapes of all arrays in order, and
 `params_0.npy` to `params_9.npy`: the arrays flattened, joined and split into
-pieces of any size. Positions and tokens come first, then twelve arrays for
-each block. Beside them are `encoder_bpe_40000.json` and `vocab_40000.bpe`.
+shards of any size. Positions and tokens come first, then twelve arrays for each
+block. The vocabulary is `encoder_bpe_40000.json` and `vocab_40000.bpe`.
 """
 
 import math
@@ -31,7 +31,7 @@ def read(directory, *, num_heads=None):
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
     width = shapes[0][1]
-    # Counted, so that one that is missing in between is named.
+    # By number, so that the error names a shard that is missing in between.
     num_shards = len(list(directory.glob("params_[0-9]*.npy")))
     shards = [directory / f"params_{i}.npy" for i in range(num_shards)]
     numbers = np.concatenate([*map(_open, shards)] or [[]])

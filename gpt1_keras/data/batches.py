@@ -13,10 +13,10 @@ from gpt1_keras.data import windows
 
 
 class TrainingBatches:
-    """Endless training batches: call with a step, from 0.
+    """Endless training batches; call with the number of a step, from 0.
 
-    `split` is the `shards.Split` to train on, `num_windows` the number of
-    windows of an epoch, `spec` as of `spec_of`. In a random share of the
+    `split` is the `shards.Split` to train on. Attributes: `num_windows`, the
+    windows of an epoch, and `spec` (see `spec_of`). In a random share of the
     windows, `repeated_share`, the first T / 4 to T / 2 tokens are repeated to
     the end, which rewards attention to earlier tokens.
     """
@@ -64,11 +64,11 @@ class TrainingBatches:
 
 
 class HeldOutBatches:
-    """Held-out batches: call with 0 .. len - 1.
+    """Held-out batches; call with 0 .. len - 1.
 
     Each token but the first of a book has weight 1 in exactly one window;
-    `num_scored` is their number. The last batch is padded with rows of weight
-    0. `stride` and `limit` are those of `windows.held_out_windows`.
+    `num_scored` counts these tokens. The last batch is padded with rows of
+    weight 0. For `stride` and `limit`, see `windows.held_out_windows`.
     """
 
     def __init__(
@@ -105,12 +105,12 @@ class HeldOutBatches:
         return as_batch(ids[:, None], weights[:, None], last[:, None])
 
     def restore(self, results):
-        """Return the results of all batches without those of the padding."""
+        """Return the results of all batches, without the rows of padding."""
         return results[: len(self._windows)]
 
 
 def as_batch(token_ids, token_weights, extract_position):
-    """Return the dict of a batch, of arrays or tensors."""
+    """Return the dict of a batch from its arrays or tensors."""
     return {
         "token_ids": token_ids,
         "token_weights": token_weights,
@@ -119,6 +119,6 @@ def as_batch(token_ids, token_weights, extract_position):
 
 
 def spec_of(batch_size, num_candidates, length):
-    """Return name -> (shape, dtype) of a batch; None: a length that varies."""
+    """Return {name: (shape, dtype)} of a batch; None marks varying lengths."""
     shape = (batch_size, num_candidates, length)
     return as_batch((shape, "int32"), (shape, "float32"), (shape[:2], "int32"))

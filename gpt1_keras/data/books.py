@@ -15,7 +15,7 @@ from gpt1_keras.data import paragraphs
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import subwords
 
-# Raise it when other text is read from the same file: caches depend on it.
+# Raise it when a change of code cleans files differently: caches depend on it.
 CLEANING = 2
 PIECE_BYTES = 16 << 20
 _BLOCK_BYTES = 1 << 20
@@ -49,11 +49,11 @@ class Piece:
 
 
 def find_books(paths):
-    """Return a dict from name to path of the books under `paths`, by name.
+    """Return {name: path} of the books under `paths`, sorted by name.
 
-    Folders are searched recursively for `*.txt`; hidden ones are left out, and
-    those of a vocabulary that somebody wrote there. The name of a book is its
-    path below the first of the folders that hold it.
+    Folders are searched recursively for `*.txt`, except for hidden files and
+    the files of a vocabulary. The name of a book is its path below the first of
+    the folders that hold it.
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
@@ -88,7 +88,7 @@ def find_books(paths):
 def check(path):
     """Read a book once in small blocks; return its hex SHA-256.
 
-    Warns of a file with several books of Project Gutenberg.
+    Warns about a file with several books of Project Gutenberg.
 
     Raises:
         OSError, ValueError: the file is unreadable, binary, not UTF-8 or empty.
@@ -116,9 +116,9 @@ def check(path):
 
 
 def check_all(files):
-    """Return a list of Book, and a list {"name", "reason"} of skipped files.
+    """Return the `Book`s, and {"name", "reason"} of each file that is skipped.
 
-    `files` is {name: path}. At least one of them must be a book.
+    `files` is {name: path}. If none of them is a book, raises InputError.
     """
     found, skipped = [], []
     total = sum(os.path.getsize(path) for path in files.values())
@@ -146,7 +146,7 @@ def cut(path, piece_bytes=PIECE_BYTES):
     """Cut a book into a list of `Piece` of about `piece_bytes`.
 
     A piece ends at the first blank line in the megabyte after `piece_bytes`;
-    without one, at the first line end or else space. The last one ends where
+    without one, at the first line end, or else space. The last piece ends where
     Project Gutenberg's licence begins.
     """
     size = pathlib.Path(path).stat().st_size

@@ -1,9 +1,9 @@
 """Pieces of books to token ids or word counts, in processes or with Beam.
 
-The ids of each piece become a file in a folder, where a resumed run finds
-them. With Apache Beam, many machines encode; a piece that is assigned to two
-workers is the same file. Books and folder must then be on a file system that
-all machines share, and this package must be installed on each.
+The ids of each piece are written to a file, where a resumed run finds them.
+With Apache Beam, many machines encode; a piece that two workers encode becomes
+one file. Books and files must then be on a file system that all machines
+share, and this package must be installed on each.
 """
 
 import collections
@@ -23,7 +23,7 @@ from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
 from gpt1_keras.text import train_vocabulary
 
-PIECES = ".pieces"  # the folder of these files
+PIECES = ".pieces"  # folder of the files of encoded pieces
 _COUNT = np.dtype("<i8")
 _GROUP_CHARACTERS = 1 << 20
 _BYTES_WORTH_PROCESSES = 8 << 20
@@ -40,12 +40,12 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
 
 
 def encode_piece(tokenizer, dtype, book, piece):
-    """Return the ids `[n]` of a piece of a book, its words and its bytes.
+    """Return the ids `[n]` of a piece of a book, and how many words and bytes.
 
     The bytes are those of the cleaned text in UTF-8, with a line break after
-    each paragraph. Words are separated by white space. Pieces after the first
-    start with the line break of the vocabulary, if it has one, so that the ids
-    of all pieces are those of the whole book.
+    each paragraph; words are separated by white space. Pieces after the first
+    start with the vocabulary's line break, if it has one, so that the ids of
+    all pieces together are those of the whole book.
 
     Raises:
         InputError: the file has changed since it was checked.
@@ -75,13 +75,13 @@ def write_piece(folder, tokenizer, dtype, book, piece):
 
 
 def read_piece(path, dtype):
-    """Return what `encode_piece` did from the file of a piece."""
+    """Return the result of `encode_piece` from the file of a piece."""
     counts = np.fromfile(path, _COUNT, 2).tolist()
     return np.fromfile(path, dtype, offset=2 * _COUNT.itemsize), *counts
 
 
 def piece_path(folder, tokenizer, book, piece):
-    """Return a path that no other piece, text or tokenizer has."""
+    """Return the path for a piece of this text with this tokenizer alone."""
     identity = [books.CLEANING, book.name, book.sha256, piece.start, piece.end]
     return folder / files.sha256_of_json([*identity, tokenizer.sha256])
 
@@ -122,9 +122,9 @@ def groups(paragraphs, num_characters):
 
 
 def in_processes(function, tasks, *, num_processes=None):
-    """Yield `function(*task)` of all (book, piece), in order.
+    """Yield `function(book, piece)` for all tasks, in order.
 
-    `num_processes` None: all processors if there is much text.
+    With `num_processes` None, uses all processors if there is much text.
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
@@ -155,7 +155,7 @@ def _start_worker(function):
 
 
 def _end_with_parent():
-    # A parent that was killed cannot stop its workers.
+    # A parent that is killed cannot stop its workers.
     connection.wait([multiprocessing.parent_process().sentinel])
     os._exit(1)
 
@@ -165,9 +165,9 @@ def _work(task):
 
 
 def in_beam(runner, options=()):
-    """Return a function that does as `in_processes` with Apache Beam.
+    """Return a function to replace `in_processes`, which uses Apache Beam.
 
-    It calls `function(*task)` of all tasks and yields the size of all texts.
+    It calls `function(*task)` for all tasks, then yields their total size.
 
     Args:
         runner: str, such as "DirectRunner", "FlinkRunner", "DataflowRunner".

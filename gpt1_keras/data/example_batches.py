@@ -1,6 +1,6 @@
 """Batches of encoded examples; each is a pure function of the step.
 
-A batch is what `EncodedExamples.batch` returns; training adds `labels`
+A batch is what `EncodedExamples.batch` returns, in training with `labels`
 `[B, ...]`. Sequences of similar length share a batch to reduce padding, and
 `T` is one of a few bucket lengths so that few shapes are compiled.
 """
@@ -12,8 +12,8 @@ import numpy as np
 from gpt1_keras import errors
 from gpt1_keras.data import windows
 
-# The default lengths of padded batches. Rows of several candidates can be
-# longer than a network has positions.
+# The default lengths of padded batches. The largest are for rows that hold
+# several candidates, which can be longer than a network has positions.
 BUCKET_LENGTHS = (
     *(8, 12, 16, 20, 24, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512),
     *(640, 768, 1024),
@@ -21,7 +21,7 @@ BUCKET_LENGTHS = (
 
 
 class TrainingExamples:
-    """Endless training batches: call with a step, from 0.
+    """Endless training batches; call with the number of a step, from 0.
 
     Every epoch has a new random order; its incomplete last batch is dropped.
     Within pools of `pool_batches` batches, examples are sorted by length; then
@@ -83,7 +83,7 @@ class TrainingExamples:
 
     @property
     def spec(self):
-        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
+        """{name: (shape, dtype)} of the arrays; None marks varying sizes."""
         return self._encoded.spec(self.batch_size) | {
             "labels": (
                 (self.batch_size, *self._labels.shape[1:]),
@@ -98,12 +98,12 @@ class TrainingExamples:
 
 
 class ScoredExamples:
-    """Every example once, for `predict`: call with 0 .. len - 1.
+    """Every example once, for `predict`; call with 0 .. len - 1.
 
-    The longest come first, so that a lack of memory shows at once. The last
-    batch is padded with its first example; `restore` drops these rows and
-    puts results in the order of the examples. `encoded` is `EncodedExamples`
-    or any object with its `lengths`, `batch` and `spec`.
+    The longest examples come first, so that a lack of memory shows at once. The
+    last batch is padded with copies of its first example; `restore` drops these
+    rows and puts results into the order of the examples. `encoded` is an
+    `EncodedExamples` or any object with its `lengths`, `batch` and `spec`.
     """
 
     def __init__(self, encoded, *, batch_size, bucket_lengths):
@@ -114,7 +114,7 @@ class ScoredExamples:
 
     @property
     def spec(self):
-        """Name -> (shape, dtype) of the arrays; None in a shape: it varies."""
+        """{name: (shape, dtype)} of the arrays; None marks varying sizes."""
         return self._encoded.spec(self.batch_size)
 
     def __len__(self):

@@ -21,14 +21,14 @@ class Example:
         text: sentence, premise, first sentence, document or story.
         text_pair: hypothesis, second sentence or question; "" without one.
         choices: tuple of str, the answers to choose from; () elsewhere.
-        label: a class name of the task, the index of the right choice or a
+        label: a class name of the task, the index of the right choice, or a
             score; None if unknown.
         group: subset of the benchmark that is also reported separately, such
             as "middle" or "mismatched"; "" without groups.
         line: int, the line of the user's own file on which the row begins;
             None for a benchmark. Ignored in comparisons.
-        given: dict from column to text, that row without its label. Ignored in
-            comparisons.
+        given: {column: value} of that row, without the label; None for a
+            benchmark. Ignored in comparisons.
     """
 
     text: str
@@ -45,9 +45,9 @@ class Example:
 
 
 def sha256(examples, *, with_given=False):
-    """Return a digest of a list of `Example`, in their order.
+    """Return a digest of a list of `Example`; their order matters.
 
-    With `with_given`, it includes `line` and `given` of the user's own rows.
+    `with_given` includes `line` and `given` of the user's own rows.
     """
     digest = hashlib.sha256()
     for example in examples:
@@ -58,10 +58,10 @@ def sha256(examples, *, with_given=False):
 
 
 def draw_subset(examples, count, *, seed=0):
-    """Return `count` random examples of a list in their order; all for None.
+    """Return `count` random examples of a list, in its order; None: all.
 
-    They are random because files are ordered: RACE has its middle schools
-    before its high schools, CoLA one source after another.
+    Not the first ones, because files are sorted: RACE has middle schools before
+    high schools, CoLA has one source after another.
     """
     if count is None:
         return examples
@@ -82,8 +82,8 @@ class EncodedExamples:
         name: str, for messages.
 
     Attributes:
-        lengths: int array `[N]`, the longest candidate of each example.
-        num_tokens: int array `[N]`, tokens of all its candidates.
+        lengths: int array `[N]`, tokens of each example's longest candidate.
+        num_tokens: int array `[N]`, tokens of all candidates of each example.
         num_candidates: int, `C`.
         num_cut: int. Number of truncated examples.
     """
@@ -135,7 +135,7 @@ class EncodedExamples:
 
     def batch(self, rows, length):
         """Return the arrays of some examples, padded to `length`."""
-        # A bucket may be longer than the network has positions.
+        # A bucket length may exceed the network's positions.
         length = min(length, self._max_sequence_length)
         return transforms.pad([self.candidates(i) for i in rows], length=length)
 

@@ -30,7 +30,7 @@ def load(batches, *, first_step, num_steps):
 def dataset(batches, *, first_step, num_steps):
     """Return a tf.data.Dataset of batches; arguments as in `load`.
 
-    Its shapes are static where `batches.spec` is.
+    A dimension is static if `batches.spec` states it.
     """
     import tensorflow as tf
 
@@ -40,9 +40,9 @@ def dataset(batches, *, first_step, num_steps):
 
 
 def in_graph(function, spec):
-    """Return `function(number)` for `Dataset.map`, calling into Python.
+    """Return a Python function of a number in a form for `Dataset.map`.
 
-    The function returns a dict of arrays, `spec` has (shape, dtype) of each.
+    It returns a dict of arrays; `spec` is {name: (shape, dtype)} of these.
     """
     import tensorflow as tf
 
@@ -64,8 +64,8 @@ def in_graph(function, spec):
 def prefetched(dataset, num_steps):
     """Return a tf.data.Dataset of `num_steps` that keeps some batches ready.
 
-    It does not tune itself: all numbers are given, and the thread that does
-    it can keep a finished iterator from closing for up to a minute.
+    Its autotuning is off: all numbers are given, and the tuning thread can keep
+    a finished iterator from closing for up to a minute.
     """
     import tensorflow as tf
 

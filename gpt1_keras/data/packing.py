@@ -31,10 +31,10 @@ class Candidates(typing.NamedTuple):
 
     # Ids, at least one: the first token of a text is predicted from nothing.
     prefix: list
-    # Pairs of lists of ids: those that are read, and those after them that
-    # are scored.
+    # Pairs of lists of ids: those that are only read, then those that are
+    # scored.
     continuations: list
-    num_cut: int = 0  # tokens removed before the prefix by truncation
+    num_cut: int = 0  # tokens that truncation removed before the prefix
 
 
 class Scores(typing.NamedTuple):
@@ -42,7 +42,7 @@ class Scores(typing.NamedTuple):
 
     log_probability: typing.Any  # float64, the sum over the scored tokens
     num_tokens: typing.Any  # int, the number of scored tokens
-    is_likeliest: typing.Any  # bool, whether each of them was the likeliest
+    is_likeliest: typing.Any  # bool, whether all scored tokens rank first
 
 
 class PackedCandidates:
@@ -50,12 +50,12 @@ class PackedCandidates:
 
     Args:
         candidates: list of `N` `Candidates`.
-        share_prefix: bool. False gives every continuation a row of its own,
-            for networks without branches.
+        share_prefix: bool. False gives every continuation its own row, for
+            networks that cannot share prefixes.
 
     Attributes:
         lengths: int array `[rows]`, tokens of each row.
-        num_branches: int, `K`: the most continuations of a row.
+        num_branches: int, `K`: the largest number of continuations in a row.
     """
 
     def __init__(self, candidates, *, share_prefix=True):
@@ -109,9 +109,9 @@ class PackedCandidates:
 class PackedExamples(examples.EncodedExamples):
     """`EncodedExamples` whose candidates share a row, with the same arguments.
 
-    The longest common prefix of the candidates is stored once. A token has
-    weight `1 / (C n)` in a candidate of which `n` tokens are predicted, and a
-    token of the prefix the sum over all candidates. So the weights of an
+    The longest common prefix of the candidates is stored once. A token of a
+    candidate with `n` predicted tokens has weight `1 / (C n)`; a token of the
+    prefix has the sum of these over all candidates. So the weights of an
     example add up to 1, as in `losses.LanguageModelLoss`.
 
     Attributes:

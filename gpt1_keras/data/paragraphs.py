@@ -1,8 +1,8 @@
-"""The text of a book file to clean paragraphs.
+"""Turn the text of a book file into clean paragraphs.
 
 Hard-wrapped lines are joined; title pages, contents lists, illustrations,
-licences and footnote marks are dropped. A block is the list of lines between
-two blank lines. A text with one paragraph per line is kept whole.
+licences and footnote marks are dropped. If a text has one paragraph per line,
+all lines are kept. A block is the list of lines between two blank lines.
 """
 
 import itertools
@@ -86,8 +86,8 @@ def measure_width(lines):
     """Return the column at which `lines` were hard-wrapped, or None.
 
     A hard-wrapped text breaks lines where the next word would not fit, often in
-    mid-sentence. One paragraph per line gives neither. The first 20,000 lines
-    are measured.
+    mid-sentence; a text with one paragraph per line does neither. Measures the
+    first 20,000 lines.
     """
     lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
     lengths = sorted(len(line) for line in lines if line)
@@ -132,7 +132,7 @@ def unwrap(block, width):
                 and not line.endswith(" -")
                 and following.lstrip()[:1].isalpha()
             ):
-                # A word split at its own hyphen needs no space, nor a dash.
+                # No space after a hyphen or dash at the end of a line.
                 joined[-1].append(following.lstrip())
             else:
                 joined[-1] += ["\n", following]
@@ -169,7 +169,7 @@ def _tidy(text):
 def between_markers(lines):
     """Yield the lines between Project Gutenberg's START and END, if any.
 
-    Without a START in the first 500 lines, the text starts at the first one.
+    Without a START in the first 500 lines, the text starts at the first line.
     """
     head = enumerate(lines[:_MAX_HEAD_LINES], 1)
     start = next((number for number, line in head if START.match(line)), 0)
@@ -191,9 +191,8 @@ def is_noise(block):
 def without_front_matter(blocks):
     """Yield the blocks of a book without title page and lists.
 
-    Everything before the first paragraph of prose is dropped, and every
-    contents list after it. If the first 400 blocks have no prose (verse, a
-    play), all are kept.
+    Drops everything before the first paragraph of prose, and contents lists
+    after it. If the first 400 blocks have no prose (verse, a play), keeps all.
     """
     blocks = iter(blocks)
     head = list(itertools.islice(blocks, _MAX_FRONT_BLOCKS))

@@ -1,4 +1,4 @@
-"""`.txt` books to token shards with a tokenizer and held-out books.
+"""Prepare `.txt` books as token shards, with a tokenizer and held-out books.
 
 `open_corpus` opens a prepared folder, or prepares books on first use.
 """
@@ -33,7 +33,7 @@ _IDENTITY = "identity.json"
 class Recipe:
     """What turns books into a corpus: the vocabulary and the split."""
 
-    # None: one of the type and size below is trained on the training books.
+    # None: one of this type and size is trained on the training books.
     tokenizer: object = None
     tokenizer_type: str | None = None
     vocabulary_size: int | None = None
@@ -44,7 +44,7 @@ class Recipe:
 
     @property
     def named(self):
-        """The end of an identity: the list of named books, if any."""
+        """The last items of an identity: the list of named books, if any."""
         named = self.held_out_books
         return [] if named is None else [sorted(named)]
 
@@ -78,9 +78,9 @@ def prepare(
 ):
     """Tokenise books into `directory`; resume where a killed run stopped.
 
-    Files that are not books are skipped, logged and listed in the index.
-    Memory is bounded by a few pieces of text per process. Until the end, the
-    disk holds the ids twice.
+    Files that are not books are skipped, logged and listed in the index. Each
+    process has a few pieces of text in memory at most. Until the end, the disk
+    holds the ids twice.
 
     Args:
         files: dict from name to path (`books.find_books`), or list of files
@@ -90,7 +90,8 @@ def prepare(
         shard_tokens: int, ids of a full shard.
         piece_bytes: int, size of the text that a process encodes at once.
         distribute: `encode.in_processes`, or what `encode.in_beam` returns.
-        wait: bool. Wait for another process that prepares this folder.
+        wait: bool. Whether to wait for another process that prepares this
+            folder, instead of raising InputError.
 
     Raises:
         InputError: no book is usable, another process prepares this folder,
@@ -99,7 +100,7 @@ def prepare(
     if not isinstance(files, dict):
         output = pathlib.Path(directory).resolve()
         if output in [pathlib.Path(path).resolve() for path in files]:
-            raise InputError(f"{output} has the books: choose another folder")
+            raise InputError(f"{output} holds the books: choose another folder")
         files = books.find_books(files)
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])
@@ -162,7 +163,7 @@ def prepare(
         return shards.Shards(directory, index)
 
 
-# Not the lock of a workdir, so that a run may prepare its own.
+# Not the lock of a workdir, so that a run can prepare its own workdir.
 exclusive = functools.partial(files_lib.exclusive, name=".lock")
 
 
@@ -174,11 +175,11 @@ def _other_corpus(directory):
 
 
 def _encode(tasks, folder, tokenizer, dtype, distribute):
-    """Return the files of all pieces in `folder`; encode the missing ones."""
+    """Encode pieces that have no file in `folder` yet; return all files."""
     folder.mkdir(exist_ok=True)
     paths = [encode.piece_path(folder, tokenizer, *task) for task in tasks]
     there = set(folder.iterdir())
-    for path in there.difference(paths):  # of other books, or half written
+    for path in there.difference(paths):  # of other books, or incomplete
         path.unlink()
     left = [task for task, path in zip(tasks, paths) if path not in there]
     if not left:
@@ -193,7 +194,7 @@ def _encode(tasks, folder, tokenizer, dtype, distribute):
 
 
 def _listed(found, tasks, counts, shard_tokens):
-    """Return the index's books, all as training books, and skipped files."""
+    """Return the index's books, all of split "train", and skipped files."""
     sums = {book.name: np.zeros(3, np.int64) for book in found}
     for (book, _), counted in zip(tasks, counts, strict=True):
         sums[book.name] += counted
@@ -264,7 +265,7 @@ def _totals(listed, skipped):
 
 
 def _save(tokenizer, directory, **identity):
-    """Write the folder `tokenizer/`, with what it was trained on."""
+    """Write the folder `tokenizer/`, with the `identity` of its training."""
     with files_lib.new_folder(directory / shards.TOKENIZER) as new:
         tokenizer.save(new)
         files_lib.write_atomic(new / _IDENTITY, json.dumps(identity) + "\n")
@@ -273,7 +274,7 @@ def _save(tokenizer, directory, **identity):
 def tokenizer_of(directory, recipe, *, sha256):
     """Return the tokenizer of a recipe, or else that of a prepared folder.
 
-    It must be the one of `sha256`, with which the ids were made.
+    Its hash must be `sha256`, that of the tokenizer that made the ids.
     """
     tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
         directory / shards.TOKENIZER
@@ -290,8 +291,8 @@ def tokenizer_of(directory, recipe, *, sha256):
 def train_tokenizer(found, directory, recipe):
     """Train a tokenizer on the training books and save it in `directory`.
 
-    `found` are all books as `books.Book`, of which the held-out ones are left
-    out. A resumed run finds the tokenizer in `directory`.
+    `found` are all books as `books.Book`; the held-out ones are not used. A
+    resumed run finds the tokenizer in `directory`.
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
@@ -318,11 +319,11 @@ def train_tokenizer(found, directory, recipe):
 
 
 def open_corpus(corpus, recipe):
-    """Return the (Shards, Tokenizer) of a path.
+    """Return (`Shards`, `Tokenizer`) of a corpus.
 
-    The path is a prepared folder, a folder of `.txt` files, or one `.txt` file.
-    Books are prepared on first use into a cache (`files.cache_root`), where all
-    later runs with the same files and recipe find them.
+    It is the path of a prepared folder, a folder of `.txt` files, or a `.txt`
+    file. Books are prepared on first use in the cache (`files.cache_root`),
+    where all later runs with the same files and recipe find them.
     """
     directory = pathlib.Path(corpus).expanduser()
     if not shards.is_prepared(directory):
@@ -357,10 +358,10 @@ def open_corpus(corpus, recipe):
 
 
 def cache_folder(kind, files, recipe):
-    """Create and return the cache folder of {name: path} and a recipe.
+    """Create and return the cache folder for files {name: path} and a recipe.
 
     Its name is `kind` and a hash of the recipe and of the files' names, sizes
-    and times.
+    and modification times.
     """
     listing = []
     for name, path in files.items():

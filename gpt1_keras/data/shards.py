@@ -27,12 +27,12 @@ INDEX = "index.json"
 TOKENIZER = "tokenizer"
 _VERIFIED = ".verified.json"
 _ALWAYS_HASHED_BYTES = 512 << 20
-# A folder without an index is prepared by the command that is repeated.
+# Without an index, the repeated command prepares the folder again.
 _REMEDY = f"remove its {INDEX} and prepare the books again"
 
 
 def token_dtype(vocabulary_size):
-    """Return the smallest dtype that holds every id, as files store it."""
+    """Return the smallest dtype that holds every id: that of the files."""
     return np.dtype("<u2" if vocabulary_size <= 1 << 16 else "<u4")
 
 
@@ -144,7 +144,7 @@ class Split:
 
 
 def _shard_sizes(index):
-    """Return the number of ids of each shard, from those of the books."""
+    """Return the number of ids in each shard, computed from the books."""
     tokens = sum(book["tokens"] for book in index["books"])
     places = range(0, tokens, index["shard_tokens"])
     if len(places) != len(index["shards"]):
@@ -152,7 +152,7 @@ def _shard_sizes(index):
     return [min(index["shard_tokens"], tokens - place) for place in places]
 
 
-# Names that other code relies on -> kind of the value.
+# Entries that other code relies on -> type of the value.
 _INDEX_KINDS = {
     **{"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict},
     **{"total": dict, "shards": list, "books": list, "skipped": list},
@@ -205,7 +205,7 @@ def _verify(directory, index):
 
 
 def write(directory, pieces, *, shard_tokens):
-    """Write ids to the shards of a folder, in place of those of a killed run.
+    """Write ids to the shards of a folder; replace those of a killed run.
 
     Args:
         pieces: iterable of (little-endian ids `[n]`, words, bytes).

@@ -17,8 +17,8 @@ _FACTOR = 0x9E3779B97F4A7C15
 def choose(names, *, fraction, seed):
     """Return the names of random held-out books, in the order of the draw.
 
-    With a `fraction` above 0, at least one book is held out. One is always
-    left for training.
+    With a `fraction` above 0, at least one book is held out, unless there is
+    only one; one is always left for training.
     """
 
     def rank(name):
@@ -41,7 +41,7 @@ def read_names(named):
 
 
 def find(names, wanted):
-    """Return the held-out books that were named explicitly, sorted."""
+    """Return the `wanted` held-out books, sorted; all must be in `names`."""
     missing = sorted(set(wanted) - set(names))
     if missing:
         raise InputError(
@@ -58,13 +58,13 @@ def overlaps(chosen, names, read, *, limit):
     """Measure how much of the held-out books occurs in training books.
 
     Books with an overlap above `limit` go back to training, and the others are
-    compared with these too. The book with the least overlap always stays.
+    compared with them, too. The book with the least overlap always stays.
 
     Args:
         chosen: names of the held-out books.
         names: names of all books.
         read: function of a name; yields the book's ids in integer arrays.
-        limit: float, share of a book's sequences of 12 tokens.
+        limit: float, largest overlap: a share of a book's 12-token sequences.
 
     Returns:
         {name: overlap in [0, 1]} of the held-out books, and of those put back.
@@ -77,14 +77,14 @@ def overlaps(chosen, names, read, *, limit):
     def sampled(name):
         block = np.empty(0, np.int64)
         for ids in read(name):
-            # No sequence is lost between two arrays.
+            # Keep the end: no sequence across two arrays is lost.
             block = np.concatenate([block[1 - _SHINGLE_TOKENS :], ids])
             hashes = _shingle_hashes(block)
-            # The high bits of a product are the well mixed ones.
+            # The high bits of a product are better mixed than the low ones.
             yield hashes[(hashes >> np.uint64(40)) % modulus == 0]
 
     own = {name: np.unique(np.concatenate([*sampled(name)])) for name in chosen}
-    # The largest number may be none of them; it makes every place valid.
+    # A sentinel at the end, so that every result of searchsorted is valid.
     known = np.unique(np.concatenate([*own.values(), [_LARGEST]]))
     is_found = np.zeros(len(known), bool)
 

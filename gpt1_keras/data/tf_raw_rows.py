@@ -20,14 +20,13 @@ _NUM_MEASURED = 200  # examples from which tokens per character are estimated
 
 
 class RawTrainingExamples(example_batches.TrainingExamples):
-    """`example_batches.TrainingExamples` tokenised during training.
+    """`example_batches.TrainingExamples` that are tokenised during training.
 
     A tf.data pipeline passes the texts of many steps at once through
     `text.tf_tokenizer`, then the ids of each step through the function of
-    `tf_transforms` named `transform`. Examples are sorted by their lengths in
-    characters, so the order differs from that of encoded examples. Truncated
-    examples are not counted (`num_cut` None), and `tokens_per_step` is
-    estimated.
+    `tf_transforms` named `transform`. Examples are sorted by their length in
+    characters, not in tokens, so their order differs. Truncated examples are
+    not counted (`num_cut` is None), and `tokens_per_step` is an estimate.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
             self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps, as `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.dataset`."""
         spec = dict.fromkeys(self._fields, (None, "string"))
         spec["labels"] = self.spec["labels"]
         read = loaders.in_graph(self._read, spec)
@@ -96,7 +95,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         return columns
 
     def _encode_all(self, columns):
-        """Strings of `G` steps to ragged ids, as each call is costly."""
+        """Encode the strings of `G` steps in one call, as calls are costly."""
         ids = {}
         for name in self._fields:
             texts = columns[name]

@@ -30,18 +30,18 @@ _SAMPLE_BOOKS = 32
 _SAMPLE_CHARACTERS = 1 << 16
 _NUM_FREQUENT = 20000
 _PARALLEL_CALLS = 2
-_MISSING = -1  # in place of an id, if a book is shorter than a window
+_MISSING = -1  # padding of a book that is shorter than a window
 
 
 class PooledWindows:
     """The windows that a step reads, chosen from estimated lengths of books.
 
     Books come in an endless stream, in a new random order every epoch. Each
-    has the windows of `windows.TrainingWindows` for its estimated length, whose
-    starts are scaled to its real length. So a token is seen about once an
+    has the windows of `windows.TrainingWindows` for its estimated length, and
+    their starts are scaled to the real length, so a token is seen about once an
     epoch. The windows of `pool_books` consecutive books are shuffled together.
-    Everything is a function of the seed. `lengths` `[N]` are the estimates;
-    books shorter than T are not used.
+    All this is a function of the seed. `lengths` `[N]` are the estimates; books
+    with fewer than T tokens by estimate are not used.
     """
 
     def __init__(self, lengths, *, sequence_length, seed, pool_books):
@@ -67,8 +67,8 @@ class PooledWindows:
     def book(self, place):
         """Return the book at `place` of the stream and its windows' starts.
 
-        The former is an int below N, the latter float64 `[K]`, ascending, from
-        0 (the first token) to 1 (the last token at which a window can start).
+        The book is an int below N. The starts are float64 `[K]`, ascending,
+        from 0 (the first token) to 1 (the last token where a window can start).
         """
         epoch, nth = divmod(int(place), self._num_books)
         row = int(self._epoch(epoch)[0][nth])
@@ -82,8 +82,8 @@ class PooledWindows:
     def order(self, pool):
         """Return the order in which the windows of a pool are read.
 
-        int64 `[K]`, numbers in the order of the stream and, inside a book, of
-        their starts.
+        Returns int64 `[K]`: windows are numbered in the order of the books in
+        the stream and of their starts in a book.
         """
         first = pool * self.pool_books
         count = self._before(first + self.pool_books) - self._before(first)
@@ -109,13 +109,13 @@ class RawTextBatches:
 
     A tf.data pipeline reads, cleans and tokenises books (`text.tf_tokenizer`)
     and cuts them into windows, one pool of books ahead of the model.
-    `PooledWindows` decides which step reads which window; starting at any step
-    reads only the pool of that step. A book that turns out to be shorter than
-    a window is padded with tokens of weight 0.
+    `PooledWindows` determines which step reads which window, so a run that
+    resumes at a step reads only the pool of that step. A book that turns out
+    to be shorter than a window is padded with tokens of weight 0.
 
     `pieces` are the training books as `books.Piece`, `lengths` `[N]` their
-    estimated numbers of tokens; `frequent` goes into the table of the graph,
-    `options` to `PooledWindows`.
+    estimated numbers of tokens, `frequent` the frequent words for the table of
+    the graph tokenizer, and `options` arguments of `PooledWindows`.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class RawTextBatches:
         self.num_windows = self._windows.num_windows
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps, as `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.dataset`."""
         first = first_step * self._batch_size
         pool, place = self._windows.find(first)
         pool_books = self._windows.pool_books
@@ -194,7 +194,7 @@ class RawTextBatches:
 
 
 class RawCorpus:
-    """A corpus tokenised during training; made by `open_raw`."""
+    """A corpus that is tokenised during training (see `open_raw`)."""
 
     def __init__(self, directory, index, files, tokenizer, pool_books):
         self._directory = directory
@@ -235,12 +235,12 @@ class RawCorpus:
 
 
 def open_raw(corpus, recipe, *, pool_books):
-    """Return the (RawCorpus, Tokenizer) of books tokenised during training.
+    """Return (`RawCorpus`, `Tokenizer`) of books tokenised during training.
 
     Tokenizer and held-out books are those of `prepare.open_corpus`, except
     that held-out books stay held out even if they share text with training
-    books, because finding them takes the ids of all books. The arguments are
-    the same; the windows of `pool_books` books are shuffled together.
+    books: to find out, one needs the ids of all books. `corpus` and `recipe`
+    are as there; the windows of `pool_books` books are shuffled together.
     """
     files = books.find_books([pathlib.Path(corpus).expanduser()])
     directory = prepare.cache_folder("raw", files, recipe)

@@ -24,7 +24,7 @@ class Choices(typing.NamedTuple):
 
 
 class Candidates(typing.NamedTuple):
-    """Candidate sequences; `is_cut` says which examples were truncated."""
+    """Candidate sequences, and which examples were truncated (`is_cut`)."""
 
     token_ids: tf.Tensor  # int32 [B, C, T], padded with 0 to the longest
     extract_position: tf.Tensor  # int32 [B, C]

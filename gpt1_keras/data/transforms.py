@@ -1,6 +1,6 @@
 """Figure 1 of the paper: the token ids of an example as candidate sequences.
 
-Every transform is a pure function with one interface:
+All transforms are pure functions with the same interface:
 
     transform(text, text_pair, choices, *, tokenizer, max_sequence_length)
         -> Sequences
@@ -20,8 +20,8 @@ Examples:
     >>> multiple_choice([5, 6], [7], ([8], [9, 8]), **sizes).candidates
     [['s', 5, 6, 7, '$', 8, 'e'], ['s', 5, 6, 7, '$', 9, 8, 'e']]
 
-Each of two texts is truncated to `max_sequence_length // 2 - 2` tokens, as in
-the released code (train.py, line 377).
+If an example has two texts, each is truncated to `max_sequence_length // 2 - 2`
+tokens, as in the released code (train.py, line 377).
 """
 
 import itertools
@@ -39,7 +39,7 @@ class Signature(typing.NamedTuple):
     """The fields of an `Example` that a transform reads, and its `C`.
 
     `num_candidates` is None if it depends on the example. `shares_prefix` says
-    whether the candidates differ only at their ends.
+    whether all candidates of an example begin alike.
     """
 
     fields: tuple
@@ -58,7 +58,7 @@ SIGNATURES = {
 
 
 class Sequences(typing.NamedTuple):
-    """`C` lists of ids, and how many tokens truncation has removed."""
+    """`C` lists of ids, and the number of tokens removed by truncation."""
 
     candidates: list
     num_cut: int
@@ -114,7 +114,7 @@ def similarity(text, text_pair, *_, tokenizer, max_sequence_length):
 def multiple_choice(
     text, text_pair, choices, *, tokenizer, max_sequence_length
 ):
-    """Return document, question (may be empty) and each of `C` choices.
+    """Return document, question (may be empty) and one of the `C` choices each.
 
     Document and question are joined without a delimiter (section 3.3).
 
@@ -175,7 +175,7 @@ def _truncate_pair(text, text_pair, max_sequence_length):
 
 
 def _half(max_sequence_length):
-    """Return the most tokens of each of two texts."""
+    """Return the largest number of tokens of each of two texts."""
     limit = max_sequence_length // 2 - 2
     if limit < 1:
         raise errors.InputError(

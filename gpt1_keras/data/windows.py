@@ -1,4 +1,4 @@
-"""Windows of T tokens in books: which tokens a step reads, in numpy alone.
+"""Windows of T tokens in books: which tokens a step reads (numpy only).
 
 Training windows are a function of (seed, step). Held-out windows slide over
 each book so that every token but the first of the book is scored once.
@@ -38,8 +38,8 @@ def hash_of(*parts):
 def permute(positions, size, keys):
     """Apply a keyed pseudo-random permutation of 0 .. size-1 to `positions`.
 
-    Integer `[n]` to int64 `[n]`; `keys` are uint64 `[n]` or `[1]`, and each
-    gives another permutation.
+    Maps integers `[n]` to int64 `[n]`; `keys` are uint64 `[n]` or `[1]`, and
+    each key gives another permutation.
     """
     half = max(1, -(-(int(size) - 1).bit_length() // 2))
     result = np.array(positions, np.uint64)
@@ -70,12 +70,12 @@ class TrainingWindows:
 
         clip(r + (i - 1) * T, 0, n - T)     for i = 0 .. n // T
 
-    so that they tile the book from a random offset, and its first tokens are
-    seen once more. If that would leave many tokens of the end unseen
+    so that they tile the book from a random offset, and some of its first
+    tokens are seen twice. If that would leave many tokens at the end unseen
     (2 * r < n % T), i starts at 1 instead and skips the first r tokens.
-    So every token is seen once an epoch, except that those within T of the
-    ends of a book are seen between half and twice as often. A keyed permutation
-    orders the windows.
+    So every token is seen once an epoch, except that those within T of either
+    end of a book are seen, on average, between half and twice as often. A keyed
+    permutation orders the windows.
 
     Args:
         lengths: int `[N]`, tokens of each book; books shorter than T are not
@@ -84,9 +84,8 @@ class TrainingWindows:
 
     Attributes:
         books: int64 `[R]`, the books that are used.
-        borders: int64 `[R + 1]`, the index of the first window of each used
-            book if the windows of an epoch are counted book by book; the last
-            is `num_windows`.
+        borders: int64 `[R + 1]`, the index of each used book's first window,
+            with windows counted book by book; the last is `num_windows`.
         num_windows: int, windows of an epoch.
     """
 
@@ -113,9 +112,9 @@ class TrainingWindows:
         self.num_windows = int(self.borders[-1])
 
     def at(self, numbers):
-        """Return (book, start), int64 `[n]`, of windows in the stream.
+        """Return (book, start), int64 `[n]`, of windows in training order.
 
-        `numbers` `[n]` count from 0 through all epochs.
+        `numbers` `[n]` count windows from 0 through all epochs.
         """
         epoch, position = np.divmod(numbers, self.num_windows)
         keys = hash_of(self._seed, 0, epoch)
@@ -150,18 +149,18 @@ def held_out_windows(lengths, *, sequence_length, stride, limit=None):
         window 2                            . . . x
 
     The last window of a book ends with the book, so its context is full.
-    Returns int64 `[W, 4]`: book, start, first scored token and end of each
-    window, positions in its book.
+    Returns int64 `[W, 4]`: the book of each window, and start, first scored
+    token and end as positions in the book.
 
     Args:
         lengths: int `[N]`, tokens of each book.
         sequence_length: int, T.
         stride: int in 1 .. T-1; smaller gives more context and more work.
-        limit: int. Cover about this many tokens, from the beginnings of all
-            books; None: all tokens.
+        limit: int. Cover only about this many tokens, from the beginnings of
+            all books; None: all tokens.
     """
     lengths = np.asarray(lengths, np.int64)
-    if limit is not None:  # Truncate books to the length that leaves as many.
+    if limit is not None:  # Truncate all books to one length.
         cut = bisect.bisect_left(
             range(int(lengths.max(initial=0)) + 1),
             limit,

@@ -16,31 +16,32 @@ from gpt1_keras import workdir
 
 # Folders inside a workdir that hold no workdirs.
 _INSIDE = {"checkpoints", "preset", "plots", "tensorboard", "saved_model"}
-# A seed of a task of a row of a grid: its config.gin lies three folders above.
+# Folders to search: `seed_1/` of a task of a grid's row is three folders below
+# the grid's config.gin.
 _LEVELS = 4
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Run:
-    """A workdir, or several of one setting; the first one's facts hold for all.
+    """A workdir, or several with the same settings, described by the first one.
 
     Facts that no file states are None.
     """
 
     path: pathlib.Path
     result: dict  # of `result.json`; empty for an unfinished run
-    # Of its `config.gin`; None if there is none that belongs to the result.
+    # From its `config.gin`; None if there is none that belongs to the result.
     bindings: bindings_lib.Bindings | None = None
-    # Dicts, the lines of `metrics.jsonl`.
+    # The lines of `metrics.jsonl`, as dicts.
     lines: list = dataclasses.field(default_factory=list)
-    # {seed: its `Run`, the run itself or, with the path of the whole, that of
-    # `seed_N/`} of those with metrics.
+    # {seed: `Run`} of the seeds with metrics: the run itself, or one for each
+    # `seed_N/`, whose path is that of the workdir above.
     seeds: dict = dataclasses.field(default_factory=dict)
     paths: list = dataclasses.field(default_factory=list)  # of all workdirs
 
     @property
     def kind(self):
-        """The verb, such as "finetune"."""
+        """The name of the run, such as "finetune"."""
         started = self.bindings and self.bindings.run
         return self.result.get("run", started and started.name.split(".")[-1])
 
@@ -63,10 +64,10 @@ class Run:
 
     @property
     def row(self):
-        """Row of the ablation (table 5).
+        """The row of table 5 that the run belongs to.
 
-        "full", or what is missing: "no_auxiliary_lm", "no_pretraining",
-        "lstm", "transferred_3", or several joined by " + ".
+        "full", or what differs: "no_auxiliary_lm", "no_pretraining", "lstm",
+        "transferred_3", or several of these joined by " + ".
         """
         weight = self.result.get("lm_loss_weight")
         if self.backbone is None or weight is None:
@@ -82,10 +83,10 @@ class Run:
         return " + ".join(names) or "full"
 
     def metrics(self, split="dev"):
-        """Return the metrics, shares in 0..1; {} without any.
+        """Return the metrics of a split as shares in 0..1, {} if it has none.
 
-        `split` is "dev", for those of the result; "train"; or the labelled
-        "test", which few runs have.
+        "dev" stands for the split of the result; "train" is also possible, and
+        the labelled "test", which few runs have.
         """
         found = self.result.get("test", {}) if split == "test" else self.result
         name = "train_metrics" if split == "train" else "metrics"
@@ -93,7 +94,7 @@ class Run:
 
     @property
     def metric_names(self):
-        """Names of the metrics of all seeds, the paper's first."""
+        """The names of the metrics of all seeds, the paper's metric first."""
         names = [name for run in self.seeds.values() for name in run.metrics()]
         return list(dict.fromkeys(names))
 
@@ -113,13 +114,13 @@ class Run:
         return of(values) if values else None
 
     def macro(self, name, kind=object):
-        """Return a dial in `config.gin`, None if it is not of a kind."""
+        """Return a macro's value in `config.gin`, None if of another type."""
         value = self.bindings and self.bindings.dial(name)
         return value if isinstance(value, kind) else None
 
 
 def read(path):
-    """Return the `Run` of a workdir; a damaged file is an InputError."""
+    """Return the `Run` of a workdir; a damaged file raises InputError."""
     result = {
         name: value
         for name, value in (results_lib.read(path) or {}).items()
@@ -145,8 +146,8 @@ def read(path):
 def find(folders):
     """Find the runs in or below some folders, in the order of their paths.
 
-    The `seed_N/` below an aggregate belong to it. Returns a list of `Run`, and
-    a list of (path, what is wrong) of the workdirs that cannot be read.
+    The folders `seed_N/` below a run of several seeds belong to it. Returns the
+    `Run`s, and (path, what is wrong) for each workdir that cannot be read.
     """
     runs, unreadable, seen = [], [], set()
     for folder in map(pathlib.Path, folders):
@@ -177,7 +178,7 @@ def find(folders):
 
 
 def _read_config(path, sha256):
-    """Return the bindings of the nearest `config.gin` of a hash."""
+    """Return the bindings of the nearest `config.gin` with a hash, or None."""
     path = path.resolve()
     for folder in (path, *path.parents)[:_LEVELS]:
         if not (folder / workdir.CONFIG).is_file():
@@ -194,7 +195,7 @@ def _read_config(path, sha256):
     return None
 
 
-# Settings in which seeds of one setting or rows of an ablation differ.
+# What may differ between seeds of one setting, and between rows of table 5.
 _SEED_PARAMETERS = ("seed", "seeds")
 _COMPARED = {
     *("RUN", "SEED", "SEEDS", "TASK"),
@@ -203,9 +204,9 @@ _COMPARED = {
 
 
 def join_seeds(runs):
-    """Return a `Run` for each setting of those runs that have metrics.
+    """Join the runs with the same settings, if they have metrics, into one.
 
-    Of a seed that was run twice the first counts.
+    If a seed was run twice, the first run counts.
     """
     joined = {}
     for run in runs:
@@ -218,10 +219,10 @@ def join_seeds(runs):
 
 
 def differences(one, other):
-    """Return {setting: value of `other`} where two `Run`s differ.
+    """Return {setting: value in `other`} where two `Run`s differ.
 
-    Leaves out settings that an ablation varies and, between different kinds
-    of network, the preset. Empty if either run has no `config.gin`.
+    Omits settings that an ablation varies and, if the networks are of different
+    kinds, the preset. Empty if either run has no `config.gin`.
     """
     if one.bindings is None or other.bindings is None:
         return {}
@@ -237,11 +238,11 @@ def differences(one, other):
 
 
 def preferred(runs, reference=None):
-    """Return the `Run` that represents several settings.
+    """Return the one of several `Run`s that represents them all.
 
-    The one that differs least from a `reference`; of several, official files
-    before generated ones, all training examples before some of them, many
-    seeds before few, then the newest.
+    It is the one that differs least from `reference`, if given. Among equals:
+    official files before generated ones, all training examples before some of
+    them, many seeds before few, then the newest.
     """
 
     def key(run):
@@ -257,7 +258,7 @@ def preferred(runs, reference=None):
 
 
 def _of_one_task(found):
-    """Return `Bindings` without a grid around them; all benchmarks are one."""
+    """Return `Bindings` of one fine-tuning run, the same for all benchmarks."""
     parameters, macros = dict(found.parameters), dict(found.macros)
     if found.run is not None and found.run.name == "grid.grid":
         macros["RUN"] = bindings_lib.Reference("finetune.finetune", False)
@@ -273,7 +274,7 @@ def _of_one_task(found):
 
 
 def _setting(run):
-    """Return a key that is equal for runs of one setting."""
+    """Return a key that is equal for runs with the same settings."""
     if run.bindings is None:
         return run.path
     recipe = [

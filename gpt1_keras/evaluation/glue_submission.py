@@ -25,9 +25,8 @@ class File:
     labels: tuple  # of str; () for a score from 0 to 5
     num_rows: int  # of the official test file
     # The constant prediction of a task without a model: the most frequent label
-    # of the training file, or its mean score. The training files of MNLI and
-    # QNLI are balanced and AX has none: there it is the most frequent label of
-    # their, or MNLI's, dev file.
+    # (or the mean score) of the training file; for MNLI and QNLI, whose classes
+    # are balanced there, of the dev file; for AX, which has neither, of MNLI's.
     filler: str
 
 
@@ -54,11 +53,11 @@ def write(directory, predictions, *, num_rows=None):
         directory: pathlib.Path of a folder, created if missing.
         predictions: {key of `FILES`: labels or, for "stsb", numbers}, in the
             order of the test rows.
-        num_rows: {task: number of its test rows} where not the official one.
+        num_rows: {task: number of test rows}, if not the official number.
 
     Returns:
-        (path of the zip, list of the tasks without predictions, which got the
-        filler).
+        path of the zip, and list of the tasks without predictions, which got
+        the filler.
     """
     contents, filled = {}, []
     for task, expected in _expected(num_rows).items():
@@ -84,7 +83,7 @@ def write(directory, predictions, *, num_rows=None):
 
 
 def check(path, *, num_rows=None):
-    """Return the reasons why the GLUE server would refuse a zip, a list."""
+    """Return a list of reasons why the GLUE server would refuse a zip."""
     path = pathlib.Path(path)
     if not path.is_file():
         raise errors.InputError(

@@ -25,7 +25,7 @@ def score(
     Args:
         split: `data.shards.Split`.
         sequence_length: int. Tokens that the model sees at a time.
-        stride: as of `Evaluation`, but at most `sequence_length - 1`.
+        stride: see `Evaluation`; reduced to `sequence_length - 1` if larger.
         tokens: int. Tokens to score, from the beginnings of the texts; None
             scores all.
 
@@ -74,7 +74,7 @@ class Evaluation:
 class HeldOut:
     """The held-out books of a corpus and how they are scored.
 
-    False where the corpus has none with a token to score.
+    It is falsy if the corpus holds out no book with a token to score.
     """
 
     def __init__(self, evaluation, shards, learner, sequence_length, num_steps):
@@ -95,15 +95,15 @@ class HeldOut:
         return int(self._split.lengths.max(initial=0)) > 1
 
     def record(self, step, history):
-        """Measure and record a step before the last."""
+        """Measure and record a step, unless it is the last (see `final`)."""
         if self and step < self._num_steps:
             metrics = self._score(tokens=self._evaluation.tokens)
             history.write(step, split="held_out", **metrics)
 
     def final(self, history):
-        """Measure after the last step and record it, unless it is there.
+        """Measure and record the last step, unless it is recorded already.
 
-        Closes `history`. Returns a dict as `score`, empty without held-out
+        Closes `history`. Returns the dict of `score`, {} without held-out
         books.
         """
         step, metrics = self._num_steps, {}

@@ -1,10 +1,10 @@
 """Metrics of the benchmarks, and agreement between two computations.
 
 All metrics have one interface: `(targets, predictions) -> dict[str, float]`
-with arrays `[N]`, values from -1 or 0 to 1. The first key is the metric of the
-paper's tables, the second the other one of GLUE's pair. Where a metric is
-undefined (a single class or value, predictions that are not finite) it is 0,
-as for a constant prediction.
+with arrays `[N]`; values are from -1 or 0 to 1. The first key is the metric of
+the paper's tables, the second is GLUE's other metric for the task. Where a
+metric is undefined (a single class or value, predictions that are not finite),
+it is 0, as for a constant prediction.
 """
 
 import difflib
@@ -16,10 +16,10 @@ from scipy import stats
 
 
 def by_group(metric, groups, *arrays):
-    """Return `metric` of all examples, then `{name}_{group}` of each group.
+    """Return `metric` of all examples, and as `{name}_{group}` of each group.
 
-    `arrays` `[N, ...]` are its arguments, `groups` `N` str; a single group
-    adds nothing.
+    `arrays` `[N, ...]` are its arguments, `groups` are `N` str; if there is
+    only one group, it is left out.
     """
     found = dict(metric(*arrays))
     names = list(dict.fromkeys(groups))
@@ -37,13 +37,13 @@ def accuracy(targets, predictions):
 
 
 def f1_and_accuracy(targets, predictions):
-    """Return F1 of class 1 among the classes 0 and 1 (MRPC, QQP)."""
+    """Return the F1 of class 1 (of 0 and 1) and the accuracy (MRPC, QQP)."""
     f1 = sklearn.metrics.f1_score(targets, predictions, zero_division=0.0)
     return {"f1": float(f1)} | accuracy(targets, predictions)
 
 
 def accuracy_and_macro_f1(targets, predictions):
-    """Return the accuracy and the mean of the F1 of all classes that occur."""
+    """Return the accuracy, and the mean F1 of all classes that occur."""
     f1 = sklearn.metrics.f1_score(
         targets, predictions, average="macro", zero_division=0.0
     )
@@ -51,12 +51,12 @@ def accuracy_and_macro_f1(targets, predictions):
 
 
 def confusion(targets, predictions, class_names):
-    """Return what a table of labels and predictions `[N]` of classes shows.
+    """Return confusion matrix and scores of each class for arrays `[N]`.
 
     Returns:
         dict of `confusion`, a list `[Y, Y]` of counts whose rows are labels and
-        whose columns are predictions, and `classes`, a dict from each name to
-        its precision, recall, F1 and support (its number of labels).
+        whose columns are predictions, and `classes`: {name: dict of precision,
+        recall, F1 and support, the number of labels}.
     """
     labels = range(len(class_names))
     counts = sklearn.metrics.confusion_matrix(
@@ -78,7 +78,7 @@ def confusion(targets, predictions, class_names):
 
 
 def matthews_and_accuracy(targets, predictions):
-    """Return the Matthews correlation of the classes 0 and 1 (CoLA)."""
+    """Return Matthews correlation (of classes 0, 1) and accuracy (CoLA)."""
     pair, found = (targets, predictions), 0.0
     if not any(map(_is_constant, pair)):
         found = sklearn.metrics.matthews_corrcoef(*pair)
@@ -96,7 +96,7 @@ def pearson_and_spearman(targets, predictions):
 def area_under_curve(targets, scores):
     """Return the area under the ROC curve of scores for the classes 0 and 1.
 
-    The share of pairs of the two classes in which class 1 has the higher
+    That is the share of pairs of both classes in which class 1 has the higher
     score; 0.5 if there is only one class.
     """
     found = 0.5
@@ -117,9 +117,9 @@ def matthews_threshold(targets, scores):
         scores: array `[N]`, finite.
 
     Returns:
-        float, the threshold, and float, its correlation. If none is above 0
-        (as with a single class), 1 below the lowest score, so that class 1 is
-        always predicted, and 0.
+        the threshold and its correlation, floats. If no correlation is above 0
+        (as with a single class), the threshold is 1 below the lowest score, so
+        that class 1 is always predicted, and the correlation 0.
     """
     none = float(np.min(scores)) - 1.0, 0.0
     if _is_constant(targets) or _is_constant(scores):
@@ -148,7 +148,7 @@ def _correlation(function, targets, predictions):
     if not np.isfinite(pair).all() or any(map(_is_constant, pair)):
         return 0.0
     with warnings.catch_warnings():
-        # Nearly constant predictions raise a warning and may yield NaN.
+        # Nearly constant predictions cause a warning and may yield NaN.
         warnings.simplefilter("ignore")
         found = float(function(targets, predictions).statistic)
     return found if np.isfinite(found) else 0.0

@@ -8,7 +8,7 @@ import statistics
 from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import tables
 
-# Table 5 and its average: eight GLUE tasks, the paper's metric of each.
+# The eight GLUE tasks of table 5, whose average takes the paper's metrics.
 GLUE = ("cola", "sst2", "mrpc", "stsb", "qqp", "mnli", "qnli", "rte")
 # GLUE's official average, 72.8 in table 4: nine tasks, each the mean of its
 # metrics, so MNLI counts once.
@@ -90,8 +90,9 @@ def glue_averages(runs):
 def benchmarks(runs, paper):
     """Return the table of the full model on several tasks.
 
-    A row for each metric, and for both averages of GLUE where all their tasks
-    are there. `runs` has one of each task, `paper` is {task: {metric: share}}.
+    It has a row for each metric, and one for each average of GLUE whose tasks
+    all have results. `runs` has a run for each task, `paper` is {task: {metric:
+    share}}.
     """
     rows = []
     for run in runs:
@@ -101,7 +102,7 @@ def benchmarks(runs, paper):
 
 
 def of_the_paper(runs, paper):
-    """Return tables 2, 3 and 4; arguments as of `benchmarks`."""
+    """Return tables 2, 3 and 4; arguments as in `benchmarks`."""
     full = [run for run in runs if run.row == "full"]
     chosen = {task: run for (_, task), run in choose_ablations(full).items()}
     found = []
@@ -166,10 +167,10 @@ def _glue_rows(runs, paper):
 
 
 def choose_ablations(runs):
-    """Return {(row, task): `comparison.Run`} of table 5.
+    """Return {(row, task): `comparison.Run`}, a run for each cell of table 5.
 
-    Of several settings in the row of the full model the preferred one
-    stands for a task; in the other rows the one that differs least from it.
+    If a task was run in several settings, the row of the full model shows the
+    `comparison.preferred` one, other rows the one that differs least from it.
     """
     by_cell, chosen = {}, {}
     for run in runs:
@@ -183,7 +184,7 @@ def choose_ablations(runs):
 
 
 def ablation_table(ablations, paper):
-    """Return table 5, ours (`choose_ablations`) above the paper's in each row.
+    """Return table 5, with our results (`choose_ablations`) above the paper's.
 
     Its columns are the paper's tasks, then others with an ablation. `paper` is
     {row: {task: share}}, with "average" among the tasks.

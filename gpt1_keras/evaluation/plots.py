@@ -1,7 +1,7 @@
-"""Pictures of runs: learning curves, and figure 2 of the paper.
+"""Plots of runs: learning curves, and figure 2 of the paper.
 
-All are legible on a phone and in grey. Where a picture shows a choice of runs,
-a CSV beside it has the numbers of all.
+All are legible on a phone and in grey. If a plot shows only some runs, a CSV
+beside it has the numbers of all of them.
 """
 
 import base64
@@ -27,7 +27,7 @@ from gpt1_keras.evaluation import comparison
 from gpt1_keras.evaluation import paper_tables
 from gpt1_keras.evaluation import tables
 
-# Dark to light, with a marker each: either one tells the curves apart.
+# From dark to light, each with a marker: either distinguishes the curves.
 _COLOURS = ("black", "#a50f15", "#3182bd", "#e6a100", "#41ab5d", "#807dba")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _CURVE = {"markersize": 4, "linewidth": 1.3}
@@ -48,7 +48,7 @@ _BACKBONES = {
 }
 # Splits of the evaluations while fine-tuning -> kind of curve.
 _SPLITS = {"dev": "dev", "train_sample": "sample of train"}
-# For names of classes: matplotlib's own font lacks Korean, Chinese, Japanese.
+# For class names: matplotlib's own font lacks Korean, Chinese and Japanese.
 _FONTS = (
     *("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "NanumGothic"),
     *("Malgun Gothic", "Apple SD Gothic Neo"),
@@ -63,8 +63,8 @@ _FEWEST = 3  # numbers of layers that make a curve
 class Picture:
     """A PNG with the CSV of its numbers, and sentences below it.
 
-    `alternative` says what it shows to those who cannot see it; several
-    pictures that are `is_small` stand side by side.
+    `alternative` is the text for those who cannot see it. Pictures that are
+    `is_small` are shown side by side.
     """
 
     title: str
@@ -86,10 +86,10 @@ class Picture:
 
 
 class Point(typing.NamedTuple):
-    """A point of a curve, alone or one of several (seeds) of the same `x`.
+    """A point of a curve, or one of several (seeds) with the same `x`.
 
-    `name` gives the curve a colour and marker, `kind` a line (`_LINES`). It
-    runs through the mean of `y`, in a band from the lowest to the highest.
+    `name` determines the curve's colour and marker, `kind` its line (`_LINES`).
+    It shows the mean of `y`, in a band from the lowest to the highest.
     """
 
     name: str
@@ -158,7 +158,7 @@ def _draw_curve(axes, curve, style):
 
 
 def panels(count, most_columns, width, height):
-    """Return a figure and its `count` axes of a width and height in inches."""
+    """Return a figure and its `count` axes of `width` x `height` inches."""
     columns = min(count, most_columns)
     rows = math.ceil(count / columns)
     figure = figure_lib.Figure(
@@ -171,7 +171,7 @@ def panels(count, most_columns, width, height):
 
 
 def escape(text):
-    """Return a text whose dollar signs begin no formula."""
+    """Return a text for matplotlib in which dollar signs start no formula."""
     return text.replace("$", r"\$")
 
 
@@ -183,7 +183,7 @@ def save(figure, path, **options):
 
 
 def _log_steps(axes):
-    """Make the x axis count steps, as 500, 1k, 2k, 5k."""
+    """Make the x axis logarithmic, with steps such as 500, 1k, 2k, 5k."""
     axes.set_xscale("log")
     low, high = axes.get_xlim()
     # 1, 2 and 5 of each decade fit on the axis; of many decades only 1 does.
@@ -193,7 +193,7 @@ def _log_steps(axes):
 
 
 def _linear_steps(axes):
-    """The same from 0, where epochs are compared."""
+    """Make the x axis linear from 0, so that epochs can be compared."""
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
     _count_steps(axes)
@@ -212,13 +212,13 @@ def _log_perplexities(axes):
     axes.yaxis.set_minor_formatter(ticker.NullFormatter())
 
 
-# --- The pictures; each is None without anything to draw. ---------------------
+# --- The pictures; each is None if there is nothing to draw. ------------------
 
 
 def perplexities(runs, path):
     """Draw perplexity against steps for pretraining runs, on log axes.
 
-    Held-out books with markers, training batches pale. `runs` are
+    Held-out books have markers, training batches are pale. `runs` are
     `comparison.Run`s.
     """
     points = [
@@ -230,7 +230,7 @@ def perplexities(runs, path):
             (_BACKBONES[run.backbone], "held_out"),
         )
         if line.get("split") == split
-        # Infinite ones are of a network that has learned nothing yet.
+        # It is infinite before a network has learned anything.
         and math.isfinite(line.get("perplexity") or math.inf)
     ]
     if not points:
@@ -245,10 +245,10 @@ def perplexities(runs, path):
 
 
 def fine_tuning(runs, ablations, directory):
-    """Draw the learning curves of `paper_tables.choose_ablations`.
+    """Draw learning curves of the runs of `paper_tables.choose_ablations`.
 
-    The CSV has the scores (the paper's metric, a share) of all `runs` after
-    each evaluation.
+    The CSV has the score (the paper's metric, a share) of all `runs` after each
+    evaluation.
     """
     rows = [
         {
@@ -298,10 +298,10 @@ def fine_tuning(runs, ablations, directory):
 def transferred_layers(runs, directory):
     """Draw figure 2, left: the paper's metric against transferred layers.
 
-    Of several settings with the same number of layers the one that differs
-    least from the full model counts; of networks of several sizes the one
-    with the longest curve. Tasks with fewer than three numbers of layers are
-    left out: all or nothing is an ablation, not a curve.
+    Among runs with the same number of layers, the one that differs least from
+    the full model counts; among networks of several sizes, the one with the
+    longest curve. Tasks with fewer than three numbers of layers are left out:
+    "all" and "none" alone are an ablation, not a curve.
     """
     rows, points, shown = [], [], []
     for task, curve in _layer_curves(runs).items():
@@ -368,7 +368,7 @@ def _layer_curves(runs):
 def zero_shot(runs, constants, directory):
     """Draw figure 2, right: zero-shot scores against steps of pretraining.
 
-    The longest run of each kind of network is drawn. `constants`: {zero-shot
+    Draws the longest run of each kind of network. `constants` is {zero-shot
     task: {"metric", "random", "state_of_the_art", "source"}}, in shares.
     """
     _check(constants)
@@ -382,7 +382,7 @@ def zero_shot(runs, constants, directory):
             "score": score,
             "random": each["random"],
             "state_of_the_art": each["state_of_the_art"],
-            # As in the caption.
+            # As in the paper's caption.
             "relative": (score - each["random"])
             / (each["state_of_the_art"] - each["random"]),
         }

@@ -2,19 +2,19 @@
 
 The table is a TSV file without quoting, with a row for each example; tabs, line
 breaks, control characters and backslashes are escaped (`files.escape_line`).
-Columns, without those that would be empty in all rows:
+Its columns, except those that would be empty in all rows:
 
-- `line`: where the row begins in the user's own file, as messages count; of a
-  benchmark `row`, the position of the example in its split, from 0;
-- `label`, `prediction`: class names, indices of choices or scores; the label
+- `line`: the line of the user's own file on which the row begins; for a
+  benchmark, `row`: the position of the example in its split, from 0;
+- `label`, `prediction`: class names, indices of choices, or scores; the label
   is empty if unknown;
-- `error`: 1 for a wrong class or choice and 0 for the right one, of a score
+- `error`: 1 for a wrong class or choice and 0 for the right one; for a score,
   its distance from the label; empty if the label is unknown;
 - `prediction_probability`, `label_probability`;
 - `probability_of_NAME`: one for each class or choice;
-- all columns of the user's own file but the label, as given; one with a name
-  from above is called `given_NAME`. Of a benchmark `text`, `text_pair`, and
-  `choices` as a JSON list.
+- all columns of the user's own file except the label, as given (called
+  `given_NAME` if the name is one of the above); for a benchmark `text`,
+  `text_pair`, and `choices` as a JSON list.
 
 Letters: `N` examples, `Y` classes, choices or logits of a score.
 """
@@ -37,7 +37,7 @@ _CHARACTERS = 11  # per inch of an axis
 
 
 def table(examples, labels, predictions, probabilities=None, *, names=()):
-    """Return the rows in the order of the examples, and that of their errors.
+    """Return the rows, and their indices with the worst errors first.
 
     The worst example is the one whose label has the lowest probability, or
     whose score is farthest from its label. Examples without a label come last.
@@ -112,7 +112,7 @@ def _field(value):
 
 
 def _judge(label, prediction, shares, names):
-    """Return how bad a prediction is (-inf: unknown), and its fields."""
+    """Return how wrong a prediction is (-inf: unknown), and its columns."""
     is_score = isinstance(prediction, float | np.floating)
     has_shares = len(shares) > 0 and not is_score
     name = _number if is_score else (names.__getitem__ if names else str)
@@ -137,8 +137,8 @@ def _number(value):
 def plot_confusion(truth, predictions, class_names, path, *, title):
     """Draw the confusion matrix of int arrays `[N]`.
 
-    A row is a true class, a column a predicted one. Cells hold the count and
-    its share of the row, and dark ones are large shares.
+    Rows are true classes, columns predicted ones. Cells show the count and its
+    share of the row; the larger the share, the darker the cell.
     """
     found = metrics.confusion(truth, predictions, class_names)
     counts, num_classes = np.array(found["confusion"]), len(class_names)
@@ -181,7 +181,7 @@ def _shorten(name):
 def plot_scores(truth, predictions, path, *, title):
     """Draw true against predicted scores `[N]`."""
     figure, (axes,) = plots.panels(1, 1, 5, 5)
-    # Many points look darker than few.
+    # The more points, the fainter each: many in one place look dark.
     alpha = float(np.clip(200 / len(truth), 0.1, 0.8))
     sklearn.metrics.PredictionErrorDisplay(
         y_true=np.asarray(truth), y_pred=predictions

@@ -16,10 +16,10 @@ from gpt1_keras.evaluation import metrics as metrics_lib
 
 
 def predict(learner, batches, *, name):
-    """Return {output: array `[N, ...]`} of every row of all batches, in order.
+    """Return {output: array `[N, ...]`} for all rows, in the original order.
 
     Batches are `example_batches.ScoredExamples` or `batches.HeldOutBatches`;
-    `name` is that of the progress bar.
+    `name` describes the progress bar.
     """
     count = len(batches)
     with console.bar(name, count) as advance:
@@ -89,7 +89,7 @@ class Labelled:
     def confusion(self, logits):
         """Return `metrics.confusion` of `logits` `[N, Y]`.
 
-        Only of the user's own rows with classes; {} of other tasks.
+        Only for the user's own rows with classes; {} for other tasks.
         """
         space = self.task.label_space
         if not self.task.is_own or not space.class_names:

@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?")
 
 @dataclasses.dataclass(frozen=True)
 class Cell:
-    """Text of a cell, empty where there is none, with small print below."""
+    """Text of a cell (may be empty), with small print (`note`) below."""
 
     text: str
     note: str = ""
@@ -29,7 +29,7 @@ class Cell:
 
 
 def cell(value):
-    """Return any value as a `Cell`: paths as code, None as nothing."""
+    """Return any value as a `Cell`: paths as code, None as an empty cell."""
     if isinstance(value, Cell):
         return value
     if isinstance(value, pathlib.Path):
@@ -41,8 +41,8 @@ def cell(value):
 class Table:
     """A table of values, with sentences (`notes`) below it.
 
-    A row is a dict from a column to a value, as `cell` takes it. The columns
-    are those of the first row; later ones may leave some out.
+    A row is {column: any value for `cell`}. The columns are those of the first
+    row; later rows may omit some.
     """
 
     title: str
@@ -64,7 +64,7 @@ class Table:
 
 
 def render(template, **values):
-    """Return what the jinja template of a path, of HTML or Markdown, shows."""
+    """Return the page of the jinja template (HTML or Markdown) at a path."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(template.parent),
         autoescape=".html" in template.suffixes,
@@ -78,21 +78,21 @@ def render(template, **values):
 
 
 def escape(text):
-    """Return Markdown that shows any text as it is, also in a cell."""
+    """Return Markdown that shows a text literally, even in a table cell."""
     special = r"([\\`*\[\]~$#]|(?<![^\W_])_|_(?![^\W_]))"
     text = re.sub(special, r"\\\1", one_line(text))
     return html.escape(text, quote=False).replace("|", "&#124;")
 
 
 def code(text):
-    """Return Markdown that shows a text as code, `escape` where it cannot."""
+    """Return Markdown that shows a text as code, or escaped if it cannot."""
     text = one_line(text)
     is_safe = text and not re.search(r"[`|]", text)
     return f"`{text}`" if is_safe else escape(text)
 
 
 def one_line(text):
-    """Return a text with a space for line breaks and control characters."""
+    """Return a text with line breaks and control characters as spaces."""
     control = r"[\0-\x1f\x7f-\x9f\u2028\u2029]"
     return " ".join(re.sub(control, " ", text).split())
 
@@ -109,8 +109,8 @@ _TASKS = {
     "story_cloze": "Story Cloze",
     "wsc": "WSC273",
 }
-# Metrics that are shares (or correlations), shown in percent, also those of
-# a group such as `accuracy_middle`.
+# Metrics that are shares (or correlations), shown in percent; also those of a
+# group, such as `accuracy_middle`.
 _SHARES = {
     "f1": "F1",
     "macro_f1": "macro F1",
@@ -143,7 +143,7 @@ def metric_value(metric, value):
     return percent(value) if known else number(value)
 
 
-# Texts of values; None is "".
+# Values as text; None becomes "".
 
 
 def percent(value):
@@ -152,7 +152,7 @@ def percent(value):
 
 
 def span(metric, values):
-    """Return the lowest and the highest of some values, "" of less than two."""
+    """Return "lowest to highest" of some values, "" for fewer than two."""
     ends = (min(values), max(values)) if len(values) > 1 else ()
     return " to ".join(metric_value(metric, value) for value in ends)
 
@@ -184,12 +184,12 @@ def over_seeds(run, metric, middle=statistics.median, split="dev"):
 
 
 def data(run):
-    """Return whether a `comparison.Run` has official or generated data."""
+    """Return "official", "sample" or "" (unknown) for a `comparison.Run`."""
     return _DATA[run.is_sample]
 
 
 def sample_title(title, runs):
-    """Return a title that says where data were generated."""
+    """Return a title that says if all or some runs used generated data."""
     found = {run.is_sample for run in runs}
     if True not in found:
         return title

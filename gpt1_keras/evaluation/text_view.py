@@ -31,9 +31,9 @@ ATTENTION_LEGEND = (
 
 
 def log_probabilities(causal_lm, ids):
-    """Return the log-probability of each token after those before it.
+    """Return the log-probability of each token given those before it.
 
-    float64 `[T]`, of a `GPT1CausalLM`; the opening token precedes the first.
+    float64 `[T]` from a `GPT1CausalLM`; the opening token precedes the first.
     """
     from keras import ops  # a report needs no backend
     from scipy import special
@@ -77,7 +77,7 @@ class Text:
     """A titled text of coloured tokens, with sentences below it."""
 
     title: str
-    # (piece, shade from 0 (white) to 1 (full), number shown when touched)
+    # (piece, shade from 0 (white) to 1 (full), number to show on hovering)
     tokens: list
     notes: list = dataclasses.field(default_factory=list)
 
@@ -107,9 +107,9 @@ def attended(pieces, shares):
 def write_page(path, title, introduction, sections):
     """Write a page of HTML or Markdown, by the suffix of `path`; return it.
 
-    HTML opens without a network; Markdown has the addresses of pictures, and
-    neither introduction nor coloured texts. `sections` are {title: its `Text`s,
-    `tables.Table`s and `plots.Picture`s}.
+    HTML includes the pictures, so it needs no network. Markdown links to them,
+    and leaves out introduction and coloured texts. `sections` is {title: list
+    of `Text`, `tables.Table` and `plots.Picture`}.
     """
     page = tables.render(
         pathlib.Path(__file__).with_name(f"page{path.suffix}.jinja"),
@@ -126,7 +126,7 @@ def write_page(path, title, introduction, sections):
 def draw_attention(shares, pieces, path, *, title):
     """Draw the attention `[H, T, T]` of heads, side by side.
 
-    Each row, an attending token, adds up to one; `pieces` are `T` str.
+    A row shows how one token attends, and adds up to 1; `pieces` are `T` str.
     """
     is_one = len(shares) == 1
     columns = min(_COLUMNS, math.ceil(math.sqrt(len(shares))))

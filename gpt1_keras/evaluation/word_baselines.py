@@ -1,11 +1,11 @@
 """Baselines without a network: bag of words and word overlap.
 
-They are features of scikit-learn's logistic regression (for scores, ridge
-regression):
+Each is a logistic regression of scikit-learn (for scores, ridge regression) on
+these features:
 
     words    TF-IDF of words and pairs of adjacent words; since these are
              small numbers, with a tenth of the default regularisation
-    overlap  the shares of words that two texts have in common
+    overlap  words that two texts have in common, as shares of both and each
 """
 
 import re
@@ -20,9 +20,9 @@ _WORD = re.compile(r"\b\w\w+\b")
 def measure(task, train, dev):
     """Return the metrics of the baselines on dev.
 
-    The `Task` has no choices; `train` and `dev` are lists of Example. Returns
-    a dict from `words`, if there are any, and `overlap`, of pairs of texts, to
-    a dict of the task's metrics and `seconds`.
+    The `Task` must not be multiple choice; `train` and `dev` are lists of
+    Example. Returns {"words", "overlap": dict of the task's metrics and
+    `seconds`}, the former if the texts have words, the latter for pairs.
     """
     found = {}
     for name, features, c in (("words", _words, 10), ("overlap", _overlap, 1)):
@@ -61,7 +61,7 @@ def _fit(task, features, dev_features, train, c):
     from sklearn import linear_model
 
     labels = [task.label_space.value(example) for example in train]
-    if len(set(labels)) == 1:  # Logistic regression refuses it.
+    if len(set(labels)) == 1:  # Logistic regression refuses a single class.
         return np.full(dev_features.shape[0], labels[0])
     if task.label_space.score_range:
         model = linear_model.Ridge()

@@ -12,7 +12,7 @@ from gpt1_keras.layers import fused
 
 # The released code sets forbidden scores to -1e9 (train.py, line 69).
 FORBIDDEN_SCORE = -1e9
-# Queries per block: smaller blocks mean more and smaller products.
+# Queries per block: smaller blocks mean more, but smaller matrix products.
 BLOCK = 128
 
 
@@ -45,8 +45,8 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         training: bool.
 
     Returns:
-        float tensor `[B, T, D]`; with a cache, a pair of it and the keys and
-        values of `x`, `[B, 2, H, T, K]`.
+        float tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
+        keys and values of `x`, `[B, 2, H, T, K]`.
     """
 
     def __init__(
@@ -114,18 +114,18 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return x if cache is None else (x, found)
 
     def _attend_causally(self, query, key, value, training):
-        """Attend in blocks of queries, each to the keys up to its end.
+        """Attend in blocks of queries, each block to the keys up to its end.
 
-        So most of the scores that the mask would forbid are never computed.
-        All tensors are `[B, H, T, K]`.
+        So most scores that the mask would forbid are never computed. All
+        tensors are `[B, H, T, K]`.
         """
         length = ops.shape(query)[2]
         allowed = causal_mask(length)
-        # The length is a tensor in a graph for any length.
+        # In a graph for any length, `length` is a tensor.
         count = _num_blocks(length) if isinstance(length, int) else 1
         if count == 1:
             return self._attend(query, key, value, allowed, training)
-        # Not slices, whose gradient TensorFlow computes slowly.
+        # Split, not sliced: TensorFlow computes the gradient of slices slowly.
         parts = [ops.split(x, count, axis=2) for x in (query, key, value)]
         masks, found = ops.split(allowed, count, axis=0), []
         for i, query in enumerate(parts[0], start=1):
@@ -169,7 +169,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
         return training and self.probability_dropout.rate > 0
 
     def probabilities(self, x):
-        """Return the float32 attention weights `[B, H, T, T]`, undropped."""
+        """Return float32 attention weights `[B, H, T, T]`, without dropout."""
         query, key, _ = map(_swap, self._heads(x))
         length = ops.shape(x)[1]
         scores = self._scores(query, key)
@@ -179,7 +179,7 @@ class CausalSelfAttention(configured.ConfiguredLayer):
 def _num_blocks(length):
     """Return the number of equal blocks of at most `BLOCK` queries.
 
-    Equal, because torch.compile supports no `split` at given positions.
+    They are equal because torch.compile supports no split into unequal parts.
     """
     least = -(-length // BLOCK)
     counts = (n for n in range(least, 2 * least) if length % n == 0)
@@ -187,16 +187,17 @@ def _num_blocks(length):
 
 
 def has_kernel():
-    """Return whether to use the backend's attention kernel: on a GPU.
+    """Return whether the backend has a fused attention kernel worth using.
 
-    It keeps no `[B, H, T, T]` in memory, but draws no dropout from Keras's
-    seeds. TensorFlow has none; on a CPU, torch's is no faster (docs/log.md).
+    Only on a GPU, with JAX or torch: TensorFlow has none, and on a CPU torch's
+    is no faster (docs/log.md). The kernel keeps no `[B, H, T, T]` in memory,
+    but cannot draw dropout from Keras's seeds.
     """
     return keras.config.backend() != "tensorflow" and device.kind() == "gpu"
 
 
 def _kernel(query, key, value):
-    """Attend causally by the backend's kernel, all `[B, T, H, K]`."""
+    """Attend causally with the backend's kernel; all are `[B, T, H, K]`."""
     return ops.dot_product_attention(
         *(query, key, value),
         is_causal=True,
@@ -221,7 +222,7 @@ def masked_softmax(scores, allowed):
 
 @functools.cache
 def _softmax(dtype, dropout=0.0):
-    """Return `masked_softmax` and dropout in one loop; all layers share it."""
+    """Return masked softmax and dropout as one loop, shared by all layers."""
 
     def weights(scores, allowed, *source):
         found = masked_softmax(scores, allowed)
@@ -246,7 +247,7 @@ def causal_mask(length):
 
 
 def _cached_mask(length, num_columns, num_used):
-    """Return bool `[T, S + T]`: the used columns, then a causal mask."""
+    """Return bool `[T, S + T]`: used columns of the cache, then causal."""
     used = ops.arange(num_columns, dtype="int32") < num_used
     used = ops.broadcast_to(used, (length, num_columns))
     return ops.concatenate([used, causal_mask(length)], axis=1)

@@ -10,8 +10,8 @@ from gpt1_keras.layers import dropout
 class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
-    Each is an attribute of the same name. Comes before the Keras class among
-    the bases.
+    Each must be an attribute of the same name. The mixin must precede the
+    Keras class in the list of bases.
     """
 
     @classmethod
@@ -29,7 +29,7 @@ class ConfiguredLayer(Configured, keras.layers.Layer):
     """Base class of this package's layers that contain layers."""
 
     def _dense(self, units, name, dtype=None):
-        """Return a dense layer; its dtype, if None, is that of this layer."""
+        """Return a dense layer; `dtype` None means the dtype of this layer."""
         return keras.layers.Dense(
             units,
             kernel_initializer=keras.initializers.RandomNormal(

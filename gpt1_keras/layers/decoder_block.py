@@ -27,7 +27,7 @@ class DecoderBlock(configured.ConfiguredLayer):
         num_heads: int. Attention heads `H`.
         intermediate_dim: int. Width inside the feed-forward network.
         attention_dropout: float. Dropout rate of the attention probabilities.
-        residual_dropout: float. Dropout rate of the output of both parts.
+        residual_dropout: float. Dropout rate of both sub-layers' outputs.
         layer_norm_epsilon: float. Added to the variance inside the root.
         initializer_range: float. Standard deviation of all kernels.
 
@@ -37,8 +37,8 @@ class DecoderBlock(configured.ConfiguredLayer):
         training: bool.
 
     Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair of it and the keys
-        and values of `x`, `[B, 2, H, T, K]`.
+        float32 tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
+        keys and values of `x`, `[B, 2, H, T, K]`.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class DecoderBlock(configured.ConfiguredLayer):
 
 @functools.cache
 def _add_norm(epsilon):
-    """Return the norm of a sum, both float32, as one loop."""
+    """Return residual sum and layer norm, in float32, as one loop."""
 
     def norm(x, y, gamma, beta):
         x = ops.add(ops.cast(x, "float32"), ops.cast(y, "float32"))

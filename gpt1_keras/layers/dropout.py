@@ -10,7 +10,7 @@ from keras import ops
 
 from gpt1_keras.layers import fused
 
-# 16 random bits decide whether a value is dropped.
+# The number of values of 16 random bits, which decide what is dropped.
 _NUM_DRAWS = 2**16
 
 
@@ -48,9 +48,9 @@ class Dropout(keras.layers.Dropout):
         return _fused_drop(self.rate, shared)(inputs, source, training=True)
 
     def draw(self, shape):
-        """Return the source of the next mask, of this shape, for `drop`.
+        """Draw the next mask of a shape, in the form that `drop` takes.
 
-        A key, uint32 `[2]`; on torch, the mask itself, uint8.
+        It is a random key, uint32 `[2]`; on torch, the mask itself, uint8.
         """
         if keras.config.backend() != "torch":
             return ops.cast(self.seed_generator.next(), "uint32")
@@ -67,12 +67,12 @@ def _torch_draw():
     """Return a function that draws on torch, as one operation of a graph.
 
     torch.compile cannot follow `keras.random.randint` and would break the
-    network into pieces at every dropout. This takes the state of a
+    network into pieces at every dropout. This function takes the state of a
     `SeedGenerator` `[2]`, increments its counter and returns uint8 `[size]`:
-    1 where 16 random bits are at least `num_dropped`, else 0. torch.compile
-    has fast vector instructions for a product with uint8, not for a choice by
-    bool or for 16-bit integers. On a CPU, numpy draws seven times as fast as
-    torch.
+    1 where 16 random bits are at least `num_dropped`, else 0. The mask is
+    uint8 because torch.compile has fast vector instructions for a product with
+    uint8, but not for a selection by bool or for 16-bit integers. On a CPU,
+    numpy draws seven times as fast as torch.
     """
     import torch
 
@@ -109,7 +109,7 @@ def drop(x, source, rate, shared_axes=()):
         x: float tensor.
         source: what `Dropout.draw` returned for a mask of the shape of `x`.
         rate: float. Share that is set to 0.
-        shared_axes: tuple of ints. Axes along which one draw decides.
+        shared_axes: tuple of ints. Axes whose values are dropped together.
 
     Returns:
         float32 tensor.
@@ -124,12 +124,12 @@ def drop(x, source, rate, shared_axes=()):
 
 
 def bits(source, shape):
-    """Return an int32 value from 0 to 65,535 for each place of a mask.
+    """Return a random int32 from 0 to 65,535 for each element of a mask.
 
-    A hash of place and key, uint32 `[2]`: the finalizer lowbias32
-    (https://github.com/skeeto/hash-prospector) after one more round, which
-    separates the two halves of the key. XLA computes them in the loop that
-    needs the mask, so they take no memory.
+    It is a hash of the element's index and the key `source`, uint32 `[2]`: the
+    finalizer lowbias32 (https://github.com/skeeto/hash-prospector) after one
+    more round, which separates the two halves of the key. XLA computes these
+    numbers in the loop that needs the mask, so they take no memory.
     """
     places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
     x = ops.bitwise_xor(places * np.uint32(0x9E3779B9), source[0])

@@ -1,8 +1,8 @@
 """Embedding of tokens and positions, and the output projection tied to it.
 
-The embedding has two kinds of dropout, as two layers with the same interface;
-`GPT1Backbone(embedding_dropout_on=...)` chooses one by its name in
-`EMBEDDINGS`.
+There are two layers with the same interface, one for each kind of dropout on
+the embedding; `GPT1Backbone(embedding_dropout_on=...)` chooses one of them by
+its name in `EMBEDDINGS`.
 """
 
 import keras
@@ -13,10 +13,10 @@ from gpt1_keras.layers import configured
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class TokenAndPositionEmbedding(configured.ConfiguredLayer):
-    """Sum of a token row and a position row, with dropout on the sum.
+    """Sum of token and position embedding, with dropout on the sum.
 
-    The usual reading of the paper's "embedding dropouts": every activation is
-    masked on its own, and the softmax sees the undropped table.
+    This is the usual reading of the paper's "embedding dropouts": each
+    activation is masked on its own, and the softmax sees the undropped table.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
     `S` num_special_tokens, `P` max_sequence_length.
@@ -91,8 +91,9 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
     def tables(self, training=False):
         """Return `table` `[V + S, D]` and `positions` `[P, D]`.
 
-        Both have the dtype of the weights, in which the gradients of a row's
-        look-ups are summed: in bfloat16, a sum of thousands would be wrong.
+        Both have the dtype of the weights, because the gradients of all
+        look-ups of a row are summed in it: bfloat16 would be too inaccurate
+        for sums of thousands.
         """
         table = ops.convert_to_tensor(self.token_embeddings)
         if self.special_embeddings is not None:

@@ -1,10 +1,10 @@
-"""Chains of elementwise operations, each in one pass over memory.
+"""Chains of elementwise operations, each compiled into one loop over memory.
 
 TensorFlow executes operations one after the other, and each reads and writes
-whole tensors: on a CPU that costs more than the matrix products between them.
+whole tensors: on a CPU that takes longer than the matrix products in between.
 XLA compiles a chain into one loop. Matrix products and random numbers stay
 outside, since XLA is slow at both on a CPU. JAX compiles whole steps anyway,
-and torch the whole network where `strategy.Devices.jit_compile` says so.
+and torch the whole network if `strategy.Devices.jit_compile` is True.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ import keras
 
 from gpt1_keras import device
 
-# Compilation takes tenths of a second. From this many values per tensor, it
-# pays off within a few thousand steps.
+# Compilation takes tenths of a second. For tensors of at least this many
+# values, it pays off within a few thousand steps.
 SMALLEST = 2**16
-# Assumed for sizes that are unknown before the graph runs.
+# Assumed for dimensions that are unknown before the graph runs.
 _USUAL = 256
 
 _torch_compiles = contextvars.ContextVar("torch_compiles", default=False)
@@ -26,7 +26,7 @@ _torch_compiles = contextvars.ContextVar("torch_compiles", default=False)
 
 @contextlib.contextmanager
 def torch_compiles(wanted):
-    """Let torch compile what `compiled` returned, or not (the default)."""
+    """Set whether functions of `compiled` use torch.compile (by default no)."""
     token = _torch_compiles.set(wanted)
     try:
         yield
@@ -35,12 +35,12 @@ def torch_compiles(wanted):
 
 
 def fused(function):
-    """Return `function(*tensors, training)`, one loop in training.
+    """Return `function(*tensors, training)`, which is one loop in training.
 
-    In training with TensorFlow on a CPU, XLA compiles it for each combination
-    of shapes, and its gradient is computed from the arguments alone: no
-    intermediate result stays in memory. Otherwise, and if all tensors are
-    small, `function` runs unchanged.
+    In training with TensorFlow on a CPU, XLA compiles `function` for each
+    combination of shapes, and its gradient is computed from the arguments
+    alone: no intermediate result stays in memory. Otherwise, and if all tensors
+    are small, `function` runs unchanged.
 
     Args:
         function: takes tensors, uses no variables or random numbers, and
@@ -76,7 +76,7 @@ def fused(function):
 
 
 def compiled(function):
-    """Return a function of tensors as one loop that has no gradient."""
+    """Return a function of tensors, compiled as one loop without gradient."""
     if keras.config.backend() == "torch":
         import torch
 
@@ -93,7 +93,7 @@ def compiled(function):
 
 
 def _call(function, loop, arguments):
-    """Call the loop on a CPU if sizes are large."""
+    """Call `loop` on a CPU with large tensors, else `function`."""
     import tensorflow as tf
 
     if device.kind() != "cpu":

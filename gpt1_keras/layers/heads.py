@@ -1,6 +1,6 @@
-"""Task heads: from the extract states of the candidates to logits.
+"""Task heads: from the states at the candidates' extract tokens to logits.
 
-Every benchmark is `C` candidate sequences per example (figure 1 of the
+Every benchmark has `C` candidate sequences per example (figure 1 of the
 paper). Letters: `B` batch, `C` candidates, `D` hidden_dim, `Y` classes.
 """
 
@@ -13,7 +13,7 @@ from gpt1_keras.layers import configured
 class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
 
-    # Shape of the dropout mask, where not that of the features.
+    # Shape of the dropout mask; None: that of the features.
     noise_shape = None
 
     def __init__(self, *, num_outputs=1, dropout, initializer_range, **kwargs):
@@ -66,7 +66,7 @@ class ChoiceHead(_Head):
     Args:
         dropout: float. Dropout rate of the features.
         initializer_range: float. Standard deviation of the kernel.
-        num_outputs: int. Always 1; present for serialisation.
+        num_outputs: int. Always 1; an argument only for serialisation.
 
     Call arguments:
         features: float tensor `[B, C, D]`.

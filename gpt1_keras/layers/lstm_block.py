@@ -21,8 +21,8 @@ class LSTMBlock(configured.ConfiguredLayer):
         hidden_dim: int. Width `D`.
         num_units: int. Units `U` of the LSTM.
         residual_dropout: float. Dropout rate of the output.
-        initializer_range: float. Standard deviation of the kernels, but for the
-            recurrent one, which is orthogonal: the paper does not say.
+        initializer_range: float. Standard deviation of all kernels except the
+            recurrent one, which is orthogonal (the paper states neither).
 
     Call arguments:
         x: float tensor `[B, T, D]`.
@@ -34,7 +34,7 @@ class LSTMBlock(configured.ConfiguredLayer):
         training: bool.
 
     Returns:
-        float32 tensor `[B, T, D]`; with a cache, a pair of it and the
+        float32 tensor `[B, T, D]`; with a cache, a pair: this tensor, and the
         states after each position of `x`, `[B, 2, 1, T, U]`.
 
     Raises:

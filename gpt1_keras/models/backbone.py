@@ -17,10 +17,10 @@ from gpt1_keras.layers import embedding
 class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     """The decoder of Radford et al. 2018 as a KerasHub backbone.
 
-    Post-norm blocks, learned positions, no norm after the embedding and none
-    at the end. Attention is causal and padding is on the right, so no padding
-    mask is needed: `padding_mask`, which KerasHub's preprocessors pass, has no
-    effect.
+    It has post-norm blocks, learned positions, no norm after the embedding and
+    no further one at the end. Attention is causal and padding is on the right,
+    so no padding mask is needed: `padding_mask`, which KerasHub's preprocessors
+    pass, has no effect.
 
     Letters: `B` batch, `T` positions, `D` hidden_dim, `V` vocabulary_size,
     `S` num_special_tokens, `P` max_sequence_length, `L` num_layers.
@@ -41,9 +41,9 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         initializer_range: float. Standard deviation of every matrix.
         num_special_tokens: int. `S`: 0 or 3 (start, delimiter, extract).
         residual_scale: float. Factor on the initial output kernels of attention
-            and feed-forward network in each block. The paper's network has 1;
-            small networks learn sooner with less (docs/log.md).
-        position_initializer: `"normal"` as in the paper, or `"sinusoids"` of
+            and feed-forward network in each block: 1 in the paper; with less,
+            small networks learn faster (docs/log.md).
+        position_initializer: `"normal"` as in the paper, or `"sinusoids"`, with
             the same standard deviation.
         dtype: dtype or policy of computation and weights.
 
@@ -61,12 +61,12 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
     backbone({"token_ids": ids, "padding_mask": np.ones_like(ids)})
     ```
 
-    Reference: Radford et al. 2018, sections 3.1 and 4.1; numbers as in
+    Reference: Radford et al. 2018, sections 3.1 and 4.1;
     openai/finetune-transformer-lm.
     """
 
-    # Whether it has attention, which can tell apart the continuations of a
-    # prefix in one row.
+    # Whether one row may hold a prefix with several continuations: attention
+    # can be masked so that each sees only the prefix and itself.
     can_share_prefix = True
 
     def __init__(
@@ -132,9 +132,10 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         """Build the functional model of an embedding layer and blocks.
 
         Args:
-            blocks: iterable of layers, consumed after the embedding is made:
-                all draw their seeds in this order.
-            arguments: dict of those of `__init__`, which become attributes.
+            blocks: iterable of layers, made after the embedding, so that the
+                layers draw their seeds in this order.
+            arguments: dict of the arguments of `__init__`, which become
+                attributes.
         """
         config = {name: arguments[name] for name in self.config_names()}
         dtype, kwargs = arguments["dtype"], arguments["kwargs"]
@@ -176,8 +177,8 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
 
         Returns:
             hidden states `[B, T, D]`, token and special rows `[V + S, D]` and
-            position rows `[P, D]`, all of the same pass. Heads that need the
-            table use this one, so that each dropout is drawn once.
+            position rows `[P, D]`, all from one forward pass: heads that need
+            the table use this one, so that its dropout is drawn only once.
         """
         hidden, table, positions = self.token_and_position_embedding(
             token_ids, position_ids=position_ids
@@ -201,13 +202,13 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         )
 
     def flops_per_token(self, length, *, with_softmax=True):
-        """Return the operations of a training step, per token of a sequence.
+        """Return the floating-point operations of a training step per token.
 
-        `6 (N + V D + L T D)`: two operations forward and four backward for
-        each weight of the blocks (`N`) and of the softmax over the vocabulary
-        (`V D`), and for each entry of the keys and values that a token sees,
-        on average those of `T / 2` tokens (Kaplan et al. 2020, section 2.1 and
-        table 1, with the softmax). `length` is `T`.
+        `6 (N + V D + L T D)` for a sequence of `T = length`: two operations
+        forward and four backward for each weight of the blocks (`N`) and of the
+        softmax over the vocabulary (`V D`), and for each entry of the keys and
+        values that a token sees, on average those of `T / 2` tokens (Kaplan et
+        al. 2020, section 2.1 and table 1, with the softmax).
         """
         entries = sum(
             math.prod(weight.shape)
@@ -224,7 +225,7 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         return self.token_and_position_embedding
 
     def default_lora_layer_names(self):
-        """Names of the layers that `enable_lora` changes."""
+        """Return the names of the layers to which LoRA adds adapters."""
         return ["query_key_value"]
 
     def enable_lora(self, rank, target_layer_names=None):
@@ -259,16 +260,16 @@ class FromAnyBackbonePreset:
     """Mixin whose `from_preset` also loads subclasses of `backbone_cls`.
 
     KerasHub looks for a class whose `backbone_cls` is exactly the preset's
-    backbone; an LSTM would need a tokenizer, preprocessors and tasks of its
-    own although nothing in them differs. Comes before the KerasHub class among
-    the bases.
+    backbone, so an LSTM would need its own tokenizer, preprocessors and tasks,
+    although nothing in them would differ. The mixin must precede the KerasHub
+    class in the list of bases.
     """
 
     _lock = threading.RLock()
 
     @classmethod
     def from_preset(cls, preset, **kwargs):
-        """Load from a preset folder; see the method of KerasHub."""
+        """Load from a preset folder; see KerasHub's method of this name."""
         found = preset_utils.get_preset_loader(preset).check_backbone_class()
         with cls._lock:
             usual = cls.backbone_cls

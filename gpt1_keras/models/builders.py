@@ -1,6 +1,6 @@
-"""Builders of networks, which runs call in a strategy's scope.
+"""Functions that build networks; runs call them in a strategy's scope.
 
-Gin binds those that take the sizes of a network. Networks have the global
+Gin binds the two that take the sizes of a network. Networks get the global
 dtype policy.
 """
 
@@ -79,7 +79,7 @@ def lstm_backbone(
 def _check_memory(num_weights):
     """Refuse a network whose float32 weights alone exceed the memory.
 
-    Otherwise it would fill the memory for hours before it failed.
+    Building it would swap for hours before it failed.
     """
     there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     if 4 * num_weights > there:
@@ -100,11 +100,11 @@ def gpt1_causal_lm(network, tokenizer):
 
 
 def transferred_backbone(source, *, num_transferred_layers, **changes):
-    """Return a new backbone that starts from the weights of `source`.
+    """Return a new backbone that starts from weights of `source`.
 
-    Everything else is drawn anew, such as the special-token rows that
-    pretraining does not have. The released code calls the number `n_transfer`
-    (finetune-transformer-lm train.py, lines 352 and 413-417).
+    All other weights are random, such as the special-token rows, which a
+    pretrained network does not have. The released code calls the number of
+    layers `n_transfer` (finetune-transformer-lm train.py, lines 352, 413-417).
 
     Args:
         source: `GPT1Backbone`.
@@ -133,7 +133,7 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
         if all(table.special_embeddings is not None for table in (old, new)):
             names.append("special_embeddings")
         for name in names:
-            # Through numpy: on JAX both would share one array otherwise.
+            # As numpy: on JAX, both would share one array otherwise.
             value = ops.convert_to_numpy(getattr(old, name))
             getattr(new, name).assign(value)
     for i in range(num_transferred_layers):

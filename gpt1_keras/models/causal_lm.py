@@ -53,13 +53,13 @@ class GPT1CausalLM(
         super().__init__(inputs=backbone.input, outputs=outputs, **kwargs)
 
     def call_with_cache(self, token_ids, cache, cache_update_index):
-        """Run some columns, given keys and values of those before them.
+        """Run the next tokens, given keys and values of those before them.
 
         Args:
             token_ids: int tensor `[B, T]`.
             cache: float tensor `[B, L, 2, H, S, K]`.
             cache_update_index: int or scalar tensor. Position of the first
-                column of `token_ids`.
+                token.
 
         Returns:
             tuple of logits `[B, T, V]`, hidden states `[B, T, D]` and the
@@ -72,7 +72,7 @@ class GPT1CausalLM(
         return logits, hidden, ops.slice_update(cache, start, found)
 
     def _read(self, token_ids, cache, index):
-        """Return logits, hidden states and what the cache needs of them."""
+        """Return logits, hidden states, and their entries for the cache."""
         # [1, T]; a slice would make XLA compile again for every position.
         position_ids = index + ops.expand_dims(
             ops.arange(ops.shape(token_ids)[1], dtype="int32"), 0
@@ -91,7 +91,7 @@ class GPT1CausalLM(
         return self.tied_logits(hidden, table), hidden, found
 
     def _build_cache(self, token_ids):
-        """Return hidden states `[B, T, D]` and cache of a prompt."""
+        """Return hidden states `[B, T, D]` and the cache of a prompt."""
         batch_size, length = ops.shape(token_ids)
         empty = ops.zeros(
             self.backbone.cache_shape(batch_size, 0), dtype=self.compute_dtype
@@ -103,14 +103,14 @@ class GPT1CausalLM(
     generate_step = keras_hub.models.GPT2CausalLM.generate_step
 
     def compile(self, *args, jit_compile="auto", **kwargs):
-        """See KerasHub; "auto" compiles generation with XLA on a CPU, too."""
+        """See KerasHub; "auto" uses XLA for generation on a CPU, too."""
         super().compile(*args, jit_compile=jit_compile, **kwargs)
         self._is_jit_chosen = jit_compile != "auto"
 
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):
-        """See KerasHub; stops at a line break if the vocabulary has one."""
+        """See KerasHub; stops at a line break if the vocabulary has it."""
         tokenizer = getattr(self.preprocessor, "tokenizer", None)
         if stop_token_ids == "auto" and tokenizer is not None:
             if tokenizer.end_token_id is None:
@@ -120,8 +120,8 @@ class GPT1CausalLM(
     def make_generate_function(self):
         """Return the function behind `generate`.
 
-        It raises ValueError for unknown ids and for texts longer than the
-        positions, which compiled look-ups would silently clip.
+        It raises ValueError for out-of-range ids and for texts longer than the
+        model's positions, which compiled look-ups would silently clip.
         """
         identity = generation.identity_of(self)
         if self.generate_function is None or identity != self._generates:

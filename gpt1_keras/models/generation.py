@@ -9,10 +9,10 @@ from keras import ops
 def sample_text(
     causal_lm, tokenizer, *, prompt, num_tokens, top_k, temperature, seed
 ):
-    """Return a text of `num_tokens`, the prompt included, by top-k sampling.
+    """Return a top-k sample of `num_tokens` tokens, the prompt included.
 
-    A prompt that leaves no room for a token is truncated. The same weights and
-    seed give the same text.
+    A prompt that leaves no room for a new token is truncated. The same weights
+    and seed give the same text.
     """
     ids = tokenizer.encode(prompt)[: num_tokens - 1] or [tokenizer.opening_id]
     sampler = keras_hub.samplers.TopKSampler(
@@ -72,9 +72,10 @@ def stream(causal_lm, prompt_ids, sampler, *, num_tokens, stop_ids=()):
 
 
 def gains_by_xla(causal_lm):
-    """Return whether XLA makes TensorFlow generate faster on a CPU.
+    """Return whether XLA makes generation with TensorFlow faster: on a CPU.
 
-    Not in bfloat16 (docs/log.md). XLA reads no variable of another device.
+    Not in bfloat16 (docs/log.md), and not if the weights are on another device,
+    which XLA's code for the CPU cannot read.
     """
     if keras.config.backend() != "tensorflow":
         return False
@@ -126,7 +127,7 @@ def _compile(causal_lm):
 
 
 def _without_gradients(function):
-    """Return a function that, on torch too, stores nothing for gradients."""
+    """Return the function; on torch, one that records no gradients."""
     if keras.config.backend() != "torch":
         return function
     import torch

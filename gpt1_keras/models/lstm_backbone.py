@@ -8,14 +8,14 @@ from gpt1_keras.models import backbone
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class LSTMBackbone(backbone.GPT1Backbone):
-    """`GPT1Backbone` with one LSTM in place of its decoder blocks.
+    """`GPT1Backbone` with one LSTM layer in place of the decoder blocks.
 
-    Embedding (with its position rows), dropout on the tables and tied softmax
-    are those of the Transformer, so that only the network differs.
+    The embedding (with positions), its dropout and the tied softmax are those
+    of the Transformer, so that only what is between them differs.
 
     Args:
         num_units: int. Units of the LSTM.
-        **others: see `GPT1Backbone`, as for call arguments and returns.
+        **others: see `GPT1Backbone`, also for call arguments and returns.
 
     Reference: Radford et al. 2018, section 5: "a single layer 2048 unit LSTM
     using the same framework".
@@ -58,7 +58,7 @@ class LSTMBackbone(backbone.GPT1Backbone):
         return 1
 
     def cache_shape(self, batch_size, length):
-        """Return the shape of the states of a text, `[B, 1, 2, 1, S, U]`."""
+        """Return the shape of the cache of states, `[B, 1, 2, 1, S, U]`."""
         return (batch_size, 1, 2, 1, length, self.num_units)
 
     def flops_per_token(self, length, *, with_softmax=True):

@@ -21,21 +21,21 @@ class GPT1Tokenizer(
 ):
     """`text.tokenizer.Tokenizer` with KerasHub's interface.
 
-    Runs in Python on every backend. In a `tf.data` chain it calls back into
-    Python, so that graph cannot be saved; one of `text.tf_tokenizer` can.
+    Runs in Python on every backend. In a `tf.data` pipeline it calls back into
+    Python, so that graph cannot be saved; `text.tf_tokenizer` can be.
 
     Args:
         vocabulary: path of the vocabulary (`.json` for BPE, `.txt` for
             WordPiece), or None to load assets later.
-        merges: path of the merges of a BPE.
+        merges: path of the merges, for BPE.
         type: `"bpe"` or `"wordpiece"`.
 
     Attributes:
         pipeline: the `text.tokenizer.Tokenizer` that does the work.
         start_token_id: None, because pretraining has no start token.
         end_token_id: id of the newline, where generation stops.
-        pad_token_id: 0, or 1 where 0 is the newline; neither a loss nor an
-            unpadded position sees it.
+        pad_token_id: 0, or 1 if 0 is the newline; no loss counts it, and no
+            position before the padding sees it.
     """
 
     backbone_cls = backbone.GPT1Backbone
@@ -65,12 +65,12 @@ class GPT1Tokenizer(
 
     @property
     def special_token_ids(self):
-        """Ids that postprocessing strips; none is ever generated."""
+        """Ids that postprocessing strips; the model never generates them."""
         size = self.pipeline.vocabulary_size
         return [size, size + 1, size + 2]
 
     def tokenize(self, inputs):
-        """Return the ids of a text (str, bytes, tensor), or of each of many."""
+        """Return the ids of a text (str, bytes, tensor) or of several texts."""
         if hasattr(inputs, "graph"):
             return self._tokenize_in_graph(inputs)
         texts = _as_lists(inputs)
@@ -81,7 +81,7 @@ class GPT1Tokenizer(
         return self.pipeline.encode_batch(texts)
 
     def _tokenize_in_graph(self, inputs):
-        """Return ids `[n]` of a symbolic string; of `[B]` strings, ragged."""
+        """Return ids `[n]` of a symbolic string, or ragged ids of `[B]`."""
         import tensorflow as tf
 
         if inputs.shape.rank not in (0, 1):
@@ -150,9 +150,9 @@ class GPT1CausalLMPreprocessor(
 ):
     """Strings to padded ids for `GPT1CausalLM`, and back.
 
-    KerasHub's preprocessor without start and end tokens: GPT-1 was pretrained
-    on contiguous text, where neither occurs. An empty prompt becomes the
-    token before a text without context (`Tokenizer.opening_id`).
+    This is KerasHub's preprocessor without start and end tokens: GPT-1 was
+    pretrained on contiguous text, which has neither. An empty prompt becomes
+    the opening token (`Tokenizer.opening_id`).
 
     Args:
         tokenizer: `GPT1Tokenizer`.
@@ -170,7 +170,7 @@ class GPT1CausalLMPreprocessor(
 
     def _generate_preprocess_python(self, x, sequence_length=None):
         found = super()._generate_preprocess_python(x, sequence_length)
-        if hasattr(found["token_ids"], "graph"):  # of a `tf.data` chain
+        if hasattr(found["token_ids"], "graph"):  # in a `tf.data` pipeline
             return found
         ids, mask = (np.array(found[k]) for k in ("token_ids", "padding_mask"))
         is_empty = ~mask.any(axis=-1)
@@ -190,7 +190,7 @@ class GPT1TaskPreprocessor(
 ):
     """Strings of a task to the inputs of `GPT1TaskModel`.
 
-    Its settings are all that a fine-tuned preset knows of its task.
+    A fine-tuned preset describes its task only by these settings.
 
     Letters: `B` batch, `C` candidates, `T` positions.
 
@@ -205,14 +205,14 @@ class GPT1TaskPreprocessor(
         is_regression: bool. Whether one logit is the score itself.
 
     Call arguments:
-        x: dict of lists of `B` entries: `text` and, where the task has them,
-            `text_pair` and `choices` (lists of `C` str), other columns being
-            ignored; or the list of texts alone. Arrays and TensorFlow tensors
-            of strings also work, inside a `tf.data` chain as well, batched or
-            not.
+        x: dict of lists of `B` entries: `text` and, if the task has them,
+            `text_pair` and `choices` (lists of `C` str); other columns are
+            ignored. Or the list of texts alone. Arrays and TensorFlow tensors
+            of strings also work, as do both in a `tf.data` pipeline, batched
+            or not.
 
     Returns:
-        dict of int32 numpy arrays (tensors in a `tf.data` chain):
+        dict of int32 numpy arrays (tensors in a `tf.data` pipeline):
         `token_ids` `[B, C, T]` and `extract_position` `[B, C]`, where `T` is
         the longest sequence. A single string, or a dict of strings, gives
         `[C, sequence_length]` and `[C]`, to be batched later.
@@ -299,7 +299,7 @@ class GPT1TaskPreprocessor(
         return {k: v[0] for k, v in arrays.items()} if is_one else arrays
 
     def _arrays_in_graph(self, columns):
-        """Do as `_arrays` inside a `tf.data` chain, by a call into Python."""
+        """Call `_arrays` from a `tf.data` pipeline."""
         import tensorflow as tf
 
         names = list(columns)

@@ -1,6 +1,6 @@
 """Network over rows that hold a shared prefix and several continuations.
 
-The rows are those of `data.packing`: the prefix is read once, each
+The rows are those of `data.packing`: the prefix is computed once, and each
 continuation is a branch that sees the prefix and itself.
 """
 
@@ -11,7 +11,7 @@ from gpt1_keras.layers import attention
 
 
 def shared_prefix_network(backbone, head=None):
-    """Return a model that reads a prefix once and each branch behind it.
+    """Return a model of rows with a prefix and several branches after it.
 
     Letters: `B` rows, `T` tokens, `C` candidates, `D` hidden_dim, `V`
     vocabulary_size, `S` special tokens, `P` positions, `Y` logits.
@@ -23,12 +23,12 @@ def shared_prefix_network(backbone, head=None):
             `GPT1TaskModel` with this backbone, or None.
 
     Returns:
-        functional `keras.Model` from a dict of int `token_ids`,
+        functional `keras.Model`. Inputs: dict of int `token_ids`,
         `position_ids`, `branch` and `predictor` `[B, T]`, with a head also
-        `extract_position` `[B, C]`, to a dict of `hidden` `[B, T, D]`, the
-        states that predict the tokens, and `table` `[V, D]` without special
-        tokens, which follow no text. With a head, `table` is `[V + S, D]`, and
-        there are `positions` `[P, D]` and `logits` `[B, Y]`.
+        `extract_position` `[B, C]`. Outputs: dict of `hidden` `[B, T, D]`, the
+        states that predict the tokens, and `table` `[V, D]`, without special
+        tokens, which are never predicted; with a head, `table` `[V + S, D]`,
+        and also `positions` `[P, D]` and `logits` `[B, Y]`.
     """
     inputs = {
         name: keras.Input((None,), dtype="int32", name=name)

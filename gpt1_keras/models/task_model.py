@@ -24,8 +24,8 @@ class GPT1TaskModel(
         head: layer of `gpt1_keras.layers.heads` from features `[B, C, D]` to
             logits `[B, Y]`, or None for pretraining.
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
-        num_classes: int. In place of a head: a new one for single texts, on a
-            copy of the backbone that has special tokens.
+        num_classes: int, instead of a head: adds a new head for single texts
+            to a copy of the backbone with special tokens.
 
     Call arguments:
         dict of `token_ids` int `[B, C, T]` and, with a head,
@@ -39,9 +39,8 @@ class GPT1TaskModel(
         the logits alone, or without a head the hidden states.
 
     `keras_hub.models.TextClassifier.from_preset` finds this class once
-    `gpt1_keras.models` is imported. Keras's own `fit` trains the logits
-    without the auxiliary loss, also from a pretrained preset with
-    `num_classes=2`:
+    `gpt1_keras.models` is imported. With `num_classes=2`, it also takes a
+    pretrained preset. Keras's own `fit` trains without the auxiliary loss:
 
     ```python
     model = keras_hub.models.TextClassifier.from_preset("out/sst2/preset")
@@ -110,10 +109,10 @@ class GPT1TaskModel(
         super().__init__(inputs=inputs, outputs=outputs, **kwargs)
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
-        """See KerasHub; for a score that is one logit, "auto" is squared error.
+        """See KerasHub; for regression, the loss "auto" is the squared error.
 
         Raises:
-            ValueError: "auto" for another score, which is learned as a
+            ValueError: the loss is "auto" for a score that is learned as a
                 distribution over whole numbers (`LabelSpace.encode`).
         """
         ours = self.preprocessor
@@ -132,7 +131,7 @@ class GPT1TaskModel(
 
     def predict_step(self, *arguments):
         found = super().predict_step(*arguments)
-        # JAX returns the state beside the outputs.
+        # JAX also returns the state.
         outputs, *state = found if isinstance(found, tuple) else (found,)
         outputs = outputs["hidden" if self.head is None else "logits"]
         return (outputs, *state) if state else outputs
@@ -170,7 +169,7 @@ class FlattenCandidates(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class GatherExtract(keras.layers.Layer):
-    """Hidden states of the extract tokens.
+    """Hidden states at the extract tokens.
 
     `[B * C, T, D]` at positions `[B, C]` -> `[B, C, D]`.
     """

@@ -37,7 +37,7 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
     Args:
-        port: int; 0 picks a free one.
+        port: int; 0 chooses a free one.
         seed: int. Seed of generated text.
     """
     _stay_on_this_machine()
@@ -69,8 +69,8 @@ def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
 def _for_this_machine():
     """Return options of `launch` that refuse uploads and all other machines.
 
-    No host name of another site may point here; that pages of other sites
-    cannot read the answers, gradio sees to.
+    Requests under the host name of another site are refused, too. Gradio
+    prevents pages of other sites from reading the answers.
     """
     from starlette import middleware
     from starlette.middleware import trustedhost
@@ -87,10 +87,10 @@ def _for_this_machine():
 
 
 def _stay_on_this_machine():
-    """Set the environment variables that keep gradio on this machine.
+    """Set environment variables so that gradio contacts no other machine.
 
-    It must not send usage reports, and must not use a proxy for the request
-    that it makes to its own page before it returns the address.
+    It must send no usage reports, and use no proxy for the request that it
+    makes to its own page before it returns the address.
     """
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
     given = [os.environ.get(name) for name in ("no_proxy", "NO_PROXY")]
@@ -101,7 +101,7 @@ def _stay_on_this_machine():
 class TaskAnswers:
     """Predictions of the fine-tuned model in a preset folder.
 
-    Its `inputs` are "text" and perhaps "text_pair" and "choices".
+    `inputs` names its inputs: "text", and perhaps "text_pair" and "choices".
     """
 
     def __init__(self, preset):
@@ -118,7 +118,7 @@ class TaskAnswers:
         self.inputs = transforms.SIGNATURES[ours.transform].fields
 
     def __call__(self, text, text_pair="", choices=()):
-        """Return dict from a label to its probability, or a float score."""
+        """Return {label: probability}, or the score as a float."""
         given = {"text": [text], "text_pair": [text_pair]}
         if "choices" in self.inputs:
             given["choices"] = [list(choices)]
@@ -196,7 +196,7 @@ class LanguageModelAnswers:
         self._seed = seed
 
     def tokens(self, text):
-        """Return (piece, log-probability) of each token with a position."""
+        """Return (piece, log-probability) of each token, up to the context."""
         ids = self._tokenizer.encode(text)[: self._length]
         if not ids:
             return []
@@ -255,9 +255,9 @@ def _language_model_page(gradio, preset, seed):
 
 
 def _colored(tokens):
-    """Return a summary of a text, and its tokens as gradio highlights them.
+    """Return a summary of a text, and its tokens for gradio to highlight.
 
-    A token is (piece and log-probability, label of its probability).
+    These are pairs (piece and log-probability, label of the probability).
     """
     if not tokens:
         return "no text", []

@@ -1,4 +1,4 @@
-"""A fine-tuned model on a split: metrics with labels, predictions always."""
+"""Evaluation of a fine-tuned model on a split, and its predictions."""
 
 import collections.abc
 import shutil
@@ -34,10 +34,10 @@ def evaluate(
     """Score a split; write metrics, plots and every prediction.
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
-    model's attention in these, and `plots/` the confusion matrix or the
-    scores. Without labels there are no metrics and plots, and predictions are
-    in the order of the file. Without a workdir, predictions are printed in
-    this order, and nothing is written.
+    model's attention in the worst ones, and `plots/` the confusion matrix or
+    the scores. Without labels there are no metrics and plots, and predictions
+    are in the order of the file. Without a workdir, predictions are printed in
+    the order of the file, and nothing is written.
 
     Args:
         build_task: function from the `GPT1TaskPreprocessor` of the preset to
@@ -84,7 +84,7 @@ def evaluate(
         sys.stdout.writelines(predictions_lib.lines(rows))
         sys.stdout.flush()
         return None
-    # Of an earlier answer to other rows.
+    # Files of an earlier run on other rows.
     shutil.rmtree(workdir / "plots", ignore_errors=True)
     (workdir / "skipped_rows.tsv").unlink(missing_ok=True)
     table = workdir / "predictions.tsv"
@@ -128,11 +128,11 @@ def evaluate(
 
 
 def _view(workdir, model, examples, rows):
-    """Show what the extract token attends to in rows, by their index."""
+    """Show what the extract token attends to in the `rows` {index: row}."""
     tokenizer = model.preprocessor.tokenizer.pipeline
     texts = []
     for i, row in rows.items():
-        # Of several choices, the predicted one.
+        # Of several choices, show the predicted one.
         has_choices = examples.examples[i].choices
         candidate = int(row["prediction"]) if has_choices else 0
         ids = examples.encoded.candidates(i)[candidate]

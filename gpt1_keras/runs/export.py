@@ -20,7 +20,7 @@ from gpt1_keras.serving import model_card
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
 
-_TEXTS_OF = "sst2"  # whose sentences a language model is checked on
+_TEXTS_OF = "sst2"  # benchmark whose texts a language model is checked on
 
 
 @checks.value_object
@@ -32,21 +32,21 @@ class Options:
     # `tasks.task.Task` to read and measure.
     build_task: collections.abc.Callable
     split: checks.Split  # rows that the served model is checked on
-    # Split whose frequent words go into the tokenizer's table, which encodes
-    # them exactly, whatever their case; None: the vocabulary's words.
+    # Split whose frequent words go into the tokenizer's table, with which they
+    # get exact ids; None: only the vocabulary's words.
     table_split: checks.Split | None
-    num_table_pieces: checks.Index  # most words in the table
+    num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
-    # Dtype of the stored weights; "int8" is that of the kernels of the blocks,
-    # beside which the other weights are float32.
+    # Dtype of the stored weights; with "int8", only the kernels of the blocks
+    # are integers, and the other weights are float32.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
-    # The user's own file, all texts of which are used instead of `table_split`.
+    # A file of the user's own, whose texts are used instead of `table_split`.
     table_file: checks.Path | None = None
     # `.txt` files on which the tokenizers are also compared.
     identity_texts: checks.Path | None = None
 
     def graph_tokenizer(self, tokenizer, task):
-        """Return a `Tokenizer` as a `GraphTokenizer`, with its table."""
+        """Return the `GraphTokenizer` of a `Tokenizer`, with its table."""
         from gpt1_keras.text import tf_tokenizer
 
         texts = []
@@ -82,10 +82,10 @@ def export(
     the same workdir adds a version.
 
     Args:
-        num_warm_up: int. Requests that are answered while the model loads.
+        num_warm_up: int. Requests that a server answers while it loads.
 
     Raises:
-        RunError: the SavedModel does not answer, or not as the Keras model.
+        RunError: the SavedModel fails, or its answers differ too much.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     directory = presets.find(preset)
@@ -140,8 +140,8 @@ def export(
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
         metrics |= compared | identity
-        # Before the version appears: a run that is killed between the two
-        # exports it again, not one version more.
+        # Written before the version appears: if the run is killed in between,
+        # the repeated command exports this version, not a further one.
         path = results.write(
             workdir,
             run="export",
@@ -162,7 +162,7 @@ def export(
 
 
 def _served(directory, options):
-    """Return the served model, and its tokenizer in Python and as a graph."""
+    """Return the served model, and (its `Tokenizer`, its `GraphTokenizer`)."""
     from gpt1_keras.serving import tf_served
 
     scoring, dtype = options.scoring, options.weights_dtype

@@ -33,20 +33,20 @@ from gpt1_keras.training import strategy as strategy_lib
 
 # Digests of the examples and the preset that a run started with.
 EXAMPLES = "examples.json"
-# With more training rows, a baseline could take as long as the network.
+# With more training rows, the baselines could take as long as the network.
 _MOST_BASELINE_ROWS = 100_000
 _MOST_EVALUATIONS = 20
 
 
 def encoded_batches(train, **settings):
-    """Return batches of `scoring.Labelled` examples, encoded beforehand."""
+    """Return batches of `scoring.Labelled` examples, encoded in advance."""
     return example_batches.TrainingExamples(
         train.encoded, train.labels(), **settings
     )
 
 
 def raw_batches(train, **settings):
-    """Return batches of `scoring.Labelled` examples, encoded in tf.data."""
+    """Return batches of `scoring.Labelled` examples, encoded while training."""
     sources.check_tensorflow(
         "gin/data/raw_examples.gin", "without it, texts are encoded beforehand"
     )
@@ -67,11 +67,11 @@ class FineTuning:
     """Recipe of fine-tuning."""
 
     batch_size: checks.Count  # examples per step
-    # Examples of full length per forward pass on each replica, more of shorter
-    # ones; None: all.
+    # Examples of full length per forward pass on each replica (more if they
+    # are shorter); None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: at least `min_epochs`, and as
-    # many as `min_steps` takes.
+    # Passes over the training examples; None: `min_epochs`, or more if it takes
+    # more to make `min_steps`.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
@@ -86,7 +86,7 @@ class FineTuning:
     # Tokens whose logits are in memory at a time.
     softmax_chunk: checks.NotRecipe[checks.Count]
     classifier_dropout: checks.Rate  # before the head's linear layer
-    initializer_range: checks.Share  # deviation of the head's weights
+    initializer_range: checks.Share  # standard deviation of the head's weights
     # Lengths that batches are padded to.
     bucket_lengths: checks.NotRecipe[checks.Counts] = (
         example_batches.BUCKET_LENGTHS
@@ -98,19 +98,19 @@ class FineTuning:
     # Size of a random subset of the training examples that is scored whenever
     # dev is; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
-    # Steps of the first epoch after which dev is scored as well.
+    # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Evaluations in a row without a better score on dev after which training
-    # stops early; None: it never does.
+    # Training stops early after this many evaluations in a row without a better
+    # score on dev; None: never.
     patience: checks.Count | None = None
     # With fewer dev examples, which cannot tell which weights are best, the
-    # last ones are kept, and `patience` has no effect.
+    # last weights are kept, and `patience` has no effect.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
-    # Whether encoded candidates that begin alike share a row, so that their
-    # common beginning is computed once. The loss is the same; dropout draws
-    # other masks.
+    # Whether candidates with a common prefix share a row, so that the prefix is
+    # computed once (not with `raw_batches`). The loss is the same; dropout
+    # draws other masks.
     share_prefix: bool = True
 
     def num_steps(self, steps_per_epoch):
@@ -124,7 +124,7 @@ class FineTuning:
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of steps after which dev is scored.
 
-        It is after each epoch, or, of more than 20, after every few of them.
+        It is scored after each epoch; of more than 20, after every few.
         """
         num_steps = self.num_steps(steps_per_epoch)
         num_epochs = num_steps // steps_per_epoch
@@ -135,7 +135,7 @@ class FineTuning:
         }
 
     def is_over(self, history):
-        """Return whether the lines of a `results.History` exhaust patience."""
+        """Return whether `patience` evaluations brought no better score."""
         lines, best = _dev_lines(history.path)
         later = [line for line in lines if line["step"] > best["step"]]
         return len(later) >= self.patience
@@ -238,17 +238,16 @@ def finetune(
 
     Writes `preset/` (backbone, head, tokenizer, label space), `metrics.jsonl`,
     `checkpoints/`, `examples.json` (digests of the examples and the preset,
-    which must not change before a run resumes) and `result.json`. Where the
-    labels of test are public, the saved weights are scored on it once, at the
-    end: `test` in the result. Each of several seeds has its own `seed_N/`, with
-    median and range in the folder above. Rows held out from the user's own
-    file are written to `dev.jsonl`, rows that the task skips to
-    `skipped_rows.tsv`.
+    which must not change before a run resumes) and `result.json`. If test has
+    public labels, the saved weights are scored on test once, at the end:
+    `test` in the result. Each of several seeds has its own `seed_N/`; median
+    and range are in the folder above. The dev rows of the user's own data are
+    written to `dev.jsonl`, skipped rows to `skipped_rows.tsv`.
 
     Args:
         build_optimizer: function of `num_steps`.
         seed: of new weights, dropout and the order of the data.
-        seeds: of several runs; None for `seed` alone.
+        seeds: of several runs; None: only `seed`.
     """
     if task.is_own:  # Official files do not change.
         for path in workdir.rglob(EXAMPLES):
@@ -401,7 +400,7 @@ def finetune(
     found = []
     for number in seeds:
         name = f"seed_{number}"
-        # As the chief decides, whose folder alone holds presets.
+        # All workers check the chief's folder, the only one with presets.
         if not presets.is_finished(shared / name, config_sha256):
             logging.info(f"seed {number}: {workdir / name}")
             run(workdir / name, number)
@@ -410,7 +409,7 @@ def finetune(
 
 
 def _score_test(task, examples, preset, training):
-    """Score the weights in `preset` on test; return the result's entry."""
+    """Score the weights in `preset` on test; return an entry of the result."""
     scoring_settings = presets.Scoring(
         batch_size=training.evaluation_batch_size,
         bucket_lengths=training.bucket_lengths,
@@ -444,7 +443,7 @@ def _baselines(task, train, dev, metrics):
 
 
 def _check_or_write_examples(directory, task, data, start):
-    """Record the examples of a new run; refuse others when it resumes.
+    """Record the examples of a new run; refuse other ones when it resumes.
 
     `start` has the digest of the preset.
     """
@@ -466,10 +465,10 @@ def _check_or_write_examples(directory, task, data, start):
 
 
 def _dev_lines(path):
-    """Return the dev lines of `metrics.jsonl`, and the first of the best.
+    """Return the dev lines of `metrics.jsonl`, and the first best one.
 
-    The first metric selects the best. An earlier version may have begun with
-    another one, which then holds for the whole run.
+    The first metric of the first line decides, because an earlier version of
+    this program may have begun the run with another metric than today's.
     """
     lines = [x for x in results.read_metrics(path) if x.get("split") == "dev"]
     names = [k for x in lines[:1] for k in x if k not in ("step", "split")]
@@ -481,7 +480,7 @@ def _measured(path, dev, num_steps, keeps_last, can_stop):
     (lines, best), majority = _dev_lines(path), dev.majority()
     if not lines or (lines[-1]["step"] < num_steps and not can_stop):
         raise errors.InputError(
-            f"{path} has lost evaluations: give another --workdir"
+            f"{path} lacks evaluations of this run: give another --workdir"
         )
     last_step = lines[-1]["step"]
     kept = last_step if keeps_last else best["step"]
@@ -505,7 +504,7 @@ def _measured(path, dev, num_steps, keeps_last, can_stop):
     return found
 
 
-# Entries that the aggregate does not take from the result of the first seed.
+# Entries that `_aggregate` does not take from the result of the first seed.
 _OF_ONE_SEED = {
     *("metrics", "train_metrics", "best_step", "seed", "seconds", "test"),
     *("git_commit", "backend", "classes", "confusion", "stopped_early"),
@@ -513,7 +512,7 @@ _OF_ONE_SEED = {
 
 
 def _aggregate(workdir, found):
-    """Write the median and range of the results of several seeds."""
+    """Write a result with the median and range over several seeds."""
 
     def median(metrics):
         return {

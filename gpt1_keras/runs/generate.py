@@ -1,4 +1,4 @@
-"""Generation: a language model continues a prompt."""
+"""Text generation: a language model continues a prompt."""
 
 import sys
 import typing
@@ -40,14 +40,14 @@ def generate(
     """Print continuations; write nothing.
 
     Args:
-        prompt_file: path of a text file, used instead of the prompt; or None.
+        prompt_file: path of a text file to use as the prompt instead, or None.
         interactive: bool. Whether to ask for prompts until an empty one.
         num_tokens: int. Length of a continuation in tokens.
         num_texts: int. Continuations of each prompt.
         sampler: name of a sampler.
-        temperature: float. Of random, top-k and top-p sampling.
+        temperature: float, for random, top-k and top-p sampling.
         top_k: int. Number of likeliest tokens to draw from.
-        top_p: float. Probability of the likeliest tokens to draw from.
+        top_p: float. Total probability of the likeliest tokens to draw from.
         num_beams: int. Candidates of beam and contrastive search.
         stop_at_newline: bool. Whether a text ends with its paragraph.
         dtype: str, see `presets.load`.
@@ -89,7 +89,7 @@ def generate(
 
 
 def _ask():
-    """Yield prompts from the terminal until an empty line or its end."""
+    """Yield prompts from the terminal until an empty line or the end."""
     while True:
         print("prompt> ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline().rstrip("\n")
@@ -99,7 +99,7 @@ def _ask():
 
 
 def _print_streamed(model, prompt, ids, sampler, num_tokens, stop_ids):
-    """Print each word once the next begins: until then it may change."""
+    """Print each word when the next one begins; until then it may change."""
     tokenizer, shown = model.preprocessor.tokenizer.pipeline, ""
     for chosen in generation.stream(
         model, ids, sampler, num_tokens=num_tokens, stop_ids=stop_ids
@@ -109,8 +109,8 @@ def _print_streamed(model, prompt, ids, sampler, num_tokens, stop_ids):
         ids.append(chosen)
         text = tokenizer.decode(ids)
         stable = text[: max(text.rfind(" "), text.rfind("\n"), 0)]
-        # Later tokens may move the space at a quotation mark to its other
-        # side: a mark waits for its next word, and what is printed stays.
+        # Later tokens may move the space at a quotation mark to its other side,
+        # so a mark is printed only with the word after it.
         if len(stable) > len(shown) and stable[-1] not in "\"'_":
             print(stable[len(shown) :], end="", flush=True)
             shown = stable

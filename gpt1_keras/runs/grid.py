@@ -46,12 +46,12 @@ def grid(
             `config_sha256`, `task`, `data`, `training` and `pretrained`.
         training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
-        seed, seeds: as of `finetune`, for the result.
+        seed, seeds: those of `finetune`, to record in the result.
         rows: names as in `_choose`, `transfer_K` for K layers (-1, 0 ...).
-        lstm_preset: a pretrained LSTM, of the row of that name.
-        table5: the paper's shares of each row.
-        is_writer: bool. False in all workers but the first, which fine-tune
-            with it and leave tables and result to it.
+        lstm_preset: a pretrained LSTM, for the row "lstm".
+        table5: {row: {task: share}}, the paper's.
+        is_writer: bool. Whether this process writes tables and the result: the
+            first of several workers does.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)
@@ -63,7 +63,7 @@ def grid(
     }
     left = [each for each in cells if not _finished([each], config_sha256)]
     for directory, (row, _) in cells.items() if left else ():
-        # Cells that are finished must have begun with the same presets.
+        # Finished cells must have started from the same presets.
         start = {"preset": presets.sha256(changes[row]["pretrained"].directory)}
         for path in directory.rglob(finetune_lib.EXAMPLES):
             results.check_inputs(path, start)
@@ -72,7 +72,7 @@ def grid(
             data.read(cells[directory][1], split)
     for i, (directory, (row, task)) in enumerate(cells.items(), start=1):
         logging.info("cell %d of %d: %s, %s", i, len(cells), task.name, row)
-        # A finished run only checks that its presets are there.
+        # For a finished cell, this only checks that its presets are intact.
         finetune(
             workdir=directory,
             config_sha256=config_sha256,
@@ -159,7 +159,7 @@ def _choose(rows, training, pretrained, lstm_preset):
 
 
 def _check_preset(row, training, pretrained):
-    """Refuse a row that cannot start, before other rows have trained."""
+    """Refuse a row that cannot run, before other rows are trained."""
     directory = pretrained.directory
     _ = pretrained.tokenizer
     presets.check_length(training.sequence_length, pretrained.num_positions())

@@ -43,16 +43,16 @@ def perplexity(
 ):
     """Score text; with a workdir, write `result.json` there.
 
-    Every token except the first of each file counts once, given the tokens
-    before it in file and window. The softmax covers the vocabulary only.
+    Every token except the first of each file is scored once, given the tokens
+    before it in its file and window. The softmax covers the vocabulary only.
 
     Args:
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
-        split: "all", and of prepared shards "train" or "held_out".
+        split: "all" or, for prepared shards, also "train" or "held_out".
         workdir: pathlib.Path, or None to only log the figures.
 
     Returns:
-        dict, as `held_out.score` returns.
+        the dict of `held_out.score`.
     """
     started = time.monotonic()
     precision.set_dtype("float32")
@@ -70,7 +70,7 @@ def perplexity(
         )
     num_tokens = int(texts.lengths.sum())
     logging.info(f"{len(texts.lengths):,} files, {num_tokens:,} tokens")
-    # Without special tokens, which follow no text.
+    # Without special tokens, which texts do not have.
     backbone = pretrained.backbone(num_special_tokens=0)
     window = presets.check_length(
         scoring.sequence_length, backbone.max_sequence_length

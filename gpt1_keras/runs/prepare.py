@@ -1,4 +1,4 @@
-"""Preparing a corpus: `.txt` books to token shards."""
+"""Preparation of a corpus: `.txt` books to token shards."""
 
 import time
 
@@ -10,7 +10,7 @@ from gpt1_keras.runs import sources
 
 
 def prepare(*, corpus: sources.Corpus, workdir, config_sha256):
-    """Fill `workdir` with a prepared corpus, to be given as `corpus` later.
+    """Write a prepared corpus to `workdir`, the `corpus` of later runs.
 
     Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
     where it stopped. Unreadable files are skipped, logged and listed in the

@@ -40,18 +40,18 @@ from gpt1_keras.training import learner as learner_lib
 
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
-# Merges are missing if more than this share of the pieces comes from none.
+# Merges are missing if more than this share of the pieces results from none.
 _FEW_PIECES = 0.01
-# Of a network's configuration, not compared between a preset's files.
+# Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
 
 
 def find(preset):
-    """Return the path of a preset folder.
+    """Return the path of the preset folder that a run's `preset` names.
 
-    Every run takes its `preset` in this form: the path of a finished run's
-    workdir (of several seeds, the best on dev is taken) or of the `preset/`
-    folder in it, or None for the language model shipped with the program.
+    `preset` is the workdir of a finished run (of several seeds, the best on dev
+    is taken), or the `preset/` folder in it, or None for the language model
+    shipped with the program.
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
@@ -78,8 +78,8 @@ def find(preset):
 def load(cls, directory, *, dtype="float32"):
     """Return `cls.from_preset(directory)` under a dtype policy.
 
-    With "int8", each column of the kernels of the blocks is rounded to 255
-    values, and everything is computed in float32.
+    With "int8", the kernels of the blocks are rounded to 255 values in each
+    column, and everything is computed in float32.
     """
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("float32" if dtype == "int8" else dtype)
@@ -100,7 +100,7 @@ def load(cls, directory, *, dtype="float32"):
     except Exception as error:
         if errors.is_out_of_memory(error):
             raise
-        # Keras gives an example on further lines, then a list of all.
+        # Keras's message continues with examples, then a list of all objects.
         said = " ".join(str(error).partition("List of objects")[0].split())
         reason = said[:300] or type(error).__name__
         raise errors.InputError(
@@ -112,7 +112,7 @@ def load(cls, directory, *, dtype="float32"):
 
 
 def check(directory):
-    """Return what `files.check_seal` does; any damage is a ValueError."""
+    """Check a preset; any damage is a ValueError. See `files.check_seal`."""
     directory = pathlib.Path(directory)
     facts = files.check_seal(directory)
     if not facts:
@@ -159,7 +159,7 @@ def _say_unsealed(directory):
 
 
 def check_tokenizer(tokenizer):
-    """Return the vocabulary size; refuse pieces without their merges."""
+    """Return the vocabulary size; refuse a vocabulary that lacks merges."""
     if tokenizer.merges is not None:
         made = {left + right for left, right in tokenizer.merges}
         lost = [
@@ -178,7 +178,7 @@ def check_tokenizer(tokenizer):
 
 
 def _check_model(model):
-    """Refuse weights that are not finite and a head that misfits the task."""
+    """Refuse weights that are not finite, and a head of another task."""
     for weight in model.weights:
         if keras.backend.is_float_dtype(weight.dtype):
             if not np.isfinite(ops.convert_to_numpy(weight)).all():
@@ -198,7 +198,7 @@ def _check_model(model):
 
 
 def read_config(directory, name="config"):
-    """Return the `config` in a JSON file of a preset: the backbone's."""
+    """Return the `config` in a preset's JSON file; default: the network's."""
     path = pathlib.Path(directory) / f"{name}.json"
     try:
         found = files.parse_json(path.read_bytes())
@@ -247,12 +247,12 @@ def check_length(sequence_length, num_positions):
 
 
 def save(model, directory, **facts):
-    """Replace the preset in `directory` by that of a KerasHub model.
+    """Write a KerasHub model as the preset `directory`, replacing a former one.
 
     Weights are float32, and so are the dtype policies in the files, whatever
-    dtype the model computed in. `facts` of the weights, such as `step` and
-    `metrics`, go to `checksums.json`. If it cannot be written, as on a full
-    disk, an OSError is raised and `directory` is unchanged.
+    dtype the model computes in. `facts` about the weights, such as `step` and
+    `metrics`, go to `checksums.json`. If writing fails, as on a full disk, an
+    OSError is raised and `directory` is unchanged.
     """
     precision.check_float(model)
     with files.new_folder(directory) as temporary:
@@ -282,9 +282,9 @@ def _as_float32(config):
 def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
-    If the preset of a finished run is lost, the answer is no: the run resumes
-    from its last checkpoint and saves the preset again. Without a checkpoint,
-    a lost preset is an InputError.
+    False if the preset of a finished run is lost: the run then resumes from its
+    last checkpoint and saves the preset again. If there is no checkpoint
+    either, raises InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -329,10 +329,10 @@ class Pretrained:
     preset: checks.Path | None  # see `find`
     # See `builders.transferred_backbone`.
     num_transferred_layers: checks.NumTransferredLayers
-    # Of embedding, attention and residuals; None: as in pretraining.
+    # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
-    # Rank of the adapters that are trained in place of the weights
-    # (`GPT1Backbone.enable_lora`); 0 trains the weights.
+    # Rank of the adapters to train instead of the weights
+    # (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property
@@ -380,7 +380,7 @@ class Pretrained:
         return backbone
 
     def check_lora(self, num_layers, hidden_dim):
-        """Refuse adapters that do not suit a network."""
+        """Refuse adapters that do not fit a network of these sizes."""
         is_whole = self.num_transferred_layers in (None, num_layers)
         if self.lora_rank and not (is_whole and self.lora_rank < hidden_dim):
             raise errors.InputError(
@@ -406,8 +406,8 @@ class Scoring:
 class FineTuned:
     """A fine-tuned model that scores examples.
 
-    `preset` is given as to `find`; `directory` is its folder, `network`
-    the `GPT1TaskModel` with its `preprocessor` (task, labels, tokenizer).
+    `preset` is as in `find`; `directory` is the preset's folder, `network` the
+    `GPT1TaskModel` and `preprocessor` its own (task, labels, tokenizer).
     """
 
     def __init__(self, preset, scoring):
@@ -432,9 +432,9 @@ class FineTuned:
         )
 
     def labelled(self, task, examples, split):
-        """Return `scoring.Labelled` examples, whether labelled or not.
+        """Return `scoring.Labelled` examples, which need not have labels.
 
-        A task of another kind than the model's is an InputError.
+        A task of another kind than the model's raises InputError.
         """
         ours, space = self.preprocessor, task.label_space
         kind = (ours.transform, tuple(ours.label_words), ours.score_range)

@@ -1,4 +1,4 @@
-"""Pretraining: a language model from books (paper, sections 3.1 and 4.1)."""
+"""Pretraining of a language model on books (paper, sections 3.1 and 4.1)."""
 
 import collections.abc
 import dataclasses
@@ -23,7 +23,7 @@ from gpt1_keras.training import learner as learner_lib
 from gpt1_keras.training import losses
 from gpt1_keras.training import strategy as strategy_lib
 
-_INPUTS = "corpus.json"  # digests of what a run started with
+_INPUTS = "corpus.json"  # digests of the inputs that a run started with
 _EXTEND = 'to train longer, raise steps or epochs with "EXTEND = True", or'
 
 
@@ -76,10 +76,10 @@ def pretrain(
 
     Args:
         corpus: text and vocabulary.
-        build_backbone: function of `vocabulary_size`, for new weights.
+        build_backbone: function of `vocabulary_size`, for a new network.
         build_optimizer: function of `num_steps`.
-        pretrained: whose network, weights and vocabulary are trained further
-            in place of new ones.
+        pretrained: preset whose network is trained further, with its
+            vocabulary, instead of a new one; or None.
         zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):

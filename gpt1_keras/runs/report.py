@@ -19,13 +19,13 @@ _INTRODUCTION = (
     "Pre-Training. Each of our numbers comes from a file in the workdir named "
     "beside it; a cell is empty if no file has its number."
 )
-# What the plot of a run shows, by the first word of its name.
+# First word of a plot's name -> what it shows, for those who cannot see it.
 _ALTERNATIVES = {
     "confusion": "Predicted against true classes.",
     "scores": "Predicted against true scores.",
     "attention": "How much each token (row) attends to each earlier token.",
 }
-# Kinds of runs with numbers of their own, not a summary of other runs'.
+# Kinds of runs that measure something, not those that summarise other runs.
 _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 
 
@@ -40,11 +40,11 @@ def report(
     """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
-    changes no workdir. A workdir with a damaged file is listed as unreadable.
-    Every call rewrites everything.
+    changes no workdir but its own. A workdir with a damaged file is listed as
+    unreadable. Every call rewrites everything.
 
     Args:
-        results: path of a folder with workdirs in or below it, or several.
+        results: path of a workdir, or of a folder with some, or several paths.
         constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.
         table5: dict from a row of table 5 to {task: share}.
@@ -111,7 +111,7 @@ def report(
 
 
 def written_by(run):
-    """Return the coloured tokens and the plots of a run as parts of a page."""
+    """Return a run's coloured tokens and plots, as parts of a page."""
     found = []
     tokens = text_view.surprise(
         run.result.get("pieces", []), run.result.get("log_probabilities", [])
@@ -187,7 +187,7 @@ def perplexity_table(runs):
 
 
 def zero_shot_table(runs):
-    """Return a table whose small print below a task is LABEL_WORDS."""
+    """Return a table with LABEL_WORDS as the small print below a task."""
     rows = []
     for run in runs:
         found, majority = run.result, run.result.get("majority", {})

@@ -1,4 +1,4 @@
-"""Data sources of the runs: books with their tokenizer, benchmark files."""
+"""Data sources of the runs: books with a tokenizer, and benchmark files."""
 
 import dataclasses
 import functools
@@ -26,14 +26,14 @@ class Corpus:
     corpus: checks.Path | None
     # None: that of the prepared shards, or one trained on the training books.
     vocabulary: checks.Path | None
-    merges: checks.Path | None  # of a BPE
-    # Of a vocabulary to be trained; one that is given has its own.
+    merges: checks.Path | None  # for BPE
+    # Type and size of a vocabulary to be trained, if none is given.
     tokenizer_type: typing.Literal["bpe", "wordpiece"]
-    vocabulary_size: checks.Count  # likewise
+    vocabulary_size: checks.Count
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
-    # Names of books, or a file with one name per line, held out instead of a
-    # share; names are paths relative to the corpus folder.
+    # Names of the books to hold out instead of a share, or a file with one name
+    # per line; names are paths relative to the corpus folder.
     held_out_books: tuple[str, ...] | checks.Path | None = None
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
@@ -41,7 +41,7 @@ class Corpus:
     def open(self, tokenizer=None):
         """Return (`Shards`, `Tokenizer`); books are prepared on first use.
 
-        A `tokenizer` must be used, as a preset's.
+        A given `tokenizer`, such as a preset's, is used instead of another.
         """
         recipe = self.recipe(tokenizer)
         return prepare.open_corpus(self.folder(recipe), recipe)
@@ -73,7 +73,7 @@ class Corpus:
         )
 
     def folder(self, recipe):
-        """Return the folder of the books; sample books are written."""
+        """Return the folder of the books, or of sample books, written now."""
         if self.corpus:
             return self.corpus
         own = ""
@@ -102,7 +102,7 @@ class RawText:
         check_tensorflow(
             "gin/data/raw_text.gin", "without it, prepared shards are read"
         )
-        # Imports TensorFlow, so only where its backend is in use.
+        # Imported late, since it imports TensorFlow.
         from gpt1_keras.data import tf_raw_text
 
         recipe = self.corpus.recipe(tokenizer)
@@ -117,18 +117,18 @@ class BenchmarkFiles:
 
     # None: the generated sample benchmarks, written on first use.
     data_dir: checks.Location[checks.Path | None]
-    # Training examples of each sample benchmark; dev and test: a quarter.
+    # Training examples of each sample benchmark; dev and test have a quarter.
     sample_examples: checks.Count = 1000
     sample_seed: checks.Seed = 0
-    # Examples of the last task, by (task, split).
+    # {(task, split): examples} of the task read last.
     _read: dict = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def read(self, task, split):
-        """Return the examples of a split of a task, at least one.
+        """Return the examples of a split of a task; without any, InputError.
 
-        The examples of the last task are cached for further runs of it.
+        The examples of the task read last are cached, for its further runs.
         """
         key = (task.name, split)
         if key not in self._read:
@@ -173,6 +173,6 @@ def check_tensorflow(what, advice):
 
 
 def _sample_folder(name, size, seed):
-    """Return the cache folder of the data that this version generates."""
+    """Return the cache folder for data that this version generates."""
     version = sample_world.source_sha256()[:8]
     return files.cache_root() / f"{name}_{size}_{seed}_{version}"

@@ -1,4 +1,4 @@
-"""Predictions for the GLUE test server, as the zip it accepts."""
+"""Predictions for the GLUE test server, as the zip that it accepts."""
 
 import pathlib
 import time
@@ -14,7 +14,7 @@ from gpt1_keras.runs import presets
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 
-# Those whose models predict the test files, "mnli" also the diagnostic set.
+# Tasks whose models are used; that of "mnli" also predicts the diagnostic set.
 _TASKS = ("cola", "sst2", "mrpc", "stsb", "qqp", "qnli", "rte", "wnli", "mnli")
 
 

@@ -27,11 +27,11 @@ def view(
     """Write `tokens.html`, an attention plot and `result.json`.
 
     Args:
-        preset: of a fine-tuned model, the head is left out.
-        text: str, truncated to the positions of the model.
+        preset: if the model is fine-tuned, its head is left out.
+        text: str, truncated to the model's positions.
         text_file: path of a text file to read instead, or None.
-        layer: int from 0, negative from the last.
-        head: int from 0; None draws all heads of the layer.
+        layer: int, from 0; negative numbers count from the last layer.
+        head: int, from 0; None draws all heads of the layer.
     """
     started = time.monotonic()
     directory = presets.find(preset)

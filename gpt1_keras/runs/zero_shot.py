@@ -45,14 +45,14 @@ class ZeroShotTasks:
     data: sources.BenchmarkFiles
     scoring: Scoring
     split: checks.Split | None = None  # None: each task's own
-    # During pretraining, the tasks are measured after this many steps and each
-    # time that their number has doubled.
+    # During pretraining, the tasks are measured after this many steps, then
+    # each time the number of steps has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
 
     def examples(self, task):
         """Return {split: examples}: the split to measure, then train if needed.
 
-        If train itself is measured, it is scored once.
+        If train itself is to be measured, it is the only one.
         """
         splits = [self.split or task.split]
         splits += ["train"] if task.needs_train else []
@@ -63,7 +63,7 @@ class ZeroShotTasks:
         }
 
     def read(self):
-        """Read all files, so that errors in them show up early."""
+        """Read all files and labels, so that errors in them show up early."""
         for task in self.tasks:
             for examples in self.examples(task).values():
                 task.labels(examples)
@@ -163,7 +163,7 @@ def zero_shot(
     tasks: ZeroShotTasks,
     dtype: checks.Dtype,
 ):
-    """Measure the one of `tasks` on a pretrained model; write `result.json`."""
+    """Measure a task, the only one of `tasks`, zero-shot; write the result."""
     directory = presets.find(preset)
     (task,) = tasks.tasks
     read = tasks.examples(task)

@@ -11,9 +11,9 @@ from gpt1_keras.evaluation import tables
 def text(*, preset, request, **facts):
     """Return the card as Markdown.
 
-    `request` is an example. `facts` are the others of model_card.md.jinja:
-    `metrics` and `compared` as of `tf_served.ServedTask.compare`, `identity` as
-    of `verify.measure_identity` ({} if not measured), and so on.
+    `request` is an example. `facts` are the other values of the template:
+    `metrics` and `compared` from `tf_served.ServedTask.compare`, `identity`
+    from `verify.measure_identity` ({} if not measured), and so on.
     """
     return tables.render(
         pathlib.Path(__file__).with_name("model_card.md.jinja"),
@@ -57,7 +57,7 @@ def training_facts(preset):
 
 
 def _data(run):
-    """Return what the run was trained on, None if its settings do not say."""
+    """Return the training data of a run, None if its settings do not say."""
     macros = run.bindings.macros if run.bindings is not None else {}
     for name, generated in (
         ("TRAIN_FILE", None),

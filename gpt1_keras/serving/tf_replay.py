@@ -2,11 +2,11 @@
 
     python -I tf_replay.py SAVED_MODEL < REQUESTS > ANSWERS
 
-Both have one JSON object per line: inputs of the default signature, and its
-outputs. Modules that a server lacks cannot be imported: Keras, this
-package, tokenizers. TensorFlow Serving includes the one operation of
-tensorflow-text that WordPiece needs. Here its library is loaded alone, because
-the package imports Keras.
+Both files have one JSON object per line: inputs of the default signature, and
+its outputs. Importing a module that a server lacks (Keras, this package,
+tokenizers ...) fails. TensorFlow Serving includes the one operation of
+tensorflow-text that WordPiece needs. Here that operation is loaded alone,
+because tensorflow-text imports Keras.
 """
 
 import importlib.util

@@ -30,7 +30,7 @@ class TaskServer(tf.Module):
     """A fine-tuned network with its tokenizer, to be saved as a SavedModel.
 
     Args:
-        network: `GPT1TaskModel` with a head; its weights are rounded to dtype.
+        network: `GPT1TaskModel` with a head; rounds its weights to `dtype`.
         tokenizer: `tf_tokenizer.GraphTokenizer`.
         dtype: str, dtype in which the weights are stored.
 
@@ -115,13 +115,13 @@ class TaskServer(tf.Module):
 class LanguageModelServer(tf.Module):
     """A language model with its tokenizer, to be saved as a SavedModel.
 
-    `network` is a `GPT1CausalLM`; the other arguments are as of `TaskServer`.
+    `network` is a `GPT1CausalLM`; the other arguments are as in `TaskServer`.
 
     Signatures:
         score: string `text` `[B]` -> `log_probability` float32 `[B]` (natural
             logarithm, summed over the tokens), `num_tokens` int32 `[B]` and
-            `is_cut` bool `[B]`, whether the text was truncated. Also the
-            default.
+            `is_cut` bool `[B]`, whether the text was truncated. This is also
+            `serving_default`.
         tokens: `token_ids` int32 `[B, T]` -> `logits` float32 `[B, T, V]`.
             Out-of-range ids and positions raise `InvalidArgumentError`.
     """
@@ -202,8 +202,8 @@ def _concrete(function, dtype, **ranks):
 class FrozenNetwork(tf.Module):
     """A Keras network with its weights, run without dropout by TensorFlow.
 
-    The weights are stored in `dtype`, "float32" or "float16", to which those of
-    the Keras network are rounded; the network computes in its own dtype.
+    The weights are stored in `dtype`, "float32" or "float16". Those of the
+    Keras network are rounded to it; the network computes in its own dtype.
     """
 
     def __init__(self, network, dtype="float32"):
@@ -236,8 +236,8 @@ def _variables(network):
 def check_ids(network, token_ids, extract_position=None):
     """Return the inputs by name; raise if one is out of range.
 
-    Some devices embed such ids as zeros, and negative ones count from the end:
-    the answer would be silently wrong.
+    Otherwise the answer would be silently wrong: some devices embed such ids as
+    zeros, and negative ones count from the end.
     """
     backbone, tests = network.backbone, tf.debugging
     num_ids = backbone.vocabulary_size + backbone.num_special_tokens
@@ -263,7 +263,7 @@ def check_ids(network, token_ids, extract_position=None):
                 extract_position, shape[-1], f"{name} be less than T {given}"
             ),
         ]
-    # Else a lookup may raise first, with a message of its own.
+    # Otherwise a look-up may fail first, with a less helpful message.
     with tf.control_dependencies(checked):
         return {name: tf.identity(value) for name, value in inputs.items()}
 
@@ -274,15 +274,15 @@ def check_ids(network, token_ids, extract_position=None):
 def write(server, directory, *, labels, requests):
     """Write `server` with labels and warm-up requests to `directory`.
 
-    The default signature is also callable as `serve`, a function of a dict,
-    which `keras.layers.TFSMLayer` needs.
+    The default signature can also be called as `serve`, with a dict, which
+    `keras.layers.TFSMLayer` needs.
 
     Args:
         server: tf.Module with `signatures()`.
         directory: pathlib.Path.
-        labels: list of str by class, for `assets/labels.txt`; may be empty.
-        requests: dicts from an input's name to strings, answered as warm-up
-            while the model loads.
+        labels: list of class names for `assets/labels.txt`; may be empty.
+        requests: list of {name of an input: strings}, which the server answers
+            while it loads, as warm-up.
     """
     with tempfile.TemporaryDirectory() as folder:
         if labels:
@@ -291,7 +291,7 @@ def write(server, directory, *, labels, requests):
             path.write_text("".join(lines), encoding="utf-8")
             server.labels = tf.saved_model.Asset(str(path))
         before = logging.root.manager.disable
-        logging.disable(logging.WARNING)  # TensorFlow warns about names.
+        logging.disable(logging.WARNING)  # TensorFlow's, about names.
         try:
             signatures = server.signatures()
             default = signatures["serving_default"]
@@ -301,7 +301,7 @@ def write(server, directory, *, labels, requests):
                 input_signature=[{s.name: s for s in specs if s is not None}],
             )
             tf.saved_model.save(server, str(directory), signatures=signatures)
-        except tf.errors.ResourceExhaustedError:  # Not of memory.
+        except tf.errors.ResourceExhaustedError:  # The disk, not the memory.
             reason = os.strerror(errno.ENOSPC)
             raise OSError(errno.ENOSPC, reason, str(directory)) from None
         finally:
@@ -320,7 +320,7 @@ def write(server, directory, *, labels, requests):
 
 
 def next_version(folder):
-    """Return the path of the next version; the largest number is served."""
+    """Return the path of the next version; servers take the highest one."""
     versions = [
         int(path.name) for path in folder.glob("*") if path.name.isdecimal()
     ]

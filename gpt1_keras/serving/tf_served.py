@@ -1,7 +1,7 @@
-"""Served models, and the Keras models that they must agree with.
+"""Served models, compared with the Keras models that they must agree with.
 
-A served model has a `server` (`tf_saved_model`), the `requests` to check it
-with, and `compare`, which compares the server's answers with those of the Keras
+A served model has a `server` (`tf_saved_model`), `requests` to check it with,
+and `compare`, which compares the server's answers with those of the Keras
 `network`. Its `name` and `labels` are for the model card.
 """
 
@@ -14,9 +14,9 @@ from gpt1_keras.evaluation import metrics as metrics_lib
 from gpt1_keras.evaluation import text_view
 from gpt1_keras.serving import tf_saved_model
 
-# Largest difference of equal scores, as a part of their range.
+# Scores that differ by at most this part of their range count as equal.
 _SCORE_TOLERANCE = 1e-3
-# Largest difference of equal probabilities: float32 tells no closer ones apart.
+# So do probabilities that differ by at most this: float32 is no more precise.
 _TIE = 1e-6
 
 
@@ -45,9 +45,9 @@ class ServedTask:
         """Return the metrics of the answers, and their agreement with Keras.
 
         Returns:
-            dict of the task's metrics, {} without labels; and dict of
+            dict of the task's metrics ({} without labels), and dict of
             `metrics.agreement_of_ids`, `compared_rows` (the number of rows with
-            the ids of the Keras model) and, over these rows,
+            the same ids as in the Keras model) and, for these rows,
             `largest_difference` and the share `same_predictions`.
         """
         task, examples = self._examples.task, self._examples.examples
@@ -62,7 +62,7 @@ class ServedTask:
             predictions = _joined(answers, "label")
             if names:
                 predictions = np.array([names.get(x, -1) for x in predictions])
-            # Another label than the classes' is no prediction of any row.
+            # A label that is none of the classes (-1) is never right.
             chosen = probabilities[np.arange(len(examples)), predictions]
             same = chosen >= probabilities.max(axis=-1) - _TIE
             same &= predictions >= 0
@@ -84,7 +84,7 @@ class ServedTask:
         return metrics, compared
 
     def _ids_in_graph(self):
-        """Return each row's candidates as encoded in the graph."""
+        """Return the ids of each row's candidates, encoded in the graph."""
         found = []
         for request in self.requests:
             candidates = self.server.candidates(**request)
@@ -117,8 +117,8 @@ class ServedLanguageModel:
     def compare(self, answers):
         """Return `loss` per token and `perplexity`, and their agreement.
 
-        As in `ServedTask`, but with the share `same_num_tokens`, and
-        `largest_difference` of the log-probability per token.
+        See `ServedTask`; here with the share `same_num_tokens`, and
+        `largest_difference` is that of the log-probability per token.
         """
         tokenizer = self.network.preprocessor.tokenizer.pipeline
         expected_ids = [
@@ -148,10 +148,10 @@ class ServedLanguageModel:
 
 
 def _agreement(expected, found, differences, **same):
-    """Return how far `N` rows agree: all in ids, those with equal ids wholly.
+    """Return how far `N` rows agree: their ids and, if these agree, answers.
 
-    `expected` and `found` are their candidates; `differences` and `same` arrays
-    `[N]` of how much the answers differ, and whether they do in something.
+    `expected` and `found` are the ids of their candidates; `differences` `[N]`
+    is how much the answers differ, `same` {name: bool `[N]`} what is equal.
     """
     is_same = np.array([a == b for a, b in zip(expected, found, strict=True)])
     flat = (list(itertools.chain(*rows)) for rows in (expected, found))

@@ -1,4 +1,4 @@
-"""Checks of a SavedModel: its answers, agreement and tokenizer.
+"""Checks of a SavedModel: its answers, their agreement, and its tokenizer.
 
 A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
 and is published only if its answers agree with those of the Keras model.
@@ -49,13 +49,13 @@ def answers(saved_model, requests):
 class Agreement:
     """How closely a served model must agree with the Keras model.
 
-    Where the token ids are equal, the predictions must be, too.
+    If the token ids of a row are equal, its prediction must be equal, too.
     """
 
     # Largest difference of a probability, a log-probability per token, or a
-    # score relative to its range, where the token ids are equal.
+    # score relative to its range, on rows with equal token ids.
     tolerance: checks.Share
-    min_identical_tokens: checks.Share  # lowest share of equal tokens
+    min_identical_tokens: checks.Share  # lowest share of equal token ids
 
     def check(self, compared):
         """Refuse a model that answers differently.
@@ -98,8 +98,8 @@ def _refusal(reason):
 def measure_identity(tokenizer, graph, path):
     """Compare a `Tokenizer` and its `GraphTokenizer` on text files.
 
-    `path` is a `.txt` file or a folder of them. Returns a dict of
-    `paragraphs`, their number, and of the shares `identical_paragraphs` and
+    `path` is a `.txt` file or a folder of them. Returns a dict of the number of
+    `paragraphs`, and of the shares `identical_paragraphs` and
     `identical_paragraph_tokens`.
     """
     import tensorflow as tf

@@ -31,10 +31,10 @@ _QUESTION = transforms.multiple_choice
 _PARAPHRASE = ("different", "the same meaning")
 
 
-# SNLI is counted without the pairs that have no gold label, MNLI with both
-# groups, Story Cloze after the paper's split of its validation file. Releases
-# differ by a row or two; QQP's train.tsv has three rows with an empty question
-# and some twenty broken lines.
+# Counts of SNLI exclude pairs without a gold label, those of MNLI include both
+# groups, and those of Story Cloze are after the split of its validation file.
+# Releases differ by a row or two; QQP's train.tsv has three rows with an empty
+# question and some twenty broken lines.
 # fmt: off
 # The paper's, in the order of tables 2 to 4, then the rest of GLUE.
 _ROWS = (
@@ -65,7 +65,7 @@ _ROWS = (
          class_meanings=("unacceptable", "acceptable")),
     _row("wnli", glue.read_wnli, _PAIR, _BINARY, metrics.accuracy,
          (635, 71, 146), class_meanings=("does not follow", "follows")),
-    # A model of MNLI answers the diagnostic set.
+    # The model fine-tuned on MNLI predicts the diagnostic set.
     _row("ax", glue.read_ax, _PAIR, _THREE_WAY, metrics.accuracy,
          (0, 0, 1_104)),
 )
@@ -74,10 +74,10 @@ BENCHMARKS = {each.name: each for each in _ROWS}
 
 
 def benchmark(name: checks.Column, regression: bool = False):
-    """Return the `Task` of a name in `BENCHMARKS`.
+    """Return the `Task` with a name of `BENCHMARKS`.
 
-    With `regression`, STS-B is learned by regression on its score instead of
-    as weights on whole numbers.
+    With `regression`, STS-B is learned as regression on its score, instead of
+    as a distribution over whole numbers.
     """
     found = checks.find_name(name, BENCHMARKS, "benchmark")
     if name == "stsb" and regression:

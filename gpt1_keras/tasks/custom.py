@@ -8,8 +8,8 @@
 | multiple_choice     | text, text_pair (optional), choices | index or text |
 
 Classes and score range are those of the train file. A score whose lowest and
-highest values are whole numbers at most ten apart is learned as weights on the
-whole numbers between them, any other score by regression.
+highest values are whole numbers at most ten apart is learned as a distribution
+over the whole numbers between them, any other score by regression.
 """
 
 import collections
@@ -35,7 +35,7 @@ _FAMILIES = {
     "similarity": transforms.similarity,
     "multiple_choice": transforms.multiple_choice,
 }
-# Argument -> the families that take it; all others are for all families.
+# Argument -> the families that take it; all families take all others.
 _TAKEN_BY = {
     "text_pair": ("pair_classification", "similarity", "multiple_choice"),
     "choices": ("multiple_choice",),
@@ -47,8 +47,8 @@ Family = typing.Literal[*_FAMILIES]
 Metric = typing.Literal["accuracy", "macro_f1", "pearson", "spearman"]
 Balanced = typing.Literal["balanced"]
 Choices = checks.Column | tuple[checks.Column, ...]
-_RARE = 0.1  # of the training rows: accuracy hardly sees such a class
-_LARGEST_SPAN = 10  # of a score that is learned as weights on whole numbers
+_RARE = 0.1  # share of the training rows below which accuracy ignores a class
+_LARGEST_SPAN = 10  # of a score that is learned as a distribution
 
 
 def custom(
@@ -82,11 +82,11 @@ def custom(
             None takes `text_pair` and `choices` if the file has them.
         bad_rows: what to do about rows that cannot be used.
         class_weights: floats that multiply the loss of each class, in
-            alphabetical order; "balanced": N / (Y n) for `n` of `N` training
-            rows in a class of `Y`; None: all rows weigh the same.
+            alphabetical order; "balanced": N / (Y n) for a class with `n` of
+            `N` training rows among `Y` classes; None: all rows weigh the same.
         metric: str, which metric on dev selects the best epoch. None: macro F1
-            where the rarest class has less than a tenth of the training rows,
-            else accuracy or Pearson's correlation.
+            if the rarest class has less than a tenth of the training rows, else
+            accuracy or Pearson's correlation.
         data_dir: folder of relative paths; None: the current one.
     """
     folder = pathlib.Path(data_dir or "")
@@ -132,7 +132,7 @@ def custom(
 
 
 def _class_weights(given, names, counts):
-    """Return a weight for each class, None where all weigh the same."""
+    """Return a weight for each class, None if all weigh the same."""
     if given == "balanced":
         return [
             counts.total() / (len(names) * max(counts[n], 1)) for n in names
@@ -156,12 +156,12 @@ def of_preset(
     bad_rows: custom_lib.BadRows = "stop",
     data_dir: checks.Location[checks.Path | None] = None,
 ):
-    """Return the task of a fine-tuned preset on a file of the same form.
+    """Return the task of a fine-tuned preset, with a file of the same form.
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
-    The file, "-" for standard input, is read at once and stands for every
-    split. Its label column may be missing, and is not read if `label` is None.
-    The other arguments are those of `custom`.
+    The file ("-" for standard input) is read at once and serves as every split.
+    Its label column may be missing, and is not read if `label` is None. The
+    other arguments are those of `custom`.
     """
     path = pathlib.Path(data_dir or "") / file
     if str(file) == "-":
@@ -220,7 +220,7 @@ def _task(reader, family, label_space, skipped, metric=None, **more):
 
 
 def _inferred(table, family, text, text_pair, choices, label, **others):
-    """Return family and `Columns`, from a table where they are not given."""
+    """Return family and `Columns`, inferred from the table unless given."""
     has_pairs = text_pair or "text_pair" in table.names
     if family is None:
         family = "pair_classification" if has_pairs else "classification"

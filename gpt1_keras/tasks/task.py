@@ -30,20 +30,20 @@ class LabelSpace(abc.ABC):
 
     num_outputs = 1  # `Y`: logits for each example (or candidate)
     class_names = ()  # of str; empty unless there are classes
-    # Of str, what each logit stands for; empty for choices and regression.
+    # What each logit stands for, of str; empty for choices and regression.
     output_names = ()
-    score_range = None  # the list of the lowest and the highest score
+    score_range = None  # list of the lowest and the highest score, for scores
     # `(labels, logits [N, Y]) -> [N]`, of `training.losses`.
     loss = staticmethod(losses.cross_entropy)
     build_head = heads.SumHead  # or another class of `layers.heads`
 
     def encode(self, example):
-        """Return the label in the form that the loss takes."""
+        """Return the example's label in the form that the loss takes."""
         return np.int32(self.value(example))
 
     @abc.abstractmethod
     def value(self, example):
-        """Return the label in the form that metrics take."""
+        """Return the example's label in the form that metrics take."""
 
     def predict(self, logits, ops=np):
         """`[N, Y]` -> predictions `[N]`, comparable with `value`."""
@@ -61,7 +61,7 @@ class LabelSpace(abc.ABC):
         return max(sorted(set(values)), key=values.count)
 
     def format(self, prediction):
-        """Return a prediction as label files write it."""
+        """Return a prediction as a label in the files of the task."""
         return str(prediction)
 
 
@@ -125,11 +125,11 @@ class Score(LabelSpace):
 
 
 class ScoreDistribution(Score):
-    """A score as weights on the whole numbers `low .. high`.
+    """A score as a distribution over the whole numbers `low .. high`.
 
-    The label splits its weight between the two numbers next to it, and the
-    prediction is the expected value (Tai et al. 2015, section 4.2; encoding as
-    in the released utils.py, lines 25-36):
+    A label's weight is split between the two numbers next to it; the prediction
+    is the expected value (Tai et al. 2015, section 4.2; encoding as in the
+    released utils.py, lines 25-36):
 
         2.5 of 0 .. 5   ->   [0, 0, .5, .5, 0, 0]
     """
@@ -170,24 +170,24 @@ class Task:
     reader: collections.abc.Callable  # (data_dir, split) -> list of Example
     transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
-    # Of `evaluation.metrics`. The first key of its dict is the paper's metric,
-    # which selects the best epoch.
+    # Function of `evaluation.metrics`. The first key of its dict is the paper's
+    # metric, which selects the best epoch.
     metric: collections.abc.Callable
-    # Numbers of examples in the official train, dev and test split, 0 without
-    # such a split; None: any.
+    # Numbers of examples in the official train, dev and test splits (0: no such
+    # split); None: any number.
     row_counts: tuple | None = None
-    is_own: bool = False  # whether it reads the user's files, which change
+    is_own: bool = False  # whether it reads the user's files, which may change
     has_labelled_test: bool = False  # whether the labels of test are public
     # The user's rows that cannot be used, filled by `readers.custom.read_rows`.
     skipped: list | None = None
-    main_metric: str | None = None  # the key that selects the epoch instead
+    main_metric: str | None = None  # key of `metric` that selects it instead
     # What the classes "0", "1" ... mean; () if their names say it.
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
         """Return the examples of a split: "train", "dev" or "test".
 
-        Logs a warning where the official files have another number of them.
+        Warns if the official files have another number of examples.
         """
         if self.row_counts is None:
             return self.reader(data_dir, split)
@@ -208,7 +208,7 @@ class Task:
         return examples
 
     def measure(self, examples, predictions):
-        """Return metrics of predictions `[N]`, of all and of each group."""
+        """Return metrics of predictions `[N]`: for all, and for each group."""
         values = np.array([self.label_space.value(e) for e in examples])
         return metrics_lib.by_group(
             self._measure,

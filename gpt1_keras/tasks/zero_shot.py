@@ -30,10 +30,10 @@ _NO_CONTEXT = itertools.repeat(0)  # all ids of each continuation are scored
 
 @dataclasses.dataclass(frozen=True)
 class ZeroShotTask(abc.ABC):
-    """A task that a language model performs without having learned it.
+    """A task that a language model performs without having been trained on it.
 
-    `random` is the expected first metric of random predictions, `split` the
-    one to measure on by default; for the others see `tasks.task.Task`.
+    `random` is the expected value of the first metric for random predictions,
+    `split` the default split to measure; for the others see `tasks.task.Task`.
     """
 
     name: str
@@ -47,14 +47,14 @@ class ZeroShotTask(abc.ABC):
 
     @abc.abstractmethod
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """Return the `data.packing.Candidates` of an example, as `fit` does."""
+        """Return the `data.packing.Candidates` of an example (see `fit`)."""
 
     @abc.abstractmethod
     def measure(self, examples, scores, train=None):
         """Return a dict of metrics; the first is the one that is plotted.
 
         `scores` are the `data.packing.Scores` of the examples; `train` is the
-        same pair of lists for train examples, where `needs_train`.
+        pair (examples, scores) of the train split, if `needs_train`.
         """
 
     def majority(self, examples):
@@ -66,7 +66,7 @@ class ZeroShotTask(abc.ABC):
         )
 
     def labels(self, examples):
-        """Return the labels; an example without one is an InputError."""
+        """Return the labels; an example without one raises InputError."""
         labels = [example.label for example in examples]
         if not labels or None in labels:
             raise errors.InputError(
@@ -77,7 +77,7 @@ class ZeroShotTask(abc.ABC):
 
 
 class ChoiceTask(ZeroShotTask):
-    """The choice whose scored tokens have the highest mean log-probability.
+    """Task that predicts the choice with the highest mean log-probability.
 
     Labels are indices of choices. Groups are also measured separately.
     """
@@ -99,15 +99,16 @@ class Acceptability(ZeroShotTask):
 
     The paper states neither whether the first token counts nor how the
     threshold is chosen. Here the first token is only read, because nothing
-    precedes it, and the threshold (nats per token) has the best Matthews
-    correlation on the train examples, `matthews_train`. `auc` needs none: the
-    probability that an acceptable sentence scores above an unacceptable one.
+    precedes it, and the threshold (nats per token) is the one with the best
+    Matthews correlation on the train examples, `matthews_train`. `auc` needs no
+    threshold: it is the probability that an acceptable sentence scores higher
+    than an unacceptable one.
     """
 
     needs_train = True
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """The first token is the prefix; a single one follows the opening."""
+        """The prefix is the first token (of a single one, the opening)."""
         ids = encode(example.text, tokenizer)
         if len(ids) == 1:
             ids = [tokenizer.opening_id, *ids]
@@ -140,14 +141,14 @@ class Sentiment(ZeroShotTask):
     The next-token distribution is restricted to the words of both classes. The
     probability of a class is the sum over its words, that of a word the
     product over its tokens. The review keeps its full stop, and "very" is
-    tokenized together with it. `auc` does not depend on a bias towards one
-    class. `label_words` are those of the negative and of the positive class.
+    tokenised together with it. `auc` does not depend on a bias towards one
+    class. `label_words` are the negative class's words, then the positive's.
     """
 
     label_words: tuple = (("negative",), ("positive",))
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        """One continuation per word; the beginning of a review is truncated."""
+        """One continuation per word; reviews are truncated at the beginning."""
         words = itertools.chain(*self.label_words)
         words = [encode(word, tokenizer) for word in words]
         prefix = tokenizer.encode(f"{example.text} very")
@@ -174,7 +175,8 @@ class Reading(ChoiceTask):
 
     Document and question are joined without a delimiter, as in fine-tuning.
     The paper does not say how long documents are handled. Here their beginning
-    is truncated, equally for all answers: what is near the question stays.
+    is truncated, by the same amount for all answers, since the end is next to
+    the question.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -187,9 +189,9 @@ class Reading(ChoiceTask):
 class PronounResolution(ChoiceTask):
     """Winograd schemas: the candidate after which the rest is likeliest.
 
-    Each candidate replaces the pronoun and is read; the mean log-probability
-    of the tokens after it counts, the same tokens for all candidates. In the
-    place of a possessive pronoun candidates end in 's.
+    Each candidate replaces the pronoun, and only the tokens after it are
+    scored, which are the same for all candidates (mean log-probability).
+    Candidates for a possessive pronoun get an 's.
 
     If nothing follows the pronoun, the candidates' own tokens are scored.
     """
@@ -203,8 +205,8 @@ class PronounResolution(ChoiceTask):
         | [MASK] 8 9   | 6, 6 7  | opening | (6) 8 9, (6 7) 8 9 |
         | 5 [MASK]     | 6, 6 7  | 5       | 6, 6 7             |
 
-        Tokens in brackets are read, not scored. In a text that is too long,
-        the beginning is truncated, then the end of the rest.
+        Tokens in brackets are read, not scored. If a text is too long, its
+        beginning is truncated, and the end of what follows the pronoun.
         """
         before, choices, after = substitute(example)
         # Leave room for a token before a candidate and one after it.
@@ -226,8 +228,9 @@ class PronounResolution(ChoiceTask):
 class LastWord(ZeroShotTask):
     """LAMBADA: are all tokens of the last word the likeliest ones?
 
-    Quotes and brackets of the Penn Treebank are replaced by those of books;
-    the tokenizer itself keeps words apart as they are in the file ("do n't").
+    Quotes and brackets of the Penn Treebank are replaced by those of books.
+    Words that the file has split stay so: the tokenizer splits them, too ("do
+    n't").
     `perplexity` is per word, `perplexity_token` per token of these words.
     """
 
@@ -262,7 +265,7 @@ def encode(text, tokenizer):
 
 
 def fit(prefix, continuations, tokenizer, limit, num_context=_NO_CONTEXT):
-    """Return `packing.Candidates` with the end of the prefix that fits.
+    """Return `packing.Candidates`, keeping the end of the prefix that fits.
 
     | prefix  | longest continuation | limit | becomes      |
     |---------|----------------------|-------|--------------|
@@ -288,7 +291,7 @@ _PREPOSITION = re.compile(
     r"\b(at|behind|beside|by|for|from|in|into|of|on|over|to|under|upon|with"
     r"|without) $"
 )
-# "her" is an object before them.
+# Before these words, "her" is an object.
 _NOT_POSSESSED = frozenset(
     "a about and as at but by for from in on so that the there to what when"
     " with".split()
@@ -298,8 +301,8 @@ _NOT_POSSESSED = frozenset(
 def substitute(example):
     """Return the text before the pronoun, the choices, and the rest.
 
-    Candidates replace "her" as a possessive if a word follows that may be
-    possessed, and a hidden pronoun if, in addition, a preposition precedes it.
+    "her" counts as a possessive if a word follows that may be possessed; a
+    hidden pronoun does if, in addition, a preposition precedes it.
     """
     before, _, after = example.text.partition(readers.BLANK)
     pronoun = example.text_pair.lower()
@@ -325,7 +328,8 @@ def _majority_accuracy(values):
     return {"accuracy": max(counts.values()) / len(values)}
 
 
-# name: class, reader, random accuracy, split, rows in train, dev and test.
+# name: class, reader, score of random predictions, split, and the numbers of
+# rows in train, dev and test.
 # Of PDP's 60 problems 45 have two candidates, 12 three, one four and two five.
 # fmt: off
 _TASKS = {
@@ -349,9 +353,9 @@ _LabelWords = typing.Annotated[
 
 
 def task(name: checks.Column, label_words: _LabelWords | None = None):
-    """Return the `ZeroShotTask` of a name in `_TASKS`.
+    """Return the `ZeroShotTask` with a name of `_TASKS`.
 
-    `label_words` are for SST-2 (`Sentiment`); None: its default.
+    `label_words` are for SST-2 (see `Sentiment`); None: the paper's.
     """
     cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
     found = cls(name, *arguments)

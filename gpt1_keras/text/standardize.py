@@ -27,13 +27,13 @@ REPLACED = (
     ("\u00b4", "'"),  # acute accent
 )
 
-# ftfy works line by line. In lines with only the characters below, it changes
-# nothing but curly quotes and line ends; all other lines go through ftfy.
+# ftfy works line by line. If a line has only the characters below, it changes
+# nothing but curly quotes and line ends, so only other lines go through ftfy.
 _ASCII = r"\t\n\f\r -%'-~"  # printable but for "&", which may start an entity
 _QUOTES = "\u2018\u2019\u201c\u201d"
 _DASHES = "\u2013\u2014\u2015\u2026"
-# Letters of Western European words, next to ASCII on both sides. Three of them
-# start the most common broken UTF-8 and are left to ftfy.
+# Western European letters, if both neighbours are ASCII. Those that often start
+# broken UTF-8 are left to ftfy.
 _LETTERS = "\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
 _LEFT_TO_FTFY = "\u00c2\u00c3\u00d0"
 _NEEDS_FTFY = re.compile(
@@ -47,7 +47,7 @@ STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):
-    """Return `ftfy.fix_text(text)`, fast if there is nothing to repair."""
+    """Return `ftfy.fix_text(text)`, quickly if there is nothing to repair."""
     if not (_is_clean(text) and text.isascii()):
         text = _repair_lines(text)
     if "\r" in text:
@@ -56,7 +56,7 @@ def repair(text):
 
 
 def _repair_lines(text):
-    """Return ftfy's text; lines it would not change keep their line ends."""
+    """Return ftfy's text, but unchanged lines keep their line ends."""
     repaired = []
     for line in io.StringIO(text, newline="\n"):
         straight = _replace(line, STRAIGHT)

@@ -2,8 +2,8 @@
 
 Byte pairs have OpenAI's format: a JSON object from piece to id, and a text file
 of merges (a header, then one pair per line). WordPiece has BERT's format: a
-text file with one piece per line. Hugging Face `tokenizers` encodes; whatever
-the vocabulary lacks has id 0.
+text file with one piece per line. The encoding is done by Hugging Face
+`tokenizers`; whatever the vocabulary lacks gets id 0.
 """
 
 import functools
@@ -31,7 +31,7 @@ _read = functools.partial(files.read_text, "vocabulary")
 def warn_of_unknown(
     name, num_unknown, num_tokens, so="the model cannot tell them apart"
 ):
-    """Log how many tokens are unknown to the vocabulary, if they are many."""
+    """Warn if more than 1 % of the tokens are unknown to the vocabulary."""
     if num_unknown > _MANY_UNKNOWN * num_tokens:
         logging.warning(
             "%s: %.0f %% of the tokens are unknown to the vocabulary: %s",
@@ -42,9 +42,9 @@ def warn_of_unknown(
 class BytePair:
     """Byte-pair encoder, as in the released code.
 
-    A word starts as its characters, the last one marked with `</w>`. Of its
-    adjacent pairs, the one that was learned first is merged everywhere in the
-    word. This is repeated until no learned pair is left.
+    A word starts as its characters, the last one marked with `</w>`. The
+    adjacent pair that was learned first is merged everywhere in the word. This
+    is repeated until the word has no learned pair.
 
     Reference: Sennrich et al. 2016; openai/finetune-transformer-lm
     text_utils.py.
@@ -90,9 +90,9 @@ class WordPiece:
     """WordPiece encoder: longest match first.
 
     Pieces inside a word start with `##`. A word that the vocabulary cannot
-    spell, or of more than 100 characters, is `[UNK]`. The line break is the
-    entry `[NEWLINE]`, because the file has one entry per line; words are lower
-    case, so none equals it.
+    spell, or that has more than 100 characters, becomes `[UNK]`. The line break
+    is the entry `[NEWLINE]`, because the file has one entry per line; no word
+    equals it, since words are in lower case.
 
     Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 
@@ -140,7 +140,7 @@ def _continues(piece):
 
 
 def read_byte_pairs(path):
-    """Return the list of pieces by id of a JSON vocabulary."""
+    """Return the pieces of a JSON vocabulary, a list in the order of ids."""
     text = _read(path)
     try:
         ids = files.parse_json(text)
@@ -153,7 +153,7 @@ def read_byte_pairs(path):
 
 
 def by_id(ids, path):
-    """Return the pieces of {piece: id} by id; errors name `path`."""
+    """Return the pieces of {piece: id} as a list; errors name `path`."""
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
@@ -166,7 +166,7 @@ def by_id(ids, path):
 
 
 def is_text(piece):
-    """Return whether a value from JSON is a str that UTF-8 can encode."""
+    """Return whether a JSON value is a str that can be encoded as UTF-8."""
     return isinstance(piece, str) and not re.search("[\ud800-\udfff]", piece)
 
 
@@ -187,7 +187,7 @@ def read_merges(path):
 
 
 def read_word_pieces(path):
-    """Return the list of pieces by id of a WordPiece vocabulary."""
+    """Return the pieces of a WordPiece vocabulary, in the order of ids."""
     pieces = _read(path).rstrip("\n").split("\n")
     if pieces[0] != WordPiece.unknown:
         raise errors.InputError(

@@ -1,10 +1,10 @@
 """The tokenizer as a TensorFlow graph: strings in, token ids out.
 
 The graph has only core operations (WordPiece adds one of tensorflow-text), so
-any TensorFlow runs it. A piece is a stretch of standardised text without
-spaces. Pieces in a table get exactly the ids of the Python pipeline; the rest
-go through the rules of `tf_words` and the merges. The differences that remain
-are listed in tools/serve.md.
+any TensorFlow can run it. A piece is a stretch of standardised text without
+spaces. Pieces in a table get exactly the ids of the Python pipeline; all others
+go through the rules of `tf_words` and the merges. Remaining differences are
+listed in tools/serve.md.
 """
 
 import collections
@@ -21,7 +21,7 @@ from gpt1_keras.text import subwords
 from gpt1_keras.text import tf_words
 
 NEWLINE = "\x01"  # a line break, between spaces in standardised text
-_NO_PAIR = -1  # the key of a word's last symbol
+_NO_PAIR = -1  # the key for the last symbol of a word, which starts no pair
 _NEVER = 2**31 - 1  # the rank of a pair that is never merged
 _flat = itertools.chain.from_iterable
 
@@ -35,7 +35,7 @@ _LARGEST_NUMBER = 0x2200
 _SPACE = (
     "[\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}\\x{c}]"
 )
-# What is replaced, in this order: repairs, then the standard forms.
+# Pattern and replacement, in this order: ftfy's repairs, then standardisation.
 _REPLACED = (
     ("\x1b\\[[0-9;]*[a-zA-Z]", ""),  # terminal colours
     ("\r\n|\r|\u2028|\u2029", "\n"),
@@ -108,9 +108,9 @@ class Standardize(tf.Module):
 
 
 def _mended_characters():
-    """Return an expression for text that ftfy may mend, and the repairs.
+    """Return a pattern for text that ftfy may repair, and the repairs.
 
-    It is UTF-8 decoded as Latin-1 or Windows-1252: letters (two bytes),
+    Such text is UTF-8 decoded as Latin-1 or Windows-1252: letters (two bytes),
     punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
     """
     mended, others = {}, set()
@@ -130,9 +130,9 @@ def _mended_characters():
 
 
 def _translated(texts, pattern, table, plain=lambda found: found):
-    """Replace each match of `pattern` by its value in a table.
+    """Replace each match of `pattern` with its value in a table.
 
-    Matches that the table lacks stay. `plain` maps matches to keys.
+    Matches that the table lacks are kept. `plain` maps matches to keys.
     """
 
     def replaced():
@@ -218,8 +218,8 @@ class BytePair(tf.Module):
     def _merge(self, symbols, rows, ranks):
         """Merge the leftmost pair of the lowest rank in each word.
 
-        Takes and returns symbols, the word of each, and the rank of its pair
-        with the next symbol, all int32 `[S]`.
+        Takes and returns three int32 `[S]`: symbols, the index of each one's
+        word, and the rank of its pair with the next symbol.
         """
         place = tf.range(tf.size(symbols), dtype=tf.int64)
         order = tf.cast(ranks, tf.int64) * 2**32 + place
@@ -275,11 +275,11 @@ class WordPiece(tf.Module):
 class GraphTokenizer(tf.Module):
     """`tokenizer.Tokenizer` as a graph.
 
-    Its table lists `pieces` (`frequent_pieces`) in addition to the words of
-    the vocabulary.
+    Its table holds the words of the vocabulary and `pieces`, such as those of
+    `frequent_pieces`.
 
-    Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`. Text beyond the
-    first `limit` ids is ignored.
+    Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`, at most the
+    first `limit` ids of each text.
     """
 
     def __init__(self, tokenizer, pieces=()):
@@ -347,7 +347,7 @@ def frequent_pieces(texts, limit):
 
 
 def _vocabulary_words(tokenizer):
-    """Yield words that are a single entry, in lower and upper case."""
+    """Yield words that are one entry, in lower, title and upper case."""
     end = subwords.END_OF_WORD if tokenizer.type == "bpe" else ""
     for piece in tokenizer.vocabulary:
         if piece.endswith(end):

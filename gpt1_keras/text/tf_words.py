@@ -1,7 +1,7 @@
 """spaCy's rules for splitting a piece of text, as a TensorFlow graph.
 
 The regular expressions are spaCy's own. TensorFlow's engine (RE2) has no
-look-around, so the context of a match is matched too and put back.
+look-around, so the context of a match is matched as well and put back.
 """
 
 import re
@@ -12,7 +12,7 @@ from gpt1_keras.text import words as words_lib
 
 _LONGEST = 256  # characters; longer pieces are split into parts
 _BREAK = "\x02"  # between two words of a piece
-_TIE = "\x03"  # between two words of a rejoined special case
+_TIE = "\x03"  # between the words of a rejoined special case, for the moment
 _MAX_REJOINED = 5  # words of a special case to rejoin
 _ROUNDS = 64  # maximum number of affixes on each side
 
@@ -20,8 +20,8 @@ _ROUNDS = 64  # maximum number of affixes on each side
 class WordRules(tf.Module):
     """Splits pieces like `words.split_pieces`.
 
-    As in spaCy, affixes are removed one by one until a special case or no
-    affix is left; then the middle is split.
+    As in spaCy, affixes are removed one by one, until a special case remains or
+    there is no further affix; then the middle is split.
 
     Call: string `[M]`, standardised, without white space, to ragged string
     `[M, (words)]` in lower case.
@@ -88,7 +88,7 @@ class WordRules(tf.Module):
             for each in (parts.values, parts.value_rowids())
         )
         for count, cases in zip(self._counts, self._rejoin, strict=True):
-            # [S]: special case of each word and the `count - 1` after it
+            # [S]: special case of each word with the `count - 1` after it
             following = [shift_left(flat, i, "") for i in range(count)]
             special = cases.lookup(tf.strings.join(following, _BREAK))
             same_row = shift_left(rows, count - 1, -1) == rows
@@ -140,10 +140,10 @@ class WordRules(tf.Module):
         )
 
     def _affixes(self, rest):
-        """Return the prefix and the suffix to remove, "" where there is none.
+        """Return the prefix and the suffix to remove, "" if there is none.
 
-        A special case keeps its affixes. So if removing one of them leaves a
-        special case, only that one is removed.
+        A special case keeps its affixes. So if removing one affix leaves a
+        special case, the other is kept.
         """
         start = tf.strings.regex_replace(rest, self._prefix, r"\1\2")
         first, size = tf.strings.length(start), tf.strings.length(rest)
@@ -194,8 +194,8 @@ def table(entries, default="", *, key_dtype=None):
 def _rejoined_cases(special):
     """Return the special cases that spaCy rejoins from their words.
 
-    The result is {number of words, largest first: {words before, joined by
-    `_BREAK`: words after, joined by `_TIE`}}.
+    The result is {number of words, largest first: cases}, where cases are
+    {split words, joined by `_BREAK`: spaCy's words, joined by `_TIE`}.
     """
     without = words_lib.english_but(rules={})
     cases = {n: {} for n in range(_MAX_REJOINED, 1, -1)}
@@ -253,7 +253,7 @@ def _address(pattern):
 
 
 def _parse(expressions):
-    """Return the `_PARTS` of each expression, for RE2."""
+    """Return the `_PARTS` of each expression in RE2's syntax."""
     found = []
     for expression in filter(str.strip, expressions):
         parts = _PARTS.fullmatch(expression).groups("")

@@ -19,15 +19,16 @@ class ChunkDictionary:
     """Maps a text to the values of its words, with a cache of text chunks.
 
     A chunk is a stretch of raw text without white space. Most chunks have the
-    same words wherever they occur; if the words of one depend on its
-    neighbours, the whole line is split at once.
+    same words wherever they occur; if those of one depend on its neighbours,
+    the whole line is split at once.
 
     Args:
-        value_of_word: callable from a word (str) to a non-empty tuple.
+        value_of_word: function from a word (str) to a tuple of values, not
+            empty, such as its token ids.
 
     Attributes:
-        limit: int. Maximum number of cached chunks; the cache is emptied
-            before it exceeds it.
+        limit: int. Maximum number of cached chunks; a cache that would exceed
+            it is emptied.
     """
 
     limit = 400_000  # about 100 MB of ids
@@ -106,7 +107,7 @@ class ChunkDictionary:
         }
 
     def _remember(self, cache, found, dependent):
-        """Cache texts that are short and the same on every line."""
+        """Cache texts that are short and whose words are always the same."""
         kept = [
             (text, values)
             for text, values in found.items()
@@ -126,12 +127,12 @@ class Tokenizer:
     can be pickled.
 
     Args:
-        pieces: list of str, the vocabulary by id.
+        pieces: list of str, the vocabulary in the order of ids.
         merges: list of (left, right) in the order learned; None: WordPiece.
 
     Attributes:
         type: "bpe" or "wordpiece".
-        vocabulary: list of str by id; `ids` is the dict from each to its id.
+        vocabulary: list of str in the order of ids; `ids` is {piece: id}.
         merges: list of (left, right) in order; None for WordPiece.
         vocabulary_size: int, without the three special tokens.
         start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
@@ -217,10 +218,10 @@ class Tokenizer:
 
     @property
     def opening_id(self):
-        """The id to put before a text that has no context.
+        """The id of the opening token, to put before a text without context.
 
         The language model has no start token. In its training, a line break
-        precedes each paragraph; a vocabulary without one uses a full stop.
+        precedes each paragraph; if the vocabulary has none, it is a full stop.
         """
         if self.newline_id is not None:
             return self.newline_id
@@ -236,8 +237,8 @@ class Tokenizer:
     def decode(self, ids):
         """Return readable text, with normal spacing around punctuation.
 
-        Special tokens are dropped. The text is lower case with straight
-        quotes, as encoded.
+        Special tokens are dropped. The text is in lower case with straight
+        quotes, because encoding made it so.
 
         Raises:
             ValueError: an id is negative.
@@ -254,8 +255,8 @@ class Tokenizer:
     def piece(self, index):
         """Return the text of one id for display.
 
-        A line break is "\u23ce", a special token its name in brackets; a
-        space marks where a word ends (byte pairs) or begins (WordPiece).
+        A line break is shown as "\u23ce", a special token as its name in
+        brackets; a space marks where a word ends (BPE) or begins (WordPiece).
         """
         special = ("[start]", "[delimiter]", "[extract]")
         if index >= self.vocabulary_size:

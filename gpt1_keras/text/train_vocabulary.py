@@ -24,7 +24,7 @@ _flat = itertools.chain.from_iterable
 
 
 def count_words(texts):
-    """Return the Counter of the words of texts; chunks are remembered."""
+    """Return a Counter of the words in an iterable of texts."""
     return collections.Counter(_flat(map(_split, texts)))
 
 
@@ -36,8 +36,8 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
 
     Args:
         texts: iterable of str, or a Counter of words (`count_words`).
-        vocabulary_size: int, entries including `<unk>` and the line break. The
-            result has fewer if the texts have too few pairs.
+        vocabulary_size: int, entries including `<unk>` and the line break;
+            there are fewer if the texts have too few pairs.
         show_progress: bool.
 
     Raises:
@@ -62,7 +62,7 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
 
 
 def train_wordpiece(texts, *, vocabulary_size, show_progress=False):
-    """Learn a WordPiece vocabulary; arguments as in `train_bpe`."""
+    """Return a WordPiece `Tokenizer`; arguments as in `train_bpe`."""
     counts, characters = _count(texts)
     inner = [subwords.CONTINUATION + character for character in characters]
     marks = [subwords.WordPiece.unknown, subwords.WordPiece.newline]
@@ -122,7 +122,7 @@ def _learn(model, build_trainer, counts, first, size, **options):
 
     `first` are the entries before the learned ones, `size` counts all.
     """
-    # The library reserves memory for the size: no more than can be learned.
+    # The library reserves memory for `size`: limit it to what can be learned.
     size = min(size, len(first) + 2 * sum(map(len, counts)))
     learner = tokenizers.Tokenizer(model)
     learner.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()

@@ -12,14 +12,14 @@ import threading
 
 NEWLINE = "\n"
 _lock = threading.Lock()
-# A word with at most one mark on each side, like most words: split here because
-# spaCy takes 20 times as long.
+# A word with at most one mark on each side, as most are. It is split here,
+# because spaCy takes 20 times as long.
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
-# spaCy takes marks off a word one by one and copies the rest each time, so the
-# time grows with the square of a run of marks: long runs are cut first. A run
-# of any other mark is one word, or has special cases.
+# spaCy removes marks from a word one by one and copies the rest each time, so
+# the time grows with the square of a run's length: long runs are split before.
+# Runs of other marks are not: they are one word, or have special cases.
 _LONG_RUN = re.compile(r"""[!"#$%&()*+,:;<=>?\[\]_`{}]{256}""")
 
 
@@ -44,7 +44,7 @@ def _without_last_step():
     """Return spaCy's tokenizer without its last step.
 
     That step rejoins special cases in which spaCy found an affix or infix when
-    they were added. Here it finds none until all are added.
+    they were added. Here it finds none while they are added.
     """
 
     def once_complete(function, nothing):
@@ -65,14 +65,14 @@ def _without_last_step():
 def _split_tokens(text, tokenizer):
     """Return spaCy's tokens of `text` as a list of str.
 
-    They are removed from spaCy's vocabulary, which bounds its memory.
+    spaCy forgets them afterwards, which bounds its memory.
     """
     with _lock, tokenizer.vocab.memory_zone():
         return [token.text for token in tokenizer(text)]
 
 
 def _split_lines(lines, tokenizer):
-    """Return the tokens of each line. spaCy never joins two lines."""
+    """Return the tokens of each line, split at once; no token spans two."""
     if not lines:
         return []
     tokens = _split_tokens(" \n ".join(lines), tokenizer)
@@ -170,7 +170,7 @@ def _join_line(tokens):
 
 
 def _sides(tokens, index, open_quotes):
-    """Return whether a word attaches to the previous and to the next one."""
+    """Return whether a word attaches to the one before and the one after."""
     token = tokens[index]
     if token in _QUOTES:
         return _quote_sides(tokens, index, open_quotes)
@@ -190,7 +190,7 @@ def _quote_sides(tokens, index, open_quotes):
     if token in open_quotes:
         open_quotes.discard(token)
         return True, False
-    # One without an opening one ends the speech of an earlier line.
+    # A quote without an opening one ends the speech of an earlier line.
     is_odd = token not in before and after.count(token) % 2 == 0
     ends = before and (not after or before[-1] in _SENTENCE_ENDS)
     if (is_odd and ends) or (token == "'" and token not in after):

@@ -12,7 +12,7 @@ from keras import ops
 from gpt1_keras import errors
 from gpt1_keras import results
 
-_READING_SECONDS = 0.2  # between two readings of the logs, at most a step more
+_READING_SECONDS = 0.2  # between two readings of the logs, plus up to one step
 
 
 class NonFiniteLoss(errors.RunError):
@@ -20,9 +20,9 @@ class NonFiniteLoss(errors.RunError):
 
 
 class Callbacks(keras.callbacks.CallbackList):
-    """Passes on the logs of a step as tensors.
+    """Callback list that passes the logs of a step on as tensors.
 
-    Keras would read them after every step, and so wait for the device.
+    Keras would convert them after every step, and so wait for the device.
     """
 
     def on_train_batch_end(self, batch, logs=None):
@@ -41,11 +41,11 @@ class LogMetrics(keras.callbacks.Callback):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     It reads the logs of several short steps together, so that the device
-    need not wait for Python: at most two steps are in progress. Perplexity is
+    need not wait for Python; at most two steps are in progress. Perplexity is
     computed from the language-model loss: `lm_loss` if there is a task loss,
-    else `loss`. The speed is that between two readings and includes waiting
-    for the batches; only the first batch after a reading is on torch fetched
-    before its step begins.
+    else `loss`. The speed is measured from reading to reading and includes
+    waiting for batches. (On torch, it misses the wait for the first one, which
+    Keras fetches before the step begins.)
     """
 
     step: int  # steps made so far
@@ -55,7 +55,7 @@ class LogMetrics(keras.callbacks.Callback):
     flops_per_token: float = 0  # 0: unknown
     peak: float | None = None  # GFLOP/s of the device; None: unknown
     advance: collections.abc.Callable  # `(amount, note)`, of `console.bar`
-    _started = None  # when the first step that was not read began
+    _started = None  # when the first unread step began
     _seconds = 0.0
     _steps = 0
 
@@ -69,11 +69,11 @@ class LogMetrics(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
-        if self._unread:  # JAX would queue 32 steps, which a signal awaits
+        if self._unread:  # Else JAX queues 32 steps, and a signal must wait.
             ops.convert_to_numpy(self._unread[-1]["loss"])
         self._unread.append(logs)
         is_due = self.step % self.every == 0
-        # Several workers get numbers, and must end at the same step.
+        # Several workers get numbers: all must stop at the same bad step.
         is_read = is_due or not ops.is_tensor(logs["loss"])
         if is_read or time.monotonic() - self._started >= _READING_SECONDS:
             self.read()
@@ -84,8 +84,7 @@ class LogMetrics(keras.callbacks.Callback):
         """Read the logs of all steps so far.
 
         Raises:
-            NonFiniteLoss: after the first bad step; the same command would
-                end there again.
+            NonFiniteLoss: a step was bad; repeating the run ends there again.
         """
         if not self._unread:
             return
@@ -148,13 +147,13 @@ class LogMetrics(keras.callbacks.Callback):
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 
-    The checkpoint comes last: everything else of its step has been recorded,
-    so a killed run repeats and omits nothing.
+    The checkpoint comes last in a step, when everything else of the step has
+    been recorded. So a run that is killed neither repeats nor omits records.
     """
 
     step: int  # steps made so far
     last_step: int
-    metrics: LogMetrics  # called before; it reads all logs before a record
+    metrics: LogMetrics  # called first; reads all logs before `periodic` runs
     # (interval or set of steps, function `(step, history)`), in this order
     periodic: list
     is_over: collections.abc.Callable | None = None  # see `fit.fit`
@@ -182,7 +181,7 @@ class AfterStep(keras.callbacks.Callback):
             self.model.stop_training = True
 
     def _is_due(self, every):
-        """Whether this is a step of a set, or of an interval (0: never)."""
+        """Return whether a set holds this step, or an interval ends here."""
         if isinstance(every, int):
             return every > 0 and self.step % every == 0
         return self.step in every

@@ -1,12 +1,12 @@
 """Checkpoints from which a killed run resumes bit for bit, on any backend.
 
-A checkpoint is a folder such as `checkpoints/00000100` with every variable in
-`state.safetensors` and with `checkpoint.json`: the step, the order of the
-variables and the hash of the state. Beside them, `preset/` is a copy of the
-run's preset at that step, so that preset and metrics agree when the run resumes
-there. A single rename creates the folder, so one without a leading dot is
-complete. The variables include random states (the counters of all
-SeedGenerators), which Keras's own formats drop.
+A checkpoint is a folder such as `checkpoints/00000100`. It holds every variable
+in `state.safetensors`, and in `checkpoint.json` the step, the order of the
+variables and the hash of the state. Its `preset/` is a copy of the run's preset
+at that step, so that preset and metrics agree when the run resumes there. A
+checkpoint is written to a folder with a leading dot and then renamed, so any
+other folder is complete. The variables include random states (the counters of
+all SeedGenerators), which Keras's own formats drop.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ from gpt1_keras import results
 _STATE = "state.safetensors"
 _INDEX = "checkpoint.json"
 _PRESET = "preset"
-# Keras numbers equal names in the order of their creation in the process.
+# Keras numbers equal names in the order in which a process creates them.
 _COUNTER = re.compile(r"_\d+(?=/|$)")
 
 
@@ -42,7 +42,7 @@ class Checkpoints:
         workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
             the first save creates.
         keep: int. Number of newest checkpoints to keep.
-        is_written: bool. False where another process writes them.
+        is_written: bool. False if another process writes them.
         in_background: bool. Whether `save` returns once it has copied the
             state; then call `check` at the end.
     """
@@ -67,19 +67,19 @@ class Checkpoints:
     def save(self, step, model):
         """Write the state of a compiled model; skip a step already saved.
 
-        After a failure in the background, it saves in the foreground. A failure
-        there raises OSError.
+        After a failure in the background, the next save is in the foreground,
+        where a failure raises OSError.
         """
         self.finish()
         target = self._path(step)
         if target.exists() or not self.is_written:
             return
         metrics = self.directory.parent / results.METRICS
-        if metrics.exists():  # They must outlive a loss of power as well.
+        if metrics.exists():  # They must survive a power failure, too.
             files.sync(metrics)
         has_failed = self._written and self._written.exception()
         in_background = self._writer and not has_failed
-        # The next steps change variables and preset.
+        # Later steps change variables and preset: copy them now.
         owned = ["C", "OWNDATA"] if in_background else ["C"]
         arrays = {
             key: np.require(ops.convert_to_numpy(variable), requirements=owned)
@@ -105,7 +105,7 @@ class Checkpoints:
             self._written.result()
 
     def _write(self, step, arrays, temporary, stack):
-        """Write a checkpoint to a folder, which closing `stack` completes."""
+        """Write a checkpoint to `temporary`; closing `stack` renames it."""
         state = temporary / _STATE
         try:
             with stack:
@@ -121,8 +121,8 @@ class Checkpoints:
         except (OSError, safetensors.SafetensorError) as error:
             if self._writer:
                 logging.warning(
-                    f"{self._path(step)} could not be written ({error}): the"
-                    " next checkpoint will be tried"
+                    f"{self._path(step)} could not be written ({error}): trying"
+                    " again at the next checkpoint"
                 )
             if isinstance(error, OSError):
                 raise
@@ -133,8 +133,8 @@ class Checkpoints:
     def restore(self, model):
         """Load the newest intact checkpoint into a compiled model.
 
-        Skips damaged ones with a warning and removes all that are newer than
-        the loaded one. Returns its step, or 0 if there is no checkpoint.
+        Skips damaged ones with a warning, and removes those that are newer than
+        the one it loads. Returns the step, or 0 if there is no checkpoint.
 
         Raises:
             InputError: no checkpoint can be read, or it belongs to another
@@ -188,10 +188,10 @@ class Checkpoints:
                 files.sync(path)
 
     def _has_lost_preset(self, step):
-        """Return whether `preset/` is not the intact one of a checkpoint.
+        """Return whether `preset/` differs from a checkpoint's copy.
 
         Raises:
-            ValueError: it is not, and the checkpoint's copy is damaged.
+            ValueError: it differs, and the copy is damaged.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written or not copy.exists():
@@ -204,13 +204,13 @@ class Checkpoints:
         return True
 
     def _restore_preset(self, step, is_lost):
-        """Make `preset/` that of the checkpoint of `step`."""
+        """Put `preset/` into the state that it had at `step`."""
         copy = self._path(step) / _PRESET
         if is_lost:
             with files.new_folder(self.preset) as temporary:
                 _copy_tree(copy, temporary, dirs_exist_ok=True)
         elif self.is_written and not copy.exists():
-            # The preset is of a later step, or older than checksums.
+            # Remove a preset of a later step (old versions recorded no step).
             with contextlib.suppress(ValueError):  # damaged
                 if files.check_seal(self.preset).get("step", 0) > step:
                     shutil.rmtree(self.preset)
@@ -223,13 +223,13 @@ class Checkpoints:
 
 
 def _seal(preset):
-    """Return the text of a preset's checksums, None where it has none."""
+    """Return the text of a preset's checksums, None if it has none."""
     path = preset / files.CHECKSUMS
     return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def _copy_tree(source, target, **options):
-    """Copy a folder; its OSError says why it failed, as on a full disk."""
+    """Copy a folder; an OSError gives the first reason, such as a full disk."""
     try:
         shutil.copytree(source, target, **options)
     except shutil.Error as error:

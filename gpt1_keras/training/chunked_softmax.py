@@ -1,8 +1,8 @@
 """Softmax over the vocabulary, one chunk of tokens at a time.
 
-Logits exist for one chunk only, `[chunk_size, R]`. Tokens of weight zero are
-skipped: a sort moves the weighted ones to the front, which keeps every shape
-static, and the loop stops after the last of them.
+Only the logits of one chunk are in memory, `[chunk_size, R]`. Tokens of weight
+zero are skipped: a sort moves the weighted ones to the front, which keeps all
+shapes static, and the loop stops after the last of these.
 
 Letters: `N` tokens, `D` hidden_dim, `R` rows of the table, `K` chunk_size.
 Axes of tokens, such as `[B, T]`, are written `...`.
@@ -21,10 +21,10 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
 
     Args:
         hidden: float tensor `[..., D]`.
-        table: float tensor `[R, D]`. Products have its dtype.
+        table: float tensor `[R, D]`. Products are computed in its dtype.
         targets: int tensor `[...]`, below `R`.
         weights: float32 tensor `[...]`.
-        chunk_size: int. Maximum number of tokens per chunk `K`; fewer if that
+        chunk_size: int. Most tokens `K` per chunk; there are fewer if that
             makes the chunks equal.
 
     Returns:
@@ -63,7 +63,7 @@ def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     """
     shape = ops.shape(weights)
     hidden, targets, weights = _flat(hidden, targets, weights)
-    # Sums in bfloat16 would round the scores.
+    # In bfloat16, the scores would be rounded.
     table = ops.cast(table, "float32")
 
     def body(rows, valid, h):
@@ -115,15 +115,16 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
     """Call `body` for each chunk that has tokens of non-zero weight.
 
     Args:
-        body: function of the tokens `[K]` of a chunk, whether each has a
-            weight, their states `[K, D]`, 0 where not, and the sums so far; it
-            returns float32 values `[K, ...]` of the tokens, then the new sums.
+        body: function of a chunk's tokens `[K]`, whether each has a weight
+            `[K]`, their states `[K, D]` (0 without a weight), and the sums so
+            far. Returns float32 values `[K, ...]` of the tokens, then the new
+            sums.
         shapes: for each of these values, its shape without `K`.
-        sums: list of tensors, those before the first chunk.
+        sums: list of tensors, the sums before the first chunk.
         hidden, weights, chunk_size: see `cross_entropy`.
 
     Returns:
-        tuple of the values `[N, ...]`, 0 where the weight is, and the sums.
+        tuple of the values `[N, ...]`, 0 for weight zero, and the sums.
     """
     num_tokens = ops.shape(weights)[0]
     chunk_size = _even(num_tokens, chunk_size)
@@ -160,7 +161,7 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
         step,
         (ops.zeros((), dtype="int32"), *values, *sums),
     )
-    # The place of each token in the order.
+    # The position of each token in the order.
     places = ops.argsort(order)
     values = (ops.take(x, places, axis=0) for x in state[: len(shapes)])
     return *values, *state[len(shapes) :]
@@ -185,7 +186,7 @@ def _loss_and_error(logits, target, weight):
 
 
 def _even(num_tokens, chunk_size):
-    """Return the size of equal chunks, rounded up to 16 tokens."""
+    """Return the size of equal chunks, rounded up to a multiple of 16."""
     larger, smaller = max, min
     if not isinstance(num_tokens, int):  # a graph for any length
         larger, smaller = ops.maximum, ops.minimum

@@ -24,7 +24,7 @@ from gpt1_keras.training import strategy as strategy_lib
 
 @checks.value_object
 class Intervals:
-    """Step intervals; 0: never (checkpoints: only after the last step)."""
+    """Intervals in steps; 0: never (checkpoints: only after the last step)."""
 
     log_steps: checks.Count  # between two lines of `metrics.jsonl`
     checkpoint_steps: checks.Index
@@ -32,20 +32,20 @@ class Intervals:
     # In pretraining: between evaluations on held-out books, between samples.
     evaluation_steps: checks.Index = 0
     sample_steps: checks.Index = 0
-    # A checkpoint is saved, too, if the last one is this old; 0: never.
+    # A checkpoint is also saved when the last one is this old; 0: never.
     checkpoint_minutes: checks.NotNegative = 0
 
 
 class StopRequest:
-    """Truthy once the process was asked to stop; names the signal.
+    """Truthy once the process has been asked to stop; names the signal.
 
-    Several workers obey a request to any of them at the same step, once all
-    have heard of it.
+    If one of several workers is asked, all of them stop at the same step, once
+    all have heard of it.
     """
 
     def __init__(self):
-        self.signal_name = None  # that this process received
-        self.is_heard = None  # by all workers; None: there is only this one
+        self.signal_name = None  # of the signal that this process received
+        self.is_heard = None  # whether by all workers; None: one process only
 
     def __bool__(self):
         if self.is_heard is None:
@@ -58,14 +58,14 @@ def catch_signals():
     """Yield a `StopRequest` that a signal sets inside the block.
 
     SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
-    nohup SIGHUP stays ignored. Afterwards, only Ctrl-C has the same effect as
-    outside the block: a session that ends sends several signals at once.
-    Python allows handlers only in the main thread; in other threads nothing
-    sets the request.
+    nohup SIGHUP stays ignored. After the first signal, a Ctrl-C works as
+    outside the block, while other signals change nothing, because a terminal
+    that closes sends several at once. Python allows handlers only in the main
+    thread; in other threads nothing sets the request.
 
     Python calls a handler only after the operation in progress, often a whole
-    step. A separate thread acknowledges the first signal at once and exits if
-    Ctrl-C is pressed again during that operation.
+    step. So a separate thread acknowledges the first signal at once, and exits
+    if Ctrl-C follows during that operation.
     """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
@@ -125,7 +125,7 @@ def fit(
     strategy=strategy_lib.ONE_DEVICE,
     is_over=None,
 ):
-    """Train until `num_steps`, from the last checkpoint if there is one.
+    """Train up to step `num_steps`, from the last checkpoint if there is one.
 
     Args:
         learner: compiled `training.learner.Learner`.
@@ -134,10 +134,10 @@ def fit(
         num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
         intervals: `Intervals`.
-        periodic: list of (every, function `(step, history)`), `every` an
-            interval in steps, 0 for never, or the set of steps.
+        periodic: list of (every, function `(step, history)`); `every` is an
+            interval in steps (0 for never) or the set of steps.
         strategy: `strategy.Strategy` in whose scope the learner was built.
-        is_over: function `(history) -> bool`, whether training ends early, or
+        is_over: function `(history) -> bool`, whether to end training early, or
             None; called at the start and after each `periodic` function. It
             must depend on the lines of the history alone, so that a resumed
             run ends at the same step.
@@ -146,9 +146,10 @@ def fit(
         `results.History`, still open for what the run measures at its end.
 
     Raises:
-        Stopped: SIGTERM, SIGHUP or Ctrl-C, after a checkpoint was saved.
-        NonFiniteLoss: after the last checkpoint.
-        InputError: a finished run is extended, but has no checkpoint.
+        Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
+            was lost.
+        NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
+        InputError: a finished run is to be extended, but has no checkpoint.
     """
     with strategy.scope():
         kind = device.kind()
@@ -156,7 +157,7 @@ def fit(
         workdir,
         keep=intervals.num_checkpoints,
         is_written=strategy.is_chief,
-        # On a CPU, the steps need its cores and memory themselves.
+        # On a CPU, training itself needs all cores and the memory.
         in_background=kind != "cpu",
     )
     is_lost = strategy.is_chief and not checkpoints.steps()
@@ -172,8 +173,8 @@ def fit(
     if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
 
-    # A finished run that is extended is no longer finished, nor are the several
-    # seeds of which it is one.
+    # A run that is extended is no longer finished; if it is one of several
+    # seeds, neither is the run of all seeds.
     name, above = pathlib.Path(workdir).name, pathlib.Path(workdir).parent
     if name.startswith("seed_") and (results.read(above) or {}).get("seeds"):
         results.path(above).unlink()
@@ -183,10 +184,10 @@ def fit(
             catch_signals() as stop,
             console.bar("steps", num_steps, done=first_step) as advance,
         ):
-            # Compiling it can take a minute.
+            # Compiling the first step can take a minute.
             advance(0, "preparing the first step")
             strategy.share_stop_request(stop, learner)
-            peak = None  # known of one device
+            peak = None  # known for a single device only
             if strategy.num_replicas == 1:
                 peak = peak_lib.read(keras.config.dtype_policy().compute_dtype)
             metrics = callbacks.LogMetrics(

@@ -14,7 +14,7 @@ _step = importlib.import_module(
 
 
 class Learner(_step.TrainStep, keras.Model):
-    """Model whose `fit` trains a network and whose `predict` scores sequences.
+    """Keras model whose `fit` trains a network, whose `predict` scores text.
 
     Batches are dicts of `[B, ...]` arrays (`token_ids`, `token_weights`,
     ...). Logs are values of a single step, not means over the epoch.
@@ -22,20 +22,20 @@ class Learner(_step.TrainStep, keras.Model):
     Args:
         network: functional model from a dict of inputs to a dict of outputs
             (`GPT1TaskModel`).
-        loss: as `training.losses` describes, or None for prediction only.
-        scorer: object whose `score(outputs, batch)` is what `predict` returns
-            for the language model (`LanguageModelLoss`), or None for the
-            head's logits alone.
+        loss: a loss of `training.losses`, or None for prediction only.
+        scorer: object whose `score(outputs, batch)` gives what `predict`
+            returns about the language model (such as `LanguageModelLoss`), or
+            None to return the head's logits alone.
         clip_norm: float. Largest global norm of the gradient; required for
             training.
         micro_batch_size: int or None. Examples per forward pass; None for the
             whole batch.
-        full_length: int or None. Sequence length for which `micro_batch_size`
-            holds; it is larger for shorter ones (`step.count_micro_batches`).
+        full_length: int or None. Sequence length to which `micro_batch_size`
+            refers; shorter sequences allow more (`step.count_micro_batches`).
 
     Attributes:
         stop_request: `fit.StopRequest` that several workers share, else None.
-        table_states: random states of the embedding tables' dropout. All
+        table_states: random states of dropout on the embedding tables. All
             micro-batches of a step share its masks, as in the released code.
     """
 
@@ -73,7 +73,7 @@ class Learner(_step.TrainStep, keras.Model):
         self.optimizer.build(self.trainable_variables)
 
     def fit(self, x=None, *, callbacks=None, **options):
-        """As `keras.Model.fit`, but callbacks get the logs as tensors."""
+        """See `keras.Model.fit`; here callbacks get the logs as tensors."""
         called = callbacks_lib.Callbacks(
             list(callbacks or ()), add_history=True, model=self
         )

@@ -1,8 +1,8 @@
 """Losses and scores of the paper, from a forward pass and its batch.
 
-A loss is a function `(outputs, batch) -> dict of float32 scalars` with the
-key `loss`, and `names` are its keys; `outputs` and `batch` are the dicts of
-`GPT1TaskModel`.
+A loss is a function `(outputs, batch) -> dict of float32 scalars`. The dict has
+the keys `names`, of which `loss` is minimised. `outputs` and `batch` are the
+dicts of `GPT1TaskModel`.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax, `K` branches of a row.
@@ -61,7 +61,7 @@ class LanguageModelLoss:
         return targets, ops.cast(weights, "float32")
 
     def share(self, weights):
-        """Return what weights `[B * C, T]` are of the loss of a sequence."""
+        """Return weights `[B * C, T]` as shares of their sequence's loss."""
         # [B * C, T] -> [B * C, 1]
         total = ops.sum(weights, axis=1, keepdims=True)
         return weights / ops.maximum(total, 1e-9)
@@ -73,11 +73,11 @@ class LanguageModelLoss:
         return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
 
     def score(self, outputs, batch):
-        """Return the sums over each candidate's weighted tokens.
+        """Return sums over the weighted tokens of each candidate.
 
         Returns:
-            dict of float32 `log_probability`, `weight` and `num_likeliest`
-            (tokens that the model thinks likeliest), each `[B * C]`.
+            dict of float32 `log_probability`, `weight` and `num_likeliest` (the
+            number of tokens that the model ranks first), each `[B * C]`.
         """
         targets, weights = self.targets(batch)
         log_p, likeliest = chunked_softmax.log_probabilities(
@@ -99,10 +99,11 @@ class LanguageModelLoss:
 
 
 class PackedLanguageModelLoss(LanguageModelLoss):
-    """L1 of candidates packed into one row; takes the same arguments.
+    """L1 of candidates that are packed into one row; same arguments.
 
-    `outputs` are those of `models.shared_prefix` and `batch` is one of
-    `data.packing.PackedExamples`, whose weights already include both means.
+    `outputs` come from `models.shared_prefix` and `batch` from
+    `data.packing.PackedExamples`, whose weights already include the means over
+    tokens and candidates.
     """
 
     def targets(self, batch):
@@ -125,9 +126,9 @@ class BranchScores(PackedLanguageModelLoss):
 
     def add(self, values, batch):
         """Add up the values of each branch: `[B, T] -> [B, K]`."""
-        # [B, T] of 1 .. K -> [B, T, K]; prefix and padding belong to none
+        # [B, T] of 1 .. K -> [B, T, K]; prefix and padding are in no branch
         member = ops.one_hot(batch["branch"] - 1, self.num_branches)
-        # No product of matrices, which some devices round.
+        # Not a matrix product, whose factors some devices round.
         values = ops.expand_dims(values, 2) * ops.cast(member, "float32")
         return ops.sum(values, axis=1)
 
@@ -160,9 +161,9 @@ class TaskLoss:
 def cross_entropy(labels, logits, class_weights=None):
     """Return `-log softmax(logits)[labels]`, times the weight of the class.
 
-    The mean over a batch divides by `B`, as with Keras's `class_weight`; torch
-    divides by the sum of weights. It thus does not depend on micro-batches and
-    replicas, and a class has the same weight in every batch.
+    As with Keras's `class_weight`, the mean over a batch divides by `B` (torch
+    divides by the sum of the weights). So the result does not depend on
+    micro-batches and replicas, and a class weighs the same in every batch.
 
     Args:
         labels: int tensor `[B]`.

@@ -20,7 +20,8 @@ from gpt1_keras.layers import fused
 class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
     """Linear warm-up to `peak_learning_rate`, then a decay to 0.
 
-    `_shape` returns the fraction of the peak at fraction `x` of the training.
+    `_shape` returns the rate as a fraction of the peak; `x` is the fraction of
+    the training that is done, and `w` in the formulas that of the warm-up.
     """
 
     peak_learning_rate: float
@@ -75,8 +76,8 @@ class WarmupCosine(_WarmupSchedule):
 class WarmupHold(_WarmupSchedule):
     """`x / w if x <= w else min(1, 10 (1 - x))`: falls in the last tenth.
 
-    Not in the paper. Until the last tenth, the rate does not depend on the
-    number of steps, so the run can still be extended.
+    Not in the paper. Before the last tenth, the rate does not depend on the
+    number of steps, so a run can be extended as if planned longer.
     """
 
     def _shape(self, x, rising, warming):
@@ -85,7 +86,7 @@ class WarmupHold(_WarmupSchedule):
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
 class AdamWithDecay(keras.optimizers.Optimizer):
-    """Adam whose weight decay is multiplied by the same rate as its update.
+    """Adam with a weight decay that is multiplied by the rate of its update.
 
     With `t` the number of steps before this one:
 
@@ -94,9 +95,9 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         p = p - rate (m / (sqrt(v) + epsilon) + weight_decay p)
 
     The decay is multiplied by the schedule *and* the bias correction, uses
-    the weight before the step, and applies to matrices only: biases and gains
-    have rank 1. Keras's AdamW differs in all three. `training.step` clips the
-    gradient by its global norm beforehand.
+    the weight before the step, and applies only to matrices: biases and gains
+    have rank 1. Keras's AdamW differs in all three points. `training.step`
+    clips the gradient by its global norm beforehand.
 
     Args:
         learning_rate: float or schedule.
@@ -132,7 +133,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        # Once for all variables: TensorFlow would compute it for each.
+        # Here once for all variables; in `update_step`, TensorFlow would
+        # compute it for each.
         step = ops.cast(self.iterations + 1, "float32")
         rate = (
             ops.cast(learning_rate, "float32")
@@ -142,7 +144,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         super()._backend_update_step(grads, trainable_variables, rate)
 
     def update_step(self, gradient, variable, rate):
-        """Update a variable at the schedule's rate with bias correction."""
+        """Update a variable; `rate` includes the bias correction."""
         index = self._get_variable_index(variable)
         momentum, velocity = self._momentums[index], self._velocities[index]
         gradient = ops.cast(gradient, variable.dtype)

@@ -1,7 +1,7 @@
 """Peak speed of matrix products on this machine, measured once and cached.
 
-Runs log their speed as a share of it. `tools/benchmark.py --section peak`
-measures it; the machine should be idle.
+Runs log their speed as a share of this peak. `tools/benchmark.py --section
+peak` measures it; the machine should be idle meanwhile.
 """
 
 import json
@@ -25,7 +25,7 @@ def measure(dtype, *, rounds):
         started = time.perf_counter()
         products = [ops.matmul(x, x) for _ in range(_PRODUCTS)]
         for product in products:
-            float(ops.cast(product[0, 0], "float32"))  # waits for it
+            float(ops.cast(product[0, 0], "float32"))  # waits for the result
         seconds.append(time.perf_counter() - started)
     speed = _PRODUCTS * 2 * _SIZE**3 / min(seconds) / 1e9
     known = _read() | {_key(dtype): speed}

@@ -1,8 +1,8 @@
-"""What one training step computes, on every backend.
+"""The parts of a training step that all backends share.
 
 A batch of `B` examples is processed in micro-batches of `M`. Each loss is a
-mean over its sequences, so the mean over equal micro-batches is the loss of
-the whole batch, and likewise for gradients.
+mean over sequences, so the mean over equal micro-batches is the loss of the
+whole batch; the same holds for gradients.
 """
 
 from keras import ops
@@ -11,17 +11,17 @@ from keras import ops
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
     """Return the number of micro-batches in a batch.
 
-    Short sequences take fewer micro-batches, none with more tokens than
-    `micro_batch_size` sequences of full length.
+    Short sequences take fewer micro-batches, but none of these has more tokens
+    than `micro_batch_size` sequences of full length.
 
     Args:
-        token_ids: tensor `[B, ..., T]`, or anything of its shape.
+        token_ids: tensor `[B, ..., T]`, or anything with such a shape.
         micro_batch_size: int that divides `B` (`strategy.check_batch`), or
             None for the whole batch at once.
         full_length: int, or None to ignore the sequence length.
 
     Returns:
-        int, or an int32 scalar if a graph does not know `T`.
+        int, or an int32 scalar in a graph in which `T` is unknown.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
     most = size // (micro_batch_size or size)
@@ -62,8 +62,8 @@ def finish(sums, gradients, num_micro_batches, clip_norm):
         clip_norm: float, 0 for no clipping.
 
     Returns:
-        dict of the mean losses and `gradient_norm` (before clipping), and
-        the list of clipped gradients.
+        dict of the mean losses and of `gradient_norm` (before clipping), and
+        the list of the clipped mean gradients.
     """
     scale = 1.0 / ops.cast(num_micro_batches, "float32")
     squares = (ops.sum(ops.square(ops.cast(g, "float32"))) for g in gradients)

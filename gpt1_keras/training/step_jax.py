@@ -15,7 +15,7 @@ class TrainStep:
     """Mixin of `Learner` on the JAX backend.
 
     Under a `keras.distribution.DataParallel`, every device processes its own
-    share of the batch, and losses and gradients are summed.
+    share of the batch; then losses and gradients are summed over devices.
     """
 
     def __init__(self, **kwargs):
@@ -26,7 +26,7 @@ class TrainStep:
             self.replica_mesh = distribution.device_mesh.backend_mesh
 
     def compile(self, **kwargs):
-        # Without jit, every step would compile its inner loops again.
+        # Without jit, the inner loops would be compiled again in every step.
         super().compile(**{**kwargs, "jit_compile": True})
 
     def train_step(self, state, data):
@@ -37,7 +37,7 @@ class TrainStep:
         return compute(state, data)
 
     def _on_replicas(self, function, out_specs):
-        """Let each replica call `function(state, data)` on its own share."""
+        """Return `function(state, data)` so that replicas share the data."""
         if self.replica_mesh is None:
             return function
         return jax.shard_map(
@@ -111,7 +111,7 @@ class TrainStep:
 
     def _stateless_loss(self, trainable, non_trainable, batch):
         # Not the network's `stateless_call`, whose order of variables differs
-        # where some are frozen.
+        # if some are frozen.
         variables = [*self.trainable_variables, *self.non_trainable_variables]
         values = [*trainable, *non_trainable]
         mapping = list(zip(variables, values, strict=True))

@@ -1,7 +1,7 @@
 """`train_step` on TensorFlow: a while loop over micro-batches.
 
-Also `fit` and `predict` on several replicas: Keras's own fail with several
-workers.
+Also `fit` and `predict` on several replicas, since those of Keras fail with
+several workers.
 """
 
 import functools
@@ -20,7 +20,7 @@ class TrainStep:
     """Mixin of `Learner` on the TensorFlow backend.
 
     If built in a strategy's scope, `fit` and `predict` take a dataset of known
-    length, split every batch `[B, ...]` among the replicas, and see each once.
+    length and process every batch `[B, ...]` once, split among the replicas.
     """
 
     def __init__(self, **kwargs):
@@ -29,7 +29,7 @@ class TrainStep:
 
     def compile(self, **kwargs):
         super().compile(**kwargs)
-        # Keras would sum over the replicas, which `train_step` does before.
+        # Keras would sum over the replicas again: `train_step` has done so.
         self.optimizer._all_reduce_sum_gradients = lambda pairs: pairs
 
     def fit(self, x, *, callbacks, **options):
@@ -105,7 +105,7 @@ class TrainStep:
 
     @functools.cached_property
     def distributed_step(self):
-        """Function of a batch's shares: the logs of the step, per replica."""
+        """Function from a batch's shares to the logs of each replica."""
         strategy = self.distribute_strategy
         return tf.function(
             lambda *values: strategy.run(self.replica_step, values),
@@ -114,7 +114,7 @@ class TrainStep:
         )
 
     def replica_step(self, batch, stop_request):
-        """Run the step of one replica, with random states of its own."""
+        """Run a step on one replica, with its own random states."""
         context = tf.distribute.get_replica_context()
         replica = tf.cast(context.replica_id_in_sync_group, "int64")
         # [seed, counter]: not aggregated, so each replica changes its own copy.
@@ -138,7 +138,7 @@ class TrainStep:
 
     @functools.cached_property
     def distributed_scores(self):
-        """Function of a batch's shares: the scores of the whole batch."""
+        """Function from a batch's shares to the scores of the whole batch."""
         strategy = self.distribute_strategy
 
         def score(batch):

@@ -22,7 +22,7 @@ class TrainStep:
         self.__dict__.pop("network_outputs", None)  # of an earlier call
         if self.is_compiled:
             _reuse_memory()
-            # It traces through functools.cache, which changes no result.
+            # The warning is about functools.cache, which changes no result.
             warnings.filterwarnings("ignore", "Dynamo detected a call to a")
             self.network_outputs = torch.compile(self.network_outputs)
 
@@ -54,8 +54,8 @@ class TrainStep:
 def _reuse_memory():
     """Make glibc keep freed memory for the next step.
 
-    Otherwise it returns large blocks to the system, which clears every page
-    again: a tenth of the time of the mini network's steps.
+    Otherwise glibc returns large blocks to the system, which must clear every
+    page again: this takes a tenth of a step of the mini network.
     """
     is_linux = sys.platform == "linux"
     mallopt = is_linux and getattr(ctypes.CDLL(None), "mallopt", None)

@@ -1,4 +1,4 @@
-"""Devices of a run: one replica or several.
+"""The devices of a run: one replica, or several.
 
 | strategy_name   | backend    | devices                                     |
 |-----------------|------------|---------------------------------------------|
@@ -10,7 +10,8 @@
 
 Each device is a replica: it holds all weights and processes an equal share of
 every batch. Losses and gradients are summed over the replicas before the
-gradient is clipped (`training.step`), so their number does not change a step.
+gradient is clipped (`training.step`), so a step does not depend on the number
+of replicas.
 """
 
 import contextlib
@@ -44,22 +45,22 @@ class Strategy:
         return contextlib.nullcontext()
 
     def single_device(self):
-        """Return a context in which a batch is not split, for one text."""
+        """Return a context in which a batch is not split, as for one text."""
         return contextlib.nullcontext()
 
     def workdir(self, workdir):
-        """Return where this process writes; the chief's is `workdir`."""
+        """Return where this process writes: the chief to `workdir`."""
         return workdir
 
     def share_stop_request(self, request, learner):
-        """Let other workers hear of this process's `fit.StopRequest`."""
+        """Share this process's `fit.StopRequest` with the other workers."""
 
     def share_state(self, step, learner):
         """Give every worker the chief's step and variables; return the step."""
         return step
 
     def check_batch(self, batch_size, microbatch_size):
-        """Refuse a batch that replicas or micro-batches do not divide."""
+        """Refuse a batch that does not divide into replicas, micro-batches."""
         self.check_share("batch_size", batch_size)
         share = batch_size // self.num_replicas
         if microbatch_size and share % microbatch_size:
@@ -70,7 +71,7 @@ class Strategy:
             )
 
     def check_share(self, name, size):
-        """Refuse a size (parameter `name`) that replicas do not divide."""
+        """Refuse a size (parameter `name`) that replicas cannot share."""
         if size % self.num_replicas:
             raise errors.InputError(
                 f"`{name}` {size} is not a multiple of the "
@@ -79,7 +80,7 @@ class Strategy:
 
 
 class DataParallel(Strategy):
-    """Replicas on the devices that JAX sees, on `keras.distribution`.
+    """Replicas on the devices that JAX sees, with `keras.distribution`.
 
     XLA_FLAGS=--xla_force_host_platform_device_count=N splits a CPU into N.
     """
@@ -99,7 +100,7 @@ class DataParallel(Strategy):
         )
 
     def scope(self):
-        # It stays set: Keras also reads it while the model runs.
+        # The distribution stays set: Keras also reads it while a model runs.
         keras.distribution.set_distribution(self.distribution)
         return contextlib.nullcontext()
 
@@ -165,12 +166,12 @@ class Devices:
 
 
 def _check_compiler(strategy_name):
-    """Raise InputError if `jit_compile` is useless or lacks a compiler.
+    """Refuse `jit_compile` where it would do harm or lacks a compiler.
 
     TensorFlow cannot compile the steps of several replicas outside a TPU. On
-    a CPU, XLA draws random numbers so slowly that its steps take ten times as
-    long; chains of operations are compiled anyway (`layers.fused`). On a CPU,
-    torch.compile needs a C++ compiler.
+    a CPU, XLA draws random numbers so slowly that TensorFlow's steps take ten
+    times as long; chains of operations are compiled anyway (`layers.fused`).
+    On a CPU, torch.compile needs a C++ compiler.
     """
     backend, why = keras.config.backend(), ""
     is_cpu = strategy_name == "none" and device.kind() == "cpu"

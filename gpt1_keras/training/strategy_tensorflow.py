@@ -42,8 +42,8 @@ class TensorFlowStrategy(strategy_lib.Strategy):
 class MultiWorker(TensorFlowStrategy):
     """Replicas of several processes; only the chief writes to the workdir.
 
-    The others use temporary folders with copies of its records, so that all
-    processes take the same decisions and steps.
+    The other processes use temporary folders with copies of its records, so
+    that all make the same decisions and the same steps.
     """
 
     def __init__(self, strategy):
@@ -78,8 +78,8 @@ class MultiWorker(TensorFlowStrategy):
 def mirrored(devices):
     """Return the strategy over the GPUs of this machine.
 
-    Without a GPU, `num_replicas` logical devices of the CPU are the replicas:
-    no faster, but the same program.
+    Without a GPU, the replicas are `num_replicas` logical devices of the CPU,
+    which is no faster, but allows tests of the same program.
     """
     gpus = tf.config.list_physical_devices("GPU")
     count = devices.num_replicas or max(1, len(gpus))
@@ -114,7 +114,7 @@ def tpu(devices):
             tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         found = TensorFlowStrategy(tf.distribute.TPUStrategy(resolver))
-    except Exception as error:  # It can fail in many ways, none documented.
+    except Exception as error:  # of many types, none documented
         reason = textwrap.shorten(str(error), 120, placeholder=" ...")
         raise errors.InputError(
             f"TPU {devices.tpu!r} cannot be used ({reason}): give its name, "
@@ -125,7 +125,7 @@ def tpu(devices):
 
 
 def multi_worker(devices):
-    """Return the strategy over the processes of TF_CONFIG (`workdir`)."""
+    """Return the strategy over the processes that TF_CONFIG names."""
     found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
@@ -141,7 +141,7 @@ def _check_count(devices, found, owner, kind):
 
 @contextlib.contextmanager
 def all_workers(strategy):
-    """Stop the run if a collective fails because a worker has ended."""
+    """Raise `Stopped` if a collective fails because a worker has ended."""
     try:
         yield
     except _LOST_WORKER as error:

@@ -227,7 +227,7 @@ def test_prepared_shards_are_a_corpus(folder, tmp_path):
         open_corpus(made.directory, held_out_books=("other.txt",))
     with pytest.raises(InputError, match="holds no .txt file"):
         prepare_letters(made.directory, tmp_path / "again")
-    with pytest.raises(InputError, match="has the books"):
+    with pytest.raises(InputError, match="holds the books"):
         prepare_letters(folder, folder)
     other = tokenizer_lib.Tokenizer(
         tokenizer.vocabulary[:-1], tokenizer.merges[:-1]

@@ -133,7 +133,7 @@ def test_result_is_that_of_the_best_step(tmp_path):
     assert measured(3, keeps_last=False, can_stop=False) == expected
     for steps, text in ((4, path.read_text()), (3, "")):
         path.write_text(text)
-        with pytest.raises(errors.InputError, match="has lost evaluations"):
+        with pytest.raises(errors.InputError, match="lacks evaluations"):
             measured(steps, keeps_last=False, can_stop=False)
 
 

@@ -15,15 +15,15 @@ def run(contenders, *, rounds, work, peer_of):
         contenders: dict from name to a function without arguments, or to
             None if it is not installed.
         rounds: int.
-        work: number, the work of one call, for instance in tokens.
+        work: number, the work of one call, such as its number of tokens.
         peer_of: str, the contender that the others are compared with.
 
     Returns:
         (measurements, dict from name to the value of the last call). The
-        measurements are dicts by name: `per_second`, the median, and
+        measurements are dicts by name: `per_second`, the median speed, and
         `spread`, the lowest and the highest; `first_seconds` of the first
-        call, compilation included; `ratios`, how many times as fast `peer_of`
-        is, and `ratio_spread`.
+        call, compilation included; `ratios`, how many times as fast as each
+        `peer_of` is, and `ratio_spread`.
     """
     present = {name: call for name, call in contenders.items() if call}
     answers, first, seconds = {}, {}, {name: [] for name in present}

@@ -29,7 +29,7 @@ def draw(record, path):
         f"of {record['processor']}, {record['date']} (blue: ours)",
         fontsize=10,
     )
-    # Whatever the file is called: the figures took an hour.
+    # As PNG whatever the ending of the name: the figures took an hour.
     figure.savefig(path, dpi=120, format="png")
 
 

@@ -19,8 +19,8 @@ from tools.benchmarks import networks
 _DROPOUT = 0.1
 _BATCH_SIZE = 32  # the paper's
 _ADAM = {"beta_1": 0.9, "beta_2": 0.999, "epsilon": 1e-8, "weight_decay": 0.01}
-# Task -> steps in one timing, of all lengths where they are a whole pool of
-# batches; training examples that are drawn; examples per forward pass.
+# Task -> steps in one timing (16 are a whole pool of batches, so that all
+# lengths occur); training examples that are drawn; examples per forward pass.
 _TASKS = {
     "cola": (16, 4000, None),
     "rte": (16, 1000, None),
@@ -77,7 +77,7 @@ def _steps(
     is_padded,
     dtype,
 ):
-    """Return a function that makes some steps, and tokens per example."""
+    """Return a function that runs `num_steps`, and the tokens per example."""
     from gpt1_keras.data import example_batches
     from gpt1_keras.data import examples as examples_lib
     from gpt1_keras.data import loaders

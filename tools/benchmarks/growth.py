@@ -1,7 +1,8 @@
 """How the CPU time of a pretraining step grows: fitted exponents.
 
-1 means that twice as much takes twice as long; below it, some work does not
-depend on the size; attention makes it more than 1 for long sequences.
+An exponent of 1 means that twice the size takes twice as long. It is lower if
+some work does not depend on the size, and higher for attention over long
+sequences.
 """
 
 import statistics
@@ -24,7 +25,7 @@ def measure(*, sizes, rounds):
 
     Args:
         sizes: dict of the backbone's arguments (`networks.sizes`).
-        rounds: int. The median counts.
+        rounds: int; the result is the median.
     """
     keras.config.set_dtype_policy("mixed_bfloat16")
     network = networks.backbone(**sizes, dropout=0.1)

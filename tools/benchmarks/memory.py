@@ -52,7 +52,7 @@ def _peak(kind, sizes):
 
 
 def run():
-    """Make the steps that the arguments of the process name; print the peak."""
+    """Run the steps that the process's arguments name; print their peak."""
     kind, sizes = sys.argv[1], json.loads(sys.argv[2])
     ids = networks.token_ids(
         *(_BATCH_SIZE, sizes["max_sequence_length"]),

@@ -41,7 +41,7 @@ def causal_lm(*, dropout=0.0, **sizes):
 
 
 def tokenizer():
-    """Return the tokenizer of the preset that the repository has."""
+    """Return the tokenizer of the shipped preset."""
     from gpt1_keras.text import tokenizer as tokenizer_lib
 
     return tokenizer_lib.Tokenizer.from_directory(
@@ -138,11 +138,11 @@ def random_transformers_lm(sizes):
 
 
 def transformers_pipeline(model, pipeline, directory):
-    """Return transformers' pipeline of the same size, random weights, or None.
+    """Return transformers' pipeline of a network of the same size, or None.
 
     Args:
         model: the `GPT1TaskModel`.
-        pipeline: `Tokenizer`, whose files it reads, too.
+        pipeline: `Tokenizer`, whose vocabulary it uses, too.
         directory: pathlib.Path of a folder for its files.
 
     Returns:
@@ -178,7 +178,7 @@ def transformers_pipeline(model, pipeline, directory):
 
 
 def has_transformers():
-    """Whether transformers and torch are installed."""
+    """Return whether transformers and torch are installed."""
     return all(
         importlib.util.find_spec(name) for name in ("torch", "transformers")
     )

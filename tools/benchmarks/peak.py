@@ -1,12 +1,12 @@
 """Billions of operations per second in square matrix products.
 
-The limit of any training step in the same precision. From then on, runs show
-their speed as a share of it (`gpt1_keras.training.peak`).
+The limit of any training step in the same precision. Later runs show their
+speed as a share of it (`gpt1_keras.training.peak`).
 """
 
 
 def measure(*, sizes, rounds):
-    """Return what was measured, a dict as that of `contest.run`.
+    """Return what was measured, a dict with the `values` in GFLOP/s.
 
     Args:
         sizes: not used: all matrices are of one size.

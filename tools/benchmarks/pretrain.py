@@ -1,10 +1,10 @@
 """Tokens per second of one pretraining step: forward, backward, update.
 
-Ours in two precisions, on torch compiled, beside transformers' network in
-bfloat16 with a fused AdamW, as it is and compiled by torch. All start from the
-same weights and have the paper's dropout; `no dropout` is ours without it in
-bfloat16, which on a GPU is another attention kernel. `products` is the limit:
-the matrix products of such a step in bfloat16 and nothing else.
+Ours in two precisions (compiled on torch), beside transformers' network in
+bfloat16 with a fused AdamW, as it is and under torch.compile. All start from
+the same weights and have the paper's dropout; `no dropout` is ours in bfloat16
+without it, which allows another attention kernel on a GPU. `products` is the
+limit: only the matrix products of such a step, in bfloat16.
 """
 
 import pathlib
@@ -76,7 +76,7 @@ def measure(*, sizes, rounds):
 
 
 def ours(backbone, ids, *, num_steps, micro_batch_size=None, jit_compile=False):
-    """Return functions without arguments: some steps, and the loss.
+    """Return two functions without arguments: run steps; return the loss.
 
     Args:
         backbone: `GPT1Backbone`.
@@ -126,7 +126,7 @@ def ours(backbone, ids, *, num_steps, micro_batch_size=None, jit_compile=False):
 
 
 class _Same:
-    """The same batch for every step, as `loaders` wants it."""
+    """The same batch for every step, in the form that `loaders` takes."""
 
     def __init__(self, batch):
         self._batch = batch
@@ -137,7 +137,7 @@ class _Same:
 
 
 def transformers(peer, ids, is_compiled, *, num_steps):
-    """As `ours`."""
+    """Return the two functions of `ours` for transformers' network `peer`."""
     import torch
 
     device = networks.torch_device()

@@ -1,7 +1,7 @@
 """Questions per second of zero-shot RACE: which answer is likeliest?
 
 `shared` computes a document once for all its answers, `repeated` once for
-each, as without shared prefixes. Both choose alike.
+each, as without shared prefixes. Both choose the same answers.
 """
 
 import keras

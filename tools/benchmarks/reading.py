@@ -1,8 +1,8 @@
 """Input pipeline of pretraining in tokens per second: shards and raw books.
 
-`shards` are prepared once in `prepare_seconds`; `raw_text` is tokenised while
-it is read (`gin/data/raw_text.gin`), after `open_seconds` on first use. Both
-read the generated sample corpus.
+`shards` are prepared once, in `prepare_seconds`; `raw_text` is tokenised while
+it is read (`gin/data/raw_text.gin`); its first use takes `open_seconds` before.
+Both read the generated sample corpus.
 """
 
 import itertools
@@ -74,9 +74,9 @@ def _measure(directory, words, rounds):
 
 
 def reader(batches, num_steps):
-    """Return a function that loads the next `num_steps` batches, counted.
+    """Return a function that loads the next batches and returns their number.
 
-    The first call includes the start-up, above all the graph.
+    The first call includes the start-up, above all building the graph.
     """
     from gpt1_keras.data import loaders
 

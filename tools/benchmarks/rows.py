@@ -1,8 +1,8 @@
 """Input pipeline of fine-tuning in tokens per second, on generated SNLI.
 
-`encoded` rows become ids before the first step, in `encode_seconds`; `raw`
-rows are tokenised inside tf.data (`gin/data/raw_examples.gin`), after
-`open_seconds`.
+`encoded` rows become ids before the first step, which takes `encode_seconds`;
+`raw` rows are tokenised inside tf.data (`gin/data/raw_examples.gin`), which
+takes `open_seconds` to build.
 """
 
 import pathlib

@@ -3,8 +3,8 @@
 `saved_model` is the SavedModel of the run `export`, with the tokenizer in its
 graph; `keras` is the Keras model with the Python tokenizer; `transformers` is
 its text-classification pipeline with the same vocabulary and size, on all
-threads and on one (on a busy machine one may be faster, as torch waits for
-the slowest thread). Every request has new strings.
+threads and on one (faster on some busy machines, as torch waits for the
+slowest thread). Every request has other strings than the one before.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """From the shell to the first step of `gin/model/tiny.gin`, on each backend.
 
-CPU seconds until the first line of `metrics.jsonl`, which depend less on other
-work than the `wall` time beside them. The sample corpus is ready.
+CPU seconds until the first line of `metrics.jsonl`; they depend less on other
+work of the machine than the `wall` time. The sample corpus is prepared before.
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
 """Tokenizers: megabytes per second, and the share of books with equal ids.
 
-`python` is our tokenizer, book by book; `graph` is the TensorFlow graph of it;
+`python` is our tokenizer, book by book; `graph` is its TensorFlow graph;
 `transformers` is its fast tokenizer on the same vocabulary, which splits by
 other rules. `python_new` starts every round with an empty cache of chunks, as
 at the start of a corpus.

@@ -1,4 +1,4 @@
-"""Downloads that resume and are checked, and archives that stay inside."""
+"""Verified downloads that resume, and safe extraction of archives."""
 
 import errno
 import http.client
@@ -22,10 +22,10 @@ _RETRIED = (408, 425, 429, 500, 502, 503, 504)
 
 
 def fetch(url, path, *, sha256=None, size=None, wait=time.sleep):
-    """Download the file at `url` to `path`, where only a whole one appears.
+    """Download the file at `url`; `path` appears only when it is complete.
 
-    A broken download, of this process or an earlier one, is resumed if the
-    SHA-256 of the whole is known; otherwise it starts again.
+    A broken download, of this process or an earlier one, resumes if the
+    SHA-256 of the whole file is known; otherwise it starts again.
 
     Args:
         url: str, http or https.
@@ -38,7 +38,7 @@ def fetch(url, path, *, sha256=None, size=None, wait=time.sleep):
         str, the SHA-256 of the file.
 
     Raises:
-        InputError: there is no such file, its checksum differs, or the
+        InputError: the server has no such file, its checksum differs, or the
             connection keeps failing.
     """
     if not url.startswith(("http://", "https://")):
@@ -62,7 +62,7 @@ def fetch(url, path, *, sha256=None, size=None, wait=time.sleep):
 
 
 def _download(url, part, *, can_resume, size, wait):
-    """Send requests until the part is whole."""
+    """Send requests until the partial file is complete."""
     failures, most = 0, _size(part)
     while True:
         done = _size(part) if can_resume else 0
@@ -156,8 +156,8 @@ def _size(path):
 def unpack(archive, directory, is_wanted):
     """Extract the wanted files of a zip or tar archive into `directory`.
 
-    They are extracted next to it first, so a damaged archive leaves nothing
-    behind. No file is written outside, and no link.
+    They go to a temporary folder first, so a damaged archive leaves nothing
+    behind. No file is written outside `directory`, and no link.
 
     Args:
         archive: path.
@@ -165,8 +165,8 @@ def unpack(archive, directory, is_wanted):
         is_wanted: function of the name of a member.
 
     Raises:
-        InputError: the archive is damaged, has no wanted file, or a wanted
-            one would lie outside.
+        InputError: the archive is damaged, has no wanted file, or would write
+            one outside.
     """
     directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=directory, prefix=".unpack") as made:
@@ -201,7 +201,7 @@ def _extract(archive, folder, is_wanted):
         with tarfile.open(archive) as file:
             names = [m for m in file if m.isreg() and is_wanted(m.name)]
             _check_inside(member.name for member in names)
-            # Python 3.11 has it since 3.11.4.
+            # Python has this filter since 3.11.4.
             has_filter = hasattr(tarfile, "data_filter")
             options = {"filter": "data"} if has_filter else {}
             file.extractall(folder, names, **options)

@@ -25,8 +25,8 @@ class Remote:
 
     Attributes:
         url: str; its last part is the name of the file, also on a mirror.
-        sha256: str; None if nobody has published it: then that of the first
-            download is remembered.
+        sha256: str; None if nobody has published it: then the first download
+            determines it.
         size: int, bytes, or None.
     """
 
@@ -45,8 +45,8 @@ class Source:
 
     Attributes:
         folder: str, below DATA_DIR.
-        results: list of str, paths below `folder` when all is done: files of
-            an archive, folders of an archive, or the places of the files.
+        results: list of str, paths that exist below `folder` in the end: files
+            or folders of an archive, or the new names of the files.
         files: list of Remote.
     """
 
@@ -84,8 +84,8 @@ BY_HAND = {
 class OfficialFiles:
     """The files below one DATA_DIR.
 
-    `downloads.json` there records the SHA-256 of every file, so that one
-    whose checksum nobody has published is at least the same the next time.
+    `downloads.json` there records the SHA-256 of every file. If nobody has
+    published the checksum of a file, later downloads must match this record.
 
     Args:
         data_dir: pathlib.Path of an existing folder.

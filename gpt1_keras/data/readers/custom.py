@@ -1,10 +1,10 @@
 """The user's own TSV, CSV or JSONL files as the splits of a benchmark.
 
-Columns have names; TSV is not quoted, CSV is. A `.txt` file has no columns but
-a text on each line, for predictions. Unlike the official files, these
-are to be repaired by their owner: all rows that cannot be used are listed at
-once, with line and column, and stop the run, or are skipped if the user wants
-that. What is merely suspicious, such as repeated texts, is a warning.
+Columns have names; TSV has no quoting, CSV does. A `.txt` file has no columns
+but a text on each line, for predictions. Unlike official files, these can be
+corrected by the user: all unusable rows are listed at once, with line and
+column, and stop the run, or are skipped if the user chooses so. What is only
+suspicious, such as repeated texts, causes a warning.
 """
 
 import collections
@@ -27,7 +27,7 @@ from gpt1_keras.data.readers import rows as rows_lib
 
 BadRows = typing.Literal["stop", "skip"]
 _MOST_LISTED = 20  # rows
-# Only doubled quotes between two quotes, as in `"a ""b"" c"`.
+# A quoted field: doubled quotes between two quotes, as in `"a ""b"" c"`.
 _QUOTED = re.compile('"[^"]*(""[^"]*)+"')
 
 
@@ -52,11 +52,11 @@ class Table(typing.NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns of a file, by what they hold.
+    """The names of a file's columns, by what they hold.
 
-    `choices` is a column for each choice, or one column of a JSONL file that
-    holds a list. `is_score`: labels are numbers to be predicted. Without
-    `label`, no column is read as one.
+    `choices` names a column for each choice, or one column of a JSONL file that
+    holds lists. With `is_score`, labels are numbers to be predicted. If `label`
+    is None, no labels are read.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Columns:
 
 
 class Known(typing.NamedTuple):
-    """The labels that rows may have; None: not of this kind."""
+    """The labels that rows may have; None where labels are of another kind."""
 
     class_names: tuple | None = None
     score_range: tuple | None = None
@@ -78,10 +78,10 @@ def read_table(path, text="text"):
 
     Args:
         path: `pathlib.Path` or `rows.StandardInput`.
-        text: str, what the only column of a `.txt` file is called.
+        text: str, the name to give to the only column of a `.txt` file.
 
     Raises:
-        InputError: the file is missing, empty or of another kind, or its
+        InputError: the file is missing, empty or of another type, or its
             header cannot be used.
     """
     kind, rows, bad = path.suffix.lower(), [], {}
@@ -112,16 +112,16 @@ def read_table(path, text="text"):
 
 
 def _comma_separated(path):
-    """Read a CSV file: spreadsheets write other delimiters by country."""
+    """Read a CSV file; its delimiter depends on a spreadsheet's country."""
     first = str(next(rows_lib.text_lines(path), (1, ""))[1])
     delimiter = max(",;\t", key=first.count)
     rows = rows_lib.comma_separated(path, delimiter=delimiter, strict=True)
-    if re.fullmatch('"?sep=[,;\t]"?', first):  # a note to Excel
+    if re.fullmatch('"?sep=[,;\t]"?', first):  # a line for Excel
         next(rows)
     return rows
 
 
-# Ending -> what reads its rows, and advice for those that cannot be parsed.
+# Ending -> reader of its rows, and advice for rows that cannot be parsed.
 _FORMATS = {
     ".jsonl": (rows_lib.json_lines, "write one JSON object on each line"),
     ".tsv": (rows_lib.tab_separated, "tabs and line breaks need a .csv"),
@@ -134,15 +134,15 @@ def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
     """Return the rows of a `Table` as a list of Example.
 
     Args:
-        is_labelled: every row must have a label; otherwise the column may be
-            missing or empty, and the label is None.
+        is_labelled: bool. Whether every row must have a label; if not, the
+            column may be missing or empty, and the label is None.
         known: `Known`. Rows with other labels cannot be used.
         skipped: list to which unusable rows are added as (file, line, what is
             wrong, text), all str; None: they stop the run.
 
     Raises:
-        InputError: rows cannot be used, after all of them were listed; or
-            none is left; or a column is missing.
+        InputError: rows cannot be used (all of them are logged before); or no
+            row is left; or a column is missing.
     """
     rows, bad = _examples(table, columns, is_labelled)
     bad |= misfits(rows, known, columns.label)
@@ -150,7 +150,7 @@ def read_rows(table, columns, *, is_labelled, known=Known(), skipped=None):
 
 
 def _settle(table, rows, bad, skipped):
-    """Report the bad rows; return the others."""
+    """Refuse or skip the bad rows (see `read_rows`); return the others."""
     if not bad:
         return rows
     path, num_rows = table.path, len(table.rows) + len(table.bad)
@@ -159,7 +159,7 @@ def _settle(table, rows, bad, skipped):
     if skipped is not None and len(bad) < num_rows:
         texts = _texts(table)
         skipped += [(str(path), str(i), bad[i], texts[i]) for i in sorted(bad)]
-        # A quote that is not closed may have swallowed many lines.
+        # A quote that is not closed can make many lines one row.
         num_lines = sum(texts[i].count("\n") + 1 for i in bad)
         logging.warning(
             f"{path}: skipping {share} ({num_lines:,} lines); the first is"
@@ -212,7 +212,7 @@ def _check_names(table, columns, is_labelled):
     """Refuse a table without one of the columns."""
     wanted = {columns.text: "text", columns.text_pair: "text_pair"}
     wanted |= dict.fromkeys(columns.choices, "choices")
-    # A test file may lack the usual column, not one that was named.
+    # An unlabelled file may lack the default column "label", but no other one.
     if is_labelled or columns.label != "label":
         wanted[columns.label] = "label"
     lacking = [n for n in wanted if n is not None and n not in table.names]
@@ -320,11 +320,10 @@ def read_splits(
 ):
     """Read a train `Table` and up to two further files, all with labels.
 
-    Without a dev file, `dev_fraction` of the training rows is held out: this
-    share of each class, all rows of the same text on one side, and the same
-    rows for the same `seed`. `low` and `high` are the lowest and the highest
-    possible score; None takes that of the training rows. `skipped` is that of
-    `read_rows`.
+    Without a dev file, the share `dev_fraction` of each class is held out, all
+    rows of the same text on one side, and the same rows for the same `seed`.
+    `low` and `high` are the lowest and the highest possible score; None takes
+    that of the training rows. For `skipped`, see `read_rows`.
 
     Returns:
         ({split: list of Example}, `Known` of the training rows).
@@ -336,7 +335,7 @@ def read_splits(
         rows,
         known,
         columns.label,
-        "which only one text has, so that none can be held out",
+        "which only one text has, so none can be held out",
     )
     rows = _settle(table, rows, bad, skipped)
     labels = known.class_names or known.score_range
@@ -371,7 +370,7 @@ def read_splits(
 def _known(rows, columns, low, high, needs_two):
     """Return the `Known` of training rows.
 
-    `needs_two`: a class has two texts or more, so that one can be held out.
+    With `needs_two`, a class must have two texts, so that one can be held out.
     """
     labels = {row.label for row in rows}
     if columns.choices or not rows:
@@ -405,9 +404,10 @@ def _hold_out(path, rows, has_classes, fraction, seed):
 
 
 def _strata(rows, has_classes):
-    """Return {label of its first row: groups of rows with the same text}.
+    """Return {label: groups of rows that have the same text}.
 
-    Without classes, there is one stratum.
+    The first row of a group determines its label. Without classes, all groups
+    are in one stratum.
     """
     strata = collections.defaultdict(list)
     for group in _by_text(rows).values():
@@ -431,8 +431,8 @@ def _plain(label):
 def misfits(rows, known, column, problem="which no training row has"):
     """Return {line: what is wrong} of rows that differ from a `Known`.
 
-    The number of choices is that of most rows. `column` is the label's,
-    `problem` that of a class that is not known.
+    Rows also differ if most rows have another number of choices. `column` names
+    the label's column; `problem` says what is wrong with an unknown class.
     """
     counts = collections.Counter(len(row.choices) for row in rows)
     usual = max(counts, key=counts.get, default=0)
@@ -459,20 +459,20 @@ def misfits(rows, known, column, problem="which no training row has"):
 
 
 def _warn_of_quotes(path, rows):
-    """Warn about quoted fields of a TSV file, which pandas writes."""
+    """Warn about fields of a TSV file that look quoted, as by pandas."""
     quoted = [
         line for line, row in rows if any(map(_QUOTED.fullmatch, row.values()))
     ]
     if quoted:
         logging.warning(
             f"{path}: {len(quoted)} rows seem to be quoted, as in line"
-            f" {quoted[0]}; quotes in a .tsv are part of the text: if they are"
-            " not meant so, save the file as .csv"
+            f" {quoted[0]}; quotes in a .tsv are part of the text: if they"
+            " should not be, save the file as .csv"
         )
 
 
 def warn_of_spellings(path, rows):
-    """Warn about classes whose names look the same but for case or spaces."""
+    """Warn about classes that differ only in case, spaces or Unicode form."""
     spellings = collections.defaultdict(dict)
     for row in rows:
         spellings[_plain(row.label)].setdefault(row.label, row.line)

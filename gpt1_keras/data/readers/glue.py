@@ -5,8 +5,8 @@ Wang et al. 2018, https://gluebenchmark.com. Each function reads a split
 `DATA_DIR/<folder>`. Columns are found by the names in the header.
 
 The test files have no labels (`label=None`), and the server expects a
-prediction for each of their rows: a bad row becomes an example with an empty
-text.
+prediction for each of their rows. So a bad row of a test file becomes an
+example with an empty text.
 """
 
 import functools
@@ -40,7 +40,7 @@ def _read(
 ):
     """Return the examples of a file, by default `<split>.tsv`.
 
-    `texts` are its one or two columns with text, `label` is that of the label;
+    `texts` names its one or two columns with text, `label` that of the label;
     `class_names` is () for a score.
     """
     name = f"{split}_{group}" if group else split
@@ -99,9 +99,9 @@ def read_cola(data_dir, split):
 def read_mnli(data_dir, split):
     """MNLI: does a premise entail a hypothesis?
 
-    dev and test are the matched file followed by the mismatched one (genres
-    that are not in train), each as a group. If the latter is missing, the
-    matched one alone is read, with a warning.
+    dev and test are the matched file, then the mismatched one (genres that are
+    not in train), each as a group. If the mismatched file is missing, only the
+    matched one is read, with a warning.
     """
     place = ("MNLI", _SENTENCES, THREE_WAY, data_dir, split)
     read = functools.partial(_read, *place, label="gold_label")

@@ -51,7 +51,7 @@ def read_race(data_dir, split):
 
 
 def _questions(files, description):
-    """Yield (place, arguments of `_race_example`) or (place, `BadRow`)."""
+    """Yield (place, arguments of `_race_example` or a `BadRow`)."""
     with console.bar(description, len(files)) as advance:
         for path, found in rows.parsed(zip(files, files), _read_passage):
             if isinstance(found, rows.BadRow):
@@ -102,7 +102,7 @@ def read_story_cloze(data_dir, split):
     stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
-    # 374 of 1,871 stories, or that share of another number.
+    # 374 of 1,871 stories; the same share if their number differs.
     num_dev = max(1, round(len(stories) * _NUM_DEV / _NUM_STORIES))
     if num_dev >= len(stories):
         raise errors.InputError(

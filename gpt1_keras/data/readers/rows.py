@@ -1,4 +1,4 @@
-"""Rows of text files with tabs, commas or JSON lines, and rows as examples.
+"""Rows of text files with tabs, commas or JSON lines; examples from rows.
 
 `text_lines`, `tab_separated`, `comma_separated` and `json_lines` yield
 `(line, row)` with the line number counted from 1. A row that cannot be parsed
@@ -17,8 +17,8 @@ from absl import logging
 from gpt1_keras import errors
 from gpt1_keras import files
 
-# The run stops if more rows than this share of a file (and more than one) are
-# bad.
+# The run stops if more than this share of a file's rows (and more than one row)
+# is bad.
 TOLERATED_SHARE = 0.01
 NOT_UTF8 = "not UTF-8"
 _NUM_REPORTED = 5
@@ -42,12 +42,12 @@ def find_file(data_dir, folders, *names):
 
 
 class StandardInput:
-    """Standard input, all of it, in place of the path of a file.
+    """All of standard input, in place of the path of a file.
 
-    `suffix` is that of a file with the same content: ".jsonl" if it begins
-    with a brace, or a bracket and what JSON has next; ".tsv" if its first line
-    has a tab; ".csv" if it names `column` or `has_columns`; else ".txt", a text
-    on each line.
+    `suffix` is inferred from the content: ".jsonl" if it begins with a brace,
+    or with a bracket and JSON after it; ".tsv" if the first line has a tab;
+    ".csv" if `has_columns` or the first line names `column`; else ".txt", one
+    text on each line.
     """
 
     def __init__(self, column, has_columns):
@@ -55,7 +55,7 @@ class StandardInput:
             logging.info("reading rows from the terminal until Ctrl-D")
         self._content = sys.stdin.buffer.read()
         text = self._content.decode("utf-8-sig", errors="replace").lstrip()
-        text = re.sub('^"?sep=[,;]"?\\s+', "", text)  # a note to Excel
+        text = re.sub('^"?sep=[,;]"?\\s+', "", text)  # a line for Excel
         first = text.partition("\n")[0]
         names = [name.strip(' \r"') for name in re.split("[,;]", first)]
         if re.match(r'\{|\[\s*["{\[]', text):
@@ -90,8 +90,8 @@ def collect(source, rows, parse, *, substitute=None):
             prediction; None skips bad rows.
 
     Raises:
-        InputError: there is no row, no good one, or more than
-            `TOLERATED_SHARE` of them (and more than one) are bad.
+        InputError: there is no row or no good one, or more than
+            `TOLERATED_SHARE` of the rows (and more than one row) are bad.
     """
     remedy = "skipped" if substitute is None else "read as empty"
     examples, total, bad = [], 0, []
@@ -122,7 +122,7 @@ def collect(source, rows, parse, *, substitute=None):
 
 
 def parsed(rows, parse):
-    """Yield (place, `parse(row)`), a `BadRow` where it is one or raises one."""
+    """Yield (place, `parse(row)`); the latter is a `BadRow` if that fails."""
     for place, row in rows:
         if not isinstance(row, BadRow):
             try:
@@ -133,7 +133,7 @@ def parsed(rows, parse):
 
 
 def text_lines(path):
-    """Yield (line, str) of the lines of a file, without their ends.
+    """Yield (line number, text) of a file's lines, without line ends.
 
     A carriage return within a line becomes a space.
     """
@@ -153,9 +153,9 @@ def tab_separated(path):
 
 
 def comma_separated(path, **dialect):
-    """Yield (line, list of str) of a file with quoting, also of line breaks.
+    """Yield (line, list of str) of a quoted file; fields may have line breaks.
 
-    `dialect` is as of `csv.reader`: commas by default.
+    `dialect` has arguments of `csv.reader`; the default delimiter is a comma.
     """
     csv.field_size_limit(_LONGEST_FIELD)
     reader = csv.reader(lines(path), **dialect)
@@ -181,7 +181,7 @@ def json_lines(path):
 
 
 def parse_json(text):
-    """Return the dict that `text` (str or bytes) holds, or raise BadRow."""
+    """Return the JSON object in `text` (str or bytes), or raise BadRow."""
     try:
         return files.parse_json(text, **files.FINITE)
     except ValueError as error:
@@ -189,7 +189,7 @@ def parse_json(text):
 
 
 def named(path, rows, names=None):
-    """Name the fields of rows by the header, or by `names` without one.
+    """Name the fields of rows by the header, or by `names` if there is none.
 
     With the header `a b`:
 
@@ -204,7 +204,7 @@ def named(path, rows, names=None):
         the list of names, and an iterator of (line, dict or `BadRow`).
 
     Raises:
-        InputError: the header cannot be read, or has a name twice.
+        InputError: the header cannot be read or has a name twice.
     """
     if names is None:
         line, header = next(rows, (1, []))
@@ -255,7 +255,7 @@ def label_of(value, class_names):
 def lines(path):
     """Yield the lines of a file with their ends.
 
-    A line feed ends them, or a carriage return in a file without line feeds.
+    Lines end with a line feed; in files without any, with a carriage return.
     """
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
@@ -268,7 +268,7 @@ def lines(path):
         ) from None
     with file:
         first = next(file, "")
-        # Of files of old Macs, this is all.
+        # In files of old Macs, this is the whole content.
         newline = "\n" if first.endswith("\n") else ""
         yield from io.StringIO(first, newline=newline)
         yield from file

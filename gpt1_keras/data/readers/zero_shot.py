@@ -1,4 +1,4 @@
-"""Benchmarks that are only solved zero-shot: Winograd schemas and LAMBADA.
+"""Benchmarks for zero-shot tasks only: Winograd schemas and LAMBADA.
 
 In a Winograd schema, a pronoun refers to one of several candidates:
 
@@ -11,7 +11,7 @@ In a Winograd schema, a pronoun refers to one of several candidates:
   `winograd/WSC273.txt`. The collection has grown to 285 schemas; WSC273 is its
   first 273.
 
-In their Examples, text is the sentence with `BLANK` in place of the pronoun,
+In these Examples, text is the sentence with `BLANK` in place of the pronoun,
 text_pair the pronoun ("" if the file itself hides it, as PDP.txt does),
 choices the candidates and label the index of the right one.
 
@@ -48,9 +48,9 @@ _LINES = ("sentence", "pronoun", "candidates", "right candidate")
 def read_dprd(data_dir, split):
     """Read `train` or `test` of Definite Pronoun Resolution.
 
-    The files do not say which of several equal pronouns is meant. We take the
-    first one that directly follows a conjunction after the first mention of
-    every candidate, or else the first one after these mentions.
+    If a sentence has the pronoun several times, the files do not say which one
+    is meant. Of those after the first mention of every candidate, we take the
+    first that directly follows a conjunction, or else the first one.
     """
     file = f"{split}.c.txt"
     return _read_blocks(rows.find_file(data_dir, ["dpr", ""], file))
@@ -64,7 +64,7 @@ def read_pdp(data_dir, split):
 def read_wsc(data_dir, split):
     """Read `test`, the only split of WSC273.
 
-    The `.xml` file comes first, as it also states the pronoun.
+    The `.xml` file is preferred, because it marks the pronoun.
     """
     files = ("WSCollection.xml", "WSC273.txt", "wsc273.txt")
     path = rows.find_file(data_dir, _WINOGRAD, *files)
@@ -96,7 +96,8 @@ def _parse_block(block):
 def _blocks(path):
     """Yield (first line number, lines) between blank lines."""
     numbered = enumerate(rows.text_lines(path))
-    # Blank lines have no row, so that the lines after them are further ahead.
+    # Blank lines yield no row: after each, the difference between a line's
+    # number and its position grows.
     for _, block in itertools.groupby(numbered, lambda n: n[1][0] - n[0]):
         lines, found = zip(*(row for _, row in block))
         bad = [row for row in found if isinstance(row, rows.BadRow)]
@@ -117,7 +118,7 @@ def _definite(sentence, matches, choices):
 def _read_xml(path):
     try:
         schemas = ElementTree.parse(path).getroot().findall("schema")
-    # Of an encoding that is not known, LookupError.
+    # LookupError: the encoding is unknown.
     except (OSError, ElementTree.ParseError, ValueError, LookupError) as error:
         raise errors.InputError(
             f"{path} cannot be read as XML ({error}): use the official file"
@@ -141,7 +142,7 @@ def _parse_schema(schema):
     if right is None:
         raise rows.BadRow(f"correctAnswer {letter!r} names no answer")
     text = " ".join(f"{before} {BLANK} {after}".split())
-    # <txt2>.</txt2>, and contractions.
+    # No space before <txt2>.</txt2> and contractions.
     text = re.sub(r"\[MASK\] (?=[.,;:!?'])", BLANK, text)
     return _example(text, pronoun, choices, right)
 
