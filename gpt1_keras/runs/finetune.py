@@ -70,8 +70,8 @@ class FineTuning:
     # Examples of full length per forward pass on each replica (more if they
     # are shorter); None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the training examples; None: `min_epochs`, or more if it takes
-    # more to make `min_steps`.
+    # Passes over the training examples; None: `min_epochs`, or more if
+    # `min_steps` takes more.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0

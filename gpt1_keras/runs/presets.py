@@ -112,7 +112,7 @@ def load(cls, directory, *, dtype="float32"):
 
 
 def check(directory):
-    """Check a preset; any damage is a ValueError. See `files.check_seal`."""
+    """Check a preset; return its `checksums.json`. Damage is a ValueError."""
     directory = pathlib.Path(directory)
     facts = files.check_seal(directory)
     if not facts:
