@@ -55,7 +55,7 @@ def find(preset):
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
-        logging.info("`preset` is not given: using %s", preset)
+        logging.info("PRESET is not given: using %s", preset)
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
         if (folder / "config.json").exists():
