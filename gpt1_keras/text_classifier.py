@@ -240,14 +240,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         override it.
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
+        dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
         self._run(
             pathlib.Path(directory).expanduser(),
             ["gin/export_custom.gin"],
-            {
-                "PRESET": self.directory_,
-                "TEST_FILE": str(rows),
-                **(settings or {}),
-            },
+            dials | (settings or {}),
         )
 
     def _run(self, directory, files, dials):

@@ -213,6 +213,7 @@ def test_no_file_names_a_machine_or_how_the_work_was_organised():
     )
     if listed.returncode != 0:
         pytest.skip("not a git checkout")
+    assert ".venv" not in listed.stdout.splitlines()  # a link is ignored, too
     texts = {}
     for name in listed.stdout.splitlines():
         path = ROOT / name

@@ -17,6 +17,7 @@ from sklearn import model_selection
 from gpt1_keras import TextClassifier
 from gpt1_keras import errors
 from gpt1_keras.tasks import benchmarks
+from tests.reference import processes
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_task
 
@@ -46,6 +47,11 @@ def classifier(preset):
 @pytest.fixture(scope="module")
 def fitted(classifier):
     return base.clone(classifier).fit(TEXTS, LABELS)
+
+
+def test_its_import_prints_nothing():
+    done = processes.python("-c", "from gpt1_keras import TextClassifier")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_learns_and_keeps_labels(fitted):

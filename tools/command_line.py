@@ -96,8 +96,8 @@ def create(option, path, write):
 def report(path, network):
     """Print what was created and the sizes of the network."""
     print(
-        f"{path}: {network.count_params()} parameters, {network.num_layers} "
+        f"{path}: {network.count_params():,} parameters, {network.num_layers} "
         f"layers, {network.num_heads} heads, width {network.hidden_dim}, "
         f"{network.max_sequence_length} positions, "
-        f"{network.vocabulary_size} tokens"
+        f"{network.vocabulary_size:,} tokens"
     )

@@ -83,7 +83,9 @@ def _convert(arguments):
         fast = fast_tokenizer.build(tokenizer)
         count = sum(fast.encode(t).ids != tokenizer.encode(t) for t in texts)
         name = pathlib.Path(name).name
-        print(f"{count} of {len(texts):,} lines of {name} get other token ids")
+        print(
+            f"{count:,} of {len(texts):,} lines of {name} get other token ids"
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,13 @@ workdir=$folder/pretrain
 run() {
   local command=(python -m gpt1_keras.main "$@")
   printf '\n$'
-  printf ' %q' "${command[@]}"
+  local word
+  for word in "${command[@]}"; do
+    case "$word" in
+      *" "*) printf ' "%s"' "$word" ;; # --set "NAME = VALUE", as in README.md
+      *) printf ' %s' "$word" ;;
+    esac
+  done
   printf '\n\n'
   PATH="$PWD/.venv/bin:$PATH" "${command[@]}" </dev/null
 }
@@ -92,7 +98,7 @@ if samples:
 
 print(
     "\nZero-shot, an acceptable sentence is more probable than an unacceptable"
-    f" one in\n{task['metrics']['auc']:.1%} of all pairs (random: 50 %)."
+    f" one in\n{100 * task['metrics']['auc']:.1f} % of all pairs (random: 50 %)."
 )
 print(
     f"\nFine-tuned on {own['num_train_examples']:,} labelled opinions, its"
@@ -100,7 +106,7 @@ print(
     f" {own['metrics']['accuracy']:.3f};\nTF-IDF with logistic regression:"
     f" {own['baselines']['words']['accuracy']:.3f}; majority class:"
     f" {own['majority']['accuracy']:.3f}.\nThe exported model gives the same"
-    f" answer to {served['metrics']['same_predictions']:.1%} of"
+    f" answer to {100 * served['metrics']['same_predictions']:.1f} % of"
     f" {served['metrics']['compared_rows']} opinions."
 )
 PY
@@ -124,10 +130,10 @@ What to try next (after: source .venv/bin/activate):
   a folder of your own .txt books:
     python -m gpt1_keras.main --gin gin/pretrain.gin --gin gin/model/mini.gin \\
       --set "CORPUS = '/path/to/books'" --workdir out/books
-  your own rows, a .csv with the columns text and label:
+  your own rows, a .csv with the columns text and label, from the shipped model:
     python -m gpt1_keras.main --gin gin/finetune/custom.gin \\
-      --gin gin/finetune/tiny.gin --set "TRAIN_FILE = 'rows.csv'" \\
-      --set "PRESET = '$workdir'" --workdir out/rows
+      --gin gin/finetune/mini.gin --set "TRAIN_FILE = 'rows.csv'" \\
+      --workdir out/rows
   the same run for longer:
     python -m gpt1_keras.main --gin $workdir/config.gin \\
       --set "NUM_STEPS = 2000" --set "EXTEND = True"

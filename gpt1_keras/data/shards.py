@@ -79,9 +79,8 @@ class Shards:
     def summary(self):
         total = self.index["total"]
         return (
-            f"{total['books']:,} books, {total['tokens']:,} tokens, "
-            f"{total['held_out_books']:,} books held out, "
-            f"{total['skipped']:,} files skipped"
+            f"{total['books']:,} books ({total['held_out_books']:,} held out),"
+            f" {total['tokens']:,} tokens, {total['skipped']:,} files skipped"
         )
 
     def sha256(self):

@@ -69,7 +69,7 @@ def perplexity(
             " give more text, or set `split` to 'all'"
         )
     num_tokens = int(texts.lengths.sum())
-    logging.info(f"{len(texts.lengths):,} files, {num_tokens:,} tokens")
+    logging.info(f"files: {len(texts.lengths):,}, tokens: {num_tokens:,}")
     # Without special tokens, which texts do not have.
     backbone = pretrained.backbone(num_special_tokens=0)
     window = presets.check_length(

@@ -55,16 +55,14 @@ def find(preset):
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
-        logging.info("`preset` is not given: using %s", preset)
+        logging.info("no preset is given: using %s", preset)
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
         if (folder / "config.json").exists():
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
         best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
-        logging.info(
-            f"{preset}: the best of {len(seeds)} seeds on dev is {best}"
-        )
+        logging.info(f"{preset}: seed {best} is best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
     problem = "does not exist"
     if directory.exists():

@@ -81,7 +81,7 @@ class Corpus:
             own = f" and a {self.tokenizer_type} vocabulary trained on it"
         folder = _sample_folder("sample", self.sample_words, self.sample_seed)
         logging.warning(
-            "`corpus` is not given: using the generated sample corpus"
+            "no corpus is given: using the generated sample corpus"
             f" {folder}{own}; give a folder of .txt books to train on them"
         )
         sample_world.write_corpus(
@@ -150,7 +150,7 @@ class BenchmarkFiles:
             "sample_benchmarks", self.sample_examples, self.sample_seed
         )
         logging.warning(
-            "`data_dir` is not given: using the generated sample benchmarks"
+            "no data_dir is given: using the generated sample benchmarks"
             f" {folder}; give the folder of the official files to use them"
         )
         benchmarks.write_benchmarks(

@@ -125,7 +125,9 @@ class LogMetrics(keras.callbacks.Callback):
     def _note(self):
         values = self._values()
         note = f"loss {values['loss']:.3f}, "
-        if "perplexity" in values:
+        if "task_loss" in values:
+            note += f"task loss {values['task_loss']:.3f}, "
+        elif "perplexity" in values:
             note += f"perplexity {values['perplexity']:.1f}, "
         note += f"{values['tokens_per_second']:,.0f} tokens/s"
         if "gflops_per_second" in values:

@@ -127,5 +127,5 @@ def test_convert_openai_as_a_program(folder):
     done = processes.python(tool, *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
     sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
-    assert done.stdout == f"new/gpt1: 2320 parameters, {sizes}\n"
+    assert done.stdout == f"new/gpt1: 2,320 parameters, {sizes}\n"
     assert os.listdir("new") == ["gpt1"]

@@ -107,7 +107,8 @@ def test_speed_is_measured_between_two_readings(monkeypatch):
     clock = iter([0.0, 0.1, 4.0, 10.0, 10.1, 18.0])
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     callback, lines, shown = log(every=2, flops_per_token=4e8, peak=80.0)
-    run(callback, [{}] * 4)
+    run(callback, [{"task_loss": 0.25, "lm_loss": 4.0}] * 4)
+    assert "loss 1.000, task loss 0.250, 50 tokens/s" in shown[0][1]
     # 200 tokens in 4 and 8 seconds, without what lies between the readings.
     (_, first), (_, second) = lines
     assert (first["tokens_per_second"], second["tokens_per_second"]) == (50, 25)

@@ -110,8 +110,8 @@ def read_mnli(data_dir, split):
     matched = read(group="matched")
     try:
         _find(data_dir, "MNLI", f"{split}_mismatched.tsv")
-    except errors.InputError as error:
-        logging.warning("%s; reading only the matched rows", error)
+    except errors.InputError:
+        logging.warning("no MNLI/%s_mismatched.tsv: matched rows only", split)
         return matched
     return matched + read(group="mismatched")
 
