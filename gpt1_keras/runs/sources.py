@@ -150,7 +150,7 @@ class BenchmarkFiles:
             "sample_benchmarks", self.sample_examples, self.sample_seed
         )
         logging.warning(
-            "no data_dir is given: using the generated sample benchmarks"
+            "no benchmark files are given: using the generated sample benchmarks"
             f" {folder}; give the folder of the official files to use them"
         )
         benchmarks.write_benchmarks(

@@ -54,7 +54,7 @@ def test_sample_files_are_written_once(cache, caplog):
     assert [len(data.read(task, split)) for split in splits] == [8, 2, 2]
     message = warning(caplog)
     (folder,) = cache.iterdir()
-    assert "no data_dir is given" in message and str(folder) in message
+    assert "no benchmark files are given" in message and str(folder) in message
     manifest = folder / "sample_benchmarks.json"
     before = manifest.stat().st_mtime_ns
     dev = data.read(task, "dev")
