@@ -256,11 +256,13 @@ def lines(path):
     """Yield the lines of a file with their ends.
 
     A line feed ends them, or a carriage return in a file without line feeds.
+    In CSV, where a quoted text may hold line feeds, both do.
     """
+    newline = "" if path.suffix.lower() == ".csv" else "\n"
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
         file = path.open(
-            encoding="utf-8-sig", errors="surrogateescape", newline="\n"
+            encoding="utf-8-sig", errors="surrogateescape", newline=newline
         )
     except OSError as error:
         raise errors.InputError(
