@@ -277,10 +277,4 @@ def lines(path):
 
 
 def _is_unicode(text):
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text.isascii() or not re.search("[\ud800-\udfff]", text)
