@@ -255,8 +255,8 @@ def label_of(value, class_names):
 def lines(path):
     """Yield the lines of a file with their ends.
 
-    A line feed ends them, or a carriage return in a file without line feeds.
-    In CSV, where a quoted text may hold line feeds, both do.
+    A line feed ends them, or a carriage return: in a file without line feeds,
+    and in CSV, whose texts may hold some.
     """
     newline = "" if path.suffix.lower() == ".csv" else "\n"
     try:
