@@ -68,10 +68,7 @@ def main(arguments=None):
 
 @contextlib.contextmanager
 def _interruptible():
-    """Let SIGTERM and SIGHUP do what Ctrl-C does, even inside a bare `except`.
-
-    Training catches all three itself (`fit.catch_signals`).
-    """
+    """Let SIGTERM and SIGHUP act as Ctrl-C where `fit` does not catch them."""
 
     def interrupt(number, frame):
         received.append(signal.Signals(number).name)
@@ -97,8 +94,7 @@ def _interruptible():
                     signal.signal(number, interrupt)
         try:
             yield
-        except Exception as error:
-            # Keras has swallowed it, and failed for what was missing then.
+        except Exception as error:  # of Keras, which swallowed the other
             if received and errors.outcome(error)[0] is None:
                 raise KeyboardInterrupt(received[0]) from None
             raise

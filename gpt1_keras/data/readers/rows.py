@@ -255,8 +255,7 @@ def label_of(value, class_names):
 def lines(path):
     """Yield the lines of a file with their ends.
 
-    A line feed ends them, or a carriage return: in a file without line feeds,
-    and in CSV, whose texts may hold some.
+    A line feed ends them, or, in CSV and without any, a carriage return.
     """
     newline = "" if path.suffix.lower() == ".csv" else "\n"
     try:
