@@ -68,13 +68,11 @@ def main(arguments=None):
 
 @contextlib.contextmanager
 def _interruptible():
-    """Let SIGTERM and SIGHUP do what Ctrl-C does.
-
-    Training catches all three itself (`fit.catch_signals`).
-    """
+    """Let SIGTERM and SIGHUP act as Ctrl-C where `fit` does not catch them."""
 
     def interrupt(number, frame):
-        raise KeyboardInterrupt(signal.Signals(number).name)
+        received.append(signal.Signals(number).name)
+        raise KeyboardInterrupt(received[0])
 
     def again(unraisable):
         """Send the signal again if it was lost in a garbage collection."""
@@ -84,17 +82,22 @@ def _interruptible():
         else:
             hook(unraisable)
 
-    hook = sys.unraisablehook
+    hook, received = sys.unraisablehook, []
     with contextlib.ExitStack() as former:
         former.callback(setattr, sys, "unraisablehook", hook)
         sys.unraisablehook = again
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 handler = signal.getsignal(number)
                 if handler != signal.SIG_IGN:  # as under nohup
                     former.callback(signal.signal, number, handler)
                     signal.signal(number, interrupt)
-        yield
+        try:
+            yield
+        except Exception as error:  # of Keras, which swallowed the other
+            if received and errors.outcome(error)[0] is None:
+                raise KeyboardInterrupt(received[0]) from None
+            raise
 
 
 def _parse_flags(arguments):

@@ -134,6 +134,8 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
         signal.signal(signal.SIGHUP, former)
         assert status == 3
         assert stderr == f"stopped by {name}; the same command resumes\n"
+    status, _, stderr = call_run("swallow")
+    assert (status, stderr[:18]) == (3, "stopped by SIGTERM")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
     assert call_run("interrupt", more=more)[0] == 0
     signal.signal(signal.SIGHUP, former)

@@ -95,8 +95,8 @@ class PackedCandidates:
         The arguments, arrays `[rows, K]`, are sums over the scored tokens of
         each branch.
         """
-        # [rows, K, 3]
-        sums = np.stack([log_probability, num_tokens, num_likeliest], axis=-1)
+        sums = [log_probability, num_tokens, num_likeliest]
+        sums = np.stack(sums, axis=-1, dtype="float64")  # [rows, K, 3]
         # The rows have all continuations in order; the rest is padding.
         sums = sums[np.arange(sums.shape[1]) < self._counts[:, None]]
         ends = np.cumsum([len(each.continuations) for each in self._candidates])

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def task(self):
-        return self.result.get("task") or self.macro("TASK", str)
+        return self.result.get("task") or self.macro("TASK", str) or ""
 
     @property
     def is_sample(self):

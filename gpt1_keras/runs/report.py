@@ -196,7 +196,7 @@ def zero_shot_table(runs):
         for i, (name, value) in enumerate(found.get("metrics", {}).items()):
             random = None if i else found.get("random")
             row = {
-                "task": tables.Cell(tables.task_name(run.task or ""), note),
+                "task": tables.Cell(tables.task_name(run.task), note),
                 "split": found.get("split"),
                 "metric": tables.metric_name(name),
                 "value": tables.metric_value(name, value),
@@ -221,7 +221,7 @@ def results_table(runs):
         rows.append(
             {
                 "run": run.kind,
-                "task": tables.task_name(run.task or ""),
+                "task": tables.task_name(run.task),
                 "split": run.result.get("split"),
                 "ablation": run.row if run.kind == "finetune" else "",
                 "metrics": "; ".join(_metric_texts(run)),

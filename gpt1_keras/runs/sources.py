@@ -150,8 +150,8 @@ class BenchmarkFiles:
             "sample_benchmarks", self.sample_examples, self.sample_seed
         )
         logging.warning(
-            "no benchmark files are given: using the generated sample benchmarks"
-            f" {folder}; give the folder of the official files to use them"
+            "no benchmark files are given: using the generated sample"
+            f" benchmarks {folder}; give the folder of the official files to use them"
         )
         benchmarks.write_benchmarks(
             folder,

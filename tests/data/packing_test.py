@@ -31,6 +31,8 @@ def test_tables():
     packed = packing.PackedCandidates(ITEMS, share_prefix=False)
     assert (len(packed), packed.num_branches) == (3, 1)
     np.testing.assert_equal(packed.lengths, [3, 4, 4])
+    scores = packed.scores(*np.zeros((3, 3, 1), "float32"))
+    assert scores[0].log_probability.dtype == "float64"
     found = packed.batch([1], 4)
     assert found["token_ids"].tolist() == [[7, 8, 6, 9]]
     assert found["branch"].tolist() == [[0, 0, 1, 1]]

@@ -25,6 +25,8 @@ def test_rows_of_the_ablation(tmp_path, options, row):
     fake_workdirs.finetune(tmp_path, "rte", ACCURACY, **options)
     (run,) = fake_workdirs.find(tmp_path)
     assert run.row == row
+    # Tables name a task, also where a damaged result has none.
+    assert comparison.Run(tmp_path, {}).task == ""
 
 
 def test_seeds_belong_to_the_aggregate_above(tmp_path):

@@ -255,12 +255,14 @@ def label_of(value, class_names):
 def lines(path):
     """Yield the lines of a file with their ends.
 
-    Lines end with a line feed; in files without any, with a carriage return.
+    Lines end with a line feed, or with a carriage return in files without line
+    feeds and in CSV, where a quoted text may hold line feeds.
     """
+    newline = "" if path.suffix.lower() == ".csv" else "\n"
     try:
         # Bytes that are not UTF-8 become surrogates, which _is_unicode finds.
         file = path.open(
-            encoding="utf-8-sig", errors="surrogateescape", newline="\n"
+            encoding="utf-8-sig", errors="surrogateescape", newline=newline
         )
     except OSError as error:
         raise errors.InputError(
@@ -275,10 +277,4 @@ def lines(path):
 
 
 def _is_unicode(text):
-    if text.isascii():
-        return True
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return text.isascii() or not re.search("[\ud800-\udfff]", text)

@@ -41,6 +41,8 @@ TABLES = [
     # As spreadsheets write it elsewhere.
     *(("a.csv", f'text{mark}label\r\n"a{mark} b, c"{mark}1\r\n', [(2, [f"a{mark} b, c", "1"])]) for mark in ";\t"),
     ("a.csv", '\ufeffsep=;\r\ntext;label\r\n"a, b";1\r\n', [(3, ["a, b", "1"])]),
+    # Of a Mac: a line feed is in a text.
+    ("a.csv", 'text,label\r"a\nb",x\rc,y\r', [(2, ["a\nb", "x"]), (4, ["c", "y"])]),
     ("a.csv", f'text,label\n"{LONG}",x\n', [(2, [LONG, "x"])]),
     ("a.jsonl", '\n{"text": "a\\tb"}\n{"label": ["x", null]}\n', [(2, ["a\tb"]), (3, [["x", None]])]),
 ]  # fmt: skip
