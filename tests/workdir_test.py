@@ -34,6 +34,9 @@ def test_the_first_of_several_workers_writes():
     assert workdir.is_written_by(several, text % (9, task))
     two = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": %s}'
     assert not workdir.is_written_by(several, two % task.replace("0", "1"))
+    two = '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": %s}'
+    assert not workdir.is_written_by(several, two % task)
+    assert workdir.is_written_by(several, two % task.replace("worker", "chief"))
     for wrong in (
         *(None, "", "x", "{}", "[]", text % (9, "{}"), text % ("x", task)),
         text % (9, task.replace("0", "5")),
@@ -82,6 +85,11 @@ def test_a_run_that_wrote_nothing_gives_its_workdir_back(tmp_path):
     assert workdir.claim(tmp_path, extended, COMMAND) == text
     workdir.release(tmp_path, text)
     assert (tmp_path / "config.gin").read_text() == text
+    # One that has begun is kept.
+    workdir.claim(tmp_path, extended, COMMAND)
+    (tmp_path / "result.json").rename(tmp_path / "metrics.jsonl")
+    workdir.release(tmp_path, text)
+    assert kept(tmp_path).macros["NUM_STEPS"] == 200
 
 
 def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):

@@ -61,6 +61,7 @@ MISTAKES = {
     ),
     "truncated": (rewrite(SHARD, lambda x: x[:-3]), NOT_NPY),
     "npz": (rewrite(SHARD, lambda x: b"PK\3\4" + x), NOT_NPY),
+    "int32": (rewrite(SHARD, lambda x: x.replace(b"<f4", b"<i4")), NOT_NPY),
     "NaN": (
         rewrite("params_6.npy", lambda x: x[:-4] + NAN),
         "h0/[a-z_/]+ contains NaN or inf",

@@ -115,6 +115,7 @@ def test_scored_examples_come_back_in_their_order(lengths, batch_size):
     batches = example_batches.ScoredExamples(
         Encoded(lengths), batch_size=batch_size, bucket_lengths=(4, 8, 16)
     )
+    assert batches(0)["token_ids"].shape[2] >= max(lengths)  # longest first
     results = np.concatenate(
         [batches(step)["token_ids"][:, 0, :1] for step in range(len(batches))]
     )

@@ -71,5 +71,7 @@ def in_graph(name, rows, length):
 def test_as_in_python(name, num_choices, data, length):
     row = st.tuples(ids, ids, st.tuples(*[ids] * num_choices))
     rows = data.draw(st.lists(row, min_size=1, max_size=4))
+    # Without a text, only the question can be cut.
+    rows.append(((), [1] * 14, ([2],) * num_choices))
     found = in_graph(name, rows, length)
     np.testing.assert_equal(found, in_python(name, rows, length))

@@ -102,6 +102,7 @@ def test_limit_spreads_over_the_books(lengths, limit):
     ends = np.zeros(len(lengths), int)
     np.maximum.at(ends, placed[:, 0], placed[:, 3])
     usable = [min(n, 2) if n >= 2 else 0 for n in lengths]
+    assert np.all(ends >= usable)
     assert ends.sum() <= max(limit + len(lengths), sum(usable))
     if limit >= sum(lengths):
         assert ends.tolist() == [n if n >= 2 else 0 for n in lengths]

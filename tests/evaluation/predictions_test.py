@@ -81,6 +81,8 @@ def test_own_rows_keep_their_columns(tmp_path):
         "2\tyes\t0.75\t0.25\t0.75\t7\t fine \t?\t\n",
         "5\tno\t0.5\t0.5\t0.5\t8\tbad\t\t[1]\n",
     ]
+    _, order = predictions.table(texts, [None, 0], *answers, names=names)
+    assert order == [1, 0]  # without a label, the last
 
 
 def test_confusion_shows_counts_and_shares_of_the_true_class(monkeypatch):

@@ -57,6 +57,7 @@ def test_metrics_and_predictions_are_those_of_one_example_at_a_time(
         },
     }
     assert {name: found[name] for name in expected} == expected
+    assert "classes" not in found  # only of the user's own rows
     assert (tmp_path / "plots" / "confusion.png").read_bytes()[:4] == PNG
     assert not (tmp_path / "plots" / "scores.png").exists()
     # Every row, the worst first.

@@ -146,19 +146,22 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
     train.write_text("text\tlabel\nthe garden\tno\nthe gate\tyes\n")
     words = tmp_path / "words.csv"
     words.write_text("review,stars\nZwölf Zwölf,1\n")
-    test.write_text("text\nthe old gate\na Zwölf tree\nour\n")
+    # Of the last row, which ftfy repairs, the answer is not compared.
+    test.write_text("text\nthe old gate\na Zwölf tree\nour\nschÃƒÂ¶n\n")
     task = custom.custom(
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
     settings = {"PRESET": str(tmp_path / "own")}
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
+    settings["export.Agreement.min_identical_tokens"] = 0.5
     found = tiny_fine_tuned.succeed(
         "gin/export_custom.gin", tmp_path / "x", **settings
     )
-    assert found["num_examples"] == 3 and "accuracy" not in found["metrics"]
+    assert found["num_examples"] == 4 and "accuracy" not in found["metrics"]
+    assert found["metrics"]["compared_rows"] == 3
     (card,) = (tmp_path / "x").glob("saved_model/1/*/model_card.md")
-    assert "| checked on | 3 rows of test |\n| weights |" in card.read_text()
+    assert "| checked on | 4 rows of test |\n| weights |" in card.read_text()
     # The words of the other file are in the table, whatever its columns.
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()

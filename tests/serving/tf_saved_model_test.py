@@ -2,6 +2,7 @@
 
 import functools
 import json
+import logging
 import pathlib
 import tempfile
 
@@ -160,6 +161,7 @@ def test_a_full_disk_is_not_a_full_memory(monkeypatch, tmp_path):
     monkeypatch.setattr(tf.saved_model, "save", save)
     with pytest.raises(OSError, match="No space left on device"):
         tf_saved_model.write(server("rte"), tmp_path, labels=[], requests=[])
+    assert not logging.root.manager.disable
 
 
 LENGTH = tiny_fine_tuned.LENGTH

@@ -6,6 +6,7 @@ import pytest
 
 from gpt1_keras import errors
 from gpt1_keras.data import transforms
+from gpt1_keras.evaluation import scoring
 from gpt1_keras.layers import heads
 from gpt1_keras.tasks import custom
 from gpt1_keras.tasks import task as task_lib
@@ -58,6 +59,9 @@ def test_families(build, family, train, transform, head, space, metric):
         truth = np.array([task.label_space.value(e) for e in found])
         name, value = next(iter(task.measure(found, truth).items()))
         assert (name, value) == (metric, pytest.approx(1))
+        labelled = types.SimpleNamespace(task=task, examples=found)
+        table = scoring.Labelled.confusion(labelled, np.zeros((4, 6)))
+        assert bool(table) == (space is task_lib.Classes)
 
 
 def test_label_spaces(build, tmp_path):

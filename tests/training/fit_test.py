@@ -124,6 +124,7 @@ def handlers():
     }
     outer = {n: signal.getsignal(n) for n in numbers}
     yield received
+    assert signal.set_wakeup_fd(-1) == -1
     assert {n: signal.getsignal(n) for n in numbers} == outer
     for number, handler in previous.items():
         signal.signal(number, handler)

@@ -114,7 +114,7 @@ def test_config_round_trip():
 
 
 @pytest.mark.parametrize(
-    "warmup, expected", [((None, 0.25), 10), ((4, None), 4), ((4, 0.25), 4)]
+    "warmup, expected", [((None, 0.26), 10.4), ((4, None), 4), ((4, 0.25), 4)]
 )
 def test_builder_takes_steps_or_a_fraction(warmup, expected):
     sizes = {"peak_learning_rate": 0.5, "num_steps": 40}
