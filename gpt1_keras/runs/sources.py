@@ -151,7 +151,8 @@ class BenchmarkFiles:
         )
         logging.warning(
             "no benchmark files are given: using the generated sample"
-            f" benchmarks {folder}; give the folder of the official files to use them"
+            f" benchmarks {folder}; give the folder of the official files to"
+            " use them"
         )
         benchmarks.write_benchmarks(
             folder,
