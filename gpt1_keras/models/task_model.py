@@ -75,7 +75,10 @@ class GPT1TaskModel(
                 name="head",
             )
             backbone = builders.transferred_backbone(
-                backbone, num_transferred_layers=None, num_special_tokens=3
+                backbone,
+                num_transferred_layers=None,
+                num_special_tokens=3,
+                dtype=backbone.dtype_policy,
             )
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(

@@ -149,8 +149,9 @@ def test_classes_for_a_pretrained_preset(tmp_path):
     model = small_models.language_model()
     model.save_to_preset(str(tmp_path))
     found = keras_hub.models.TextClassifier.from_preset(
-        str(tmp_path), num_classes=3
+        str(tmp_path), num_classes=3, dtype="mixed_bfloat16"
     )
+    assert found.backbone.dtype_policy.name == "mixed_bfloat16"
     assert found.predict(["the cat", "a cat"], verbose=0).shape == (2, 3)
     for ours, theirs in zip(
         model.backbone.decoder_blocks, found.backbone.decoder_blocks
