@@ -122,9 +122,8 @@ def transferred_backbone(source, *, num_transferred_layers, **changes):
             f"preset has {num_layers} layers; give -1 (nothing), 0 "
             f"(embeddings) to {num_layers}, or None for all"
         )
-    config = source.get_config() | changes
-    config["dtype"] = keras.config.dtype_policy()
-    target = type(source).from_config(config)
+    config = source.get_config() | {"dtype": keras.config.dtype_policy()}
+    target = type(source).from_config(config | changes)
     if num_transferred_layers >= 0:
         old = source.token_and_position_embedding
         new = target.token_and_position_embedding

@@ -106,7 +106,9 @@ class GPT1Tokenizer(
 
     def detokenize(self, inputs):
         """Return the text of ids, or a list of texts for a list of lists."""
-        if keras.ops.is_tensor(inputs):
+        if hasattr(inputs, "to_list"):  # of rows of different lengths
+            inputs = inputs.to_list()
+        elif keras.ops.is_tensor(inputs):
             inputs = keras.ops.convert_to_numpy(inputs)
         if len(inputs) and not np.isscalar(inputs[0]):
             return list(map(self.pipeline.decode, inputs))

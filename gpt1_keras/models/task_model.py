@@ -3,6 +3,7 @@
 import keras
 import keras_hub
 from keras import ops
+from keras_hub.src.utils import pipeline_model
 
 from gpt1_keras.layers import heads
 from gpt1_keras.models import backbone as backbone_lib
@@ -75,7 +76,10 @@ class GPT1TaskModel(
                 name="head",
             )
             backbone = builders.transferred_backbone(
-                backbone, num_transferred_layers=None, num_special_tokens=3
+                backbone,
+                num_transferred_layers=None,
+                num_special_tokens=3,
+                dtype=backbone.dtype_policy,
             )
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(
@@ -123,6 +127,41 @@ class GPT1TaskModel(
             kwargs.setdefault("metrics", [])
         super().compile(optimizer, loss, **kwargs)
 
+    def fit(
+        self,
+        x=None,
+        y=None,
+        batch_size=None,
+        sample_weight=None,
+        validation_data=None,
+        **options,
+    ):
+        if isinstance(validation_data, tuple | list):
+            parts = keras.utils.unpack_x_y_sample_weight(validation_data)
+            texts, *labels, _ = _chain(*parts, batch_size)
+            is_chained = labels[0] is None
+            validation_data = texts if is_chained else (texts, *labels)
+        # To be split, texts must remain arrays.
+        if not options.get("validation_split"):
+            x, y, sample_weight, batch_size = _chain(
+                x, y, sample_weight, batch_size
+            )
+        return super().fit(
+            x, y, batch_size, sample_weight, validation_data, **options
+        )
+
+    def evaluate(
+        self, x=None, y=None, batch_size=None, sample_weight=None, **options
+    ):
+        x, y, sample_weight, batch_size = _chain(
+            x, y, sample_weight, batch_size
+        )
+        return super().evaluate(x, y, batch_size, sample_weight, **options)
+
+    def predict(self, x=None, batch_size=None, **options):
+        x, *_, batch_size = _chain(x, None, None, batch_size)
+        return super().predict(x, batch_size, **options)
+
     def preprocess_samples(self, x, y=None, sample_weight=None):
         """Preprocess raw strings; pass preprocessed arrays through."""
         if isinstance(x, dict) and "token_ids" in x:
@@ -157,6 +196,20 @@ class GPT1TaskModel(
         if isinstance(config.get("head"), dict):
             config["head"] = keras.layers.deserialize(config["head"])
         return super().from_config(config)
+
+
+def _chain(x, y, sample_weight, batch_size):
+    """Return raw texts as `tf.data` on TensorFlow, else the arguments.
+
+    There, KerasHub's own loader fails if only the first two batches are equally
+    long.
+    """
+    is_raw = pipeline_model._contains_string_data(x)
+    if keras.config.backend() != "tensorflow" or not is_raw:
+        return x, y, sample_weight, batch_size
+    inputs = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
+    chain = pipeline_model._convert_inputs_to_tf_dataset(inputs, batch_size)
+    return chain, None, None, None
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

@@ -355,6 +355,8 @@ class Pretrained:
         drawn from the global seed.
         """
         source = load(backbone_lib.GPT1Backbone, self.directory)
+        # `load` has chosen what float32 needs.
+        precision.round_factors(keras.config.dtype_policy().name)
         rates = {
             name: self.dropout
             for name in source.get_config()

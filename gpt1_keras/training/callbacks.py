@@ -179,8 +179,9 @@ class AfterStep(keras.callbacks.Callback):
             self.metrics.read()
             self.checkpoints.save(self.step, self.model)
             self._saved = time.monotonic()
-        if self.stop:
-            self.model.stop_training = True
+            # Not below: a request that comes now needs a save of its own.
+            if self.stop:
+                self.model.stop_training = True
 
     def _is_due(self, every):
         """Return whether a set holds this step, or an interval ends here."""

@@ -144,6 +144,9 @@ def test_in_a_chain_of_tf_data(transform):
     # Tensors outside a chain.
     eager = {name: tf.constant(column) for name, column in x.items()}
     assert_arrays(layer(eager), *expected.values())
+    # Ids of rows of different lengths, and back.
+    (ids,) = chain.batch(3).map(lambda x, _: layer.tokenizer(x["text"]))
+    assert layer.tokenizer.detokenize(ids) == ["the cat", "a", "b"]
 
 
 TEXT = "The cat sat.\nA hat."

@@ -117,12 +117,9 @@ def test_speed_is_measured_between_two_readings(monkeypatch):
     assert (first["gflops_per_second"], first["share_of_peak"]) == (20, 0.25)
 
 
-def test_checkpoints_by_time(monkeypatch):
-    # Built at 0; each save takes 30 seconds, which do not count.
-    clock = iter([0, 50, 65, 95, 130, 156, 186, 187, 217])
-    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
-    saved = []
-    callback = callbacks.AfterStep(
+def after_step(saved, **options):
+    """Return an `AfterStep` and note its calls in the list `saved`."""
+    return callbacks.AfterStep(
         step=4,
         last_step=9,
         metrics=types.SimpleNamespace(read=lambda: saved.append("checked")),
@@ -133,6 +130,21 @@ def test_checkpoints_by_time(monkeypatch):
         intervals=types.SimpleNamespace(
             checkpoint_steps=0, checkpoint_minutes=1
         ),
+        **options,
     )
-    run(callback, [{}] * 5)
+
+
+def test_a_signal_at_any_moment_stops_after_a_save():
+    saved, answers = [], iter([False, True])  # It comes after the first look.
+    is_asked = type("Stop", (), {"__bool__": lambda _: next(answers, True)})
+    model = run(after_step(saved, stop=is_asked()), [{}])
+    assert (saved, model.stop_training) == ([], False)
+
+
+def test_checkpoints_by_time(monkeypatch):
+    # Built at 0; each save takes 30 seconds, which do not count.
+    clock = iter([0, 50, 65, 95, 130, 156, 186, 187, 217])
+    monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
+    saved = []
+    run(after_step(saved), [{}] * 5)
     assert saved == ["checked", 6, "checked", 8, "checked", 9]
