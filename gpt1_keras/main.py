@@ -19,6 +19,7 @@ where); 3 stopped by a signal or a lost worker (repeat it); 1 anything else.
 import contextlib
 import logging as std_logging
 import os
+import re
 import shlex
 import signal
 import sys
@@ -48,11 +49,11 @@ def main(arguments=None):
             print(_settings(flags) if flags["gin"] else _runs())
             return 0
         _keep_compiled()
-        command = shlex.join(["python", "-m", "gpt1_keras.main", *arguments])
+        words = map(_quoted, ["python", "-m", "gpt1_keras.main", *arguments])
         with _interruptible():
             run(
                 *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
-                command=command,
+                command=" ".join(words),
             )
         return 0
     except BrokenPipeError:  # as with `| head`; Python flushes again at exit
@@ -64,6 +65,13 @@ def main(arguments=None):
             raise
         print(line, file=sys.stderr)
         return status
+
+
+def _quoted(word):
+    """Return a word as a shell takes it, a setting as README.md writes it."""
+    quoted = shlex.quote(word)
+    is_final = quoted == word or re.search(r'["$`\\!\n]', word)
+    return quoted if is_final else f'"{word}"'
 
 
 @contextlib.contextmanager

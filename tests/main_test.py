@@ -73,7 +73,7 @@ def test_process_gets_files_settings_workdir_and_hash(tmp_path):
     }
     config = (workdir / "config.gin").read_text()
     assert f"# config_sha256: {sha256}\n" in config
-    assert "--set 'SEED = 7'" in config.splitlines()[0]
+    assert '--set "SEED = 7"' in config.splitlines()[0]
 
 
 def test_workdir_is_of_one_process(call, tmp_path):
