@@ -2,15 +2,8 @@ import keras
 import numpy as np
 import pytest
 
-from gpt1_keras.data import batches
 from gpt1_keras.data import loaders
 from tests.reference import counting_books
-
-
-def as_list(loaded):
-    if not isinstance(loaded, loaders.BatchSequence):
-        loaded = loaded.as_numpy_iterator()
-    return list(loaded)
 
 
 @pytest.mark.parametrize("loader", ["load", "BatchSequence", "dataset"])
@@ -30,11 +23,6 @@ def test_yields_the_batches_of_the_steps(loader):
         assert static == make.spec
         # Its thread could keep a finished iterator from closing.
         assert loaded.options().autotune.enabled is False
-    found = as_list(loaded)
-    np.testing.assert_equal(found, [make(step) for step in range(17, 37)])
-    books = counting_books.CountingBooks([20, 7])
-    scored = batches.HeldOutBatches(
-        books, batch_size=4, sequence_length=8, stride=4
-    )
-    found = as_list(load(scored, first_step=0, num_steps=len(scored)))
-    assert sum(batch["token_weights"].sum() for batch in found) == 25
+        loaded = loaded.as_numpy_iterator()
+    expected = [make(step) for step in range(17, 37)]
+    np.testing.assert_equal(list(loaded), expected)

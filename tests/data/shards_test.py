@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -47,20 +45,19 @@ def test_reads_what_was_written(tmp_path, shard_tokens, vocabulary_size):
 def change(*path, to):
     """Return a function that changes a value of the index of a folder."""
 
-    def spoil(directory):
-        index = json.loads((directory / "index.json").read_text())
+    def edit(index):
         *parents, last = path
         place = index
         for name in parents:
             place = place[name]
         place[last] = to
-        (directory / "index.json").write_text(json.dumps(index))
+        return index
 
-    return spoil
+    return data_files.rewrite_json("index.json", edit)
 
 
 def text(content):
-    return lambda d: (d / "index.json").write_bytes(content)
+    return data_files.rewrite("index.json", lambda _: content)
 
 
 SHARD = "shard_00001.bin"

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 from keras.src import ops as keras_ops
 
-from gpt1_keras.layers import embedding
 from gpt1_keras.models import backbone
 from gpt1_keras.models import lstm_backbone
 from tests.reference import keras_hub_programs
@@ -18,28 +17,6 @@ def test_a_padding_mask_has_no_effect():
     given = {"token_ids": IDS, "padding_mask": np.zeros_like(IDS)}
     expected = small_models.run(network, IDS)
     np.testing.assert_array_equal(small_models.read(network(given)), expected)
-
-
-@pytest.mark.parametrize(
-    "on, embedding_draws", [("tables", [1, 1]), ("activations", [1])]
-)
-def test_one_draw_of_each_dropout_in_a_forward_pass(on, embedding_draws):
-    model = small_models.network(
-        num_layers=1,
-        embedding_dropout_on=on,
-        embedding_dropout=0.1,
-        attention_dropout=0.1,
-        residual_dropout=0.1,
-    )
-    layer = model.token_and_position_embedding
-    assert type(layer) is embedding.EMBEDDINGS[on]
-    first = small_models.run(model, IDS, training=True)
-    assert small_models.draws(layer) == embedding_draws
-    assert small_models.draws(model) == embedding_draws + [1, 1, 1]
-    assert np.any(small_models.run(model, IDS, training=True) != first)
-    still = small_models.run(model, IDS)
-    np.testing.assert_array_equal(small_models.run(model, IDS), still)
-    assert set(small_models.draws(model)) == {2}
 
 
 def test_mixed_bfloat16(monkeypatch):

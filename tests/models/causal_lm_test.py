@@ -156,19 +156,6 @@ def test_score_is_logits_or_loss(wide):
     np.testing.assert_allclose(small_models.read(losses), -chosen, atol=2e-5)
 
 
-def test_a_preset_has_the_merged_adapters(wide, tmp_path):
-    model, expected = wide
-    model.backbone.enable_lora(2)
-    changed = [w for w in model.weights if "lora_kernel_b" in w.name]
-    assert len(changed) == 2  # one matrix of each block
-    for weight in changed:
-        weight.assign(ops.full(weight.shape, 0.3))
-    found = small_models.run(model, IDS)
-    assert np.abs(found - expected).max() > 0.1
-    merged = small_models.run(saved_and_read(model, tmp_path / "new"), IDS)
-    np.testing.assert_allclose(merged, found, atol=2e-5)
-
-
 @pytest.mark.filterwarnings("ignore:.*does not have a `quantize` method")
 def test_int8_kernels(wide, tmp_path):
     model, expected = wide

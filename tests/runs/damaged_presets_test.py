@@ -163,13 +163,8 @@ CASES = [
 ]
 
 
-@pytest.fixture
-def data(tiny):
+def test_damaged_presets_are_refused_in_one_line(tiny, tmp_path, cache):
     (tiny.data / "x.txt").write_text("the old captain walked under a tree")
-    return tiny.data
-
-
-def test_damaged_presets_are_refused_in_one_line(tiny, data, tmp_path, cache):
     damaged, workdir = tmp_path / "preset", tmp_path / "work"
     for name, damage, expected, whole, runs in CASES:
         shutil.copytree(tiny.folder / whole, damaged)
@@ -178,7 +173,7 @@ def test_damaged_presets_are_refused_in_one_line(tiny, data, tmp_path, cache):
             (damaged / files.CHECKSUMS).unlink()
         for run, function in runs.items():
             with pytest.raises(errors.InputError, match=expected) as caught:
-                function(damaged, workdir, data)
+                function(damaged, workdir, tiny.data)
                 pytest.fail(f"{run} takes a preset with {name}")
             message = str(caught.value)
             assert "\n" not in message and str(damaged) in message, (run, name)
@@ -187,7 +182,7 @@ def test_damaged_presets_are_refused_in_one_line(tiny, data, tmp_path, cache):
         shutil.rmtree(damaged)
 
 
-def test_checksums_that_are_damaged_or_missing(tiny, data, tmp_path, caplog):
+def test_checksums_that_are_damaged_or_missing(tiny, tmp_path, caplog):
     damaged = tmp_path / "preset"
     shutil.copytree(tiny.folder / "pretrained", damaged)
     path = damaged / files.CHECKSUMS

@@ -159,12 +159,8 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def page(folder):
-    return Page((folder / "report/report.html").read_text(encoding="utf-8"))
-
-
-def test_page_is_whole_and_stands_alone(folder, page):
+def test_page_is_whole_and_stands_alone(folder):
+    page = Page((folder / "report/report.html").read_text(encoding="utf-8"))
     text, images = page.text, page.values("img", "src")
     assert not {"script", "link"} & {tag for tag, _ in page.elements}
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)

@@ -60,13 +60,9 @@ def test_bfloat16_changes_little(tiny, preset, tmp_path):
 
 def test_during_pretraining(tiny, tmp_path, cache):
     """Tasks are measured at powers of two and change no weight."""
-    books = kill_run.write_books(tmp_path / "books")
-    settings = kill_run.SETTINGS | {
-        "CORPUS": str(books),
-        "NUM_STEPS": 6,
-        "fit.Intervals.sample_steps": 0,
-    }
-    files = ("gin/pretrain.gin", "gin/model/tiny.gin")
+    changes = {"NUM_STEPS": 6, "fit.Intervals.sample_steps": 0}
+    run = kill_run.Experiment(tmp_path, **changes)
+    files, settings = run.gin_files, run.settings
     plain, measured = tmp_path / "plain", tmp_path / "measured"
     tiny_fine_tuned.succeed(files, plain, **settings)
     files += ("gin/zero_shot/while_pretraining.gin",)

@@ -79,20 +79,6 @@ def test_a_megabyte_of_novels_as_by_the_released_rules(
     assert num_characters >= 1_000_000
 
 
-@pytest.mark.needs_data
-def test_released_vocabulary(released_files):
-    released = tokenizer.Tokenizer.from_files(*released_files)
-    assert released.type == "bpe" and released.newline_id == 40477
-    assert released.vocabulary_size == released.start_id == 40478
-    assert (released.delimiter_id, released.extract_id) == (40479, 40480)
-    # The greedy continuation in transformers' test of the released weights.
-    ids = [481, 4735, 544, 246, 963, 870, 762, 239, 244, 40477]
-    ids += [244, 249, 719, 881, 487, 544, 240, 244, 603, 481]
-    assert released.decode(ids) == (
-        'the president is a very good man."\n"i\'m sure he is," said the'
-    )
-
-
 def test_encode_and_decode():
     ours = small()
     assert ours.encode("Ab, ab.\n\nB") == [6, 0, 6, 5, 7, 4]

@@ -90,6 +90,7 @@ JOINED = [
     '"one," he said.\n"two," she said.',
     'leave me!" and he went.',
     'and so it ends."',
+    'a very good man."\n"i\'m sure he is," said the',
     "mr. smith lives at no. 5, in the u.s.",
     "",
     "-a dash first",
