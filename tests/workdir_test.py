@@ -109,18 +109,22 @@ def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):
 
 
 def test_files_may_move_until_the_run_ends(tmp_path):
-    def started(place, extend=False):
-        text = f"EXTEND = {extend}\nRUN = @perplexity.perplexity\n"
-        text += f"perplexity.perplexity.corpus = {place!r}\n"
+    def claimed(place, num_steps=100, extend=False):
+        text = f"EXTEND = {extend}\nRUN = @pretrain.pretrain\n"
+        text += "pretrain.pretrain.corpus = @sources.Corpus()\n"
+        text += "pretrain.pretrain.training = @pretrain.Training()\n"
+        text += f"sources.Corpus.corpus = {place!r}\n"
+        text += f"pretrain.Training.num_steps = {num_steps}\n"
         found = bindings.read_text(text)
         return workdir.claim(tmp_path, found, COMMAND), found.sha256()
 
-    (_, first), (text, second) = started("a"), started("b")
-    assert first == second and "'a'" in text and started("b")[0] is None
+    (_, first), (text, second) = claimed("a"), claimed("b")
+    assert first == second and "'a'" in text and claimed("b")[0] is None
     (tmp_path / "result.json").touch()
-    with pytest.raises(errors.InputError, match="corpus 'b' -> 'c'; give"):
-        started("c")
-    started("c", extend=True)
+    for extend in (False, True):
+        with pytest.raises(errors.InputError, match="corpus 'b' -> 'c'; give"):
+            claimed("c", extend=extend)
+    assert "'b'" in claimed("c", num_steps=200, extend=True)[0]
     assert "corpus = 'c'" in (tmp_path / "config.gin").read_text()
 
 
