@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -112,9 +113,12 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     assert tf.float16 in one.values() and tf.float32 not in one.values()
     assert tf.int8 in two.values()
     # A result whose model is gone is not finished.
+    write = mock.Mock(side_effect=KeyboardInterrupt)
+    monkeypatch.setattr(files, "new_folder", write)
+    run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
     shutil.rmtree(workdir / "saved_model")
-    found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
-    assert (workdir / found["saved_model"]).is_dir()
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
 
 
 def test_language_model_and_other_texts(tiny, here, tmp_path):
