@@ -139,7 +139,9 @@ def _processor():
 
 def _parse(arguments):
     parser = command_line.Parser(__doc__.format(sections=", ".join(SECTIONS)))
-    parser.add_argument("--section", nargs="+", choices=SECTIONS)
+    parser.add_argument(
+        "--section", nargs="+", action="extend", choices=SECTIONS
+    )
     parser.add_argument("--size", choices=_SIZES, default="mini")
     parser.add_argument("--rounds", type=command_line.positive, default=3)
     parser.add_argument("--data", type=pathlib.Path)
