@@ -41,6 +41,8 @@ class SumHead(_Head):
         num_outputs: int. Classes `Y`; 1 for a score.
         dropout: float. Dropout rate of the summed features.
         initializer_range: float. Standard deviation of the kernel.
+        score_range: list of the lowest and the highest score, to which the
+            dense layer's -1 and 1 are mapped; None: its outputs are the logits.
 
     Call arguments:
         features: float tensor `[B, C, D]`.
@@ -50,10 +52,31 @@ class SumHead(_Head):
         float32 logits `[B, Y]`.
     """
 
+    def __init__(
+        self,
+        *,
+        num_outputs=1,
+        dropout,
+        initializer_range,
+        score_range=None,
+        **kwargs,
+    ):
+        super().__init__(
+            num_outputs=num_outputs,
+            dropout=dropout,
+            initializer_range=initializer_range,
+            **kwargs,
+        )
+        self.score_range = score_range
+
     def call(self, features, training=False):
         # [B, C, D] -> [B, D] -> [B, Y]
         features = ops.sum(features, axis=1)
-        return self.dense(self.feature_dropout(features, training=training))
+        logits = self.dense(self.feature_dropout(features, training=training))
+        if self.score_range is None:
+            return logits
+        low, high = self.score_range
+        return (low + high + (high - low) * logits) / 2
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
