@@ -16,9 +16,18 @@ class _Head(configured.ConfiguredLayer):
     # Shape of the dropout mask; None: that of the features.
     noise_shape = None
 
-    def __init__(self, *, num_outputs=1, dropout, initializer_range, **kwargs):
+    def __init__(
+        self,
+        *,
+        num_outputs=1,
+        dropout,
+        initializer_range,
+        score_range=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.num_outputs = num_outputs
+        self.score_range = score_range
         self.dropout = dropout
         self.initializer_range = initializer_range
         self.dense = self._dense(num_outputs, "dense", "float32")
@@ -52,23 +61,6 @@ class SumHead(_Head):
         float32 logits `[B, Y]`.
     """
 
-    def __init__(
-        self,
-        *,
-        num_outputs=1,
-        dropout,
-        initializer_range,
-        score_range=None,
-        **kwargs,
-    ):
-        super().__init__(
-            num_outputs=num_outputs,
-            dropout=dropout,
-            initializer_range=initializer_range,
-            **kwargs,
-        )
-        self.score_range = score_range
-
     def call(self, features, training=False):
         # [B, C, D] -> [B, D] -> [B, Y]
         features = ops.sum(features, axis=1)
@@ -89,7 +81,7 @@ class ChoiceHead(_Head):
     Args:
         dropout: float. Dropout rate of the features.
         initializer_range: float. Standard deviation of the kernel.
-        num_outputs: int. Always 1; an argument only for serialisation.
+        num_outputs, score_range: Always 1 and None; for serialisation.
 
     Call arguments:
         features: float tensor `[B, C, D]`.
