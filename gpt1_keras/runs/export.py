@@ -98,6 +98,7 @@ def export(
     if before and (workdir / str(before)).is_dir():
         if results.is_finished(workdir, config_sha256, **facts):
             return results.path(workdir)
+    custom_lib.report_skipped(task.skipped, workdir)
     from gpt1_keras.serving import tf_saved_model
 
     served, tokenizers = _served(model, task, rows, texts, options)

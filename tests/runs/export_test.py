@@ -154,19 +154,21 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("review,stars\nZwölf Zwölf,1\n")
     # Of the last row, which ftfy repairs, the answer is not compared.
-    test.write_text("text\nthe old gate\na Zwölf tree\nour\nschÃƒÂ¶n\n")
+    test.write_text("text\nthe old gate\na Zwölf tree\nour\nschÃƒÂ¶n\na\tb\n")
     task = custom.custom(
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
     settings = {"PRESET": str(tmp_path / "own")}
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
+    settings["BAD_ROWS"] = "skip"
     settings["export.Agreement.min_identical_tokens"] = 0.5
     found = tiny_fine_tuned.succeed(
         "gin/export_custom.gin", tmp_path / "x", **settings
     )
     assert found["num_examples"] == 4 and "accuracy" not in found["metrics"]
     assert found["metrics"]["compared_rows"] == 3
+    assert "2 columns, not 1" in (tmp_path / "x/skipped_rows.tsv").read_text()
     (card,) = (tmp_path / "x").glob("saved_model/1/*/model_card.md")
     card = card.read_text()
     assert "| checked on | 4 rows of test |\n| weights |" in card
