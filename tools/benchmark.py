@@ -150,8 +150,8 @@ def _parse(arguments):
     values = parser.parse(arguments)
     for name in ("json", "figure"):
         path = getattr(values, name)
-        if path is not None and not path.parent.is_dir():
-            parser.error(f"--{name} {path}: there is no such folder")
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            parser.error(f"--{name} {path}: give a file in an existing folder")
     return values
 
 
