@@ -87,12 +87,11 @@ def export(
     model, task = _load(directory, options)
     rows = options.data.read(task, options.split)
     texts = options.table_texts(task)
-    identity_texts = options.identity_texts
     facts = {
         "preset_sha256": presets.sha256(directory),
         "examples_sha256": examples_lib.sha256(rows),
         "table_sha256": examples_lib.sha256(texts),
-        "identity_texts": identity_texts and str(identity_texts),
+        "identity_texts": str(options.identity_texts),
     }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
@@ -103,8 +102,8 @@ def export(
 
     served, tokenizers = _served(model, task, rows, texts, options)
     identity = {}
-    if identity_texts is not None:
-        identity = verify.measure_identity(*tokenizers, identity_texts)
+    if options.identity_texts is not None:
+        identity = verify.measure_identity(*tokenizers, options.identity_texts)
     requests = served.requests
     num_examples = sum(len(request["text"]) for request in requests)
     saved_model = tf_saved_model.next_version(workdir / "saved_model")
