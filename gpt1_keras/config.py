@@ -226,9 +226,10 @@ def _check_parameter(used, name, called):
         problem = f"{function} has no parameter {parameter}{near}"
         raise used.error(name, problem)
     value = used.value(used.parameters[name])
-    if value is None and function not in called:
-        return  # Its caller gives it.
     label, annotation = used.label(name), signature[parameter].annotation
+    is_object = inspect.isclass(annotation)
+    if value is None and is_object and function not in called:
+        return  # Its caller gives it.
     is_bare = annotation is inspect.Parameter.empty
     if is_bare and function in public_names.PUBLIC:
         annotation = object

@@ -39,7 +39,6 @@ def bar(description, total, *, done=0):
         rich_progress.TimeElapsedColumn(),
         rich_progress.TimeRemainingColumn(),
         console=terminal,
-        speed_estimate_period=600,
     )
     task_id = display.add_task(
         description, total=max(total, 1), completed=done, note=""
@@ -49,6 +48,8 @@ def bar(description, total, *, done=0):
 
     def advance(amount, note=""):
         nonlocal printed
+        # The first half is forgotten, in which slow first steps are compiled.
+        display.speed_estimate_period = task.elapsed / 2
         display.update(task_id, advance=amount, note=note)
         is_soon = time.monotonic() - printed < _SECONDS_BETWEEN_LINES
         if is_bar or is_soon or task.time_remaining is None:

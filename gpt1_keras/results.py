@@ -49,6 +49,9 @@ def check_inputs(path, digests):
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:
+            # Rows of dev may come from the file of train.
+            is_split = name in ("train", "dev")
+            name = "train` or `dev" if is_split else name
             raise errors.InputError(
                 f"the files behind `{name}` have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"

@@ -331,6 +331,9 @@ def test_references_must_suit_the_parameter():
         message = refusal("gin/finetune/cola.gin", setting)
         assert expected.format(value) in message
     assert resolve("gin/pretrain.gin", "pretrain.pretrain.zero_shot = None")
+    # `@optimizers.adam_with_decay` gets only the number of steps from the run.
+    message = refusal("gin/pretrain.gin", "WEIGHT_DECAY = None")
+    assert "WEIGHT_DECAY is None: give a number from 0 to 1" in message
 
 
 def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(

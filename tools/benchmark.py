@@ -139,7 +139,9 @@ def _processor():
 
 def _parse(arguments):
     parser = command_line.Parser(__doc__.format(sections=", ".join(SECTIONS)))
-    parser.add_argument("--section", nargs="+", choices=SECTIONS)
+    parser.add_argument(
+        "--section", nargs="+", action="extend", choices=SECTIONS
+    )
     parser.add_argument("--size", choices=_SIZES, default="mini")
     parser.add_argument("--rounds", type=command_line.positive, default=3)
     parser.add_argument("--data", type=pathlib.Path)
@@ -148,8 +150,8 @@ def _parse(arguments):
     values = parser.parse(arguments)
     for name in ("json", "figure"):
         path = getattr(values, name)
-        if path is not None and not path.parent.is_dir():
-            parser.error(f"--{name} {path}: there is no such folder")
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            parser.error(f"--{name} {path}: give a file in an existing folder")
     return values
 
 

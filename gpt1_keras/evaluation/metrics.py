@@ -129,7 +129,8 @@ def matthews_threshold(targets, scores):
     tn, fp, fn, tp = (each[1:] for each in counts)
     covariance = tp * tn - fp * fn
     scale = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    best = np.argmax(covariance / scale)
+    # Rounded, so that equally good ones are equal.
+    best = np.argmax(np.round(covariance / scale, 12))
     if covariance[best] <= 0:
         return none
     low, high = scores[best : best + 2]

@@ -16,9 +16,18 @@ class _Head(configured.ConfiguredLayer):
     # Shape of the dropout mask; None: that of the features.
     noise_shape = None
 
-    def __init__(self, *, num_outputs=1, dropout, initializer_range, **kwargs):
+    def __init__(
+        self,
+        *,
+        num_outputs=1,
+        dropout,
+        initializer_range,
+        score_range=None,
+        **kwargs,
+    ):
         super().__init__(**kwargs)
         self.num_outputs = num_outputs
+        self.score_range = score_range
         self.dropout = dropout
         self.initializer_range = initializer_range
         self.dense = self._dense(num_outputs, "dense", "float32")
@@ -41,6 +50,8 @@ class SumHead(_Head):
         num_outputs: int. Classes `Y`; 1 for a score.
         dropout: float. Dropout rate of the summed features.
         initializer_range: float. Standard deviation of the kernel.
+        score_range: list of the lowest and the highest score, to which the
+            dense layer's -1 and 1 are mapped; None: its outputs are the logits.
 
     Call arguments:
         features: float tensor `[B, C, D]`.
@@ -53,7 +64,11 @@ class SumHead(_Head):
     def call(self, features, training=False):
         # [B, C, D] -> [B, D] -> [B, Y]
         features = ops.sum(features, axis=1)
-        return self.dense(self.feature_dropout(features, training=training))
+        logits = self.dense(self.feature_dropout(features, training=training))
+        if self.score_range is None:
+            return logits
+        low, high = self.score_range
+        return (low + high + (high - low) * logits) / 2
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")
@@ -66,7 +81,7 @@ class ChoiceHead(_Head):
     Args:
         dropout: float. Dropout rate of the features.
         initializer_range: float. Standard deviation of the kernel.
-        num_outputs: int. Always 1; an argument only for serialisation.
+        num_outputs, score_range: Always 1 and None; for serialisation.
 
     Call arguments:
         features: float tensor `[B, C, D]`.

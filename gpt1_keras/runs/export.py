@@ -2,6 +2,7 @@
 
 import collections.abc
 import dataclasses
+import inspect
 import pathlib
 import shutil
 import time
@@ -10,8 +11,10 @@ import typing
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras import results
+from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data.readers import custom as custom_lib
 from gpt1_keras.models import causal_lm
 from gpt1_keras.runs import presets
@@ -45,24 +48,15 @@ class Options:
     # `.txt` files on which the tokenizers are also compared.
     identity_texts: checks.Path | None = None
 
-    def graph_tokenizer(self, tokenizer, task):
-        """Return the `GraphTokenizer` of a `Tokenizer`, with its table."""
-        from gpt1_keras.text import tf_tokenizer
-
-        texts = []
+    def table_texts(self, task):
+        """Return the texts whose frequent words go into the table."""
         if self.table_file is not None:
             path = pathlib.Path(self.data.data_dir or "") / self.table_file
-            texts = custom_lib.read_table(path).texts()
-        elif self.table_split is not None:
-            rows = self.data.read(task, self.table_split)
-            texts = [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
-        else:
-            logging.info(
-                "no training texts given: building the tokenizer's table from"
-                " the vocabulary"
-            )
-        pieces = tf_tokenizer.frequent_pieces(texts, self.num_table_pieces)
-        return tf_tokenizer.GraphTokenizer(tokenizer, pieces)
+            return custom_lib.read_table(path).texts()
+        if self.table_split is None:
+            return []
+        rows = self.data.read(task, self.table_split)
+        return [t for x in rows for t in (x.text, x.text_pair, *x.choices)]
 
 
 def export(
@@ -78,8 +72,8 @@ def export(
 
     The SavedModel takes raw strings. Before it is published, it answers the
     rows of a split in a process without Keras, and its answers are compared
-    with those of the Keras model. Exporting another model, split or dtype to
-    the same workdir adds a version.
+    with those of the Keras model. Exporting another model or with other
+    settings to the same workdir adds a version.
 
     Args:
         num_warm_up: int. Requests that a server answers while it loads.
@@ -88,19 +82,25 @@ def export(
         RunError: the SavedModel fails, or its answers differ too much.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
+    started = time.monotonic()
     directory = presets.find(preset)
+    model, task = _load(directory, options)
+    rows = options.data.read(task, options.split)
+    texts = options.table_texts(task)
     facts = {
         "preset_sha256": presets.sha256(directory),
-        "data_dir": options.data.data_dir and str(options.data.data_dir),
+        "examples_sha256": examples_lib.sha256(rows),
+        "table_sha256": examples_lib.sha256(texts),
+        "identity_texts": str(options.identity_texts),
     }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
         if results.is_finished(workdir, config_sha256, **facts):
             return results.path(workdir)
-    started = time.monotonic()
+    custom_lib.report_skipped(task.skipped, workdir)
     from gpt1_keras.serving import tf_saved_model
 
-    served, tokenizers = _served(directory, options)
+    served, tokenizers = _served(model, task, rows, texts, options)
     identity = {}
     if options.identity_texts is not None:
         identity = verify.measure_identity(*tokenizers, options.identity_texts)
@@ -161,28 +161,41 @@ def export(
     return path
 
 
-def _served(directory, options):
+def _load(directory, options):
+    """Return a preset's model, and the `Task` whose rows it is checked on."""
+    scoring = options.scoring
+    if options.weights_dtype == "int8":
+        scoring = dataclasses.replace(scoring, dtype="int8")
+    if presets.has_head(directory):
+        model = presets.FineTuned(directory, scoring)
+        return model, options.build_task(model.preprocessor)
+    if inspect.unwrap(options.build_task) is not benchmarks.of_preset:
+        raise errors.InputError(
+            f"`preset`: {directory} is a language model, not fine-tuned on your"
+            " own rows: use gin/export.gin"
+        )
+    model = presets.load(causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype)
+    return model, benchmarks.benchmark(_TEXTS_OF)
+
+
+def _served(model, task, rows, texts, options):
     """Return the served model, and (its `Tokenizer`, its `GraphTokenizer`)."""
     from gpt1_keras.serving import tf_served
+    from gpt1_keras.text import tf_tokenizer
 
-    scoring, dtype = options.scoring, options.weights_dtype
-    if dtype == "int8":
-        scoring, dtype = dataclasses.replace(scoring, dtype=dtype), "float32"
-    is_task = presets.has_head(directory)
-    if is_task:
-        model = presets.FineTuned(directory, scoring)
-        task = options.build_task(model.preprocessor)
-    else:
-        model = presets.load(
-            causal_lm.GPT1CausalLM, directory, dtype=scoring.dtype
+    if not texts:
+        logging.info(
+            "no training texts given: building the tokenizer's table from the"
+            " vocabulary"
         )
-        task = benchmarks.benchmark(_TEXTS_OF)
+    pieces = tf_tokenizer.frequent_pieces(texts, options.num_table_pieces)
     tokenizer = model.preprocessor.tokenizer.pipeline
-    graph = options.graph_tokenizer(tokenizer, task)
-    rows = options.data.read(task, options.split)
-    if is_task:
-        examples = model.labelled(task, rows, options.split)
-        served = tf_served.ServedTask(model, examples, graph, dtype)
+    graph = tf_tokenizer.GraphTokenizer(tokenizer, pieces)
+    dtype = options.weights_dtype
+    dtype = "float32" if dtype == "int8" else dtype  # It is loaded so.
+    if isinstance(model, presets.FineTuned):
+        rows = model.labelled(task, rows, options.split)
+        served = tf_served.ServedTask(model, rows, graph, dtype)
     else:
         served = tf_served.ServedLanguageModel(model, rows, graph, dtype)
     return served, (tokenizer, graph)

@@ -43,7 +43,7 @@ def main(saved_model):
             name: value.numpy().tolist()
             for name, value in answer(**inputs).items()
         }
-        print(json.dumps(outputs, default=bytes.decode))
+        print(json.dumps(outputs, default=bytes.decode), flush=True)
 
 
 if __name__ == "__main__":

@@ -4,13 +4,16 @@ A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
 and is published only if its answers agree with those of the Keras model.
 """
 
+import functools
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 from gpt1_keras import checks
+from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras.data import books
 from gpt1_keras.evaluation import metrics
@@ -28,21 +31,28 @@ def answers(saved_model, requests):
     Raises:
         RunError: the process failed; quotes the last line of its stderr.
     """
-    done = subprocess.run(
-        # -I: nothing from this directory or PYTHONPATH can be imported.
-        [sys.executable, "-I", _REPLAY, saved_model],
-        input="".join(json.dumps(request) + "\n" for request in requests),
-        env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        last = done.stderr.strip().split("\n")[-1]
+    lines, file = [], functools.partial(tempfile.TemporaryFile, "w+")
+    with file() as given, file() as said:
+        given.writelines(json.dumps(request) + "\n" for request in requests)
+        given.seek(0)
+        process = subprocess.Popen(
+            # -I: nothing from this directory or PYTHONPATH can be imported.
+            [sys.executable, "-I", _REPLAY, saved_model],
+            env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+            **{"stdin": given, "stdout": subprocess.PIPE, "stderr": said},
+            text=True,
+        )
+        with process, console.bar("answers", len(requests)) as advance:
+            for line in process.stdout:
+                lines.append(line)
+                advance(1)
+        said.seek(0)
+        last = said.read().strip().split("\n")[-1]
+    if process.returncode:
         raise errors.RunError(
             f"{saved_model} fails in a process without Keras: {last}"
         )
-    return list(map(json.loads, done.stdout.splitlines()))
+    return list(map(json.loads, lines))
 
 
 @checks.value_object

@@ -120,9 +120,10 @@ def custom(
         if counts[rarest] < _RARE * len(rows):
             metric = metric or "macro_f1"
             logging.warning(
-                f"class {rarest!r} has only {counts[rarest]} of {len(rows):,}"
-                " training rows, which accuracy hardly shows: the best epoch"
-                f" is chosen by custom.custom.metric = {metric!r}"
+                f"class {rarest!r} has only {counts[rarest]} of the"
+                f" {len(rows):,} training rows in {table.path}, which accuracy"
+                " hardly shows: the best epoch is chosen by"
+                f" custom.custom.metric = {metric!r}"
             )
     return _task(
         lambda data_dir, split: examples[split],

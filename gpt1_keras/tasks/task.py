@@ -98,12 +98,20 @@ class Choice(LabelSpace):
 
 
 class Score(LabelSpace):
-    """A score by regression; predictions are clipped to `low .. high`."""
+    """A score by regression; predictions are clipped to `low .. high`.
 
-    loss = staticmethod(losses.squared_error)
+    The unit of the scores makes no difference to training.
+    """
 
     def __init__(self, low, high):
         self.score_range = [low, high]
+
+    def build_head(self, **settings):
+        return heads.SumHead(score_range=self.score_range, **settings)
+
+    def loss(self, labels, logits):
+        low, high = self.score_range
+        return losses.squared_error(labels, logits) / ((high - low) / 2) ** 2
 
     def encode(self, example):
         return np.float32(self.value(example))
@@ -135,6 +143,7 @@ class ScoreDistribution(Score):
     """
 
     loss = staticmethod(losses.soft_cross_entropy)
+    build_head = heads.SumHead
     probabilities = LabelSpace.probabilities
 
     def __init__(self, low, high):

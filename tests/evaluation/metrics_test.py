@@ -71,6 +71,7 @@ def test_area_under_curve():
         ([0, 1, 0, 1], [1.0, 1.0, 2.0, 2.0], (0.0, 0.0)),
         # As good at 0.5 and at 2.5: the lowest.
         ([0, 1, 0, 1], [0.0, 1.0, 2.0, 3.0], (0.5, 1 / math.sqrt(3))),
+        ([1, 1] + 4 * [1, 0], [3, 3, 0, 0, 1, 0, 1, 0, 0, 1], (0.5, 6**-0.5)),
     ],
 )
 def test_matthews_threshold_by_hand(targets, scores, expected):

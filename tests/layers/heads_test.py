@@ -21,6 +21,16 @@ def test_sum_head_drops_the_sum():
     small_models.assert_half_dropped(got, x.astype("f8").sum(axis=1))
 
 
+def test_sum_head_gives_scores_of_any_unit():
+    x = small_models.states(40, 2, 16)
+    head, scores = (
+        make(heads.SumHead, 1, score_range=r) for r in (None, [10, 30])
+    )
+    scores.dense.kernel.assign(head.dense.kernel)
+    logits, got = (small_models.read(each(x)) for each in (head, scores))
+    np.testing.assert_allclose(got, 20 + 10 * logits, rtol=1e-6)
+
+
 def test_choice_head_drops_the_same_features_of_all_candidates():
     head = make(heads.ChoiceHead, 1, dtype="mixed_bfloat16")
     # The logit encodes bit by bit which of the 16 features were kept.

@@ -9,8 +9,10 @@ import pytest
 import tensorflow as tf
 
 from gpt1_keras import bindings
+from gpt1_keras import console
 from gpt1_keras import errors
 from gpt1_keras import files
+from gpt1_keras import results
 from gpt1_keras.data.readers import glue
 from gpt1_keras.serving import verify
 from gpt1_keras.tasks import benchmarks
@@ -47,9 +49,14 @@ def here(monkeypatch):
     monkeypatch.setattr(verify, "answers", answers)
 
 
-def test_through_main_and_a_bare_process(tiny, tmp_path):
+def test_through_main_and_a_bare_process(tiny, tmp_path, monkeypatch):
+    monkeypatch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
     settings = {"PRESET": str(tiny.folder / "cola"), "DATA_DIR": str(tiny.data)}
-    found = tiny_fine_tuned.succeed("gin/export.gin", tmp_path, **settings)
+    status, messages = tiny_fine_tuned.call_main(
+        "gin/export.gin", tmp_path, **settings
+    )
+    assert status == 0 and "answers: 100 %" in messages
+    found = results.read(tmp_path)
     rows = glue.read_cola(tiny.data, "dev")
     saved_model = tmp_path / "saved_model" / "1"
     (answer,) = ask(saved_model, {"text": [row.text for row in rows]})
@@ -151,24 +158,40 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("review,stars\nZwölf Zwölf,1\n")
     # Of the last row, which ftfy repairs, the answer is not compared.
-    test.write_text("text\nthe old gate\na Zwölf tree\nour\nschÃƒÂ¶n\n")
+    test.write_text("text\nthe old gate\na Zwölf tree\nour\nschÃƒÂ¶n\na\tb\n")
     task = custom.custom(
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
     settings = {"PRESET": str(tmp_path / "own")}
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
+    settings["BAD_ROWS"] = "skip"
     settings["export.Agreement.min_identical_tokens"] = 0.5
     found = tiny_fine_tuned.succeed(
         "gin/export_custom.gin", tmp_path / "x", **settings
     )
     assert found["num_examples"] == 4 and "accuracy" not in found["metrics"]
     assert found["metrics"]["compared_rows"] == 3
+    assert "2 columns, not 1" in (tmp_path / "x/skipped_rows.tsv").read_text()
     (card,) = (tmp_path / "x").glob("saved_model/1/*/model_card.md")
-    assert "| checked on | 4 rows of test |\n| weights |" in card.read_text()
+    card = card.read_text()
+    assert "| checked on | 4 rows of test |\n| weights |" in card
+    assert card.startswith("# own rows: unknown\n")
     # The words of the other file are in the table, whatever its columns.
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()
+    # Another file for the table makes another model.
+    settings["TRAIN_FILE"] = str(train)
+    for _ in range(2):
+        found = tiny_fine_tuned.succeed(
+            "gin/export_custom.gin", tmp_path / "x", **settings
+        )
+        assert found["saved_model"] == "saved_model/2"
+    settings["PRESET"] = str(tiny.folder / "pretrained")
+    status, message = tiny_fine_tuned.call_main(
+        "gin/export_custom.gin", tmp_path / "y", **settings
+    )
+    assert status == 2 and "own rows: use gin/export.gin" in message
 
 
 def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):

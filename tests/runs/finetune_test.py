@@ -215,7 +215,7 @@ def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
     for split in ("dev", "train"):
         with open(data / f"glue/CoLA/{split}.tsv", "a") as file:
             file.write("x\t1\t\tone more\n")
-        with pytest.raises(errors.InputError, match=f"^the .* `{split}` have"):
+        with pytest.raises(errors.InputError, match="`train` or `dev` have"):
             fine_tune("run", data, **settings)
     with pytest.raises(errors.InputError, match="^the files behind `preset` "):
         tiny_runs.finetune(tmp_path / "run", tiny.folder / "cola", data)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from gpt1_keras import errors
 from tools import benchmark
 from tools.benchmarks import figure
 
@@ -44,3 +45,10 @@ def test_figures_are_shown_and_drawn(capsys, tmp_path):
         "memory, mini (GB)",
         " 1 0.88",
     ]
+
+
+def test_arguments(tmp_path):
+    values = benchmark._parse("--section rows --section peak".split())
+    assert values.section == ["rows", "peak"]
+    with pytest.raises(errors.InputError, match="--json .* existing folder"):
+        benchmark._parse(["--json", str(tmp_path)])

@@ -5,6 +5,7 @@ import keras
 import pytest
 from keras import ops
 
+from gpt1_keras import console
 from gpt1_keras.training import callbacks
 
 
@@ -148,3 +149,18 @@ def test_checkpoints_by_time(monkeypatch):
     saved = []
     run(after_step(saved), [{}] * 5)
     assert saved == ["checked", 6, "checked", 8, "checked", 9]
+
+
+def test_remaining_time_forgets_slow_first_steps(monkeypatch, capsys):
+    """As when each length of batches is compiled."""
+    now = 0.0
+    clock = types.SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(console, "time", clock)
+    monkeypatch.setattr("rich.console.monotonic", clock.monotonic)
+    with console.bar("steps", 1000) as advance:
+        for seconds in 10 * [30.0] + 400 * [1.0]:
+            now += seconds
+            advance(1)
+    # 590 steps of a second.
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "steps: 41 %, about 0:09:50 left"
