@@ -464,6 +464,8 @@ def _add_statement(found, statement, place, above):
             name = f"{scope}/{name}"
         if parameter:
             name = public_names.current(f"{name}.{parameter}")
+        if name in public_names.REMOVED:
+            return
         (found.parameters if "." in name else found.macros)[name] = value
         found.places[name] = place
 

@@ -3,8 +3,9 @@
 A gin file binds the runs and the few objects passed to them by the public
 names below. Public names stay when modules move: move a module, and only the
 right-hand side changes. To rename something, change its public name and add
-the old one to `RENAMED`; every `config.gin` written before then still works
-and a run begun under the old name still resumes.
+the old one to `RENAMED`; to drop a parameter, add it to `REMOVED`. Every
+`config.gin` written before then still works, and a run begun under the old name
+still resumes.
 """
 
 import functools
@@ -74,6 +75,8 @@ for _function in """pretrain.pretrain pretrain.Training finetune.FineTuning
 for _name in """batch_size clip_norm dtype microbatch_size num_epochs num_steps
         seed sequence_length softmax_chunk""".split():
     RENAMED[f"pretrain.pretrain.{_name}"] = f"pretrain.Training.{_name}"
+# Former parameters, which are left out when an older file binds them.
+REMOVED = {"export.Options.identity_texts"}
 
 # Parameter -> the object that now holds what older files bound to the function
 # itself. It is bound where a file binds the function but not this parameter.

@@ -45,8 +45,6 @@ class Options:
     weights_dtype: typing.Literal["float32", "float16", "int8"]
     # A file of the user's own, whose texts are used instead of `table_split`.
     table_file: checks.Path | None = None
-    # `.txt` files on which the tokenizers are also compared.
-    identity_texts: checks.Path | None = None
 
     def table_texts(self, task):
         """Return the texts whose frequent words go into the table."""
@@ -91,7 +89,6 @@ def export(
         "preset_sha256": presets.sha256(directory),
         "examples_sha256": examples_lib.sha256(rows),
         "table_sha256": examples_lib.sha256(texts),
-        "identity_texts": str(options.identity_texts),
     }
     before = (results.read(workdir) or {}).get("saved_model")
     if before and (workdir / str(before)).is_dir():
@@ -100,10 +97,7 @@ def export(
     custom_lib.report_skipped(task.skipped, workdir)
     from gpt1_keras.serving import tf_saved_model
 
-    served, tokenizers = _served(model, task, rows, texts, options)
-    identity = {}
-    if options.identity_texts is not None:
-        identity = verify.measure_identity(*tokenizers, options.identity_texts)
+    served = _served(model, task, rows, texts, options)
     requests = served.requests
     num_examples = sum(len(request["text"]) for request in requests)
     saved_model = tf_saved_model.next_version(workdir / "saved_model")
@@ -127,7 +121,6 @@ def export(
             split=options.split,
             metrics=metrics,
             compared=compared,
-            identity=identity,
             labels=served.labels,
             request={name: rows[:1] for name, rows in requests[0].items()},
             num_parameters=served.network.count_params(),
@@ -139,7 +132,7 @@ def export(
         (extra / "model_card.md").write_text(card, encoding="utf-8")
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
-        metrics |= compared | identity
+        metrics |= compared
         # Written before the version appears: if the run is killed in between,
         # the repeated command exports this version, not a further one.
         path = results.write(
@@ -179,7 +172,7 @@ def _load(directory, options):
 
 
 def _served(model, task, rows, texts, options):
-    """Return the served model, and (its `Tokenizer`, its `GraphTokenizer`)."""
+    """Return the `ServedTask` or `ServedLanguageModel`."""
     from gpt1_keras.serving import tf_served
     from gpt1_keras.text import tf_tokenizer
 
@@ -195,7 +188,5 @@ def _served(model, task, rows, texts, options):
     dtype = "float32" if dtype == "int8" else dtype  # It is loaded so.
     if isinstance(model, presets.FineTuned):
         rows = model.labelled(task, rows, options.split)
-        served = tf_served.ServedTask(model, rows, graph, dtype)
-    else:
-        served = tf_served.ServedLanguageModel(model, rows, graph, dtype)
-    return served, (tokenizer, graph)
+        return tf_served.ServedTask(model, rows, graph, dtype)
+    return tf_served.ServedLanguageModel(model, rows, graph, dtype)

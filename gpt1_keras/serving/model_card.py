@@ -12,8 +12,7 @@ def text(*, preset, request, **facts):
     """Return the card as Markdown.
 
     `request` is an example. `facts` are the other values of the template:
-    `metrics` and `compared` from `tf_served.ServedTask.compare`, `identity`
-    from `verify.measure_identity` ({} if not measured), and so on.
+    `metrics` and `compared` from `tf_served.ServedTask.compare`, and so on.
     """
     return tables.render(
         pathlib.Path(__file__).with_name("model_card.md.jinja"),

@@ -1,4 +1,4 @@
-"""Checks of a SavedModel: its answers, their agreement, and its tokenizer.
+"""Checks of a SavedModel: its answers, and their agreement.
 
 A SavedModel answers in a process that has only TensorFlow (`tf_replay.py`),
 and is published only if its answers agree with those of the Keras model.
@@ -15,11 +15,8 @@ import tempfile
 from gpt1_keras import checks
 from gpt1_keras import console
 from gpt1_keras import errors
-from gpt1_keras.data import books
-from gpt1_keras.evaluation import metrics
 
 _REPLAY = pathlib.Path(__file__).resolve().parent / "tf_replay.py"
-_BATCH_SIZE = 256  # paragraphs
 
 
 def answers(saved_model, requests):
@@ -103,32 +100,3 @@ class Agreement:
 
 def _refusal(reason):
     return errors.RunError(f"the served model is not published: {reason}")
-
-
-def measure_identity(tokenizer, graph, path):
-    """Compare a `Tokenizer` and its `GraphTokenizer` on text files.
-
-    `path` is a `.txt` file or a folder of them. Returns a dict of the number of
-    `paragraphs`, and of the shares `identical_paragraphs` and
-    `identical_paragraph_tokens`.
-    """
-    import tensorflow as tf
-
-    checked, _ = books.check_all(books.find_books([path]))
-    paragraphs = [
-        paragraph
-        for book in checked
-        for piece in books.cut(book.path)
-        for paragraph in books.read_piece(piece)
-    ]
-    texts = tf.data.Dataset.from_tensor_slices(
-        tf.constant(paragraphs, tf.string)
-    )
-    batches = texts.batch(_BATCH_SIZE).map(graph, tf.data.AUTOTUNE)
-    found = [ids for batch in batches for ids in batch.to_list()]
-    shares = metrics.agreement_of_ids(tokenizer.encode_batch(paragraphs), found)
-    return {
-        "paragraphs": len(paragraphs),
-        "identical_paragraphs": shares["identical_texts"],
-        "identical_paragraph_tokens": shares["identical_tokens"],
-    }

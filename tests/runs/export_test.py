@@ -131,12 +131,7 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
 def test_language_model_and_other_texts(tiny, here, tmp_path):
     rows = "sentence\tlabel\nthe old gate\t1\na tall tree\t0\n"
     data_files.write(tmp_path, "data/glue/SST-2/dev.tsv", rows)
-    book = tmp_path / "book.txt"
-    book.write_text("The old gate.\n\nA tall tree, schÃƒÂ¶n and old.\n" * 20)
-    found = run(
-        *(tiny, tmp_path / "x", "pretrained", tmp_path / "data"),
-        identity_texts=str(book),
-    )
+    found = run(tiny, tmp_path / "x", "pretrained", tmp_path / "data")
     assert found["task"] == "language model" and found["num_examples"] == 2
     metrics = found["metrics"]
     assert metrics["largest_difference"] < 1e-4
@@ -144,12 +139,7 @@ def test_language_model_and_other_texts(tiny, here, tmp_path):
     (scores,) = ask(saved_model, {"text": ["the old gate", "a tall tree"]})
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
     assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
-    # The tokenizers are compared.
-    assert metrics["paragraphs"] == 40
-    assert metrics["identical_paragraphs"] == 0.5  # ftfy repairs twice
-    assert 0.5 < metrics["identical_paragraph_tokens"] < 1
-    card = (saved_model / "assets.extra/model_card.md").read_text()
-    assert "On 40 paragraphs" in card
+    assert metrics["identical_tokens"] == 1.0
 
 
 def test_own_rows_without_labels(tiny, here, tmp_path):
