@@ -114,10 +114,7 @@ class Standardize(tf.Module):
 
 
 def _unicode_forms():
-    """Return {letter and accent: letter} of Unicode's form NFC.
-
-    Also returns a list of the single characters that NFC replaces.
-    """
+    """Return {letter and accent: letter} of NFC, and what else NFC replaces."""
     composed, others = {}, []
     for character in map(chr, range(0xC0, 0xFB50)):
         *first, last = unicodedata.normalize("NFD", character)
