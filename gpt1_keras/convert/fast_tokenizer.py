@@ -54,6 +54,7 @@ def build(tokenizer, *, is_pair=None):
     affixes = _affixes()
     found.normalizer = normalizers.Sequence(
         [
+            normalizers.NFC(),
             normalizers.Strip(),
             normalizers.Prepend(" "),
             normalizers.Replace(tokenizers.Regex(r"\r\n?"), "\n"),
@@ -135,7 +136,7 @@ def _inside():
         [
             r"(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.)",
             rf"(?<=\s')(?!(?:{opened}){_END})(?=[^\s'])",
-            r"(?<=\s[$#&%=<>:]|\s[A-Z]{2}\$|\s[AC]\$)(?=\S)",
+            r"(?<=\s[$£€¥#&%=<>:]|\s[A-Z]{2}\$|\s[AC]\$)(?=\S)",
             r"(?<=[a-z])(?=\.[A-Z])|(?<=[a-z]\.)(?=[A-Z])",
             r"(?<=[A-Za-z])(?=[:<>=][A-Za-z])|(?<=[A-Za-z][:<>=])(?=[A-Za-z])",
         ]
@@ -146,8 +147,10 @@ def _affixes():
     """Match before the affixes that spaCy splits off a piece's end."""
     from spacy.lang import char_classes
 
-    whole = [case for case, parts in _cases().items() if len(parts) == 1]
-    dots = "|".join(rf"\s{re.escape(c[:-1])}" for c in whole if c[-1] == ".")
+    cases = _cases().items()
+    whole = [case for case, parts in cases if len(parts) == 1]
+    dotted = [case for case, parts in cases if re.search(r".\.$", parts[-1])]
+    dots = "|".join(rf"\s{re.escape(case[:-1])}" for case in dotted)
     quotes = "|".join(
         rf"\s{re.escape(c[:-1])}" for c in whole if c[-1] == "'" and len(c) > 2
     )
@@ -158,7 +161,7 @@ def _affixes():
             rf"(?<=\S)(?='[sS]{_LAST})",
             rf"(?<={lower}|[A-Z][A-Z])(?<!{dots})(?=\.{_LAST})",
             rf"(?<=\S)(?=[:#&<>]{_LAST})",
-            rf"(?<=[0-9])(?=[$+]{_LAST})|(?<=°)(?=\S)|(?<=\S)(?=°)",
+            rf"(?<=[0-9])(?=[$£€¥+]{_LAST})|(?<=°)(?=\S)|(?<=\S)(?=°)",
             rf"(?<=°[FfCcKk])(?=\.{_LAST})",
             rf"(?<=[0-9])(?=(?:{char_classes.UNITS}){_LAST})",
         ]

@@ -51,18 +51,17 @@ class Piece:
 def find_books(paths):
     """Return {name: path} of the books under `paths`, sorted by name.
 
-    Folders are searched recursively for `*.txt`, except for hidden files and
-    the files of a vocabulary. The name of a book is its path below the first of
-    the folders that hold it.
+    Folders, also linked ones, are searched recursively for `*.txt`, except for
+    hidden files and the files of a vocabulary. The name of a book is its path
+    below the first of the folders that hold it.
     """
     found, seen = {}, set()
     for path in map(pathlib.Path, paths):
         named = {
             file.relative_to(path).as_posix(): file
-            for file in path.rglob("*")
+            for file in _visible_files(path)
             if file.suffix.lower() == ".txt"
             and file.name not in subwords.NAMES
-            and not re.search(r"(^|/)\.", file.relative_to(path).as_posix())
             and file.is_file()
         }
         if path.is_file():
@@ -83,6 +82,16 @@ def find_books(paths):
             found[name] = file
         seen.update(map(pathlib.Path.resolve, named.values()))
     return dict(sorted(found.items()))
+
+
+def _visible_files(folder):
+    visited = set()  # Links can lead in circles.
+    for root, folders, names in os.walk(folder, followlinks=True):
+        if (place := os.path.realpath(root)) in visited:
+            names, folders[:] = [], []
+        visited.add(place)
+        folders[:] = [name for name in sorted(folders) if name[0] != "."]
+        yield from (pathlib.Path(root, n) for n in names if n[0] != ".")
 
 
 def check(path):

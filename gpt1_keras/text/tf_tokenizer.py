@@ -9,6 +9,7 @@ listed in tools/serve.md.
 
 import collections
 import itertools
+import unicodedata
 
 import ftfy
 import tensorflow as tf
@@ -63,9 +64,12 @@ class Standardize(tf.Module):
 
     def __init__(self):
         super().__init__()
-        controls = range(128, 160)
-        codes = [*chardata.LIGATURES, *chardata.WIDTH_MAP, *controls]
-        forms = {c: ftfy.fix_text(c) for c in map(chr, codes)}
+        composed, others = _unicode_forms()
+        codes = [*chardata.LIGATURES, *chardata.WIDTH_MAP, *range(128, 160)]
+        forms = {c: ftfy.fix_text(c) for c in [*map(chr, codes), *others]}
+        accents = "".join({pair[1] for pair in composed})
+        self._accented = f"[^{accents}][{accents}]"
+        self._composed = tf_words.table(composed, _MARK)
         self._form = f"[{''.join(forms)}]"
         self._forms = tf_words.table(forms, _MARK)
         self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
@@ -92,6 +96,8 @@ class Standardize(tf.Module):
         texts = _translated(texts, self._form, self._forms)
         for pattern, replacement in _REPLACED:
             texts = tf.strings.regex_replace(texts, pattern, replacement)
+        for _ in range(2):  # A letter can have two accents.
+            texts = _translated(texts, self._accented, self._composed)
         texts = tf.strings.strip(texts)
         return tf.strings.regex_replace(texts, r"\s*\n\s*", f" {NEWLINE} ")
 
@@ -105,6 +111,19 @@ class Standardize(tf.Module):
         return tf.while_loop(
             lambda new, old: tf.reduce_any(new != old), step, step(texts, None)
         )[0]
+
+
+def _unicode_forms():
+    """Return {letter and accent: letter} of NFC, and what else NFC replaces."""
+    composed, others = {}, []
+    for character in map(chr, range(0xC0, 0xFB50)):
+        *first, last = unicodedata.normalize("NFD", character)
+        if not unicodedata.is_normalized("NFC", character):
+            others.append(character)
+        elif first:
+            start = unicodedata.normalize("NFC", "".join(first))
+            composed[start + last] = character
+    return composed, others
 
 
 def _mended_characters():

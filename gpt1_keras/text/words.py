@@ -18,9 +18,13 @@ _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
 
 # spaCy removes marks from a word one by one and copies the rest each time, so
-# the time grows with the square of a run's length: long runs are split before.
-# Runs of other marks are not: they are one word, or have special cases.
-_LONG_RUN = re.compile(r"""[!"#$%&()*+,:;<=>?\[\]_`{}]{256}""")
+# the time grows with the square of a run's length: long runs, such as those of
+# emoji, are split before. Runs of other marks are not: they are one word, or
+# have special cases.
+_LONG_RUN = re.compile(
+    r"""[!"#$%&()*+,:;<=>?\[\]_`{}\u2600-\u266e\u2701-\u2767"""
+    r"\U0001f300-\U0001f3fa\U0001f400-\U0001f6d4]{256}"
+)
 
 
 @functools.cache

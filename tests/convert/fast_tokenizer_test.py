@@ -12,7 +12,8 @@ Mr. Smith's dog (Rex) isn't Mrs. Jones's... is it?!
 the boys' toys cost $3.50, 5km off. U.S. troops, e.g. a.m. and p.m.
 He said ``yes'' -- 'no' -- \u201cperhaps\u201d and left\u2026
 and/or w/o [x] {y} <z> a_b #tag & 100% @me ''quoted'' it.
-end.Start a:b x=y 20\u00b0C. the garden.'""".splitlines()
+end.Start a:b x=y 20\u00b0C. the garden.'
+At 9a.m. (or 10p.m.) it was \u00a35, not 5\u20ac, in a cafe\u0301.""".splitlines()
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "\n".join(TEXTS), "", "\n a \n"])

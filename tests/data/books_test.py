@@ -59,6 +59,11 @@ def test_finds_books(tmp_path):
     assert list(books.find_books([tmp_path / "in" / "c.md"])) == ["c.md"]
     for again in ("in/b.txt", "in/deep"):  # A book is counted once.
         assert books.find_books([tmp_path / "in", tmp_path / again]) == found
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "more").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "deep" / "circle").symlink_to(tmp_path / "in")
+    names = ["more/b.txt", "more/deep/a.TXT"]
+    assert list(books.find_books([tmp_path / "linked"])) == names
     (tmp_path / "two").mkdir()
     (tmp_path / "two" / "b.txt").write_text("other")
     with pytest.raises(InputError, match="same name"):

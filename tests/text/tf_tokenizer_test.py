@@ -1,6 +1,7 @@
 import functools
 import io
 import tarfile
+import unicodedata
 
 import pytest
 import tensorflow as tf
@@ -102,6 +103,12 @@ MOJIBAKE = [
     *("schÃ¶n", "âœ”", "â€œnoâ€\x9d", "itâ€™s", "Â£5", "aÂ\xa0b", "ðŸ˜€", "Ã©"),
     *("\x92", "\x85", "é", "Ü"),
 ]
+APART = [
+    "café, naïve Ångström",
+    "tiếng Việt",
+    "한국어",
+    "x\u0301 \u0301a \u212b",
+]
 HTML = st.lists(st.sampled_from([*ENTITIES, "\n", " "]), max_size=9)
 
 
@@ -124,6 +131,9 @@ def test_what_the_graph_knows_of_ftfy():
             "ﬁne aﬃx, Ĳssel, ŉ ﬅ",
             "ＦＵＬＬ　ｗｉｄｔｈ！",
             "a\u00a0b\u2003c\u3000d",
+            # Accents and Korean letters apart, as in names of files on a Mac.
+            *APART,
+            *map(functools.partial(unicodedata.normalize, "NFD"), APART),
             *("", " \n ", "\x04\x04"),
             *(f"the {each} of it" for each in MOJIBAKE),
             " and ".join(MOJIBAKE[:6]),

@@ -48,9 +48,10 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
     found, dependent = words.split_pieces([piece, "boys'", "foo"])
     assert dependent == {piece} and found["boys'"] == ["boys", "'"]
     assert words.split_pieces([]) == ({}, set())
-    for run in (300 * mark for mark in string.punctuation):
+    for run in (300 * mark for mark in [*string.punctuation, *"😂♥❤🌹"]):
         assert words.split_pieces([run])[0][run] == by_spacy(run)
     # For this, spaCy would need minutes.
+    assert len(words.split_pieces(["😂❤😭" * 7_000])[0].popitem()[1]) == 21_000
     long = "a" + "#" * 20_000 + "_" * 256
     found, dependent = words.split_pieces([long, "_" * 256])
     assert "".join(found[long]) == long and not dependent
