@@ -136,16 +136,21 @@ class GPT1TaskModel(
         validation_data=None,
         **options,
     ):
+        split = options.pop("validation_split", None)
+        if split and validation_data is None:
+            (x, y, sample_weight), validation_data = (
+                pipeline_model._train_validation_split(
+                    (x, y, sample_weight), validation_split=split
+                )
+            )
         if isinstance(validation_data, tuple | list):
             parts = keras.utils.unpack_x_y_sample_weight(validation_data)
             texts, *labels, _ = _chain(*parts, batch_size)
             is_chained = labels[0] is None
             validation_data = texts if is_chained else (texts, *labels)
-        # To be split, texts must remain arrays.
-        if not options.get("validation_split"):
-            x, y, sample_weight, batch_size = _chain(
-                x, y, sample_weight, batch_size
-            )
+        x, y, sample_weight, batch_size = _chain(
+            x, y, sample_weight, batch_size
+        )
         return super().fit(
             x, y, batch_size, sample_weight, validation_data, **options
         )
