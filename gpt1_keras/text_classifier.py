@@ -221,8 +221,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         Its labels are str, whatever type they had.
         """
         found = cls(**parameters)
-        path = pathlib.Path(directory).expanduser()
-        found.directory_ = str(path.absolute())
+        found.directory_ = str(pathlib.Path(directory).expanduser().absolute())
         names = found._loaded().preprocessor.label_words
         if not names:
             raise errors.InputError(
