@@ -10,9 +10,9 @@ def kind():
 
         return jax.default_backend()
     if keras.config.backend() == "torch":
-        import torch
+        from keras.src.backend.torch import core
 
-        return "gpu" if torch.cuda.is_available() else "cpu"
+        return "gpu" if core.get_device().startswith("cuda") else "cpu"
     import tensorflow as tf
 
     is_tpu = isinstance(

@@ -157,7 +157,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             if is_free:
                 workdirs.release(directory, "")
             raise
-        self.directory_ = str(directory)
+        self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.
         known = self._loaded().preprocessor.label_words
         found = [label for label in np.unique(y) if str(label) in known]
@@ -221,7 +221,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         Its labels are str, whatever type they had.
         """
         found = cls(**parameters)
-        found.directory_ = str(pathlib.Path(directory).expanduser())
+        found.directory_ = str(pathlib.Path(directory).expanduser().absolute())
         names = found._loaded().preprocessor.label_words
         if not names:
             raise errors.InputError(

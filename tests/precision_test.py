@@ -36,9 +36,13 @@ def machine(tmp_path, monkeypatch):
             monkeypatch.setattr(jax, "devices", lambda kind: gpus)
         else:
             import torch
+            from keras.src.backend.torch import core
 
-            cuda = {"is_available": bool(gpus)}
-            cuda |= {"device_count": 1, "get_device_capability": capability}
+            # A GPU that is there need not be used (KERAS_TORCH_DEVICE).
+            used = "cuda" if gpus else "cpu"
+            monkeypatch.setattr(core, "DEFAULT_DEVICE", used)
+            cuda = {"is_available": True, "device_count": 1}
+            cuda["get_device_capability"] = capability
             for name, found in cuda.items():
                 monkeypatch.setattr(torch.cuda, name, lambda *_, x=found: x)
 

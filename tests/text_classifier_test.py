@@ -119,9 +119,10 @@ def test_the_process_is_left_as_it_was(fitted, classifier, monkeypatch):
     signal.signal(signal.SIGINT, former)
 
 
-def test_pairs_and_a_workdir(classifier, tmp_path):
+def test_pairs_and_a_workdir(classifier, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     model = base.clone(classifier)
-    model.set_params(num_epochs=1, workdir=tmp_path / "run", verbose=True)
+    model.set_params(num_epochs=1, workdir="run", verbose=True)
     pairs = [(text, "the old gate") for text in TEXTS]
     names = [f"{label}.5" for label in LABELS]  # classes, not scores
     first = model.fit(pairs, names).result_
@@ -131,6 +132,10 @@ def test_pairs_and_a_workdir(classifier, tmp_path):
     assert base.clone(model).fit(pairs, names).result_ == first
     with pytest.raises(errors.InputError, match="TRAIN_FILE"):
         model.fit(pairs, names[::-1])
+    loaded = TextClassifier.load("run")
+    monkeypatch.chdir("/")
+    for number, each in enumerate((model, loaded)):
+        each.save(tmp_path / f"saved_{number}")
 
 
 def test_a_benchmark_of_pairs(preset, tmp_path):

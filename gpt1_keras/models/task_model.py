@@ -136,30 +136,32 @@ class GPT1TaskModel(
         validation_data=None,
         **options,
     ):
-        if isinstance(validation_data, tuple | list):
-            parts = keras.utils.unpack_x_y_sample_weight(validation_data)
-            texts, *labels, _ = _chain(*parts, batch_size)
-            is_chained = labels[0] is None
-            validation_data = texts if is_chained else (texts, *labels)
-        # To be split, texts must remain arrays.
-        if not options.get("validation_split"):
-            x, y, sample_weight, batch_size = _chain(
-                x, y, sample_weight, batch_size
+        split = options.pop("validation_split", None)
+        if split and validation_data is None:
+            (x, y, sample_weight), validation_data = (
+                pipeline_model._train_validation_split(
+                    (x, y, sample_weight), split
+                )
             )
-        return super().fit(
-            x, y, batch_size, sample_weight, validation_data, **options
-        )
+        if isinstance(validation_data, tuple | list):
+            unpack = keras.utils.unpack_x_y_sample_weight
+            texts, labels, weights = unpack(validation_data)
+            texts, labels, _, weights = _chain(
+                texts, labels, batch_size, weights
+            )
+            is_chained = labels is None
+            validation_data = texts if is_chained else (texts, labels, weights)
+        given = _chain(x, y, batch_size, sample_weight)
+        return super().fit(*given, validation_data, **options)
 
     def evaluate(
         self, x=None, y=None, batch_size=None, sample_weight=None, **options
     ):
-        x, y, sample_weight, batch_size = _chain(
-            x, y, sample_weight, batch_size
-        )
-        return super().evaluate(x, y, batch_size, sample_weight, **options)
+        given = _chain(x, y, batch_size, sample_weight)
+        return super().evaluate(*given, **options)
 
     def predict(self, x=None, batch_size=None, **options):
-        x, *_, batch_size = _chain(x, None, None, batch_size)
+        x, _, batch_size, _ = _chain(x, None, batch_size, None)
         return super().predict(x, batch_size, **options)
 
     def preprocess_samples(self, x, y=None, sample_weight=None):
@@ -198,7 +200,7 @@ class GPT1TaskModel(
         return super().from_config(config)
 
 
-def _chain(x, y, sample_weight, batch_size):
+def _chain(x, y, batch_size, sample_weight):
     """Return raw texts as `tf.data` on TensorFlow, else the arguments.
 
     There, KerasHub's own loader fails if only the first two batches are equally
@@ -206,7 +208,7 @@ def _chain(x, y, sample_weight, batch_size):
     """
     is_raw = pipeline_model._contains_string_data(x)
     if keras.config.backend() != "tensorflow" or not is_raw:
-        return x, y, sample_weight, batch_size
+        return x, y, batch_size, sample_weight
     inputs = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
     chain = pipeline_model._convert_inputs_to_tf_dataset(inputs, batch_size)
     return chain, None, None, None

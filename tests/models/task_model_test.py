@@ -210,6 +210,12 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
     inputs = model.preprocessor(texts)
     found = model.predict(inputs, batch_size=2, verbose=0)
     np.testing.assert_allclose(found, expected, atol=1e-5)
+    # Of the batches, only the first two are equally long.
+    given = {"batch_size": 1, "validation_split": 0.25}
+    given |= {"shuffle": False, "verbose": 0}
+    mixed = np.array(["cat", "a", "b cat", "a the"])
+    history = model.fit(mixed, np.array([0, 1, 0, 1]), **given).history
+    assert {"loss", "val_loss"} <= history.keys()
 
 
 @keras.saving.register_keras_serializable(package="task_model_test")
