@@ -44,6 +44,7 @@ class GPT1Tokenizer(
 
     def __init__(self, vocabulary=None, merges=None, *, type="bpe", **kwargs):
         super().__init__(**kwargs)
+        self.built = True  # `quantize` of a model asks every layer.
         self.type = type
         self.file_assets = _ASSETS[type]
         if vocabulary is not None:

@@ -159,7 +159,7 @@ def test_score_is_logits_or_loss(wide):
 @pytest.mark.filterwarnings("ignore:.*does not have a `quantize` method")
 def test_int8_kernels(wide, tmp_path):
     model, expected = wide
-    model.backbone.quantize("int8")
+    model.quantize("int8")
     # Four kernels of each of the two blocks.
     assert sum(str(w.dtype) == "int8" for w in model.weights) == 8
     found = small_models.run(model, IDS)
