@@ -128,15 +128,15 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
         run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
 
 
-def test_language_model_and_other_texts(tiny, here, tmp_path):
+def test_language_model(tiny, here, tmp_path):
     rows = "sentence\tlabel\nthe old gate\t1\na tall tree\t0\n"
     data_files.write(tmp_path, "data/glue/SST-2/dev.tsv", rows)
     found = run(tiny, tmp_path / "x", "pretrained", tmp_path / "data")
     assert found["task"] == "language model" and found["num_examples"] == 2
     metrics = found["metrics"]
     assert metrics["largest_difference"] < 1e-4
-    saved_model = tmp_path / "x/saved_model/1"
-    (scores,) = ask(saved_model, {"text": ["the old gate", "a tall tree"]})
+    request = {"text": ["the old gate", "a tall tree"]}
+    (scores,) = ask(tmp_path / "x/saved_model/1", request)
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
     assert metrics["loss"] == pytest.approx(loss, rel=1e-5)
     assert metrics["identical_tokens"] == 1.0
@@ -153,9 +153,8 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
         train=str(train), dev=str(train), dev_fraction=0.5, seed=0
     )
     tiny_fine_tuned.write(tmp_path / "own", task, tiny.folder / "pretrained")
-    settings = {"PRESET": str(tmp_path / "own")}
+    settings = {"PRESET": str(tmp_path / "own"), "BAD_ROWS": "skip"}
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
-    settings["BAD_ROWS"] = "skip"
     settings["export.Agreement.min_identical_tokens"] = 0.5
     found = tiny_fine_tuned.succeed(
         "gin/export_custom.gin", tmp_path / "x", **settings
