@@ -142,7 +142,7 @@ def test_language_model(tiny, here, tmp_path):
     assert metrics["identical_tokens"] == 1.0
 
 
-def test_own_rows_without_labels(tiny, here, tmp_path):
+def test_own_rows_without_labels(tiny, here, tmp_path, monkeypatch):
     train, test = tmp_path / "train.tsv", tmp_path / "test.tsv"
     train.write_text("text\tlabel\nthe garden\tno\nthe gate\tyes\n")
     words = tmp_path / "words.csv"
@@ -156,9 +156,8 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
     settings = {"PRESET": str(tmp_path / "own"), "BAD_ROWS": "skip"}
     settings |= {"TEST_FILE": str(test), "TRAIN_FILE": str(words)}
     settings["export.Agreement.min_identical_tokens"] = 0.5
-    found = tiny_fine_tuned.succeed(
-        "gin/export_custom.gin", tmp_path / "x", **settings
-    )
+    command = ("gin/export_custom.gin", tmp_path / "x")
+    found = tiny_fine_tuned.succeed(*command, **settings)
     assert found["num_examples"] == 4 and "accuracy" not in found["metrics"]
     assert found["metrics"]["compared_rows"] == 3
     assert "2 columns, not 1" in (tmp_path / "x/skipped_rows.tsv").read_text()
@@ -170,16 +169,14 @@ def test_own_rows_without_labels(tiny, here, tmp_path):
     (graph,) = (tmp_path / "x").glob("saved_model/1/saved_model.pb")
     assert "Zwölf".encode() in graph.read_bytes()
     # Another file for the table makes another model.
-    settings["TRAIN_FILE"] = str(train)
-    for _ in range(2):
-        found = tiny_fine_tuned.succeed(
-            "gin/export_custom.gin", tmp_path / "x", **settings
-        )
-        assert found["saved_model"] == "saved_model/2"
+    begun = mock.Mock(side_effect=errors.RunError("begun"))
+    monkeypatch.setattr(files, "new_folder", begun)
+    for table, status in ((words, 0), (train, 1)):
+        settings["TRAIN_FILE"] = str(table)
+        found, _ = tiny_fine_tuned.call_main(*command, **settings)
+        assert found == status
     settings["PRESET"] = str(tiny.folder / "pretrained")
-    status, message = tiny_fine_tuned.call_main(
-        "gin/export_custom.gin", tmp_path / "y", **settings
-    )
+    status, message = tiny_fine_tuned.call_main(*command, **settings)
     assert status == 2 and "own rows: use gin/export.gin" in message
 
 
