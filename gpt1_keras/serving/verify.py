@@ -29,6 +29,7 @@ def answers(saved_model, requests):
         RunError: the process failed; quotes the last line of its stderr.
     """
     lines, file = [], functools.partial(tempfile.TemporaryFile, "w+")
+    # Files, not pipes: this process reads only one pipe at a time.
     with file() as given, file() as said:
         given.writelines(json.dumps(request) + "\n" for request in requests)
         given.seek(0)
@@ -36,7 +37,9 @@ def answers(saved_model, requests):
             # -I: nothing from this directory or PYTHONPATH can be imported.
             [sys.executable, "-I", _REPLAY, saved_model],
             env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
-            **{"stdin": given, "stdout": subprocess.PIPE, "stderr": said},
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=said,
             text=True,
         )
         with process, console.bar("answers", len(requests)) as advance:
