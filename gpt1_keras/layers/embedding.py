@@ -103,8 +103,11 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
 
     def call(self, token_ids, position_ids=None, training=False):
         table, positions = self.tables(training=training)
-        # [V + S, D] at [B, T] -> [B, T, D]
-        tokens = ops.take(table, token_ids, axis=0)
+        if training or self.special_embeddings is None:
+            # [V + S, D] at [B, T] -> [B, T, D]
+            tokens = ops.take(table, token_ids, axis=0)
+        else:
+            tokens = self._look_up(token_ids)
         if position_ids is None:
             # [P, D] -> [T, D]
             rows = positions[: ops.shape(token_ids)[1]]
@@ -118,6 +121,21 @@ class TokenAndPositionEmbedding(configured.ConfiguredLayer):
         if self.hidden_dropout is not None:
             hidden = self.hidden_dropout(hidden, training=training)
         return hidden, table, positions
+
+    def _look_up(self, token_ids):
+        """Return the rows `[B, T, D]` of ids without joining both tables.
+
+        Joining them takes a tenth of the time that a request of one text does.
+        """
+        first = self.vocabulary_size  # the first special token
+        # [V, D] at [B, T] -> [B, T, D]
+        words = ops.minimum(token_ids, first - 1)
+        words = ops.take(self.token_embeddings, words, axis=0)
+        # [S, D] at [B, T] -> [B, T, D]
+        special = ops.maximum(token_ids - first, 0)
+        special = ops.take(self.special_embeddings, special, axis=0)
+        is_special = ops.expand_dims(token_ids >= first, -1)
+        return ops.where(is_special, special, words)
 
     def compute_output_spec(self, token_ids, position_ids=None, training=False):
         rows = self.vocabulary_size + self.num_special_tokens

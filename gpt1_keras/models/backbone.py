@@ -8,6 +8,7 @@ import keras_hub
 import numpy as np
 from keras_hub.src.utils import preset_utils
 
+from gpt1_keras import checks
 from gpt1_keras.layers import configured
 from gpt1_keras.layers import decoder_block
 from gpt1_keras.layers import embedding
@@ -115,12 +116,10 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
                     kernel = part.output_dense.kernel
                     if part.output_dense.quantization_mode is None:
                         kernel.assign(kernel * residual_scale)
-        if position_initializer not in ("normal", "sinusoids"):
-            raise ValueError(
-                f"position_initializer is {position_initializer!r}: give"
-                " 'normal' or 'sinusoids'"
-            )
-        if position_initializer == "sinusoids":
+        kinds = {"normal": False, "sinusoids": True}
+        if checks.find_name(
+            position_initializer, kinds, "position_initializer"
+        ):
             table = self.token_and_position_embedding.position_embeddings
             table.assign(
                 math.sqrt(2)
@@ -141,7 +140,10 @@ class GPT1Backbone(configured.Configured, keras_hub.models.Backbone):
         dtype, kwargs = arguments["dtype"], arguments["kwargs"]
         sizes = ("vocabulary_size", "num_special_tokens", "hidden_dim")
         sizes += ("max_sequence_length", "initializer_range")
-        build = embedding.EMBEDDINGS[config["embedding_dropout_on"]]
+        build = checks.find_name(
+            *(config["embedding_dropout_on"], embedding.EMBEDDINGS),
+            kind="embedding_dropout_on",
+        )
         self.token_and_position_embedding = build(
             **{name: config[name] for name in sizes},
             dropout=config["embedding_dropout"],

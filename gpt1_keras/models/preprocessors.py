@@ -4,6 +4,7 @@ import keras
 import keras_hub
 import numpy as np
 
+from gpt1_keras import checks
 from gpt1_keras.data import transforms
 from gpt1_keras.layers import configured
 from gpt1_keras.models import backbone
@@ -46,7 +47,7 @@ class GPT1Tokenizer(
         super().__init__(**kwargs)
         self.built = True  # `quantize` of a model asks every layer.
         self.type = type
-        self.file_assets = _ASSETS[type]
+        self.file_assets = checks.find_name(type, _ASSETS, "tokenizer type")
         if vocabulary is not None:
             self.set_pipeline(
                 tokenizer_lib.Tokenizer.from_files(vocabulary, merges)

@@ -70,8 +70,8 @@ def evaluate(
         logging.info("%s: %s", examples.name, results.shown(metrics))
     elif workdir is not None:
         logging.info(
-            f"{num_lacking:,} of {len(examples):,} rows have no label: they"
-            " are predicted, and nothing is scored"
+            f"{num_lacking:,} of {len(examples):,} rows come without labels:"
+            " all are predicted, and nothing is scored"
         )
     rows, worst_first = predictions_lib.table(
         examples.examples,
@@ -148,4 +148,4 @@ def _view(workdir, model, examples, rows):
     page = workdir / "tokens.html"
     title = f"What the model attends to: {examples.name}"
     text_view.write_page(page, title, text_view.ATTENTION_LEGEND, {"": texts})
-    logging.info("attention in the worst errors: %s", page)
+    logging.info("attention: %s", page)

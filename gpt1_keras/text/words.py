@@ -22,7 +22,7 @@ _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 # emoji, are split before. Runs of other marks are not: they are one word, or
 # have special cases.
 _LONG_RUN = re.compile(
-    r"""[!"#$%&()*+,:;<=>?\[\]_`{}\u2600-\u266e\u2701-\u2767"""
+    r"""[!"#$%&()*+,:;<=>?\[\]_`{}\xa9\xae\xb0\u2600-\u266e\u2701-\u2767"""
     r"\U0001f300-\U0001f3fa\U0001f400-\U0001f6d4]{256}"
 )
 
