@@ -166,7 +166,7 @@ def _glue_rows(runs, paper):
     ]
 
 
-def choose_ablations(runs):
+def choose_ablations(runs, rows=tuple(ROWS)):
     """Return {(row, task): `comparison.Run`}, a run for each cell of table 5.
 
     If a task was run in several settings, the row of the full model shows the
@@ -175,7 +175,7 @@ def choose_ablations(runs):
     by_cell, chosen = {}, {}
     for run in runs:
         by_cell.setdefault((run.row, run.task), []).append(run)
-    for row in ROWS:  # the full model first
+    for row in rows:  # the full model first
         for cell, found in by_cell.items():
             if cell[0] == row:
                 full = chosen.get(("full", cell[1]))
@@ -186,12 +186,17 @@ def choose_ablations(runs):
 def ablation_table(ablations, paper):
     """Return table 5, with our results (`choose_ablations`) above the paper's.
 
-    Its columns are the paper's tasks, then others with an ablation. `paper` is
-    {row: {task: share}}, with "average" among the tasks.
+    Its columns are the paper's tasks, then others with an ablation; rows that
+    the paper lacks are the last. `paper` is {row: {task: share}}, with
+    "average" among the tasks.
     """
+    labels = {
+        row: row.replace("transferred_", "Layers transferred: ")
+        for row in (*ROWS, *(row for row, _ in ablations))
+    } | ROWS
     others = {task for row, task in ablations if row != "full"} - set(GLUE)
     tasks, rows = (*GLUE, *sorted(others)), []
-    for row, label in ROWS.items():
+    for row, label in labels.items():
         runs = {task: ablations.get((row, task)) for task in tasks}
         means = {
             task: run.middle(run.metric, statistics.fmean)
@@ -206,7 +211,7 @@ def ablation_table(ablations, paper):
             name, metric = tables.task_name(task), run and run.metric
             ours[name] = tables.over_seeds(run, metric, statistics.fmean)
             theirs[name] = tables.percent(paper.get(row, {}).get(task))
-        rows += [ours, theirs]
+        rows += [ours, theirs] if row in ROWS else [ours]
     notes = [
         "Percent: the paper's metric on dev, mean over seeds, with the range "
         "below. The paper's numbers are from GLUE's test server. The average "
@@ -226,8 +231,8 @@ def ablation_table(ablations, paper):
         differing = comparison.differences(full, run)
         if differing:
             notes.append(
-                f"{tables.task_name(task)}, {ROWS[row]}: also differs from the "
-                f"full model in {', '.join(differing)}."
+                f"{tables.task_name(task)}, {labels[row]}: also differs from "
+                f"the full model in {', '.join(differing)}."
             )
     shown = [found for (_, task), found in ablations.items() if task in tasks]
     return _table("Table 5: ablations", rows, shown, notes)

@@ -86,7 +86,8 @@ def grid(
         if is_one_row:
             name, table = "table.md", paper_tables.benchmarks(found, paper)
         else:
-            chosen = paper_tables.choose_ablations(found)
+            shown = [*paper_tables.ROWS, *(run.row for run in found)]
+            chosen = paper_tables.choose_ablations(found, shown)
             name = "table5.md"
             table = paper_tables.ablation_table(chosen, table5)
         text = text_view.write_page(workdir / name, "", "", {"": [table]})

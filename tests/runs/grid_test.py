@@ -151,7 +151,7 @@ def test_rows_have_folders_and_table_5(run, lstm, tmp_path, capsys):
     assert found["paper"] == TABLE_5
     table = (tmp_path / "table5.md").read_text()
     assert capsys.readouterr().out.endswith(f"{table}\n")
-    for row in ("full", "no pretraining", "no auxiliary LM", "LSTM"):
+    for row in ("full", "no pretraining", "no auxiliary LM", "LSTM", "d: 1 |"):
         assert row in table
 
 
