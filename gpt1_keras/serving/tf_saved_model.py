@@ -61,8 +61,8 @@ class TaskServer(tf.Module):
         """Return {name: concrete function}."""
         ranks = {name: 2 if name == "choices" else 1 for name in self.texts}
         return {
-            "serving_default": _concrete(self.answer, tf.string, **ranks),
-            "tokens": _concrete(
+            "serving_default": concrete(self.answer, tf.string, **ranks),
+            "tokens": concrete(
                 self.tokens, tf.int32, token_ids=3, extract_position=2
             ),
         }
@@ -148,8 +148,8 @@ class LanguageModelServer(tf.Module):
 
     def signatures(self):
         """Return {name: concrete function}."""
-        score = _concrete(self.answer, tf.string, text=1)
-        tokens = _concrete(self.tokens, tf.int32, token_ids=2)
+        score = concrete(self.answer, tf.string, text=1)
+        tokens = concrete(self.tokens, tf.int32, token_ids=2)
         return {"serving_default": score, "score": score, "tokens": tokens}
 
     def answer(self, text):
@@ -190,13 +190,14 @@ class LanguageModelServer(tf.Module):
         return padded, tf.cast(ids.row_lengths(), tf.int32), is_cut
 
 
-def _concrete(function, dtype, **ranks):
+def concrete(function, dtype, **ranks):
     """Return the concrete function for inputs {name: rank} of a dtype."""
     specs = {
         name: tf.TensorSpec([None] * rank, dtype, name=name)
         for name, rank in ranks.items()
     }
-    return tf.function(function).get_concrete_function(**specs)
+    compiled = tf.function(function, autograph=False)
+    return compiled.get_concrete_function(**specs)
 
 
 class FrozenNetwork(tf.Module):

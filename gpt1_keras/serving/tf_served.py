@@ -8,6 +8,7 @@ and `compare`, which compares the server's answers with those of the Keras
 import itertools
 
 import numpy as np
+import tensorflow as tf
 
 from gpt1_keras import results
 from gpt1_keras.evaluation import metrics as metrics_lib
@@ -86,8 +87,7 @@ class ServedTask:
     def _ids_in_graph(self):
         """Return the ids of each row's candidates, encoded in the graph."""
         found = []
-        for request in self.requests:
-            candidates = self.server.candidates(**request)
+        for candidates in _called(self.server.candidates, self.requests):
             arrays = candidates.token_ids, candidates.extract_position
             for rows, ends in zip(*(a.numpy() for a in arrays), strict=True):
                 found.append([r[: n + 1].tolist() for r, n in zip(rows, ends)])
@@ -126,8 +126,7 @@ class ServedLanguageModel:
             for ids in tokenizer.encode_batch(self._texts)
         ]
         found_ids = []
-        for request in self.requests:
-            ids, lengths, _ = self.server.ids(request["text"])
+        for ids, lengths, _ in _called(self.server.ids, self.requests):
             for row, length in zip(ids.numpy(), lengths.numpy(), strict=True):
                 found_ids.append([row[1 : 1 + length].tolist()])
         found = _joined(answers, "log_probability")
@@ -170,6 +169,14 @@ def _requests(server, rows, size):
         {name: [getattr(row, name) for row in part] for name in server.texts}
         for part in parts
     ]
+
+
+def _called(function, requests):
+    """Yield what a server's function returns for each request, as a graph."""
+    ranks = {name: np.ndim(texts) for name, texts in requests[0].items()}
+    graph = tf_saved_model.concrete(function, tf.string, **ranks)
+    for request in requests:
+        yield graph(**{k: tf.constant(texts) for k, texts in request.items()})
 
 
 def _joined(answers, name):
