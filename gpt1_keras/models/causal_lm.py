@@ -131,7 +131,9 @@ class GPT1CausalLM(
             if is_free and generation.gains_by_xla(self):
                 import tensorflow as tf
 
-                write = tf.function(self.generate_step, jit_compile=True)
+                write = tf.function(
+                    self.generate_step, jit_compile=True, autograph=False
+                )
 
             def checked(inputs, stop_token_ids=None):
                 self._check(ops.convert_to_numpy(inputs["token_ids"]))

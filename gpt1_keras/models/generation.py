@@ -109,6 +109,7 @@ def _compile(causal_lm):
 
         return tf.function(
             causal_lm.call_with_cache,
+            autograph=False,
             jit_compile=True if gains_by_xla(causal_lm) else None,
         )
     if keras.config.backend() == "jax":

@@ -320,6 +320,7 @@ class GraphTokenizer(tf.Module):
         )
         self._longest = max(map(len, tokenizer.vocabulary))
 
+    @tf.autograph.experimental.do_not_convert  # which would take seconds
     def __call__(self, texts, limit=None):
         # [N] -> [N, (pieces)]
         pieces = tf.strings.split(self._standardize(texts))
