@@ -86,7 +86,7 @@ def grid(
         if is_one_row:
             name, table = "table.md", paper_tables.benchmarks(found, paper)
         else:
-            shown = [*paper_tables.ROWS, *(run.row for run in found)]
+            shown = [*paper_tables.ROWS, *(run.row or "" for run in found)]
             chosen = paper_tables.choose_ablations(found, shown)
             name = "table5.md"
             table = paper_tables.ablation_table(chosen, table5)
