@@ -77,6 +77,9 @@ def test_initial_weights_that_differ_from_the_papers():
     square = small_models.SIZES["initializer_range"] ** 2
     np.testing.assert_allclose(products[0, 0] / 8, square, rtol=1e-5)
     assert products[0, 0] > products[0, 1] > products[0, 3]
+    for name in ("position_initializer", "embedding_dropout_on"):
+        with pytest.raises(ValueError, match=f"no {name} 'x': choose one of"):
+            backbone.GPT1Backbone(**small_models.SIZES | {name: "x"})
 
 
 def test_operations_are_six_per_entry_of_each_product():
