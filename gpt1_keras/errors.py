@@ -1,6 +1,7 @@
 """The exceptions that `gpt1_keras.main` turns into an exit status and a line.
 
-Their messages say what is wrong, where, and what to do. Every other exception
+Their messages say what is wrong, where, and what to do. So does the line for an
+OSError, a missing module or a lack of memory (`outcome`). Every other exception
 is a defect of the program and shows its traceback.
 """
 

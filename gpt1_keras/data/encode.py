@@ -52,7 +52,7 @@ def encode_piece(tokenizer, dtype, book, piece):
     """
     state = os.stat(piece.path)
     if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
-        raise InputError(f"{piece.path} changed while it was read: start again")
+        raise InputError(f"{piece.path} changed during the run: start it again")
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
     parts, words, size = [np.empty(0, dtype)], 0, 0
     for text in groups(books.read_piece(piece), _GROUP_CHARACTERS):

@@ -63,8 +63,8 @@ _FEWEST = 3  # numbers of layers that make a curve
 class Picture:
     """A PNG with the CSV of its numbers, and sentences below it.
 
-    `alternative` is the text for those who cannot see it. Pictures that are
-    `is_small` are shown side by side.
+    `alternative` is its alt text. Pictures that are `is_small` are shown side
+    by side.
     """
 
     title: str

@@ -70,8 +70,8 @@ def evaluate(
         logging.info("%s: %s", examples.name, results.shown(metrics))
     elif workdir is not None:
         logging.info(
-            f"{num_lacking:,} of {len(examples):,} rows come without labels:"
-            " all are predicted, and nothing is scored"
+            f"{num_lacking:,} of {len(examples):,} rows have no label: all rows"
+            " are predicted, none is scored"
         )
     rows, worst_first = predictions_lib.table(
         examples.examples,

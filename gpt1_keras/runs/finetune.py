@@ -48,7 +48,7 @@ def encoded_batches(train, **settings):
 def raw_batches(train, **settings):
     """Return batches of `scoring.Labelled` examples, encoded while training."""
     sources.check_tensorflow(
-        "gin/data/raw_examples.gin", "without it, texts are encoded beforehand"
+        "gin/data/raw_examples.gin", "leave it out to encode texts beforehand"
     )
     from gpt1_keras.data import tf_raw_rows
 
@@ -315,7 +315,7 @@ def finetune(
         keeps_last = len(dev) < training.min_dev_examples
         if keeps_last:
             logging.warning(
-                f"{dev.name}: {len(dev)} rows cannot tell which epoch is best:"
+                f"{dev.name}: {len(dev)} rows are too few to choose an epoch:"
                 " keeping the weights of the last one"
             )
         elif training.patience is not None:
@@ -434,10 +434,10 @@ def _baselines(task, train, dev, metrics):
     name, value = next(iter(metrics.items()))
     best = max(found, key=lambda baseline: found[baseline][name])
     score, seconds = found[best][name], found[best]["seconds"]
-    better = "" if value > score else ": the network adds nothing here"
+    better = "" if value > score else "; the network is no better"
     logging.info(
-        f"{task.name} on dev: {name} {value:.3f}; scikit-learn baseline on"
-        f" {best}: {score:.3f} in {seconds:.1f} s{better}"
+        f"{task.name} on dev: {name} {value:.3f}; baseline ({best}, scikit-"
+        f"learn): {score:.3f} in {seconds:.1f} s{better}"
     )
     return found
 

@@ -62,7 +62,7 @@ def find(preset):
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
         best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
-        logging.info(f"{preset}: seed {best} is best of {len(seeds)} on dev")
+        logging.info(f"{preset}: seed {best}, the best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
     problem = "does not exist"
     if directory.exists():

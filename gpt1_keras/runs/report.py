@@ -19,7 +19,7 @@ _INTRODUCTION = (
     "Pre-Training. Each of our numbers comes from a file in the workdir named "
     "beside it; a cell is empty if no file has its number."
 )
-# First word of a plot's name -> what it shows, for those who cannot see it.
+# First word of a plot's name -> its alt text.
 _ALTERNATIVES = {
     "confusion": "Predicted against true classes.",
     "scores": "Predicted against true scores.",

@@ -100,7 +100,7 @@ class RawText:
     def open(self, tokenizer=None):
         """Return (`RawCorpus`, `Tokenizer`); `tokenizer` as in `Corpus`."""
         check_tensorflow(
-            "gin/data/raw_text.gin", "without it, prepared shards are read"
+            "gin/data/raw_text.gin", "leave it out to read prepared shards"
         )
         # Imported late, since it imports TensorFlow.
         from gpt1_keras.data import tf_raw_text

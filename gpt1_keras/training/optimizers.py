@@ -214,9 +214,8 @@ def adam_with_decay(
         warmup_steps = warmup_fraction * num_steps
     if warmup_steps >= num_steps:
         logging.warning(
-            "the warm-up of %s steps is not shorter than the training of %s: "
-            "the peak rate is not reached before the end; shorten the warm-up",
-            *(f"{warmup_steps:,.0f}", f"{num_steps:,}"),
+            f"the warm-up takes {warmup_steps:,.0f} of {num_steps:,} steps, so"
+            " the learning rate never reaches its peak: shorten the warm-up"
         )
     return AdamWithDecay(
         learning_rate=schedule(

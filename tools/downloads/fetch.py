@@ -79,7 +79,7 @@ def _download(url, part, *, can_resume, size, wait):
             elif error.code not in _RETRIED:
                 raise InputError(
                     f"{url}: the server answers {error.code} ({error.reason}): "
-                    "give a --mirror, or bring the file yourself and give "
+                    "give a --mirror, or download it yourself and give "
                     "--from FOLDER"
                 ) from None
         except (OSError, http.client.HTTPException) as error:

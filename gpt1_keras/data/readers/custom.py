@@ -510,7 +510,6 @@ def warn_of_overlap(train_path, train_rows, path, rows):
         count = sum(len(found[texts]) for texts in shared)
         line, same = (each[shared[0]][0].line for each in (found, train))
         logging.warning(
-            f"{path}: rows that are also in {train_path}: {count} of"
-            f" {len(rows)} (line {line} is its line {same}); scores will be too"
-            " high"
+            f"{path}: {count} of {len(rows)} rows are also in {train_path},"
+            f" such as line {line} (there line {same}): scores will be too high"
         )

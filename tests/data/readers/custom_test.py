@@ -259,7 +259,7 @@ def test_each_warning_comes_once(write, logged):
         logged,
         (
             "1 repeated texts, in 2 of 102 rows; 1 of them have contradictory labels; such as line 4 'a', line 101 'b'",
-            "train.jsonl: 1 of 2 (line 1 is its line 6)",
+            "train.jsonl, such as line 1 (there line 6): scores",
         ),
         strict=True,
     ):
