@@ -6,7 +6,7 @@ python tools/train_tokenizer.py --type bpe|wordpiece --vocabulary_size N
 
   --type bpe         writes vocabulary.json and merges.txt, in the format of
                      OpenAI's release
-  --type wordpiece   writes vocabulary.txt, one piece a line
+  --type wordpiece   writes vocabulary.txt, one piece per line
   --vocabulary_size N  number of entries, without the three special tokens
   --output DIR       a folder without a vocabulary in it
   --num_processes N  default: all processors if there is much text

@@ -41,7 +41,7 @@ class Corpus:
     def open(self, tokenizer=None):
         """Return (`Shards`, `Tokenizer`); books are prepared on first use.
 
-        A given `tokenizer`, such as a preset's, is used instead of another.
+        With a `tokenizer`, such as a preset's, no vocabulary is trained.
         """
         recipe = self.recipe(tokenizer)
         return prepare.open_corpus(self.folder(recipe), recipe)

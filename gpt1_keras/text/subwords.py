@@ -199,7 +199,7 @@ def read_word_pieces(path):
         if piece in known:
             raise errors.InputError(
                 f"{path}: line {number}: {piece!r} is empty or appears twice; a"
-                " WordPiece vocabulary has one piece a line, each once"
+                " WordPiece vocabulary has one piece per line, each once"
             )
         known.add(piece)
     return pieces
