@@ -234,7 +234,7 @@ def results_table(runs):
                 ),
             }
         )
-    note = "Other settings: those unlike the first row of the run and task."
+    note = "Other settings: differences from the first row of run and task."
     return tables.Table("All results", rows, [note])
 
 
