@@ -201,13 +201,14 @@ class GPT1TaskModel(
 
 
 def _chain(x, y, batch_size, sample_weight):
-    """Return raw texts as `tf.data` on TensorFlow, else the arguments.
+    """Return columns as `tf.data` on TensorFlow, else the arguments.
 
     There, KerasHub's own loader fails if only the first two batches are equally
     long.
     """
-    is_raw = pipeline_model._contains_string_data(x)
-    if keras.config.backend() != "tensorflow" or not is_raw:
+    is_dataset = pipeline_model._is_tf_dataset(x)
+    is_dataset |= pipeline_model._is_grain_dataset(x)
+    if keras.config.backend() != "tensorflow" or is_dataset:
         return x, y, batch_size, sample_weight
     inputs = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
     chain = pipeline_model._convert_inputs_to_tf_dataset(inputs, batch_size)

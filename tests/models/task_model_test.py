@@ -216,6 +216,8 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
     mixed = np.array(["cat", "a", "b cat", "a the"])
     history = model.fit(mixed, np.array([0, 1, 0, 1]), **given).history
     assert {"loss", "val_loss"} <= history.keys()
+    column = type("Column", (list,), {})(mixed)  # no array, as in pandas
+    assert len(model.predict(column, batch_size=1, verbose=0)) == 4
 
 
 @keras.saving.register_keras_serializable(package="task_model_test")
