@@ -60,7 +60,8 @@ class GPT1TaskModel(
         head=None,
         preprocessor=None,
         num_classes=None,
-        **kwargs,
+        compile=False,
+        name=None,
     ):
         if num_classes is not None:
             if head is not None:
@@ -109,8 +110,7 @@ class GPT1TaskModel(
                 hidden, extract_position
             )
             outputs["logits"] = head(features)
-        kwargs.setdefault("compile", False)
-        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+        super().__init__(inputs, outputs, compile=compile, name=name)
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
         """See KerasHub; for regression, the loss "auto" is the squared error.

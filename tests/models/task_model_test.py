@@ -126,6 +126,8 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
         assert type(found) is type(again)
         with pytest.raises(ValueError, match="cannot be changed"):
             type(found).from_preset(str(tmp_path), num_classes=3)
+        with pytest.raises(TypeError, match="argument 'activation'"):
+            type(found).from_preset(str(tmp_path), activation="softmax")
     ours, theirs = model.preprocessor, again.preprocessor
     assert type(again.head) is type(model.head)
     names = ("transform", "sequence_length", "task", "score_range")
@@ -227,14 +229,7 @@ class Compiled(task_model.GPT1TaskModel):
     backbone_cls = None  # No preset is one.
 
     def __init__(self, *arguments, compile=True, **kwargs):
-        super().__init__(*arguments, **kwargs)
-        if compile:
-            self.compile(
-                optimizer="adam",
-                loss=keras.losses.SparseCategoricalCrossentropy(
-                    from_logits=True
-                ),
-            )
+        super().__init__(*arguments, compile=compile, **kwargs)
 
 
 @keras_hub_programs.IGNORE_WARNINGS
