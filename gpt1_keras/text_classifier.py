@@ -190,8 +190,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def predict(self, X):
         """Return the likeliest label of each text, `[N]`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.
