@@ -159,9 +159,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             raise
         self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.
-        known = self._loaded().preprocessor.label_words
-        found = [label for label in np.unique(y) if str(label) in known]
-        self.classes_ = np.array(found)
+        names = self._loaded().preprocessor.label_words
+        self.classes_ = np.array([c for c in np.unique(y) if str(c) in names])
         self.result_ = results.read(directory)
         if former is not None:
             former()

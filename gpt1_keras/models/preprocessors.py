@@ -251,9 +251,8 @@ class GPT1TaskPreprocessor(
     def call(self, x, y=None, sample_weight=None):
         columns = x if isinstance(x, dict) else {"text": x}
         known = transforms.SIGNATURES[self.transform].fields
-        fields = set(known)
-        if "choices" in fields:  # The question is optional.
-            fields.remove("text_pair")
+        # With choices, the question is optional.
+        fields = {*known} - ({"text_pair"} if "choices" in known else set())
         if not fields <= columns.keys():
             raise ValueError(
                 f"{self.transform} takes {', '.join(sorted(fields))}, but"
