@@ -159,9 +159,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             raise
         self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.
-        known = self._loaded().preprocessor.label_words
-        found = [label for label in np.unique(y) if str(label) in known]
-        self.classes_ = np.array(found)
+        names = self._loaded().preprocessor.label_words
+        self.classes_ = np.array([c for c in np.unique(y) if str(c) in names])
         self.result_ = results.read(directory)
         if former is not None:
             former()
@@ -190,8 +189,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     def predict(self, X):
         """Return the likeliest label of each text, `[N]`."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def save(self, directory):
         """Write the model to `directory`, which every run takes as PRESET.

@@ -14,6 +14,7 @@ from gpt1_keras.layers import fused
 _NUM_DRAWS = 2**16
 
 
+@keras.saving.register_keras_serializable(package="gpt1_keras")
 class Dropout(keras.layers.Dropout):
     """Dropout with 16 random bits per value, the same in every dtype.
 

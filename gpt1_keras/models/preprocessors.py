@@ -103,9 +103,6 @@ class GPT1Tokenizer(
             return ids
         return tf.RaggedTensor.from_row_lengths(ids, lengths)
 
-    def call(self, inputs):
-        return self.tokenize(inputs)
-
     def detokenize(self, inputs):
         """Return the text of ids, or a list of texts for a list of lists."""
         if hasattr(inputs, "to_list"):  # of rows of different lengths
@@ -251,15 +248,11 @@ class GPT1TaskPreprocessor(
         self.score_range = score_range
         self.is_regression = is_regression
 
-    def build(self, input_shape):
-        self.built = True
-
     def call(self, x, y=None, sample_weight=None):
         columns = x if isinstance(x, dict) else {"text": x}
         known = transforms.SIGNATURES[self.transform].fields
-        fields = set(known)
-        if "choices" in fields:  # The question is optional.
-            fields.remove("text_pair")
+        # With choices, the question is optional.
+        fields = {*known} - ({"text_pair"} if "choices" in known else set())
         if not fields <= columns.keys():
             raise ValueError(
                 f"{self.transform} takes {', '.join(sorted(fields))}, but"
@@ -330,10 +323,12 @@ def _as_lists(column):
     """Return bytes, arrays or tensors as a str or nested lists of str."""
     if hasattr(column, "numpy"):
         column = column.numpy()
-    if isinstance(column, np.ndarray) and not column.ndim:
-        column = column.item()
+    if hasattr(column, "tolist"):
+        column = column.tolist()
     if isinstance(column, bytes):
         return column.decode("utf-8")
     if isinstance(column, str):
-        return str(column)
+        return column
+    if hasattr(column, "keys"):
+        raise TypeError(f"{type(column).__name__} is no text: give its columns")
     return [_as_lists(each) for each in column]

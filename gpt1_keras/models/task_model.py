@@ -27,6 +27,7 @@ class GPT1TaskModel(
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
         num_classes: int, instead of a head: adds a new head for single texts
             to a copy of the backbone with special tokens.
+        compile: bool. Whether to `compile()` at once, with its defaults.
 
     Call arguments:
         dict of `token_ids` int `[B, C, T]` and, with a head,
@@ -60,7 +61,8 @@ class GPT1TaskModel(
         head=None,
         preprocessor=None,
         num_classes=None,
-        **kwargs,
+        compile=False,
+        name=None,
     ):
         if num_classes is not None:
             if head is not None:
@@ -109,8 +111,7 @@ class GPT1TaskModel(
                 hidden, extract_position
             )
             outputs["logits"] = head(features)
-        kwargs.setdefault("compile", False)
-        super().__init__(inputs=inputs, outputs=outputs, **kwargs)
+        super().__init__(inputs, outputs, compile=compile, name=name)
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
         """See KerasHub; for regression, the loss "auto" is the squared error.
@@ -126,6 +127,11 @@ class GPT1TaskModel(
             loss = "mean_squared_error"
             kwargs.setdefault("metrics", [])
         super().compile(optimizer, loss, **kwargs)
+
+    def compile_from_config(self, config):
+        """Compile a loaded model as it was when it was saved."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        self.optimizer.build(self.trainable_variables)
 
     def fit(
         self,
@@ -145,12 +151,9 @@ class GPT1TaskModel(
             )
         if isinstance(validation_data, tuple | list):
             unpack = keras.utils.unpack_x_y_sample_weight
-            texts, labels, weights = unpack(validation_data)
-            texts, labels, _, weights = _chain(
-                texts, labels, batch_size, weights
-            )
-            is_chained = labels is None
-            validation_data = texts if is_chained else (texts, labels, weights)
+            x_val, y_val, weights = unpack(validation_data)
+            x_val, y_val, _, weights = _chain(x_val, y_val, batch_size, weights)
+            validation_data = x_val, y_val, weights
         given = _chain(x, y, batch_size, sample_weight)
         return super().fit(*given, validation_data, **options)
 
@@ -188,9 +191,9 @@ class GPT1TaskModel(
         return super().compute_metrics(x, y, y_pred["logits"], sample_weight)
 
     def get_config(self):
-        config = super().get_config()
-        config["head"] = keras.layers.serialize(self.head)
-        return config
+        return super().get_config() | {
+            "head": keras.layers.serialize(self.head)
+        }
 
     @classmethod
     def from_config(cls, config):
@@ -201,13 +204,14 @@ class GPT1TaskModel(
 
 
 def _chain(x, y, batch_size, sample_weight):
-    """Return raw texts as `tf.data` on TensorFlow, else the arguments.
+    """Return columns as `tf.data` on TensorFlow, else the arguments.
 
     There, KerasHub's own loader fails if only the first two batches are equally
     long.
     """
-    is_raw = pipeline_model._contains_string_data(x)
-    if keras.config.backend() != "tensorflow" or not is_raw:
+    is_dataset = pipeline_model._is_tf_dataset(x)
+    is_dataset |= pipeline_model._is_grain_dataset(x)
+    if keras.config.backend() != "tensorflow" or is_dataset:
         return x, y, batch_size, sample_weight
     inputs = keras.utils.pack_x_y_sample_weight(x, y, sample_weight)
     chain = pipeline_model._convert_inputs_to_tf_dataset(inputs, batch_size)

@@ -130,6 +130,8 @@ def check(directory):
     for rows in (size, positions):
         if (rows, config.get("hidden_dim")) not in shapes:
             raise ValueError("weight shapes differ from the network's")
+    if has_head(directory) and not (directory / "task.weights.h5").exists():
+        raise ValueError("task.weights.h5 is missing, the weights of the head")
     for name in ("task", "preprocessor"):
         if not (directory / f"{name}.json").exists():
             continue

@@ -14,8 +14,9 @@ def masks(layer, count=2):
 
 
 def test_rate_and_scale():
-    layer = dropout.Dropout(0.25, seed=1, name="some")
-    assert layer.name == "some"
+    config = keras.layers.serialize(dropout.Dropout(0.25, seed=1, name="some"))
+    layer = keras.layers.deserialize(config)
+    assert isinstance(layer, dropout.Dropout) and layer.name == "some"
     ones = np.ones((100, 100), "float32")
     got = small_models.read(layer(ones, training=True))
     np.testing.assert_allclose(np.unique(got), [0.0, 1 / 0.75], rtol=1e-6)

@@ -65,6 +65,8 @@ def test_columns_that_a_task_needs():
     ):
         with pytest.raises(ValueError, match=f"{transform} takes"):
             task(transform)(given)
+    with pytest.raises(TypeError, match="dict is no text"):
+        task("classification")({"text": {"text": ["a"]}})
 
 
 def assert_arrays(found, *expected):

@@ -126,6 +126,8 @@ def test_preset_answers_raw_strings(transform, build, tmp_path):
         assert type(found) is type(again)
         with pytest.raises(ValueError, match="cannot be changed"):
             type(found).from_preset(str(tmp_path), num_classes=3)
+        with pytest.raises(TypeError, match="argument 'activation'"):
+            type(found).from_preset(str(tmp_path), activation="softmax")
     ours, theirs = model.preprocessor, again.preprocessor
     assert type(again.head) is type(model.head)
     names = ("transform", "sequence_length", "task", "score_range")
@@ -161,7 +163,7 @@ def test_classes_for_a_pretrained_preset(tmp_path):
 
 # Where batches come from: KerasHub's loaders, or `tf.data`.
 @pytest.mark.parametrize("from_chain", [False, True])
-def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
+def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     """A label that is a word of the text is learnt; batches shrink."""
     if from_chain and keras.config.backend() != "tensorflow":
         pytest.skip("once is enough")
@@ -174,11 +176,7 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
         for label in labels
     ]
     texts[24:] = [text[2:] for text in texts[24:]]
-    model.compile(
-        optimizer=keras.optimizers.Adam(0.01),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-    )
+    model.compile(keras.optimizers.Adam(0.01), metrics=["accuracy"])
     given = {"x": texts, "y": labels, "batch_size": 8}
     if from_chain:
         import tensorflow as tf
@@ -194,7 +192,9 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
     ).history
     assert history["loss"][-1] < 0.2 < history["loss"][0]
     assert history["accuracy"][-1] == history["val_accuracy"][-1] == 1.0
-    _, accuracy = model.evaluate(
+    model.save(tmp_path / "trained.keras")
+    again = keras.models.load_model(tmp_path / "trained.keras")
+    _, accuracy = again.evaluate(
         ["a cat", "b cat", "cat"], np.array([0, 1, 1]), batch_size=1, verbose=0
     )
     assert accuracy == pytest.approx(1 / 3)
@@ -216,6 +216,8 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain):
     mixed = np.array(["cat", "a", "b cat", "a the"])
     history = model.fit(mixed, np.array([0, 1, 0, 1]), **given).history
     assert {"loss", "val_loss"} <= history.keys()
+    column = type("Column", (list,), {})(mixed)  # no array, as in pandas
+    assert len(model.predict(column, batch_size=1, verbose=0)) == 4
 
 
 @keras.saving.register_keras_serializable(package="task_model_test")
@@ -225,14 +227,7 @@ class Compiled(task_model.GPT1TaskModel):
     backbone_cls = None  # No preset is one.
 
     def __init__(self, *arguments, compile=True, **kwargs):
-        super().__init__(*arguments, **kwargs)
-        if compile:
-            self.compile(
-                optimizer="adam",
-                loss=keras.losses.SparseCategoricalCrossentropy(
-                    from_logits=True
-                ),
-            )
+        super().__init__(*arguments, compile=compile, **kwargs)
 
 
 @keras_hub_programs.IGNORE_WARNINGS

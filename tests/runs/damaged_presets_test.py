@@ -141,6 +141,7 @@ DAMAGES = {
     ),
 }
 TASK_DAMAGES = {
+    "no head": (lambda p: (p / "task.weights.h5").unlink(), "task.weights.h5"),
     "odd transform": (
         configure("task", "preprocessor", transform="pad"),
         "transform is 'pad': give one of",
