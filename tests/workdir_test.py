@@ -177,10 +177,12 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
         errors.InputError, match="RUN @export.export -> @evaluate.ev"
     ):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
-    (tmp_path / "preset").mkdir()
-    files.seal(tmp_path / "preset")
-    (tmp_path / "cola").mkdir()
-    (tmp_path / "cola" / "metrics.jsonl").touch()
-    for folder in ("preset", "cola"):
+    files.seal(files.make_folder(tmp_path / "preset"))
+    files.write_atomic(tmp_path / "full/cola/metrics.jsonl", "")
+    for folder in ("preset", "full/cola", "full", "."):
+        (tmp_path / "config.gin").unlink(missing_ok=True)
         with pytest.raises(errors.InputError, match="is a preset, an export, "):
             workdir.claim(tmp_path / folder, version("b"), COMMAND)
+    # Further runs of their own may lie below.
+    (tmp_path / "full/cola/config.gin").touch()
+    workdir.claim(tmp_path, version("b"), COMMAND)
