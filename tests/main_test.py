@@ -122,18 +122,17 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
         more = f"recorded_run.fail.error = {error!r}\n"
         return call_run("fail", *arguments, more=more)
 
-    status, _, stderr = fail("signal", "--workdir", "w")
-    assert status == 3
-    assert stderr == "checkpoint in w; the same command resumes\n"
+    said = "checkpoint in w; the same command resumes\n"
+    assert fail("signal", "--workdir", "w") == (3, "", said)
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     for collecting, name in itertools.product((True, False), names):
         more = f"recorded_run.interrupt.name = {name!r}\n"
         more += f"recorded_run.interrupt.collecting = {collecting}\n"
         former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        status, _, stderr = call_run("interrupt", more=more)
+        ended = call_run("interrupt", more=more)
         signal.signal(signal.SIGHUP, former)
-        assert status == 3
-        assert stderr == f"stopped by {name}; the same command resumes\n"
+        said = f"stopped by {name}; the same command resumes\n"
+        assert ended == (3, "", said)
     status, _, stderr = call_run("swallow")
     assert (status, stderr[:18]) == (3, "stopped by SIGTERM")
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as under nohup
@@ -152,15 +151,12 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
 
 
 def test_settings_are_listed_with_their_comments(call):
-    status, output, _ = call("--list", "--gin", "gin/pretrain.gin")
-    assert status == 0
-    lines = output.splitlines()
+    lines = call("--list", "--gin", "gin/pretrain.gin")[1].splitlines()
     (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
     assert line.endswith("sequences per step")
     assert any("clip_norm = 1.0 " in line for line in lines)
     output = call("--list", "--gin", "gin/finetune/custom.gin")[1]
     assert "TRAIN_FILE must be given " in output
-    status, _, error = call("--list", "--gin", "gin/model/tiny.gin")
-    assert status == 2 and "name no RUN" in error
+    assert_refused(call("--list", "--gin", "gin/model/tiny.gin"), "no RUN")
     output = call("--list")[1]
     assert "gin/pretrain.gin" in output and "custom, mnli" in output
