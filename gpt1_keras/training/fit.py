@@ -103,6 +103,10 @@ def catch_signals():
     thread.start()
     try:
         yield request
+    except Exception as error:  # of a library whose helpers have ended, too
+        if request.signal_name and errors.outcome(error)[0] is None:
+            raise KeyboardInterrupt(request.signal_name) from None
+        raise
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -165,6 +169,12 @@ def fit(
         raise errors.InputError(
             f"{workdir} is finished, but {checkpoints.directory} has no"
             " checkpoint to extend it from: give another --workdir"
+        )
+    lines = pathlib.Path(workdir) / results.METRICS
+    if strategy.is_chief and checkpoints.steps() and not lines.exists():
+        raise errors.InputError(
+            f"{lines} is lost, and with it which weights were best on dev:"
+            " restore it, or create an empty one"
         )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)

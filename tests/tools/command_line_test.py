@@ -1,8 +1,4 @@
-"""Wrong arguments of every tool: one line, status 2, nothing written.
-
-And what two of them write in the current folder, where it is not the
-repository.
-"""
+"""Wrong arguments of every tool: one line, status 2, nothing written."""
 
 import importlib
 import os
