@@ -98,8 +98,7 @@ def claim(directory, new, command):
         if any(each.exists() for each in foreign):
             raise errors.InputError(
                 f"--workdir: {path.parent} is a preset, an export, or a seed or"
-                " task of another run, or has lost its config.gin: give another"
-                " folder"
+                " task of a run, or lacks its config.gin: give another folder"
             )
     if before is not None:
         # Every extension must be asked for, also if this file is run again.

@@ -245,11 +245,8 @@ def _examples(table, columns, is_labelled):
             bad[line] = str(error)
             continue
         given = {k: v for k, v in values.items() if k != columns.label}
-        rows.append(
-            examples_lib.Example(
-                text, text_pair, choices, label, line=line, given=given
-            )
-        )
+        found = text, text_pair, choices, label
+        rows.append(examples_lib.Example(*found, line=line, given=given))
     return rows, bad
 
 
