@@ -179,6 +179,13 @@ def check(directory, new):
                 f"{value}: raise {stronger}"
             )
     if grown and is_extended:
+        # All seeds and tasks, before the first one is extended.
+        for folder in [lines.parent for lines in _metrics(path.parent)]:
+            is_lost = not any(folder.glob("checkpoints/[0-9]*"))
+            if is_lost and results.path(folder).exists():
+                raise errors.InputError(
+                    f"{folder} has no checkpoint to extend it from; {remedy}"
+                )
         return text
 
     def shown(value):

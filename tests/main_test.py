@@ -96,10 +96,9 @@ def test_wrong_arguments(call, monkeypatch):
         ([*run, "--set", "STEPS"], ["NAME = VALUE"]),
         ([*run, "--set", "STEPS = 2 * 3"], ["STEPS = 2 * 3", "arithmetic"]),
         ([*run, "--set", "STEPS =\n\0"], ["STEPS =\\n\\x00"]),
+        (["--gin", "gin/generate.gin", *run[2:]], ["leave --workdir out"]),
     ):
         assert_refused(call(*arguments), *expected)
-    writes_nothing = ("--gin", "gin/generate.gin", "--workdir", "w")
-    assert_refused(call(*writes_nothing), "leave --workdir out")
     monkeypatch.setenv("KERAS_BACKEND", "theano")
     assert_refused(call(*run), "theano", "tensorflow, jax or torch")
 
@@ -140,8 +139,7 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     signal.signal(signal.SIGHUP, former)
     assert_refused(fail("loss"), "loss is nan", status=1)
     assert_refused(fail("memory"), "not enough memory: lower", status=1)
-    full = "out/x: No space left on device; correct this"
-    assert_refused(fail("full disk"), full)
+    assert_refused(fail("full disk"), "out/x: No space left on device; cor")
     assert_refused(fail("no path"), "Input/output error")
     assert_refused(fail("module"), "absent", "pip install")
     # A defect shows its traceback and frees the workdir.
@@ -155,8 +153,7 @@ def test_settings_are_listed_with_their_comments(call):
     (line,) = [line for line in lines if line.startswith("BATCH_SIZE = 64 ")]
     assert line.endswith("sequences per step")
     assert any("clip_norm = 1.0 " in line for line in lines)
-    output = call("--list", "--gin", "gin/finetune/custom.gin")[1]
-    assert "TRAIN_FILE must be given " in output
+    assert "FILE must" in call("--list", "--gin", "gin/finetune/custom.gin")[1]
     assert_refused(call("--list", "--gin", "gin/model/tiny.gin"), "no RUN")
     output = call("--list")[1]
     assert "gin/pretrain.gin" in output and "custom, mnli" in output

@@ -153,7 +153,7 @@ def fit(
         Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
             was lost.
         NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
-        InputError: a finished run is to be extended, but has no checkpoint.
+        InputError: the run has a checkpoint, but no `metrics.jsonl`.
     """
     with strategy.scope():
         kind = device.kind()
@@ -164,12 +164,6 @@ def fit(
         # On a CPU, training itself needs all cores and the memory.
         in_background=kind != "cpu",
     )
-    is_lost = strategy.is_chief and not checkpoints.steps()
-    if is_lost and results.path(workdir).exists():
-        raise errors.InputError(
-            f"{workdir} is finished, but {checkpoints.directory} has no"
-            " checkpoint to extend it from: give another --workdir"
-        )
     lines = pathlib.Path(workdir) / results.METRICS
     if strategy.is_chief and checkpoints.steps() and not lines.exists():
         raise errors.InputError(
