@@ -167,8 +167,8 @@ def fit(
     lines = pathlib.Path(workdir) / results.METRICS
     if strategy.is_chief and checkpoints.steps() and not lines.exists():
         raise errors.InputError(
-            f"{lines} is lost, and with it which weights were best on dev:"
-            " restore it, or create an empty one"
+            f"{lines} is lost, with the evaluations by which weights are kept:"
+            " restore it, or create an empty file to go on without them"
         )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)
