@@ -175,18 +175,11 @@ def _check_settings(settings, used):
 def _check_macros(used):
     for user, value in used.bound.items():
         if value == bindings_lib.REQUIRED:
-            raise used.error(
-                user, f"{user} must be given: {_how_to_give(user)}"
-            )
-        for name in sorted(used.macros_in(value) - used.macros.keys()):
-            problem = f"macro {name} is not defined: {_how_to_give(name)}"
+            problem = f'{user} must be given: add --set "{user} = VALUE"'
             raise used.error(user, problem)
-
-
-def _how_to_give(name):
-    if name == "WORKDIR":
-        return "add --workdir DIR"
-    return f'add --set "{name} = VALUE"'
+        for name in sorted(used.macros_in(value) - used.macros.keys()):
+            remedy = f'add --set "{name} = VALUE"'
+            raise used.error(user, f"macro {name} is not defined: {remedy}")
 
 
 def _check_parameters(used):
@@ -210,8 +203,8 @@ def _check_parameters(used):
             is_given = last in bindings_lib.FROM_MAIN or used.values_of(name)
             if is_required and not is_given:
                 raise errors.InputError(
-                    f"{function} needs {last}, which is not bound:"
-                    f" {_how_to_give(name)}"
+                    f"{function} needs {last}, which is not bound: add --set"
+                    f' "{name} = VALUE"'
                 )
 
 

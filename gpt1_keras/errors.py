@@ -60,6 +60,8 @@ def outcome(error):
         status = 2 if isinstance(error, InputError) else 1
     elif isinstance(error, ImportError):
         line = missing_module(error)
+    elif line.startswith("Unable to import backend"):  # of a keras.json
+        line += ": set KERAS_BACKEND to tensorflow, jax or torch"
     elif isinstance(error, OSError):
         line = describe_os_error(error)
         line = line and f"{line}; correct this and repeat the same command"

@@ -214,15 +214,12 @@ def _read_json(path):
 
 
 def _parse(text, place):
-    try:
-        return files.parse_json(text, parse_int=_whole_number)
+    try:  # An int64 holds 19 digits.
+        return files.parse_json(
+            text, parse_int=lambda x: int(x) if len(x) < 20 else float(x)
+        )
     except ValueError as error:
         raise _damaged(place, f"a JSON object: {error}") from None
-
-
-def _whole_number(text):
-    """Return an int; a float if an int64 could not hold it."""
-    return int(text) if len(text) < 20 else float(text)
 
 
 def _damaged(place, expected):

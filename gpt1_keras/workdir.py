@@ -93,11 +93,12 @@ def claim(directory, new, command):
     if path.exists():
         before = check(directory, new)
     else:
-        foreign = (files.CHECKSUMS, "result.json", results.METRICS)
-        if any((path.parent / name).exists() for name in foreign):
+        foreign = [path.parent / files.CHECKSUMS, results.path(path.parent)]
+        foreign += _metrics(path.parent)
+        if any(each.exists() for each in foreign):
             raise errors.InputError(
                 f"--workdir: {path.parent} is a preset, an export, or a seed or"
-                " task of another run: give another folder"
+                " task of a run, or lacks its config.gin: give another folder"
             )
     if before is not None:
         # Every extension must be asked for, also if this file is run again.
@@ -108,6 +109,16 @@ def claim(directory, new, command):
         command = f"# {' '.join(command.split())}"
         files.write_atomic(path, f"{command}\n{noted}\n\n{text}")
     return before
+
+
+def _metrics(directory):
+    """Return the metrics of seeds and tasks that this folder would own."""
+    return [
+        path
+        for depth in range(4)  # as in ROW/TASK/seed_1
+        for path in directory.glob("*/" * depth + results.METRICS)
+        if not any((f / CONFIG).exists() for f in path.parents[:depth])
+    ]
 
 
 def release(directory, before):
@@ -168,6 +179,13 @@ def check(directory, new):
                 f"{value}: raise {stronger}"
             )
     if grown and is_extended:
+        # All seeds and tasks, before the first one is extended.
+        for folder in [lines.parent for lines in _metrics(path.parent)]:
+            is_lost = not any(folder.glob("checkpoints/[0-9]*"))
+            if is_lost and results.path(folder).exists():
+                raise errors.InputError(
+                    f"{folder} has no checkpoint to extend it from; {remedy}"
+                )
         return text
 
     def shown(value):

@@ -21,3 +21,4 @@ def test_out_of_memory_is_known_on_every_backend():
     ):
         assert errors.is_out_of_memory(error)
     assert not errors.is_out_of_memory(RuntimeError("shapes differ"))
+    assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2

@@ -137,8 +137,7 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
     for macros in ({"NUM_STEPS": 50}, {"NUM_STEPS": 200, "SEED": 1}):
         message = refusal(tmp_path, EXTEND=True, **macros)
         assert "NUM_STEPS 100 ->" in message
-    extended = configuration(NUM_STEPS=200, EXTEND=True)
-    workdir.claim(tmp_path, extended, COMMAND)
+    workdir.claim(tmp_path, configuration(NUM_STEPS=200, EXTEND=True), COMMAND)
     assert kept(tmp_path).macros["NUM_STEPS"] == 200
     assert kept(tmp_path).macros["EXTEND"] is False
     # The extended run goes on after a kill, with EXTEND or without.
@@ -150,6 +149,10 @@ def test_larger_num_steps_needs_extend_and_nothing_else(tmp_path):
             macros = {"NUM_STEPS": None, "EXTEND": extend, name: number}
             workdir.claim(tmp_path / name, configuration(**macros), COMMAND)
             assert kept(tmp_path / name).macros[name] == number
+    for name in ("metrics.jsonl", "result.json"):
+        files.write_atomic(tmp_path / "seed_1" / name, "")
+    message = refusal(tmp_path, NUM_STEPS=300, EXTEND=True)
+    assert "seed_1 has no checkpoint to extend it from" in message
 
 
 def test_an_extension_without_effect_is_refused(tmp_path):
@@ -177,10 +180,12 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
         errors.InputError, match="RUN @export.export -> @evaluate.ev"
     ):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
-    (tmp_path / "preset").mkdir()
-    files.seal(tmp_path / "preset")
-    (tmp_path / "cola").mkdir()
-    (tmp_path / "cola" / "metrics.jsonl").touch()
-    for folder in ("preset", "cola"):
+    files.seal(files.make_folder(tmp_path / "preset"))
+    files.write_atomic(tmp_path / "full/cola/metrics.jsonl", "")
+    for folder in ("preset", "full/cola", "full", "."):
+        (tmp_path / "config.gin").unlink(missing_ok=True)
         with pytest.raises(errors.InputError, match="is a preset, an export, "):
             workdir.claim(tmp_path / folder, version("b"), COMMAND)
+    # Further runs of their own may lie below.
+    (tmp_path / "full/cola/config.gin").touch()
+    workdir.claim(tmp_path, version("b"), COMMAND)

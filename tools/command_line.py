@@ -60,16 +60,12 @@ def run(work, arguments):
     """Call `work(arguments)`; return the exit status, its own or 0."""
     try:
         return work(arguments) or 0
-    except InputError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except OSError as error:
-        line = errors.describe_os_error(error) or error
-        print(f"error: {line}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 1
+    except (Exception, KeyboardInterrupt) as error:
+        line, status = errors.outcome(error)
+        if line is None:
+            raise
+        print(line, file=sys.stderr)
+        return status
 
 
 def check_new(option, path):

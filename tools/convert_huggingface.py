@@ -67,6 +67,7 @@ def _convert(arguments):
 
     if is_import:
         model, write = huggingface.read(values.input), presets.save
+        presets.check_tokenizer(model.preprocessor.tokenizer.pipeline)
     else:
         preset = presets.find(pathlib.Path(values.preset))
         kind = causal_lm.GPT1CausalLM

@@ -42,6 +42,7 @@ def _convert(arguments):
         from gpt1_keras.runs import presets
 
     model = openai.read(source, num_heads=values.num_heads)
+    presets.check_tokenizer(model.preprocessor.tokenizer.pipeline)
     command_line.create("--preset", preset, lambda: presets.save(model, preset))
     command_line.report(preset, model.backbone)
 

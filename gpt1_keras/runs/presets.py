@@ -61,15 +61,12 @@ def find(preset):
         if (folder / "config.json").exists():
             return folder
     if seeds := (results.read(directory) or {}).get("seeds"):
-        best = max(seeds, key=lambda seed: next(iter(seeds[seed].values())))
+        best = max(seeds, key=lambda seed: next(iter(seeds[seed].values()), 0))
         logging.info(f"{preset}: seed {best}, the best of {len(seeds)} on dev")
         return find(directory / f"seed_{best}")
-    problem = "does not exist"
-    if directory.exists():
-        problem = "has no preset/ folder and no config.json"
     raise errors.InputError(
-        f"`preset`: {directory} {problem}; give the workdir of a finished"
-        " run or its preset/ folder"
+        f"`preset`: {directory} does not exist, or has no preset/ folder and no"
+        " config.json; give the workdir of a finished run or its preset/ folder"
     )
 
 
@@ -291,7 +288,8 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
         return False
     for seed in found.get("seeds") or [None]:
         directory = workdir if seed is None else workdir / f"seed_{seed}"
-        result = results.read(directory) or {}
+        if (result := results.read(directory)) is None:
+            return False  # This seed was removed, to be trained again.
         step = result.get("best_step", result.get("num_steps"))
         try:
             read_back(None, directory / "preset", step=step)

@@ -361,8 +361,8 @@ def task(name: checks.Column, label_words: _LabelWords | None = None):
     found = cls(name, *arguments)
     if label_words is None:
         return found
-    words = list(itertools.chain(*label_words))
-    if cls is not Sentiment or len(set(words)) < len(words):
+    words = [" ".join(w.lower().split()) for w in itertools.chain(*label_words)]
+    if cls is not Sentiment or len({"", *words}) <= len(words):
         raise errors.InputError(
             f"`label_words` are {label_words!r}: give each word to one class"
             " only, and words only to the zero-shot task 'sst2'"

@@ -132,12 +132,10 @@ def _learn(model, build_trainer, counts, first, size, **options):
         special_tokens=first,
         **options,
     )
-    learner.train_from_iterator(_repeated(counts), trainer)
+    lines = (  # with each word as often as it was counted
+        f"{word} " * min(_WORDS_PER_LINE, count - done)
+        for word, count in counts.items()
+        for done in range(0, count, _WORDS_PER_LINE)
+    )
+    learner.train_from_iterator(lines, trainer)
     return json.loads(learner.to_str())["model"]
-
-
-def _repeated(counts):
-    """Yield lines with each word as often as it was counted."""
-    for word, count in counts.items():
-        for done in range(0, count, _WORDS_PER_LINE):
-            yield (word + " ") * min(_WORDS_PER_LINE, count - done)

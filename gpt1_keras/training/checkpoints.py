@@ -128,7 +128,10 @@ class Checkpoints:
                 raise
             # Such as a full disk.
             raise OSError(errno.EIO, str(error), str(state)) from None
-        self._remove_old()
+        for old in self.steps()[: -self.keep]:
+            shutil.rmtree(self._path(old))
+        for path in self.directory.glob(".*.tmp"):
+            shutil.rmtree(path, ignore_errors=True)
 
     def restore(self, model):
         """Load the newest intact checkpoint into a compiled model.
@@ -214,12 +217,6 @@ class Checkpoints:
             with contextlib.suppress(ValueError):  # damaged
                 if files.check_seal(self.preset).get("step", 0) > step:
                     shutil.rmtree(self.preset)
-
-    def _remove_old(self):
-        for step in self.steps()[: -self.keep]:
-            shutil.rmtree(self._path(step))
-        for path in self.directory.glob(".*.tmp"):
-            shutil.rmtree(path, ignore_errors=True)
 
 
 def _seal(preset):

@@ -103,6 +103,10 @@ def catch_signals():
     thread.start()
     try:
         yield request
+    except Exception as error:  # of a library whose helpers have ended, too
+        if request.signal_name and errors.outcome(error)[0] is None:
+            raise KeyboardInterrupt(request.signal_name) from None
+        raise
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
@@ -149,7 +153,7 @@ def fit(
         Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
             was lost.
         NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
-        InputError: a finished run is to be extended, but has no checkpoint.
+        InputError: the run has a checkpoint, but no `metrics.jsonl`.
     """
     with strategy.scope():
         kind = device.kind()
@@ -160,11 +164,11 @@ def fit(
         # On a CPU, training itself needs all cores and the memory.
         in_background=kind != "cpu",
     )
-    is_lost = strategy.is_chief and not checkpoints.steps()
-    if is_lost and results.path(workdir).exists():
+    lines = pathlib.Path(workdir) / results.METRICS
+    if strategy.is_chief and checkpoints.steps() and not lines.exists():
         raise errors.InputError(
-            f"{workdir} is finished, but {checkpoints.directory} has no"
-            " checkpoint to extend it from: give another --workdir"
+            f"{lines} is lost, with the evaluations by which weights are kept:"
+            " restore it, or create an empty file to go on without them"
         )
     first_step = strategy.share_state(checkpoints.restore(learner), learner)
     history = results.History(workdir, step=first_step)

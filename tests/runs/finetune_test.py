@@ -347,8 +347,7 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
     worker = tmp_path / "worker"
     without = shutil.ignore_patterns("preset", "checkpoints")
     shutil.copytree(tmp_path / "seed_1", worker / "seed_1", ignore=without)
-    results.path(tmp_path).unlink()
-    results.path(tmp_path / "seed_2").unlink()
+    shutil.rmtree(tmp_path / "seed_2")
     monkeypatch.setattr(strategy.Strategy, "workdir", lambda *_: worker)
     run()
     assert results.read(worker)["seed"] == [1, 2]

@@ -47,12 +47,8 @@ def test_find(tiny, preset, tmp_path):
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
-    for name, message in (
-        ("nowhere", "does not exist"),
-        ("empty", "has no preset/ folder and no config.json"),
-        ("file", "has no preset/ folder and no config.json"),
-    ):
-        with pytest.raises(errors.InputError, match=rf"\S+{name} {message}"):
+    for name in ("nowhere", "empty", "file"):
+        with pytest.raises(errors.InputError, match=rf"\S+{name} does not ex"):
             presets.find(tmp_path / name)
 
 

@@ -94,6 +94,9 @@ def test_probabilities_of_words_are_summed():
     words = (("bad",), ("good", "fine"))
     task = zero_shot.task("sst2", words)
     assert task.label_words == words
+    for wrong in ("Bad", " "):
+        with pytest.raises(ValueError, match="each word to one class"):
+            zero_shot.task("sst2", (words[0], (wrong,)))
     found = [
         (0.3, 0.2, 0.15),  # positive, though bad is the likeliest
         (0.4, 0.2, 0.15),  # negative

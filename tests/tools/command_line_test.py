@@ -1,8 +1,4 @@
-"""Wrong arguments of every tool: one line, status 2, nothing written.
-
-And what two of them write in the current folder, where it is not the
-repository.
-"""
+"""Wrong arguments of every tool: one line, status 2, nothing written."""
 
 import importlib
 import os
@@ -129,3 +125,6 @@ def test_convert_openai_as_a_program(folder):
     sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
     assert done.stdout == f"new/gpt1: 2,320 parameters, {sizes}\n"
     assert os.listdir("new") == ["gpt1"]
+    (folder / "model/vocab_40000.bpe").write_text("#version: 0.2\n")
+    arguments = "--input model --preset torn --num_heads 2".split()
+    assert main_of("convert_openai")(arguments) == 2

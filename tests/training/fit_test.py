@@ -111,6 +111,9 @@ def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
     assert len(list(tmp_path.rglob("result.json"))) == 2
     fit(workdir, num_steps=3)
     assert not list(tmp_path.rglob("result.json"))
+    (workdir / "metrics.jsonl").unlink()
+    with pytest.raises(errors.InputError, match="metrics.jsonl is lost, wit"):
+        fit(workdir, num_steps=4)
 
 
 @pytest.fixture
@@ -148,6 +151,8 @@ def test_first_signal_is_a_request_and_then_ctrl_c_acts_at_once(
     # The fixture looks at the handlers, after an error too.
     with pytest.raises(ArithmeticError), fit_lib.catch_signals():
         raise ArithmeticError
+    with pytest.raises(KeyboardInterrupt), fit_lib.catch_signals():
+        raise ArithmeticError(os.kill(os.getpid(), signal.Signals[first]))
 
 
 def test_sighup_stays_ignored_under_nohup(handlers):

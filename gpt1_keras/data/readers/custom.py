@@ -20,6 +20,7 @@ import unicodedata
 import numpy as np
 from absl import logging
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files
 from gpt1_keras.data import examples as examples_lib
@@ -244,11 +245,8 @@ def _examples(table, columns, is_labelled):
             bad[line] = str(error)
             continue
         given = {k: v for k, v in values.items() if k != columns.label}
-        rows.append(
-            examples_lib.Example(
-                text, text_pair, choices, label, line=line, given=given
-            )
-        )
+        found = text, text_pair, choices, label
+        rows.append(examples_lib.Example(*found, line=line, given=given))
     return rows, bad
 
 
@@ -285,8 +283,8 @@ def _label(values, columns, choices, is_labelled):
             score = math.nan if isinstance(label, bool) else float(label)
         except (TypeError, ValueError, OverflowError):
             score = math.nan
-        if not math.isfinite(score):
-            raise rows_lib.BadRow(f"{shown}: give a number")
+        if not checks.fits(score, float):  # such as a float64's largest
+            raise rows_lib.BadRow(f"{shown}: give a number up to 9e15")
         return score
     if isinstance(label, bool | int | float):
         label = json.dumps(label)

@@ -83,6 +83,7 @@ WRONG = [
     ("a.jsonl", [{"text": "a", "label": " "}], {}, "'label' is empty"),
     ("a.jsonl", [{"text": "a", "label": "high"}], {"is_score": True}, "'label' is 'high': give a number"),
     ("a.jsonl", [{"text": "a", "label": True}], {"is_score": True}, "'label' is True: give a number"),
+    ("a.jsonl", [{"text": "a", "label": "1e300"}], {"is_score": True}, "'1e300': give a number up to 9e15"),
     ("a.jsonl", [{"text": "a", "choices": ["b", "c"], "label": 2}], CHOICES, "'label' is 2: give the index of the right choice, 0 to 1"),
     ("a.jsonl", [{"text": "a", "choices": ["b", "b"], "label": "b"}], CHOICES, "or its text"),
     ("a.jsonl", [{"text": "a", "choices": ["b"], "label": 0}], CHOICES, "give a list of two or more"),
