@@ -29,6 +29,7 @@ sys.path.insert(0, str(_ROOT))
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 from gpt1_keras import files  # noqa: E402
+from gpt1_keras.data import encode  # noqa: E402
 from tools import command_line  # noqa: E402
 
 # Name -> module with `measure(*, sizes, rounds) -> dict`; those of `_WITH_DATA`
@@ -122,7 +123,7 @@ def _machine():
         "date": datetime.date.today().isoformat(),
         "backend": keras.config.backend(),
         "processor": _processor(),
-        "processors": len(os.sched_getaffinity(0)),
+        "processors": encode.num_processors(),
         "load": os.getloadavg()[0],
         "versions": versions,
     }

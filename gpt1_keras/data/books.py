@@ -70,9 +70,10 @@ def find_books(paths):
             raise InputError(
                 f"{path} does not exist or holds no .txt file: pass .txt books"
             )
-        for name, file in named.items():
-            if file.resolve() in seen:
+        for name, file in sorted(named.items()):
+            if (place := file.resolve()) in seen:
                 continue
+            seen.add(place)
             # Bytes that are not UTF-8 become U+FFFD.
             name = os.fsencode(name).decode("utf-8", "replace")
             if name in found:
@@ -80,7 +81,6 @@ def find_books(paths):
                     f"{file} and {found[name]} have the same name: rename one"
                 )
             found[name] = file
-        seen.update(map(pathlib.Path.resolve, named.values()))
     return dict(sorted(found.items()))
 
 

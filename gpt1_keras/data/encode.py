@@ -128,7 +128,7 @@ def in_processes(function, tasks, *, num_processes=None):
     """
     if num_processes is None:
         is_much = total_bytes(tasks) >= _BYTES_WORTH_PROCESSES
-        available = _num_processors() if is_much else 1
+        available = num_processors() if is_much else 1
         num_processes = max(1, min(available, len(tasks)))
     if num_processes == 1:
         yield from itertools.starmap(function, tasks)
@@ -142,7 +142,7 @@ def in_processes(function, tasks, *, num_processes=None):
         yield from pool.map(_work, tasks)
 
 
-def _num_processors():
+def num_processors():
     if hasattr(os, "sched_getaffinity"):  # on Linux
         return len(os.sched_getaffinity(0))
     return os.cpu_count()

@@ -232,18 +232,17 @@ def _split(directory, index, recipe):
             yield everything.read(number[name], start, start + _READ_TOKENS)
 
     # Named books stay held out, whatever their overlap.
-    is_named = recipe.held_out_books is not None
     kept, moved = split.overlaps(
         recipe.held_out(list(listed)),
         list(listed),
         read,
-        limit=1.0 if is_named else OVERLAP_LIMIT,
+        limit=OVERLAP_LIMIT if recipe.held_out_books is None else 1.0,
     )
     for name, overlap in (kept | moved).items():
         listed[name]["overlap"] = round(overlap, 6)
         if name in kept:
             listed[name]["split"] = "held_out"
-        if overlap > OVERLAP_LIMIT and (is_named or name in moved):
+        if overlap > OVERLAP_LIMIT:
             logging.warning(
                 "%s is %sheld out: %.0f %% of it occurs in other books",
                 *(name, "" if name in kept else "not ", 100 * overlap),

@@ -156,17 +156,17 @@ def find(folders):
                 f"`results`: {folder} is not a folder: give the workdir of a"
                 " run, or a folder that holds some"
             )
-        for directory, names, there in os.walk(folder.expanduser()):
-            names[:] = sorted(
-                name
-                for name in names
-                if name not in _INSIDE and not name.startswith(".")
-            )
+        for directory, names, there in os.walk(
+            folder.expanduser(), followlinks=True
+        ):
+            names[:] = sorted(n for n in {*names} - _INSIDE if n[0] != ".")
             path = pathlib.Path(directory)
-            is_run = {"result.json", results_lib.METRICS} & set(there)
-            if not is_run or path.resolve() in seen:
+            if (place := path.resolve()) in seen:  # Links can lead in circles.
+                names.clear()
                 continue
-            seen.add(path.resolve())
+            seen.add(place)
+            if not {"result.json", results_lib.METRICS} & set(there):
+                continue
             try:
                 runs.append(read(path))
             except errors.InputError as error:

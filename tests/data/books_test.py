@@ -6,6 +6,7 @@ import pytest
 
 from gpt1_keras.data import books
 from gpt1_keras.errors import InputError
+from tests.reference import data_files
 
 BROKEN = {
     b"": "empty",
@@ -46,14 +47,14 @@ def test_warns_of_a_file_with_several_books(tmp_path, caplog):
 def test_finds_books(tmp_path):
     with pytest.raises(InputError, match="does not exist"):
         books.find_books([tmp_path / "nowhere"])
-    for name in ("deep", ".venv"):
-        (tmp_path / "in" / name).mkdir(parents=True)
+    # The last one is of a vocabulary made from these books.
+    for name in ("c.md", ".hidden.txt", ".venv/d.txt", "merges.txt"):
+        data_files.write(tmp_path / "in", name, "text")
     with pytest.raises(InputError, match="holds no .txt"):
         books.find_books([tmp_path])
-    for name in ("b.txt", "deep/a.TXT", ".hidden.txt", ".venv/d.txt", "c.md"):
-        (tmp_path / "in" / name).write_text("text")
-    # A vocabulary made from these books.
-    (tmp_path / "in" / "merges.txt").write_text("a b")
+    for name in ("b.txt", "deep/a.TXT"):
+        data_files.write(tmp_path / "in", name, "text")
+    (tmp_path / "in" / "link.txt").symlink_to(tmp_path / "in" / "b.txt")
     found = books.find_books([tmp_path / "in"])
     assert list(found) == ["b.txt", "deep/a.TXT"]
     assert list(books.find_books([tmp_path / "in" / "c.md"])) == ["c.md"]
@@ -64,8 +65,7 @@ def test_finds_books(tmp_path):
     (tmp_path / "in" / "deep" / "circle").symlink_to(tmp_path / "in")
     names = ["more/b.txt", "more/deep/a.TXT"]
     assert list(books.find_books([tmp_path / "linked"])) == names
-    (tmp_path / "two").mkdir()
-    (tmp_path / "two" / "b.txt").write_text("other")
+    data_files.write(tmp_path / "two", "b.txt", "other")
     with pytest.raises(InputError, match="same name"):
         books.find_books([tmp_path / "in", tmp_path / "two"])
     # Of a name that is not UTF-8, the other bytes are read.

@@ -51,25 +51,25 @@ def tokens_of(prepared):
     return found
 
 
-def test_every_book_is_in_the_shards(folder, tmp_path):
+def test_every_book_is_in_the_shards(folder, tmp_path, caplog):
     prepared = prepare_letters(folder, tmp_path / "out")
     texts = {path.name: path.read_text() for path in folder.iterdir()}
-    expected = {
-        name: [ord(c) for c in text if c != " "] for name, text in texts.items()
-    }
+    expected = {n: [ord(c) for c in t if c != " "] for n, t in texts.items()}
     assert tokens_of(prepared) == expected
     assert tokens_of(shards.Shards.open(tmp_path / "out")) == expected
     assert len(prepared.index["shards"]) > 3
-    listed = prepared.index["books"]
-    for book in listed:
+    for book in prepared.index["books"]:
         assert book["bytes"] == len(texts[book["name"]].encode()) + 1
         assert book["words"] == len(texts[book["name"]].split())
-        assert ("overlap" in book) == (book["split"] == "held_out")
-        assert book.get("overlap", 0) < 0.05
+        assert (book.get("overlap", 1) < 0.05) == (book["split"] == "held_out")
     total = prepared.index["total"]
     assert total["tokens"] == sum(map(len, expected.values()))
     assert total["tokens"] == total["train_tokens"] + total["held_out_tokens"]
     assert (total["books"], total["held_out_books"]) == (12, 1)
+    for name, text in texts.items():
+        data_files.write(folder, f"copy_of_{name}", text)
+    prepare_letters(folder, tmp_path / "twice", held_out_fraction=0.01)
+    assert "is held out: 100 % of it occurs in other books" in caplog.text
 
 
 def test_index_and_bytes_by_hand(tmp_path):

@@ -46,13 +46,14 @@ def test_seeds_belong_to_the_aggregate_above(tmp_path):
 
 
 def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
-    for seed, value in ((1, 0.5), (2, 0.6), (3, 0.1)):
-        metrics = {"accuracy": value}
-        fake_workdirs.finetune(tmp_path / str(seed), "rte", metrics, seed=seed)
     # Of a seed that was run twice the first counts.
-    fake_workdirs.finetune(tmp_path / "again", "rte", {"accuracy": 0.7}, seed=1)
+    for i, (seed, value) in enumerate([(1, 0.5), (2, 0.6), (3, 0.1), (1, 0.7)]):
+        metrics = {"accuracy": value}
+        fake_workdirs.finetune(tmp_path / f"{i}", "rte", metrics, seed=seed)
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
-    fake_workdirs.finetune(tmp_path / "other", "cola", more)
+    far = fake_workdirs.finetune(tmp_path.parent / "far", "cola", more)
+    (tmp_path / "other").symlink_to(far)
+    (far / "circle").symlink_to(tmp_path)
     rte, cola = fake_workdirs.results(tmp_path)
     values = {k: run.metrics()["accuracy"] for k, run in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}

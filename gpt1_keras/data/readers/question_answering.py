@@ -38,7 +38,7 @@ def read_race(data_dir, split):
     folder = rows.find_file(data_dir, ["race/RACE", "RACE", "race"], split)
     files = []
     for group in RACE_GROUPS:
-        found = (folder / group).glob("*.txt")
+        found = (folder / group).glob("[!.]*.txt")
         # 9.txt before 10.txt.
         files += sorted(found, key=lambda path: (len(path.stem), path.stem))
     if not files:

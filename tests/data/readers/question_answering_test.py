@@ -42,7 +42,7 @@ def test_race(tmp_path, logged):
         expected = race_rows("middle") + race_rows("high")
         assert qa.read_race(tmp_path / str(i), "dev") == expected
     assert not logged
-    for number in (10, 9, 100):  # ordered by number
+    for number in (10, 9, 100, "._9"):  # ordered by number, without hidden
         passage = PASSAGE | {"article": str(number)}
         write_race(tmp_path, f"high/{number}.txt", passage)
     texts = [example.text for example in qa.read_race(tmp_path, "dev")]
