@@ -110,8 +110,8 @@ class Score(LabelSpace):
         return heads.SumHead(score_range=self.score_range, **settings)
 
     def loss(self, labels, logits):
-        low, high = self.score_range
-        return losses.squared_error(labels, logits) / ((high - low) / 2) ** 2
+        half = (self.score_range[1] - self.score_range[0]) / 2
+        return losses.squared_error(labels / half, logits / half)
 
     def encode(self, example):
         return np.float32(self.value(example))

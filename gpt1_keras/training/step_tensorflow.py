@@ -42,11 +42,10 @@ class TrainStep:
         batches = self._shares(x)
         for index in range(int(x.cardinality())):
             callbacks.on_train_batch_begin(index)
-            batch = next(batches)
             is_asked = stop is not None and stop.signal_name is not None
             with strategy_tensorflow.all_workers(strategy):
                 logs = self.distributed_step(
-                    batch, tf.constant(float(is_asked))
+                    batches, tf.constant(float(is_asked))
                 )
                 logs = {
                     name: float(strategy.experimental_local_results(value)[0])
@@ -65,11 +64,11 @@ class TrainStep:
             return super().predict(x, callbacks=callbacks, **options)
         called = keras.callbacks.CallbackList(callbacks, model=self)
         called.on_predict_begin()
-        found = []
-        for index, batch in enumerate(self._shares(x)):
+        batches, found = self._shares(x), []
+        for index in range(int(x.cardinality())):
             called.on_predict_batch_begin(index)
             with strategy_tensorflow.all_workers(self.distribute_strategy):
-                found.append(self.distributed_scores(batch))
+                found.append(self.distributed_scores(batches))
             called.on_predict_batch_end(index)
         called.on_predict_end()
         # list of {name: [B, ...]} -> {name: [N, ...]}
@@ -79,7 +78,11 @@ class TrainStep:
         }
 
     def _shares(self, dataset):
-        """Yield the argument of `strategy.run` for every batch."""
+        """Return an endless iterator over arguments of `strategy.run`.
+
+        Functions of the iterator are traced once, for any length. Traced for
+        the length of a first batch, a resumed run would draw other masks.
+        """
         strategy = self.distribute_strategy
         total = strategy.num_replicas_in_sync
 
@@ -99,18 +102,15 @@ class TrainStep:
             shared = dataset.flat_map(shares)
             return shared.prefetch(_PREFETCH * per_worker).repeat()
 
-        iterator = iter(strategy.distribute_datasets_from_function(local))
-        for _ in range(int(dataset.cardinality())):
-            yield next(iterator)
+        return iter(strategy.distribute_datasets_from_function(local))
 
     @functools.cached_property
     def distributed_step(self):
-        """Function from a batch's shares to the logs of each replica."""
-        strategy = self.distribute_strategy
+        """Function from the next shares to the logs of each replica."""
+        run = self.distribute_strategy.run
         return tf.function(
-            lambda *values: strategy.run(self.replica_step, values),
+            lambda batches, stop: run(self.replica_step, (next(batches), stop)),
             autograph=False,
-            reduce_retracing=True,  # lengths differ
         )
 
     def replica_step(self, batch, stop_request):
@@ -138,18 +138,18 @@ class TrainStep:
 
     @functools.cached_property
     def distributed_scores(self):
-        """Function from a batch's shares to the scores of the whole batch."""
+        """Function from the next shares to the scores of the whole batch."""
         strategy = self.distribute_strategy
 
-        def score(batch):
-            scores = strategy.run(self, (batch,))
+        def score(batches):
+            scores = strategy.run(self, (next(batches),))
             # [B / R, ...] of each replica -> [B, ...]
             return {
                 name: strategy.gather(value, axis=0)
                 for name, value in scores.items()
             }
 
-        return tf.function(score, autograph=False, reduce_retracing=True)
+        return tf.function(score, autograph=False)
 
     def train_step(self, data):
         count = self.count_micro_batches(data["token_ids"])

@@ -98,9 +98,9 @@ def test_majority(space, labels, expected):
         (CHOICE, [1], [[0, 0, 0, 0]], [np.log(4)]),
         # Half of each of two: -(log .2 + log .8) / 2 = -log(.16) / 2.
         (task.ScoreDistribution(0, 1), [0.5], [np.log([0.2, 0.8])], [-np.log(0.4)]),
-        # Of 0 to 5 and, in another unit, of 0 to 100.
+        # Of 0 to 5 and, in another unit, whose square is 0 in float32.
         (SCORE, [3.0, 1.0], [[5.0], [1.0]], [0.64, 0]),
-        (task.Score(0, 100), [60.0], [[100.0]], [0.64]),
+        (task.Score(0, 1e-25), [6e-26], [[1e-25]], [0.64]),
     ],
 )  # fmt: skip
 def test_loss_of_labels_and_logits(space, labels, logits, expected):

@@ -74,17 +74,17 @@ def test_the_optimizer_does_not_sum_again(learner):
     assert learner.optimizer._all_reduce_sum_gradients(["g"]) == ["g"]
 
 
-def test_two_traces_serve_every_length(learner):
+def test_one_trace_serves_every_length(learner):
+    """The same one, whichever length comes first when a run resumes."""
     import tensorflow as tf
 
-    whole = tiny_learner.Batches()(0)
-    for length in (6, 3, 4, 5):
-        batch = {key: value[..., :length] for key, value in whole.items()}
-        dataset = tf.data.Dataset.from_tensors(batch)
-        learner.fit(dataset)
-        learner.predict(dataset)
+    whole = tiny_learner.tensors(tiny_learner.Batches()(0))
+    lengths = tf.data.Dataset.from_tensor_slices([6, 3, 4, 5])
+    dataset = lengths.map(lambda n: {k: v[..., :n] for k, v in whole.items()})
+    learner.fit(dataset)
+    learner.predict(dataset)
     for function in (learner.distributed_step, learner.distributed_scores):
-        assert function.experimental_get_tracing_count() == 2
+        assert function.experimental_get_tracing_count() == 1
 
 
 def test_a_callback_ends_the_loop(learner):
