@@ -139,7 +139,7 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
     signal.signal(signal.SIGHUP, former)
     assert_refused(fail("loss"), "loss is nan", status=1)
     assert_refused(fail("memory"), "not enough memory: lower", status=1)
-    assert_refused(fail("full disk"), "out/x: No space left on device; cor")
+    assert_refused(fail("full disk"), "out/x: No space left on device")
     assert_refused(fail("no path"), "Input/output error")
     assert_refused(fail("module"), "absent", "pip install")
     # A defect shows its traceback and frees the workdir.

@@ -112,7 +112,7 @@ def test_finished_run_makes_no_step_and_can_be_extended(tmp_path):
     fit(workdir, num_steps=3)
     assert not list(tmp_path.rglob("result.json"))
     (workdir / "metrics.jsonl").unlink()
-    with pytest.raises(errors.InputError, match="metrics.jsonl is lost, wit"):
+    with pytest.raises(errors.InputError, match="metrics.jsonl is lost"):
         fit(workdir, num_steps=4)
 
 
