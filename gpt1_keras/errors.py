@@ -5,6 +5,7 @@ OSError, a missing module or a lack of memory (`outcome`). Every other exception
 is a defect of the program and shows its traceback.
 """
 
+import contextlib
 import re
 import sys
 
@@ -71,6 +72,36 @@ def outcome(error):
     else:
         line = None
     return line and f"error: {one_line(line)}", status
+
+
+def report(error):
+    """Print the line for an exception that is handled; return the exit status.
+
+    A defect of the program is raised again.
+    """
+    line, status = outcome(error)
+    if line is None:
+        raise
+    print(line, file=sys.stderr)
+    return status
+
+
+@contextlib.contextmanager
+def after_signal(name):
+    """Let a library's failure after a signal be the stop that the signal asks.
+
+    A library may swallow the exception of a signal handler, or lose helper
+    processes that the same signal ends, and then raise an error of its own.
+
+    Args:
+        name: function `() -> name` of the signal that came, or None.
+    """
+    try:
+        yield
+    except Exception as error:
+        if name() and outcome(error)[0] is None:
+            raise KeyboardInterrupt(name()) from None
+        raise
 
 
 def missing_module(error):

@@ -60,11 +60,7 @@ def main(arguments=None):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (Exception, KeyboardInterrupt) as error:
-        line, status = errors.outcome(error)
-        if line is None:
-            raise
-        print(line, file=sys.stderr)
-        return status
+        return errors.report(error)
 
 
 def _quoted(word):
@@ -100,12 +96,8 @@ def _interruptible():
                 if handler != signal.SIG_IGN:  # as under nohup
                     former.callback(signal.signal, number, handler)
                     signal.signal(number, interrupt)
-        try:
+        with errors.after_signal(lambda: next(iter(received), None)):
             yield
-        except Exception as error:  # of Keras, which swallowed the other
-            if received and errors.outcome(error)[0] is None:
-                raise KeyboardInterrupt(received[0]) from None
-            raise
 
 
 def _parse_flags(arguments):

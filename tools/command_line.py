@@ -61,11 +61,7 @@ def run(work, arguments):
     try:
         return work(arguments) or 0
     except (Exception, KeyboardInterrupt) as error:
-        line, status = errors.outcome(error)
-        if line is None:
-            raise
-        print(line, file=sys.stderr)
-        return status
+        return errors.report(error)
 
 
 def check_new(option, path):

@@ -102,11 +102,8 @@ def catch_signals():
     thread = threading.Thread(target=acknowledge, daemon=True)
     thread.start()
     try:
-        yield request
-    except Exception as error:  # of a library whose helpers have ended, too
-        if request.signal_name and errors.outcome(error)[0] is None:
-            raise KeyboardInterrupt(request.signal_name) from None
-        raise
+        with errors.after_signal(lambda: request.signal_name):
+            yield request
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
