@@ -8,6 +8,7 @@ run loads the preset.
 
 import errno
 import functools
+import gc
 import json
 import math
 import os
@@ -84,6 +85,9 @@ def load(cls, directory, *, dtype="float32"):
         found = cls.from_preset(str(directory))
         _check_model(found)
         if dtype == "int8":
+            # Keras collects garbage for each layer. Without all that exists
+            # already, loading takes 1.5 s in place of 11.
+            gc.freeze()
             getattr(found, "backbone", found).quantize(
                 config=keras.quantizers.Int8QuantizationConfig(
                     activation_quantizer=None
@@ -103,6 +107,7 @@ def load(cls, directory, *, dtype="float32"):
             " of a finished run, or run it again"
         ) from None
     finally:
+        gc.unfreeze()
         keras.config.set_dtype_policy(policy)
 
 
