@@ -42,8 +42,7 @@ def test_names_files_that_exist_and_sizes_that_are_used():
     names = {}
     exec(source("parameters"), names)
     assert SMALL.keys() < names.keys()
-    upper = {name for name in names if name.isupper()}
-    assert not [name for name in upper if text.count(name) < 2]
+    assert all(text.count(name) > 1 for name in names if name.isupper())
 
 
 def printed(outputs):
