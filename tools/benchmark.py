@@ -10,9 +10,9 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
   --json FILE     also write the figures to this file
   --figure FILE   also draw them as bars, to a PNG file
 
-Weights are random. Contenders are timed in turns: compare the ratios, since
-the machine may be doing other work. Exit status: 0 done; 2 wrong arguments
-(one line says which).
+Weights are random. The machine may be doing other work, so contenders are timed
+in turns: compare the ratios. A ratio is the speed of the contender without one,
+divided by this speed. Exit status: 0 done; 2 wrong arguments (in one line).
 """
 
 import datetime

@@ -1,6 +1,7 @@
 """Arguments and messages of the command-line tools."""
 
 import argparse
+import logging
 import sys
 
 from gpt1_keras import errors
@@ -58,6 +59,7 @@ def share(text):
 
 def run(work, arguments):
     """Call `work(arguments)`; return the exit status, its own or 0."""
+    logging.basicConfig(format="%(message)s")  # for warnings
     try:
         return work(arguments) or 0
     except (Exception, KeyboardInterrupt) as error:

@@ -3,8 +3,8 @@
 python tools/convert_huggingface.py --input DIR --preset DIR
 python tools/convert_huggingface.py --preset DIR --output DIR [--texts FILE]
 
-  --input DIR    folder with config.json, model.safetensors (or
-                 pytorch_model.bin) and vocab.json, merges.txt (or
+  --input DIR    folder of a language model: config.json, model.safetensors
+                 (or pytorch_model.bin) and vocab.json, merges.txt (or
                  tokenizer.json). A folder, not a hub id: nothing is
                  downloaded. To get one:
                  hf download openai-community/openai-gpt --local-dir DIR

@@ -31,8 +31,6 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from absl import logging  # noqa: E402
-
 from gpt1_keras.data import encode  # noqa: E402
 from gpt1_keras.data import prepare  # noqa: E402
 from gpt1_keras.data import split  # noqa: E402
@@ -71,8 +69,6 @@ def _prepare(arguments):
         values.paths, values.output, recipe, distribute=_distribute(values)
     )
     print(f"{prepared.directory}: {prepared.summary()}")
-    for entry in prepared.index["skipped"]:
-        print(f"skipped {entry['name']}: {entry['reason']}")
 
 
 def _distribute(values):
@@ -87,6 +83,4 @@ def _distribute(values):
 
 
 if __name__ == "__main__":
-    logging.use_python_logging(quiet=True)
-    logging.set_verbosity(logging.ERROR)  # skipped files are listed at the end
     sys.exit(main(sys.argv[1:]))

@@ -21,8 +21,6 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
-from absl import logging  # noqa: E402
-
 from gpt1_keras import files  # noqa: E402
 from gpt1_keras.data import books  # noqa: E402
 from gpt1_keras.data import encode  # noqa: E402
@@ -52,8 +50,6 @@ def _train(arguments):
     output = pathlib.Path(values.output)
     _check_output(output)
     found, skipped = books.check_all(books.find_books(values.paths))
-    for entry in skipped:
-        print(f"skipped {entry['name']}: {entry['reason']}", file=sys.stderr)
     counts = encode.count_words(found, num_processes=values.num_processes)
     num_words = counts.total() - counts[words.NEWLINE]
     print(
@@ -92,6 +88,4 @@ def _check_output(output):
 
 
 if __name__ == "__main__":
-    logging.use_python_logging(quiet=True)
-    logging.set_verbosity(logging.ERROR)  # skipped files are listed here
     sys.exit(main(sys.argv[1:]))

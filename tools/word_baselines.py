@@ -8,9 +8,9 @@ python tools/word_baselines.py --data DIR [--examples N] [--seed S]
   --seed S       the seed of that run; default: 42
   TASK           sst2, cola, mrpc, qqp, stsb, snli, mnli, qnli, rte, scitail
 
-They show how far single words go without a network. `majority` always predicts
-the commonest label or the mean score. `words` and `overlap` are linear models,
-trained on train and measured on dev (gpt1_keras/evaluation/word_baselines.py).
+They show how far single words go without a network. `majority` predicts train's
+commonest label or mean score (a run's result.json: dev's). `words`, `overlap`:
+linear models. All are scored on dev (gpt1_keras/evaluation/word_baselines.py).
 
 Prints one row of a table for each task, within seconds for up to 10,000
 examples. Exit status: 0 done; 2 invalid arguments or files.

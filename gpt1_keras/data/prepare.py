@@ -20,6 +20,7 @@ from gpt1_keras.data import encode
 from gpt1_keras.data import shards
 from gpt1_keras.data import split
 from gpt1_keras.errors import InputError
+from gpt1_keras.text import subwords
 from gpt1_keras.text import tokenizer as tokenizer_lib
 from gpt1_keras.text import train_vocabulary
 
@@ -157,6 +158,8 @@ def prepare(
             index["held_out_books"] = sorted(recipe.held_out_books)
         _split(directory, index, recipe)
         index["total"] = _totals(listed, skipped)
+        num_tokens, num_unknown, *_ = np.sum(counts, axis=0)
+        subwords.warn_of_unknown("books", num_unknown, num_tokens)
         text = json.dumps(index, indent=1, ensure_ascii=False)
         files_lib.write_atomic(directory / shards.INDEX, text + "\n")
         shutil.rmtree(scratch)
@@ -195,12 +198,12 @@ def _encode(tasks, folder, tokenizer, dtype, distribute):
 
 def _listed(found, tasks, counts, shard_tokens):
     """Return the index's books, all of split "train", and skipped files."""
-    sums = {book.name: np.zeros(3, np.int64) for book in found}
+    sums = {book.name: np.zeros(4, np.int64) for book in found}
     for (book, _), counted in zip(tasks, counts, strict=True):
         sums[book.name] += counted
     listed, skipped, place = [], [], 0
     for book in found:
-        tokens, words, size = sums[book.name].tolist()
+        tokens, _, words, size = sums[book.name].tolist()
         if not tokens:
             logging.warning("skipped %s: no text in it", book.name)
             skipped.append({"name": book.name, "reason": "no text in it"})
@@ -295,12 +298,9 @@ def train_tokenizer(found, directory, recipe):
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
-    training_sha256 = files_lib.sha256_of_json(
-        [
-            *(recipe.tokenizer_type, recipe.vocabulary_size),
-            [book.sha256 for book in training],
-        ]
-    )
+    kind, size = recipe.tokenizer_type, recipe.vocabulary_size
+    identity = [kind, size, [book.sha256 for book in training]]
+    training_sha256 = files_lib.sha256_of_json(identity)
     folder, saved = directory / shards.TOKENIZER, {}
     with contextlib.suppress(OSError, ValueError):
         saved = files_lib.parse_json((folder / _IDENTITY).read_bytes())
@@ -308,10 +308,9 @@ def train_tokenizer(found, directory, recipe):
         return tokenizer_lib.Tokenizer.from_directory(folder)
     if shards.is_prepared(directory):
         raise _other_corpus(directory)
-    kind = recipe.tokenizer_type
     logging.info("training a %s tokenizer on %d books", kind, len(training))
     tokenizer = train_vocabulary.TRAINERS[kind](
-        encode.count_words(training), vocabulary_size=recipe.vocabulary_size
+        encode.count_words(training), vocabulary_size=size
     )
     _save(tokenizer, directory, training_sha256=training_sha256)
     return tokenizer

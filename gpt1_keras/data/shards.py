@@ -21,6 +21,7 @@ import numpy as np
 from gpt1_keras import files
 from gpt1_keras.data import batches
 from gpt1_keras.errors import InputError
+from gpt1_keras.text import subwords
 
 FORMAT = 1
 INDEX = "index.json"
@@ -210,14 +211,15 @@ def write(directory, pieces, *, shard_tokens):
         pieces: iterable of (little-endian ids `[n]`, words, bytes).
 
     Returns:
-        the shards' entries in the index, and (tokens, words, bytes) of each
-        piece.
+        the shards' entries in the index, and (tokens, unknown tokens, words,
+        bytes) of each piece.
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()
     counts, sizes = [], []
     for ids, words, size in pieces:
-        counts.append((len(ids), words, size))
+        unknown = np.count_nonzero(ids == subwords.UNKNOWN_ID)
+        counts.append((len(ids), unknown, words, size))
         while len(ids):
             if not sizes or sizes[-1] == shard_tokens:
                 sizes.append(0)

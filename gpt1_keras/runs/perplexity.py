@@ -94,10 +94,8 @@ def perplexity(
         f" ({metrics['tokens']:,}), {metrics['word_perplexity']:.2f} per word"
         f" ({metrics['words']:,}), {metrics['bits_per_byte']:.3f} bits per byte"
     )
-    unknown = sum(
-        int((texts.read(book, 0, length) == subwords.UNKNOWN_ID).sum())
-        for book, length in enumerate(texts.lengths)
-    )
+    ids = (texts.read(book, 0, n) for book, n in enumerate(texts.lengths))
+    unknown = sum(int((each == subwords.UNKNOWN_ID).sum()) for each in ids)
     easy = "they are easy to predict, so both perplexities are too low"
     subwords.warn_of_unknown("perplexity", unknown, num_tokens, easy)
     if workdir is not None:

@@ -12,7 +12,7 @@ NOTEBOOK = ROOT / "tools" / "colab.ipynb"
 SMALL = {
     "NUM_STEPS": 20,
     "NUM_EPOCHS": 1,
-    "PRETRAINING_DIALS": {
+    "PRETRAINING_SETTINGS": {
         "sources.Corpus.sample_words": 20000,
         **{"VOCABULARY_SIZE": 400, "NUM_LAYERS": 1},
         **{"WARMUP_STEPS": 3, "BATCH_SIZE": 8},
@@ -21,7 +21,7 @@ SMALL = {
         "held_out.Evaluation.final_tokens": 300,
         "fit.Intervals.sample_steps": 0,
     },
-    "FINE_TUNING_DIALS": {"NUM_TRAIN_EXAMPLES": 64},
+    "FINE_TUNING_SETTINGS": {"NUM_TRAIN_EXAMPLES": 64},
 }
 
 
@@ -42,8 +42,7 @@ def test_names_files_that_exist_and_sizes_that_are_used():
     names = {}
     exec(source("parameters"), names)
     assert SMALL.keys() < names.keys()
-    dials = {name for name in names if name.isupper()}
-    assert not [name for name in dials if text.count(name) < 2]
+    assert all(text.count(name) > 1 for name in names if name.isupper())
 
 
 def printed(outputs):

@@ -77,7 +77,7 @@ GROUPS = {
 BY_HAND = {
     "story_cloze": "request the two .csv files of spring 2016 at "
     "https://cs.rochester.edu/nlp/rocstories and put them into "
-    "DATA/story_cloze",
+    "DATA_DIR/story_cloze",
 }
 
 
