@@ -4,10 +4,13 @@ import atexit
 import contextlib
 import pathlib
 import shutil
+import signal
 import tempfile
 import textwrap
+import threading
 
 import tensorflow as tf
+from absl import logging
 from keras import ops
 
 from gpt1_keras import errors
@@ -126,7 +129,24 @@ def tpu(devices):
 
 def multi_worker(devices):
     """Return the strategy over the processes that TF_CONFIG names."""
-    found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
+    logging.info("waiting until all workers of TF_CONFIG have started")
+    is_main = threading.current_thread() is threading.main_thread()
+    # Python's handlers would wait for TensorFlow, which waits for workers.
+    former = {
+        number: signal.signal(number, signal.SIG_DFL)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        if is_main and signal.getsignal(number) != signal.SIG_IGN
+    }
+    try:
+        found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
+    except (RuntimeError, tf.errors.OpError) as error:
+        raise errors.InputError(
+            f"the workers of TF_CONFIG cannot start ({error}): give every"
+            " process an index and a free port of its own, and start all anew"
+        ) from None
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
 

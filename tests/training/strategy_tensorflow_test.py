@@ -1,10 +1,14 @@
 """Strategies and their loops with one replica."""
 
+import json
+import signal
+
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras import errors
 from gpt1_keras.data import loaders
 from gpt1_keras.training import fit
 from tests.reference import tiny_learner
@@ -68,6 +72,17 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     np.testing.assert_equal(states, expected)
     assert set(scores) == {"log_probability", "weight", "num_likeliest"}
     np.testing.assert_equal(scores, their_scores)
+
+
+def test_workers_that_cannot_start(monkeypatch):
+    """As here, where TensorFlow is initialised, or where a port is taken."""
+    cluster = {"worker": ["localhost:1", "localhost:2"]}
+    given = {"cluster": cluster, "task": {"type": "worker", "index": 0}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(given))
+    handler = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(errors.InputError, match="startup.*: give every proc"):
+        strategy_test.devices("multi_worker").open()
+    assert signal.getsignal(signal.SIGTERM) == handler
 
 
 def test_the_optimizer_does_not_sum_again(learner):
