@@ -37,12 +37,8 @@ def test_every_row_is_read_and_stands_in_one_split(name, folder):
 def test_zero_shot_files(folder):
     assert len(glue.read_ax(folder, "test")) == 12
     assert len(readers.read_dprd(folder, "train")) == 120
-    found = {
-        "dprd": readers.read_dprd(folder, "test"),
-        "wsc": readers.read_wsc(folder, "test"),
-        "pdp": readers.read_pdp(folder, "test"),
-    }
-    for name, part in found.items():
+    for name in ("dprd", "wsc", "pdp"):
+        part = getattr(readers, f"read_{name}")(folder, "test")
         assert len(part) == 12
         for e in part:
             assert "because [MASK] " in e.text and len(e.choices) == 2
