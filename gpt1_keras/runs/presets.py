@@ -111,11 +111,8 @@ def check(directory):
     directory = pathlib.Path(directory)
     facts = files.check_seal(directory)
     if not facts:
-        _say_once(
-            logging.warning,
-            f"{directory} has no checksums: damage to its files may not be"
-            " noticed",
-        )
+        text = f"{directory} has no checksums: damage may not be noticed"
+        _say_once(logging.warning, text)
     config = read_config(directory)
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")

@@ -7,7 +7,6 @@ import shutil
 import signal
 import tempfile
 import textwrap
-import threading
 
 import tensorflow as tf
 from absl import logging
@@ -35,11 +34,8 @@ class TensorFlowStrategy(strategy_lib.Strategy):
     def __init__(self, strategy):
         # Do not log every all-reduce when it is traced.
         tf.get_logger().setLevel("WARNING")
-        self.strategy = strategy
+        self.strategy, self.scope = strategy, strategy.scope
         self.num_replicas = strategy.num_replicas_in_sync
-
-    def scope(self):
-        return self.strategy.scope()
 
 
 class MultiWorker(TensorFlowStrategy):
@@ -81,8 +77,7 @@ class MultiWorker(TensorFlowStrategy):
 def mirrored(devices):
     """Return the strategy over the GPUs of this machine.
 
-    Without a GPU, the replicas are `num_replicas` logical devices of the CPU,
-    which is no faster, but allows tests of the same program.
+    Without a GPU, the replicas are `num_replicas` parts of the CPU, for tests.
     """
     gpus = tf.config.list_physical_devices("GPU")
     count = devices.num_replicas or max(1, len(gpus))
@@ -130,13 +125,8 @@ def tpu(devices):
 def multi_worker(devices):
     """Return the strategy over the processes that TF_CONFIG names."""
     logging.info("waiting until all workers of TF_CONFIG have started")
-    is_main = threading.current_thread() is threading.main_thread()
-    # Python's handlers would wait for TensorFlow, which waits for workers.
-    former = {
-        number: signal.signal(number, signal.SIG_DFL)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if is_main and signal.getsignal(number) != signal.SIG_IGN
-    }
+    # Python's handler would wait for TensorFlow, which waits for workers.
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     except (RuntimeError, tf.errors.OpError) as error:
@@ -145,8 +135,7 @@ def multi_worker(devices):
             " process an index and a free port of its own, and start all anew"
         ) from None
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, handler)
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
 

@@ -74,7 +74,6 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
 
 
 def test_workers_that_cannot_start(monkeypatch):
-    """As here, where TensorFlow is initialised, or where a port is taken."""
     (worker,) = cluster.environments(1)
     monkeypatch.setenv("TF_CONFIG", worker["TF_CONFIG"].replace("[", '["a:1",'))
     with pytest.raises(errors.InputError, match="startup.*: give every proc"):
