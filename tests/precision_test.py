@@ -21,11 +21,9 @@ def machine(tmp_path, monkeypatch):
 
             there = {"GPU": gpus, "TPU": []}
             monkeypatch.setattr(tf.config, "list_physical_devices", there.get)
-            details = {"compute_capability": capability}
-            monkeypatch.setattr(
-                *(tf.config.experimental, "get_device_details"),
-                lambda _: details,
-            )
+            found = {"compute_capability": capability}
+            place = tf.config.experimental
+            monkeypatch.setattr(place, "get_device_details", lambda _: found)
         elif BACKEND == "jax":
             import jax
 

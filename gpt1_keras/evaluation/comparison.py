@@ -150,15 +150,13 @@ def find(folders):
     `Run`s, and (path, what is wrong) for each workdir that cannot be read.
     """
     runs, unreadable, seen = [], [], set()
-    for folder in map(pathlib.Path, folders):
-        if not folder.expanduser().is_dir():
+    for folder in (pathlib.Path(each).expanduser() for each in folders):
+        if not folder.is_dir():
             raise errors.InputError(
                 f"`results`: {folder} is not a folder: give the workdir of a"
                 " run, or a folder that holds some"
             )
-        for directory, names, there in os.walk(
-            folder.expanduser(), followlinks=True
-        ):
+        for directory, names, there in os.walk(folder, followlinks=True):
             names[:] = sorted(n for n in {*names} - _INSIDE if n[0] != ".")
             path = pathlib.Path(directory)
             if (place := path.resolve()) in seen:  # Links can lead in circles.

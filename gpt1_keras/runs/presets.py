@@ -56,7 +56,7 @@ def find(preset):
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
-        logging.info("no preset is given: using %s", preset)
+        _say_once(logging.info, f"no preset is given: using {preset}")
     directory = pathlib.Path(preset)
     for folder in (directory / "preset", directory):
         if (folder / "config.json").exists():
@@ -116,7 +116,8 @@ def check(directory):
     directory = pathlib.Path(directory)
     facts = files.check_seal(directory)
     if not facts:
-        _say_unsealed(str(directory))
+        text = f"{directory} has no checksums: damage may not be noticed"
+        _say_once(logging.warning, text)
     config = read_config(directory)
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")
@@ -154,10 +155,8 @@ def check(directory):
 
 
 @functools.cache
-def _say_unsealed(directory):
-    logging.warning(
-        "%s has no checksums: damage to its files may not be noticed", directory
-    )
+def _say_once(say, text):
+    say(text)
 
 
 def check_tokenizer(tokenizer):

@@ -102,7 +102,6 @@ class RawText:
         check_tensorflow(
             "gin/data/raw_text.gin", "leave it out to read prepared shards"
         )
-        # Imported late, since it imports TensorFlow.
         from gpt1_keras.data import tf_raw_text
 
         recipe = self.corpus.recipe(tokenizer)

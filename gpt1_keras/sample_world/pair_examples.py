@@ -5,6 +5,7 @@ and that it rules out. The label of a pair follows from these.
 """
 
 import dataclasses
+import re
 
 from gpt1_keras.data import examples
 from gpt1_keras.sample_world import sentences
@@ -16,6 +17,7 @@ NO_ENTAILMENT = "not_entailment"
 MATCHED = ("narration", "speech")
 MISMATCHED = "letter"
 _MOST_WORDS = 32
+_PERSON = re.compile(r"\{([a-d])[:}]")
 # Forms of a clause about an event: said, implied by it, opposed to it,
 # negated; and denied: said, but called untrue.
 _RELATIONS = {
@@ -57,6 +59,11 @@ def _clause(source, event, form, but=""):
         found = filter(stories.can_be_negated, found)
     found = [clause for clause in found if clause != but]
     return source.draws.pick(found) if found else None
+
+
+def _named(event, clause):
+    """Return the people whom a clause about the event names."""
+    return {event.roles[role] for role in _PERSON.findall(clause)}
 
 
 def _tell(source, event, clause, form, genre="narration"):
@@ -235,7 +242,7 @@ def _compared(source, relation, tell):
     draws = source.draws
     story = source.story()
     event = other = draws.pick(story.events)
-    first, form = _clause(source, event, "said"), "said"
+    first, form, is_same = _clause(source, event, "said"), "said", None
     if relation == "an event and what it implies":
         form = "implied"
     elif relation == "the same event with another person":
@@ -248,11 +255,14 @@ def _compared(source, relation, tell):
         is_same = relation == "two stories about the same people"
         there = source.other(story) if is_same else source.story()
         other = draws.pick(there.events)
-        shares = bool(set(event.people) & set(other.people))
-        if shares != is_same or other.kind is event.kind:
+        if other.kind is event.kind:
             return []
     second = other and _clause(source, other, form, but=first)
     if not second:
+        return []
+    # By name: "{a.pet_name}" tells nobody whose pet it is.
+    is_apart = _named(event, first).isdisjoint(_named(other, second))
+    if is_same is is_apart:
         return []
     pair = draws.shuffled([(event, first, "said"), (other, second, form)])
     texts = [tell(source, *part) for part in pair]

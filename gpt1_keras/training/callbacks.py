@@ -44,8 +44,7 @@ class LogMetrics(keras.callbacks.Callback):
     need not wait for Python; at most two steps are in progress. Perplexity is
     computed from the language-model loss: `lm_loss` if there is a task loss,
     else `loss`. The speed is measured from reading to reading and includes
-    waiting for batches. (On torch, it misses the wait for the first one, which
-    Keras fetches before the step begins.)
+    waiting for batches (on torch, not for the first one).
     """
 
     step: int  # steps made so far

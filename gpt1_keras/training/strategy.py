@@ -44,9 +44,7 @@ class Strategy:
         """Return the context in which to build everything with variables."""
         return contextlib.nullcontext()
 
-    def single_device(self):
-        """Return a context in which a batch is not split, as for one text."""
-        return contextlib.nullcontext()
+    single_device = scope  # in which a batch is not split, as for one text
 
     def workdir(self, workdir):
         """Return where this process writes: the chief to `workdir`."""
@@ -80,10 +78,7 @@ class Strategy:
 
 
 class DataParallel(Strategy):
-    """Replicas on the devices that JAX sees, with `keras.distribution`.
-
-    XLA_FLAGS=--xla_force_host_platform_device_count=N splits a CPU into N.
-    """
+    """Replicas on the devices that JAX sees, with `keras.distribution`."""
 
     def __init__(self, devices):
         found = keras.distribution.list_devices()

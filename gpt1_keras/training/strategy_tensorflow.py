@@ -4,10 +4,12 @@ import atexit
 import contextlib
 import pathlib
 import shutil
+import signal
 import tempfile
 import textwrap
 
 import tensorflow as tf
+from absl import logging
 from keras import ops
 
 from gpt1_keras import errors
@@ -32,11 +34,8 @@ class TensorFlowStrategy(strategy_lib.Strategy):
     def __init__(self, strategy):
         # Do not log every all-reduce when it is traced.
         tf.get_logger().setLevel("WARNING")
-        self.strategy = strategy
+        self.strategy, self.scope = strategy, strategy.scope
         self.num_replicas = strategy.num_replicas_in_sync
-
-    def scope(self):
-        return self.strategy.scope()
 
 
 class MultiWorker(TensorFlowStrategy):
@@ -78,8 +77,7 @@ class MultiWorker(TensorFlowStrategy):
 def mirrored(devices):
     """Return the strategy over the GPUs of this machine.
 
-    Without a GPU, the replicas are `num_replicas` logical devices of the CPU,
-    which is no faster, but allows tests of the same program.
+    Without a GPU, the replicas are `num_replicas` parts of the CPU, for tests.
     """
     gpus = tf.config.list_physical_devices("GPU")
     count = devices.num_replicas or max(1, len(gpus))
@@ -126,7 +124,18 @@ def tpu(devices):
 
 def multi_worker(devices):
     """Return the strategy over the processes that TF_CONFIG names."""
-    found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
+    logging.info("waiting until all workers of TF_CONFIG have started")
+    # Python's handler would wait for TensorFlow, which waits for workers.
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
+    except (RuntimeError, tf.errors.OpError) as error:
+        raise errors.InputError(
+            f"the workers of TF_CONFIG cannot start ({error}): give every"
+            " process an index and a free port of its own, and start all anew"
+        ) from None
+    finally:
+        signal.signal(signal.SIGINT, handler)
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
 

@@ -52,13 +52,15 @@ def test_find(tiny, preset, tmp_path):
             presets.find(tmp_path / name)
 
 
-def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset):
+def test_without_a_name_the_shipped_one(monkeypatch, tmp_path, preset, caplog):
     monkeypatch.setattr(bindings, "ROOT", tmp_path)
     with pytest.raises(errors.InputError, match="gpt1_mini_novels_en does not"):
         presets.find(None)
     place = tmp_path / "presets" / "gpt1_mini_novels_en"
     shutil.copytree(preset, place)
-    assert presets.find(None) == place
+    caplog.set_level("INFO")
+    assert presets.find(None) == presets.find(None) == place
+    assert caplog.text.count("no preset is given") <= 1
 
 
 def test_save_replaces_the_whole_folder(cola, preset, tmp_path):

@@ -8,7 +8,7 @@ from tests.reference import tiny_task
 
 
 def warning(caplog):
-    record, *_ = (r for r in caplog.records if r.levelname == "WARNING")
+    (record,) = (r for r in caplog.records if r.levelname == "WARNING")
     return record.getMessage()
 
 

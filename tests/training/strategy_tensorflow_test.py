@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 from keras import ops
 
+from gpt1_keras import errors
 from gpt1_keras.data import loaders
 from gpt1_keras.training import fit
+from tests.reference import cluster
 from tests.reference import tiny_learner
 from tests.training import strategy_test
 
@@ -54,6 +56,7 @@ def learner():
 def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     plain = tiny_learner.language_model(dropout=0.2, micro_batch_size=2)
     assert learner.is_distributed and not plain.is_distributed
+    assert learner.optimizer._all_reduce_sum_gradients(["g"]) == ["g"]
     found = []
     for each in (learner, plain):
         record = Record()
@@ -70,8 +73,11 @@ def test_one_replica_learns_bit_for_bit_as_without_strategy(learner):
     np.testing.assert_equal(scores, their_scores)
 
 
-def test_the_optimizer_does_not_sum_again(learner):
-    assert learner.optimizer._all_reduce_sum_gradients(["g"]) == ["g"]
+def test_workers_that_cannot_start(monkeypatch):
+    (worker,) = cluster.environments(1)
+    monkeypatch.setenv("TF_CONFIG", worker["TF_CONFIG"].replace("[", '["a:1",'))
+    with pytest.raises(errors.InputError, match="startup.*: give every proc"):
+        strategy_test.devices("multi_worker").open()
 
 
 def test_one_trace_serves_every_length(learner):
