@@ -75,7 +75,7 @@ class PackedCandidates:
         return len(self._rows)
 
     def spec(self, batch_size):
-        """Name -> (shape, dtype) of the arrays of a batch."""
+        """Return {name: (shape, dtype)} of the arrays of a batch."""
         return _spec(batch_size)
 
     def batch(self, rows, length):
@@ -120,7 +120,6 @@ class PackedExamples(examples.EncodedExamples):
     """
 
     def spec(self, batch_size):
-        """Name -> (shape, dtype) of the arrays of a batch."""
         shape = (batch_size, self.num_candidates)
         return _spec(batch_size) | {"extract_position": (shape, "int32")}
 

@@ -71,15 +71,9 @@ def paragraphs(lines, width, *, is_start):
 
 
 def _blocks(lines):
-    block = []
-    for line in lines:
-        if line and not line.isspace():
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    for is_text, block in itertools.groupby(lines, lambda x: bool(x.strip())):
+        if is_text:
+            yield list(block)
 
 
 def measure_width(lines):

@@ -218,12 +218,9 @@ class Task:
 
     def measure(self, examples, predictions):
         """Return metrics of predictions `[N]`: for all, and for each group."""
-        values = np.array([self.label_space.value(e) for e in examples])
+        values = [self.label_space.value(example) for example in examples]
         return metrics_lib.by_group(
-            self._measure,
-            [example.group for example in examples],
-            values,
-            np.asarray(predictions),
+            self._measure, examples, values, predictions
         )
 
     def _measure(self, targets, predictions):

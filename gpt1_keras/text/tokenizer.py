@@ -25,13 +25,11 @@ class ChunkDictionary:
     Args:
         value_of_word: function from a word (str) to a tuple of values, not
             empty, such as its token ids.
-
-    Attributes:
-        limit: int. Maximum number of cached chunks; a cache that would exceed
-            it is emptied.
     """
 
-    limit = 400_000  # about 100 MB of ids
+    # Largest number of cached chunks, about 100 MB of ids; a cache that would
+    # exceed it is emptied.
+    limit = 400_000
 
     def __init__(self, value_of_word):
         self._value_of_word = value_of_word
@@ -243,13 +241,10 @@ class Tokenizer:
         Raises:
             ValueError: an id is negative.
         """
-        pieces = []
-        for index in ids:
-            index = int(index)
-            if index < 0:
-                raise ValueError(f"ids must not be negative, found {index}")
-            if index < self.vocabulary_size:
-                pieces.append(self.vocabulary[index])
+        ids = list(map(int, ids))
+        if min(ids, default=0) < 0:
+            raise ValueError(f"ids must not be negative, found {min(ids)}")
+        pieces = [self.vocabulary[i] for i in ids if i < self.vocabulary_size]
         return words.join_words(self._model.join(pieces))
 
     def piece(self, index):

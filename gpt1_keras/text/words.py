@@ -119,8 +119,6 @@ def split_pieces(pieces):
 def _split_plain(piece):
     """Return the words of a plain piece; None if it needs spaCy."""
     special = english().rules.keys()
-    if piece.isascii() and piece.isalpha():
-        return None if piece in special else [piece.lower()]
     match = _PLAIN.fullmatch(piece)
     if match is None:
         return None

@@ -8,9 +8,9 @@
 """
 
 from gpt1_keras.data import examples
+from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import rows
 
-SNLI_LABELS = ("entailment", "neutral", "contradiction")
 SCITAIL_LABELS = ("entails", "neutral")
 _NO_GOLD_LABEL = "-"
 
@@ -34,7 +34,7 @@ def _snli_example(row):
     return examples.Example(
         rows.text_of(row.get("sentence1"), "sentence1"),
         rows.text_of(row.get("sentence2"), "sentence2"),
-        label=rows.label_of(row.get("gold_label"), SNLI_LABELS),
+        label=rows.label_of(row.get("gold_label"), glue.THREE_WAY),
     )
 
 
