@@ -70,7 +70,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
             self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps; see `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.load`."""
         spec = dict.fromkeys(self._fields, (None, "string"))
         spec["labels"] = self.spec["labels"]
         read = loaders.in_graph(self._read, spec)

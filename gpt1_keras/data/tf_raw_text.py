@@ -130,7 +130,7 @@ class RawTextBatches:
         self.num_windows = self._windows.num_windows
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps; see `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.load`."""
         first = first_step * self._batch_size
         pool, place = self._windows.find(first)
         pool_books = self._windows.pool_books

@@ -167,14 +167,10 @@ def read_lambada(data_dir, split):
     questions. Returns a list of Example: text is the passage without its last
     word, which is the only choice; label 0.
     """
-    path = rows.find_file(
-        *(data_dir, ["lambada", ""]),
-        *(_LAMBADA[split], f"lambada_{split}.jsonl"),
-    )
-    read_rows = rows.text_lines
-    if path.suffix == ".jsonl":
-        read_rows = rows.json_lines
-    return rows.collect(path, read_rows(path), _parse_passage)
+    files = (_LAMBADA[split], f"lambada_{split}.jsonl")
+    path = rows.find_file(data_dir, ["lambada", ""], *files)
+    read = rows.json_lines if path.suffix == ".jsonl" else rows.text_lines
+    return rows.collect(path, read(path), _parse_passage)
 
 
 def _parse_passage(row):
