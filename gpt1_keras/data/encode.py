@@ -51,8 +51,7 @@ def write_piece(folder, tokenizer, dtype, book, piece):
     Raises:
         InputError: the file has changed since it was checked.
     """
-    state = os.stat(piece.path)
-    if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
+    if books.stamp(piece.path) != book.stamp:
         raise InputError(f"{piece.path} changed during the run: start it again")
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
     parts, words, size = [np.empty(0, dtype)], 0, 0

@@ -116,14 +116,11 @@ class EncodedExamples:
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))
         if self.num_cut:
             logging.warning(
-                f"{name}: {self.num_cut:,} of {len(self):,} examples were"
+                f"{name}: {self.num_cut:,} of {len(examples):,} examples were"
                 f" truncated to {max_sequence_length} positions, by"
                 f" {sizes[:, 3].sum():,} tokens in all; example"
                 f" {np.flatnonzero(sizes[:, 3])[0] + 1:,} is the first"
             )
-
-    def __len__(self):
-        return len(self._ids)
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""

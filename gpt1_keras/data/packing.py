@@ -71,9 +71,6 @@ class PackedCandidates:
         parts = ([row.prefix, *_flat(row.continuations)] for row in self._rows)
         self.lengths = np.array([sum(map(len, each)) for each in parts])
 
-    def __len__(self):
-        return len(self._rows)
-
     def spec(self, batch_size):
         """Return {name: (shape, dtype)} of the arrays of a batch."""
         return _spec(batch_size)

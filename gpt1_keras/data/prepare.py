@@ -362,10 +362,7 @@ def cache_folder(kind, files, recipe):
     Its name is `kind` and a hash of the recipe and of the files' names, sizes
     and modification times.
     """
-    listing = []
-    for name, path in files.items():
-        state = path.stat()
-        listing.append([name, state.st_size, state.st_mtime_ns])
+    listing = [[name, *books.stamp(path)] for name, path in files.items()]
     identity = [shards.FORMAT, books.CLEANING, listing, recipe.identity]
     key = files_lib.sha256_of_json(identity)
     return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

@@ -42,16 +42,17 @@ def read_names(named):
 
 def find(names, wanted):
     """Return the `wanted` held-out books, sorted; all must be in `names`."""
-    missing = sorted(set(wanted) - set(names))
+    names, wanted = set(names), set(wanted)
+    missing = sorted(wanted - names)
     if missing:
         raise InputError(
             f"`held_out_books`: the corpus has no book {missing[0]!r} "
-            f"({len(missing)} of {len(set(wanted))} are missing); give names "
+            f"({len(missing)} of {len(wanted)} are missing); give names "
             "below the corpus folder, as in the index of the shards"
         )
-    if set(wanted) >= set(names):
+    if wanted >= names:
         raise InputError("`held_out_books` leaves no book for training")
-    return sorted(set(wanted))
+    return sorted(wanted)
 
 
 def overlaps(chosen, names, read, *, limit):

@@ -52,10 +52,10 @@ class ZeroShotTask(abc.ABC):
     def measure(self, examples, scores, train=None):
         """Return a dict of metrics; the first is the one that is plotted.
 
-        Here, the choice with the highest mean log-probability is predicted;
-        labels are indices of choices. `scores` are the `data.packing.Scores` of
-        the examples; `train` is the pair (examples, scores) of the train split,
-        if `needs_train`.
+        By default, the choice with the highest mean log-probability is
+        predicted, and labels are indices of choices. `scores` are the
+        `data.packing.Scores` of the examples; `train` is the pair (examples,
+        scores) of the train split, if `needs_train`.
         """
         labels = self.labels(examples)
         best = [np.argmax(s.log_probability / s.num_tokens) for s in scores]
