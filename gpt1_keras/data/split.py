@@ -32,12 +32,12 @@ def choose(names, *, fraction, seed):
 
 
 def read_names(named):
-    """Return a tuple of names from a list, or from a file of one per line."""
-    if not isinstance(named, str | os.PathLike):
-        return tuple(named)
-    text = files.read_text("`held_out_books`", named)
-    lines = text.removeprefix("\ufeff").split("\n")
-    return tuple(line.strip() for line in lines if line.strip())
+    """Return a tuple of names, given as such or as a file of one per line."""
+    if isinstance(named, str | os.PathLike):
+        text = files.read_text("`held_out_books`", named)
+        lines = text.removeprefix("\ufeff").split("\n")
+        named = [line.strip() for line in lines if line.strip()]
+    return None if named is None else tuple(named)
 
 
 def find(names, wanted):

@@ -219,12 +219,6 @@ class Task:
     def measure(self, examples, predictions):
         """Return metrics of predictions `[N]`: for all, and for each group."""
         values = [self.label_space.value(example) for example in examples]
-        return metrics_lib.by_group(
-            self._measure, examples, values, predictions
-        )
-
-    def _measure(self, targets, predictions):
-        found = self.metric(targets, predictions)
-        if self.main_metric is None:
-            return found
-        return {self.main_metric: found[self.main_metric]} | found
+        found = metrics_lib.by_group(self.metric, examples, values, predictions)
+        first = self.main_metric or next(iter(found))
+        return {first: found[first]} | found

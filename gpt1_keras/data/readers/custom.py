@@ -11,7 +11,6 @@ import collections
 import dataclasses
 import itertools
 import json
-import math
 import pathlib
 import re
 import typing
@@ -279,10 +278,7 @@ def _label(values, columns, choices, is_labelled):
         return None
     shown = f"{name!r} is {errors.shortened(repr(label))}"
     if columns.is_score:
-        try:
-            score = math.nan if isinstance(label, bool) else float(label)
-        except (TypeError, ValueError, OverflowError):
-            score = math.nan
+        score = rows_lib.number_of(label)
         if not checks.fits(score, float):  # such as a float64's largest
             raise rows_lib.BadRow(f"{shown}: give a number up to 9e15")
         return score
