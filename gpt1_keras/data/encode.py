@@ -179,10 +179,9 @@ def in_beam(runner, options=()):
         ) from None
 
     def distribute(function, tasks):
+        argv = [f"--runner={runner}", *options]
         try:
-            with beam.Pipeline(
-                argv=[f"--runner={runner}", *options]
-            ) as pipeline:
+            with beam.Pipeline(argv=argv) as pipeline:
                 _ = (
                     pipeline
                     | "pieces" >> beam.Create(tasks)

@@ -108,9 +108,8 @@ class EncodedExamples:
                 self._ids.append(transforms.encoded(encode, *texts))
                 advance(1)
         subwords.warn_of_unknown(name, *counts)
-        sizes = np.array(
-            [self._sizes(i) for i in range(len(examples))], "int64"
-        ).reshape(-1, 4)
+        sizes = [self._sizes(i) for i in range(len(examples))]
+        sizes = np.array(sizes, "int64").reshape(-1, 4)
         self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
         self.num_candidates = int(sizes[:, 2].max(initial=1))
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))

@@ -231,13 +231,10 @@ def _split(directory, index, recipe):
         for start in range(0, listed[name]["tokens"], _READ_TOKENS):
             yield everything.read(number[name], start, start + _READ_TOKENS)
 
+    chosen = recipe.held_out(list(listed))
     # Named books stay held out, whatever their overlap.
-    kept, moved = split.overlaps(
-        recipe.held_out(list(listed)),
-        list(listed),
-        read,
-        limit=OVERLAP_LIMIT if recipe.held_out_books is None else 1.0,
-    )
+    limit = OVERLAP_LIMIT if recipe.held_out_books is None else 1.0
+    kept, moved = split.overlaps(chosen, list(listed), read, limit=limit)
     for name, overlap in (kept | moved).items():
         listed[name]["overlap"] = round(overlap, 6)
         if name in kept:
@@ -295,12 +292,9 @@ def train_tokenizer(found, directory, recipe):
     """
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
-    training_sha256 = files_lib.sha256_of_json(
-        [
-            *(recipe.tokenizer_type, recipe.vocabulary_size),
-            [book.sha256 for book in training],
-        ]
-    )
+    kind, size = recipe.tokenizer_type, recipe.vocabulary_size
+    hashes = [book.sha256 for book in training]
+    training_sha256 = files_lib.sha256_of_json([kind, size, hashes])
     folder, saved = directory / shards.TOKENIZER, {}
     with contextlib.suppress(OSError, ValueError):
         saved = files_lib.parse_json((folder / _IDENTITY).read_bytes())
@@ -308,10 +302,9 @@ def train_tokenizer(found, directory, recipe):
         return tokenizer_lib.Tokenizer.from_directory(folder)
     if shards.is_prepared(directory):
         raise _other_corpus(directory)
-    kind = recipe.tokenizer_type
     logging.info("training a %s tokenizer on %d books", kind, len(training))
     tokenizer = train_vocabulary.TRAINERS[kind](
-        encode.count_words(training), vocabulary_size=recipe.vocabulary_size
+        encode.count_words(training), vocabulary_size=size
     )
     _save(tokenizer, directory, training_sha256=training_sha256)
     return tokenizer

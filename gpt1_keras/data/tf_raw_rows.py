@@ -126,13 +126,10 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         position = candidates.extract_position
         place = tf.range(length)
         weights = (place > 0) & (place <= position[..., None])
-        batch = batches.as_batch(
-            tf.pad(
-                candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
-            ),
-            tf.cast(weights, tf.float32),
-            position,
-        )
+        missing = [[0, 0], [0, 0], [0, length - longest]]
+        token_ids = tf.pad(candidates.token_ids, missing)
+        weights = tf.cast(weights, tf.float32)
+        batch = batches.as_batch(token_ids, weights, position)
         return {
             name: tf.ensure_shape(value, self.spec[name][0])
             for name, value in (batch | {"labels": labels}).items()

@@ -225,9 +225,8 @@ class LastWord(ZeroShotTask):
         (word,) = example.choices
         ids, words = encode(word, tokenizer), example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
-        return fit(
-            tokenizer.encode(text), [ids], tokenizer, max_sequence_length
-        )
+        prefix = tokenizer.encode(text)
+        return fit(prefix, [ids], tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
         sums = np.array([s.log_probability[0] for s in scores], "float64")

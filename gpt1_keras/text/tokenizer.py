@@ -91,18 +91,13 @@ class ChunkDictionary:
         }
         pieces |= new
         self._remember(self._pieces, new, dependent)
-        pieces_of = dict(zip(chunks, lines, strict=True))
-        values = {
-            chunk: pieces[line[0]]
-            if len(line) == 1
-            else tuple(_flat(pieces[piece] for piece in line))
-            for chunk, line in pieces_of.items()
-        }
-        return values, {
-            chunk
-            for chunk, line in pieces_of.items()
-            if not dependent.isdisjoint(line)
-        }
+        values, dependent_chunks = {}, set()
+        for chunk, line in zip(chunks, lines, strict=True):
+            parts = [pieces[piece] for piece in line]
+            values[chunk] = parts[0] if len(parts) == 1 else tuple(_flat(parts))
+            if not dependent.isdisjoint(line):
+                dependent_chunks.add(chunk)
+        return values, dependent_chunks
 
     def _remember(self, cache, found, dependent):
         """Cache texts that are short and whose words are always the same."""

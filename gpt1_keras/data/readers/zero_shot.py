@@ -85,12 +85,9 @@ def _parse_block(block):
     if not matches:
         raise rows.BadRow(f"{pronoun!r} is not in the sentence")
     start, end = _definite(sentence, matches, choices).span()
-    return _example(
-        f"{sentence[:start]}{BLANK}{sentence[end:]}",
-        "" if pronoun == BLANK else sentence[start:end],
-        choices,
-        right,
-    )
+    text = f"{sentence[:start]}{BLANK}{sentence[end:]}"
+    hidden = "" if pronoun == BLANK else sentence[start:end]
+    return _example(text, hidden, choices, right)
 
 
 def _blocks(path):
