@@ -58,12 +58,11 @@ def _prepare(arguments):
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--num_processes", type=command_line.positive)
     values = parser.parse(arguments)
-    named = values.held_out_books
     recipe = prepare.Recipe(
         tokenizer.Tokenizer.from_files(values.vocabulary, values.merges),
         held_out_fraction=values.held_out_fraction,
         split_seed=values.seed,
-        held_out_books=None if named is None else split.read_names(named),
+        held_out_books=split.read_names(values.held_out_books),
     )
     prepared = prepare.prepare(
         values.paths, values.output, recipe, distribute=_distribute(values)

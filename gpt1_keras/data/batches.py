@@ -35,7 +35,6 @@ class TrainingBatches:
         self.spec = spec_of(batch_size, 1, sequence_length)
 
     def __call__(self, step):
-        """Return the batch of `step`."""
         size, length = self._shape
         numbers = int(step) * size + np.arange(size)
         book, start = self._windows.at(numbers)
@@ -90,7 +89,6 @@ class HeldOutBatches:
         return -(-len(self._windows) // self._shape[0])
 
     def __call__(self, step):
-        """Return the batch of `step`."""
         size = self._shape[0]
         ids = np.zeros(self._shape, np.int32)
         weights = np.zeros(self._shape, np.float32)

@@ -34,8 +34,7 @@ class Book:
 
     name: str
     path: str
-    size: int
-    mtime_ns: int
+    stamp: tuple  # see `stamp`
     sha256: str
 
 
@@ -94,6 +93,12 @@ def _visible_files(folder):
         yield from (pathlib.Path(root, n) for n in names if n[0] != ".")
 
 
+def stamp(path):
+    """Return size and time of a file, which change when it is written."""
+    state = os.stat(path)
+    return state.st_size, state.st_mtime_ns
+
+
 def check(path):
     """Read a book once in small blocks; return its hex SHA-256.
 
@@ -133,18 +138,16 @@ def check_all(files):
     total = sum(os.path.getsize(path) for path in files.values())
     with console.bar("checking books", total) as advance:
         for name, path in files.items():
-            state = os.stat(path)
-            size, mtime_ns = state.st_size, state.st_mtime_ns
+            before = stamp(path)
             try:
-                sha256 = check(path)
-                found.append(Book(name, str(path), size, mtime_ns, sha256))
+                found.append(Book(name, str(path), before, check(path)))
             except (OSError, ValueError) as error:
                 reason = str(error)
                 if isinstance(error, UnicodeDecodeError):
                     reason = f"not UTF-8 ({error.reason})"
                 logging.warning("skipped %s: %s", path, reason)
                 skipped.append({"name": name, "reason": reason})
-            advance(size)
+            advance(before[0])
     if not found:
         reasons = "; ".join(f"{s['name']}: {s['reason']}" for s in skipped[:3])
         raise InputError(f"none of {len(files)} files is a book ({reasons})")

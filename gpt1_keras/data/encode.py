@@ -39,19 +39,19 @@ def tasks_of(found, piece_bytes=books.PIECE_BYTES):
     ]
 
 
-def encode_piece(tokenizer, dtype, book, piece):
-    """Return the ids `[n]` of a piece of a book, and how many words and bytes.
+def write_piece(folder, tokenizer, dtype, book, piece):
+    """Encode a piece of a book into its file; return its size in bytes.
 
-    The bytes are those of the cleaned text in UTF-8, with a line break after
-    each paragraph; words are separated by white space. Pieces after the first
-    start with the vocabulary's line break, if it has one, so that the ids of
-    all pieces together are those of the whole book.
+    The file (see `read_piece`) holds the numbers of words and of bytes, then
+    the ids. The bytes are those of the cleaned text in UTF-8, with a line break
+    after each paragraph; words are separated by white space. Pieces after the
+    first start with the vocabulary's line break, if it has one, so that the ids
+    of all pieces together are those of the whole book.
 
     Raises:
         InputError: the file has changed since it was checked.
     """
-    state = os.stat(piece.path)
-    if (state.st_size, state.st_mtime_ns) != (book.size, book.mtime_ns):
+    if books.stamp(piece.path) != book.stamp:
         raise InputError(f"{piece.path} changed during the run: start it again")
     newline = [] if tokenizer.newline_id is None else [tokenizer.newline_id]
     parts, words, size = [np.empty(0, dtype)], 0, 0
@@ -62,20 +62,14 @@ def encode_piece(tokenizer, dtype, book, piece):
         if ids and (len(parts) > 1 or piece.start):
             parts.append(np.array(newline, dtype))
         parts.append(np.array(ids, dtype))
-    return np.concatenate(parts), words, size
-
-
-def write_piece(folder, tokenizer, dtype, book, piece):
-    """Encode a piece into its file; return the size of its text in bytes."""
-    ids, *counts = encode_piece(tokenizer, dtype, book, piece)
-    path = piece_path(folder, tokenizer, book, piece)
-    counts = np.array(counts, _COUNT).tobytes()
-    files.write_atomic(path, counts + ids.astype(dtype).tobytes())
+    content = np.array([words, size], _COUNT).tobytes()
+    content += np.concatenate(parts).tobytes()
+    files.write_atomic(piece_path(folder, tokenizer, book, piece), content)
     return piece.end - piece.start
 
 
 def read_piece(path, dtype):
-    """Return the result of `encode_piece` from the file of a piece."""
+    """Return the ids `[n]` in the file of a piece, and its words and bytes."""
     counts = np.fromfile(path, _COUNT, 2).tolist()
     return np.fromfile(path, dtype, offset=2 * _COUNT.itemsize), *counts
 
@@ -185,10 +179,9 @@ def in_beam(runner, options=()):
         ) from None
 
     def distribute(function, tasks):
+        argv = [f"--runner={runner}", *options]
         try:
-            with beam.Pipeline(
-                argv=[f"--runner={runner}", *options]
-            ) as pipeline:
+            with beam.Pipeline(argv=argv) as pipeline:
                 _ = (
                     pipeline
                     | "pieces" >> beam.Create(tasks)

@@ -38,6 +38,7 @@ class TrainingExamples:
         batch_size, num_examples, steps_per_epoch: int.
         num_cut: int. Number of truncated examples.
         tokens_per_step: float, on average.
+        spec: see `batches.spec_of`.
 
     Raises:
         InputError: there are fewer examples than one batch.
@@ -62,6 +63,9 @@ class TrainingExamples:
                 f" of {batch_size}: lower `batch_size`"
             )
         self.tokens_per_step = batch_size * float(encoded.num_tokens.mean())
+        shape = (batch_size, *self._labels.shape[1:])
+        labels = {"labels": (shape, self._labels.dtype.name)}
+        self.spec = encoded.spec(batch_size) | labels
 
     def order(self, step):
         """Return the indices of the examples of a step, `[B]`."""
@@ -80,16 +84,6 @@ class TrainingExamples:
         batches = order.reshape(self.steps_per_epoch, self.batch_size)
         keys = windows.hash_of(self._seed, 3, epoch, np.arange(len(batches)))
         return batches[np.argsort(keys, kind="stable")]
-
-    @property
-    def spec(self):
-        """{name: (shape, dtype)} of the arrays; None marks varying sizes."""
-        return self._encoded.spec(self.batch_size) | {
-            "labels": (
-                (self.batch_size, *self._labels.shape[1:]),
-                self._labels.dtype.name,
-            )
-        }
 
     def __call__(self, step):
         rows = self.order(step)
@@ -110,20 +104,16 @@ class ScoredExamples:
         self._encoded = encoded
         self._bucket_lengths = bucket_lengths
         self._order = np.argsort(-encoded.lengths, kind="stable")
-        self.batch_size = batch_size
-
-    @property
-    def spec(self):
-        """{name: (shape, dtype)} of the arrays; None marks varying sizes."""
-        return self._encoded.spec(self.batch_size)
+        self._batch_size = batch_size
+        self.spec = encoded.spec(batch_size)
 
     def __len__(self):
-        return -(-len(self._order) // self.batch_size)
+        return -(-len(self._order) // self._batch_size)
 
     def __call__(self, step):
-        first = int(step) * self.batch_size
-        rows = self._order[first : first + self.batch_size]
-        missing = self.batch_size - len(rows)
+        first = int(step) * self._batch_size
+        rows = self._order[first : first + self._batch_size]
+        missing = self._batch_size - len(rows)
         rows = np.concatenate([rows, np.repeat(rows[:1], missing)])
         return _pad(self._encoded, rows, self._bucket_lengths)
 

@@ -108,22 +108,18 @@ class EncodedExamples:
                 self._ids.append(transforms.encoded(encode, *texts))
                 advance(1)
         subwords.warn_of_unknown(name, *counts)
-        sizes = np.array(
-            [self._sizes(i) for i in range(len(examples))], "int64"
-        ).reshape(-1, 4)
+        sizes = [self._sizes(i) for i in range(len(examples))]
+        sizes = np.array(sizes, "int64").reshape(-1, 4)
         self.lengths, self.num_tokens = sizes[:, 0], sizes[:, 1]
         self.num_candidates = int(sizes[:, 2].max(initial=1))
         self.num_cut = int(np.count_nonzero(sizes[:, 3]))
         if self.num_cut:
             logging.warning(
-                f"{name}: {self.num_cut:,} of {len(self):,} examples were"
+                f"{name}: {self.num_cut:,} of {len(examples):,} examples were"
                 f" truncated to {max_sequence_length} positions, by"
                 f" {sizes[:, 3].sum():,} tokens in all; example"
                 f" {np.flatnonzero(sizes[:, 3])[0] + 1:,} is the first"
             )
-
-    def __len__(self):
-        return len(self._ids)
 
     def candidates(self, index):
         """Return the `C` sequences of one example, lists of ids."""

@@ -14,24 +14,16 @@ def load(batches, *, first_step, num_steps):
     """Return the batches of consecutive steps for the backend in use.
 
     Args:
-        batches: function of the step with a `spec` (`data.batches`,
-            `data.example_batches`), or an object with a `dataset` of its own
-            (`data.tf_raw_text`).
+        batches: function of the step with a `spec`, which states the static
+            dimensions (`data.batches`, `data.example_batches`), or an object
+            with a `dataset` of its own (`data.tf_raw_text`).
         first_step: int, the step at which a resumed run continues.
         num_steps: int.
     """
     if hasattr(batches, "dataset"):
         return batches.dataset(first_step=first_step, num_steps=num_steps)
-    if keras.config.backend() == "tensorflow":
-        return dataset(batches, first_step=first_step, num_steps=num_steps)
-    return BatchSequence(batches, first_step=first_step, num_steps=num_steps)
-
-
-def dataset(batches, *, first_step, num_steps):
-    """Return a tf.data.Dataset of batches; arguments as in `load`.
-
-    A dimension is static if `batches.spec` states it.
-    """
+    if keras.config.backend() != "tensorflow":
+        return BatchSequence(batches, first_step, num_steps)
     import tensorflow as tf
 
     steps = tf.data.Dataset.range(first_step, first_step + num_steps)
@@ -81,8 +73,8 @@ class BatchSequence(keras.utils.PyDataset):
     `fit` shuffles a PyDataset that is not endless: pass `shuffle=False`.
     """
 
-    def __init__(self, batches, *, first_step, num_steps, **kwargs):
-        super().__init__(**kwargs)
+    def __init__(self, batches, first_step, num_steps):
+        super().__init__()
         self._batches = batches
         self._first_step = first_step
         self._num_steps = num_steps

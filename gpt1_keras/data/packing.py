@@ -71,11 +71,8 @@ class PackedCandidates:
         parts = ([row.prefix, *_flat(row.continuations)] for row in self._rows)
         self.lengths = np.array([sum(map(len, each)) for each in parts])
 
-    def __len__(self):
-        return len(self._rows)
-
     def spec(self, batch_size):
-        """Name -> (shape, dtype) of the arrays of a batch."""
+        """Return {name: (shape, dtype)} of the arrays of a batch."""
         return _spec(batch_size)
 
     def batch(self, rows, length):
@@ -89,15 +86,16 @@ class PackedCandidates:
                 arrays["token_weights"][i, end - len(scored) : end] = 1.0
         return arrays
 
-    def scores(self, log_probability, num_tokens, num_likeliest):
+    def scores(self, found):
         """Return the scores of rows as a list of `N` `Scores`.
 
-        The arguments, arrays `[rows, K]`, are sums over the scored tokens of
-        each branch.
+        `found` are the arrays `[rows, K]` of `losses.BranchScores`: sums over
+        the scored tokens of each branch, whose `weight` is their number.
         """
-        sums = [log_probability, num_tokens, num_likeliest]
-        sums = np.stack(sums, axis=-1, dtype="float64")  # [rows, K, 3]
-        # The rows have all continuations in order; the rest is padding.
+        names = ("log_probability", "weight", "num_likeliest")
+        sums = np.stack([found[name] for name in names], -1, dtype="float64")
+        # [rows, K, 3] -> [continuations, 3]: the rows have all continuations in
+        # order; the rest is padding.
         sums = sums[np.arange(sums.shape[1]) < self._counts[:, None]]
         ends = np.cumsum([len(each.continuations) for each in self._candidates])
         return [
@@ -120,7 +118,6 @@ class PackedExamples(examples.EncodedExamples):
     """
 
     def spec(self, batch_size):
-        """Name -> (shape, dtype) of the arrays of a batch."""
         shape = (batch_size, self.num_candidates)
         return _spec(batch_size) | {"extract_position": (shape, "int32")}
 

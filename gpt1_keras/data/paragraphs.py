@@ -41,7 +41,7 @@ _PAGE = re.compile(
 )
 _MAX_HEAD_LINES = 500
 _MAX_FRONT_BLOCKS = 400
-_PROSE_END = tuple(".!?:;,\"'\u201d\u2019)]-\u2014_*")
+_PROSE_END = (*_SENTENCE_END, ",")
 
 
 def split_lines(text):
@@ -59,9 +59,7 @@ def paragraphs(lines, width, *, is_start):
     if is_start:
         lines = between_markers(lines)
     if width is None:
-        for line in lines:
-            if text := line.strip():
-                yield text
+        yield from filter(None, map(str.strip, lines))
         return
     blocks = (block for block in _blocks(lines) if not is_noise(block))
     if is_start:
@@ -71,15 +69,9 @@ def paragraphs(lines, width, *, is_start):
 
 
 def _blocks(lines):
-    block = []
-    for line in lines:
-        if line and not line.isspace():
-            block.append(line)
-        elif block:
-            yield block
-            block = []
-    if block:
-        yield block
+    for is_text, block in itertools.groupby(lines, lambda x: bool(x.strip())):
+        if is_text:
+            yield list(block)
 
 
 def measure_width(lines):
@@ -167,16 +159,13 @@ def _tidy(text):
 
 
 def between_markers(lines):
-    """Yield the lines between Project Gutenberg's START and END, if any.
+    """Return the lines between Project Gutenberg's START and END, if any.
 
     Without a START in the first 500 lines, the text starts at the first line.
     """
     head = enumerate(lines[:_MAX_HEAD_LINES], 1)
     start = next((number for number, line in head if START.match(line)), 0)
-    for line in lines[start:]:
-        if END.match(line):
-            return
-        yield line
+    return itertools.takewhile(lambda x: not END.match(x), lines[start:])
 
 
 def is_noise(block):

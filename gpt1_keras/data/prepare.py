@@ -235,13 +235,10 @@ def _split(directory, index, recipe):
         for start in range(0, listed[name]["tokens"], _READ_TOKENS):
             yield everything.read(number[name], start, start + _READ_TOKENS)
 
+    chosen = recipe.held_out(list(listed))
     # Named books stay held out, whatever their overlap.
-    kept, moved = split.overlaps(
-        recipe.held_out(list(listed)),
-        list(listed),
-        read,
-        limit=OVERLAP_LIMIT if recipe.held_out_books is None else 1.0,
-    )
+    limit = OVERLAP_LIMIT if recipe.held_out_books is None else 1.0
+    kept, moved = split.overlaps(chosen, list(listed), read, limit=limit)
     for name, overlap in (kept | moved).items():
         listed[name]["overlap"] = round(overlap, 6)
         if name in kept:
@@ -300,8 +297,8 @@ def train_tokenizer(found, directory, recipe):
     held_out = set(recipe.held_out([book.name for book in found]))
     training = [book for book in found if book.name not in held_out]
     kind, size = recipe.tokenizer_type, recipe.vocabulary_size
-    identity = [kind, size, [book.sha256 for book in training]]
-    training_sha256 = files_lib.sha256_of_json(identity)
+    hashes = [book.sha256 for book in training]
+    training_sha256 = files_lib.sha256_of_json([kind, size, hashes])
     folder, saved = directory / shards.TOKENIZER, {}
     with contextlib.suppress(OSError, ValueError):
         saved = files_lib.parse_json((folder / _IDENTITY).read_bytes())
@@ -362,10 +359,7 @@ def cache_folder(kind, files, recipe):
     Its name is `kind` and a hash of the recipe and of the files' names, sizes
     and modification times.
     """
-    listing = []
-    for name, path in files.items():
-        state = path.stat()
-        listing.append([name, state.st_size, state.st_mtime_ns])
+    listing = [[name, *books.stamp(path)] for name, path in files.items()]
     identity = [shards.FORMAT, books.CLEANING, listing, recipe.identity]
     key = files_lib.sha256_of_json(identity)
     return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

@@ -32,26 +32,27 @@ def choose(names, *, fraction, seed):
 
 
 def read_names(named):
-    """Return a tuple of names from a list, or from a file of one per line."""
-    if not isinstance(named, str | os.PathLike):
-        return tuple(named)
-    text = files.read_text("`held_out_books`", named)
-    lines = text.removeprefix("\ufeff").split("\n")
-    return tuple(line.strip() for line in lines if line.strip())
+    """Return a tuple of names, given as such or as a file of one per line."""
+    if isinstance(named, str | os.PathLike):
+        text = files.read_text("`held_out_books`", named)
+        lines = text.removeprefix("\ufeff").split("\n")
+        named = [line.strip() for line in lines if line.strip()]
+    return None if named is None else tuple(named)
 
 
 def find(names, wanted):
     """Return the `wanted` held-out books, sorted; all must be in `names`."""
-    missing = sorted(set(wanted) - set(names))
+    names, wanted = set(names), set(wanted)
+    missing = sorted(wanted - names)
     if missing:
         raise InputError(
             f"`held_out_books`: the corpus has no book {missing[0]!r} "
-            f"({len(missing)} of {len(set(wanted))} are missing); give names "
+            f"({len(missing)} of {len(wanted)} are missing); give names "
             "below the corpus folder, as in the index of the shards"
         )
-    if set(wanted) >= set(names):
+    if wanted >= names:
         raise InputError("`held_out_books` leaves no book for training")
-    return sorted(set(wanted))
+    return sorted(wanted)
 
 
 def overlaps(chosen, names, read, *, limit):

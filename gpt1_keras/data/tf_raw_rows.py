@@ -70,7 +70,7 @@ class RawTrainingExamples(example_batches.TrainingExamples):
             self._graph = tf_tokenizer.GraphTokenizer(tokenizer, frequent)
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps; see `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.load`."""
         spec = dict.fromkeys(self._fields, (None, "string"))
         spec["labels"] = self.spec["labels"]
         read = loaders.in_graph(self._read, spec)
@@ -126,13 +126,10 @@ class RawTrainingExamples(example_batches.TrainingExamples):
         position = candidates.extract_position
         place = tf.range(length)
         weights = (place > 0) & (place <= position[..., None])
-        batch = batches.as_batch(
-            tf.pad(
-                candidates.token_ids, [[0, 0], [0, 0], [0, length - longest]]
-            ),
-            tf.cast(weights, tf.float32),
-            position,
-        )
+        missing = [[0, 0], [0, 0], [0, length - longest]]
+        token_ids = tf.pad(candidates.token_ids, missing)
+        weights = tf.cast(weights, tf.float32)
+        batch = batches.as_batch(token_ids, weights, position)
         return {
             name: tf.ensure_shape(value, self.spec[name][0])
             for name, value in (batch | {"labels": labels}).items()

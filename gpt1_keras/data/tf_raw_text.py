@@ -130,7 +130,7 @@ class RawTextBatches:
         self.num_windows = self._windows.num_windows
 
     def dataset(self, *, first_step, num_steps):
-        """Return the batches of consecutive steps; see `loaders.dataset`."""
+        """Return the batches of consecutive steps; see `loaders.load`."""
         first = first_step * self._batch_size
         pool, place = self._windows.find(first)
         pool_books = self._windows.pool_books
@@ -156,15 +156,12 @@ class RawTextBatches:
             self._read, [place], [tf.string, tf.float64]
         )
         ids = self._tokenizer(tf.reshape(text, [1])).values
-        last = tf.maximum(tf.size(ids) - self._sequence_length, 0)
-        start = tf.round(
-            tf.ensure_shape(shares, [None]) * tf.cast(last, tf.float64)
-        )
+        length = self._sequence_length
+        last = tf.cast(tf.maximum(tf.size(ids) - length, 0), tf.float64)
+        start = tf.round(tf.ensure_shape(shares, [None]) * last)
         # [K] -> [K, T]
-        index = tf.cast(start, tf.int32)[:, None] + tf.range(
-            self._sequence_length
-        )
-        missing = tf.fill([self._sequence_length], _MISSING)
+        index = tf.cast(start, tf.int32)[:, None] + tf.range(length)
+        missing = tf.fill([length], _MISSING)
         return tf.gather(tf.concat([ids, missing], axis=0), index)
 
     def _read(self, place):
@@ -185,12 +182,9 @@ class RawTextBatches:
         # Nothing precedes the first token.
         weights *= tf.cast(tf.range(shape[1]) > 0, tf.float32)
         last = tf.reduce_sum(tf.cast(is_token, tf.int32), axis=1) - 1
+        ids, last = tf.maximum(windows, 0), tf.maximum(last, 0)
         # [B, T] -> [B, C=1, T], [B] -> [B, C=1]
-        return batches.as_batch(
-            tf.maximum(windows, 0)[:, None],
-            weights[:, None],
-            tf.maximum(last, 0)[:, None],
-        )
+        return batches.as_batch(ids[:, None], weights[:, None], last[:, None])
 
 
 class RawCorpus:

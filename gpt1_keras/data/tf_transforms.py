@@ -114,11 +114,8 @@ def _is_cut(ids, kept):
 
 def _truncate(ids, limit):
     """Keep the first `limit` ids of each row: an int, or ints `[B]`."""
-    limit = tf.maximum(tf.cast(limit, tf.int32), 0)
-    place = tf.ragged.range(_length(ids))
-    limit = tf.broadcast_to(limit, tf.shape(_length(ids)))
-    keep = place.values < tf.repeat(limit, _length(ids))
-    return tf.ragged.boolean_mask(ids, ids.with_values(keep))
+    lengths = tf.minimum(_length(ids), limit)
+    return tf.RaggedTensor.from_tensor(ids.to_tensor(), lengths)
 
 
 def _length(ids):

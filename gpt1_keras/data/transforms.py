@@ -79,12 +79,7 @@ def classification(text, *_, tokenizer, max_sequence_length):
 
     The text is truncated to `max_sequence_length - 2` tokens.
     """
-    if max_sequence_length < 3:
-        raise errors.InputError(
-            f"`sequence_length` {max_sequence_length} leaves no room for a"
-            " text: give at least 3"
-        )
-    kept = text[: max_sequence_length - 2]
+    kept = text[: _room(max_sequence_length, 1)]
     return Sequences([_join(tokenizer, kept)], len(text) - len(kept))
 
 
@@ -128,7 +123,7 @@ def multiple_choice(
     `max_sequence_length // 2 - 2` tokens, a question only if it does not fit
     beside the longest choice.
     """
-    limit = _half(max_sequence_length)
+    limit = _room(max_sequence_length, 2)
     kept = [choice[:limit] for choice in choices]
     room = max_sequence_length - _NUM_SPECIAL - max(map(len, kept))
     question = text_pair[:room]
@@ -169,20 +164,21 @@ def _join(tokenizer, *texts):
 
 
 def _truncate_pair(text, text_pair, max_sequence_length):
-    pair, limit = (text, text_pair), _half(max_sequence_length)
+    pair, limit = (text, text_pair), _room(max_sequence_length, 2)
     kept = [text[:limit] for text in pair]
     return *kept, _num_ids(pair) - _num_ids(kept)
 
 
-def _half(max_sequence_length):
-    """Return the largest number of tokens of each of two texts."""
-    limit = max_sequence_length // 2 - 2
-    if limit < 1:
+def _room(max_sequence_length, num_texts):
+    """Return the largest number of tokens of a text, alone or one of two."""
+    room = max_sequence_length // num_texts - 2
+    if room < 1:
+        texts = "a text" if num_texts == 1 else "two texts"
         raise errors.InputError(
-            f"`sequence_length` {max_sequence_length} leaves no room for two"
-            " texts: give at least 6"
+            f"`sequence_length` {max_sequence_length} leaves no room for"
+            f" {texts}: give at least {3 * num_texts}"
         )
-    return limit
+    return room
 
 
 def _num_ids(texts):

@@ -15,19 +15,19 @@ import sklearn.metrics
 from scipy import stats
 
 
-def by_group(metric, groups, *arrays):
+def by_group(metric, examples, *arguments):
     """Return `metric` of all examples, and as `{name}_{group}` of each group.
 
-    `arrays` `[N, ...]` are its arguments, `groups` are `N` str; if there is
-    only one group, it is left out.
+    `arguments` are `[N]`, for `N` examples; if all are of one group, it is left
+    out.
     """
+    arrays = list(map(np.asarray, arguments))
     found = dict(metric(*arrays))
-    names = list(dict.fromkeys(groups))
-    if len(names) > 1:
-        groups = np.array(groups)
-        for name in names:
-            part = metric(*(array[groups == name] for array in arrays))
-            found |= {f"{key}_{name}": value for key, value in part.items()}
+    groups = np.array([example.group for example in examples])
+    names = dict.fromkeys(groups.tolist())
+    for name in names if len(names) > 1 else ():
+        part = metric(*(array[groups == name] for array in arrays))
+        found |= {f"{key}_{name}": value for key, value in part.items()}
     return found
 
 

@@ -62,14 +62,13 @@ class Corpus:
                 f"`merges` is {self.merges}, but `vocabulary` is not given:"
                 " give both files or neither"
             )
-        named = self.held_out_books
         return prepare.Recipe(
             tokenizer=tokenizer,
             tokenizer_type=self.tokenizer_type,
             vocabulary_size=self.vocabulary_size,
             held_out_fraction=self.held_out_fraction,
             split_seed=self.split_seed,
-            held_out_books=None if named is None else split.read_names(named),
+            held_out_books=split.read_names(self.held_out_books),
         )
 
     def folder(self, recipe):

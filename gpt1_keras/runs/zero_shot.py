@@ -117,11 +117,7 @@ class ZeroShotTasks:
 
         def score():
             found = scoring_lib.predict(learner, batches, name=name)
-            return packed.scores(
-                found["log_probability"],
-                found["weight"],
-                found["num_likeliest"],
-            )
+            return packed.scores(found)
 
         return score
 

@@ -114,9 +114,8 @@ def custom(
         rows = examples["train"]
         counts = collections.Counter(row.label for row in rows)
         rarest = min(names, key=lambda name: counts[name])
-        label_space = task_lib.Classes(
-            names, _class_weights(class_weights, names, counts)
-        )
+        weights = _class_weights(class_weights, names, counts)
+        label_space = task_lib.Classes(names, weights)
         if counts[rarest] < _RARE * len(rows):
             metric = metric or "macro_f1"
             logging.warning(

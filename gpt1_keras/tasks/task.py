@@ -218,16 +218,7 @@ class Task:
 
     def measure(self, examples, predictions):
         """Return metrics of predictions `[N]`: for all, and for each group."""
-        values = np.array([self.label_space.value(e) for e in examples])
-        return metrics_lib.by_group(
-            self._measure,
-            [example.group for example in examples],
-            values,
-            np.asarray(predictions),
-        )
-
-    def _measure(self, targets, predictions):
-        found = self.metric(targets, predictions)
-        if self.main_metric is None:
-            return found
-        return {self.main_metric: found[self.main_metric]} | found
+        values = [self.label_space.value(example) for example in examples]
+        found = metrics_lib.by_group(self.metric, examples, values, predictions)
+        first = self.main_metric or next(iter(found))
+        return {first: found[first]} | found

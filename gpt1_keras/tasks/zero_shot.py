@@ -49,21 +49,22 @@ class ZeroShotTask(abc.ABC):
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """Return the `data.packing.Candidates` of an example (see `fit`)."""
 
-    @abc.abstractmethod
     def measure(self, examples, scores, train=None):
         """Return a dict of metrics; the first is the one that is plotted.
 
-        `scores` are the `data.packing.Scores` of the examples; `train` is the
-        pair (examples, scores) of the train split, if `needs_train`.
+        By default, the choice with the highest mean log-probability is
+        predicted, and labels are indices of choices. `scores` are the
+        `data.packing.Scores` of the examples; `train` is the pair (examples,
+        scores) of the train split, if `needs_train`.
         """
+        labels = self.labels(examples)
+        best = [np.argmax(s.log_probability / s.num_tokens) for s in scores]
+        return metrics.by_group(metrics.accuracy, examples, labels, best)
 
     def majority(self, examples):
         """Return the metrics of the best constant prediction."""
-        return metrics.by_group(
-            _majority_accuracy,
-            [example.group for example in examples],
-            np.array(self.labels(examples)),
-        )
+        labels = self.labels(examples)
+        return metrics.by_group(_majority_accuracy, examples, labels)
 
     def labels(self, examples):
         """Return the labels; an example without one raises InputError."""
@@ -74,24 +75,6 @@ class ZeroShotTask(abc.ABC):
                 " have no label: use a split with labels, such as dev"
             )
         return labels
-
-
-class ChoiceTask(ZeroShotTask):
-    """Task that predicts the choice with the highest mean log-probability.
-
-    Labels are indices of choices. Groups are also measured separately.
-    """
-
-    def measure(self, examples, scores, train=None):
-        predictions = [
-            int(np.argmax(s.log_probability / s.num_tokens)) for s in scores
-        ]
-        return metrics.by_group(
-            metrics.accuracy,
-            [example.group for example in examples],
-            np.array(self.labels(examples)),
-            np.array(predictions),
-        )
 
 
 class Acceptability(ZeroShotTask):
@@ -170,7 +153,7 @@ class Sentiment(ZeroShotTask):
         }
 
 
-class Reading(ChoiceTask):
+class Reading(ZeroShotTask):
     """RACE: the answer that is likeliest after document and question.
 
     Document and question are joined without a delimiter, as in fine-tuning.
@@ -186,7 +169,7 @@ class Reading(ChoiceTask):
         return fit(prefix, answers, tokenizer, max_sequence_length)
 
 
-class PronounResolution(ChoiceTask):
+class PronounResolution(ZeroShotTask):
     """Winograd schemas: the candidate after which the rest is likeliest.
 
     Each candidate replaces the pronoun, and only the tokens after it are
@@ -242,9 +225,8 @@ class LastWord(ZeroShotTask):
         (word,) = example.choices
         ids, words = encode(word, tokenizer), example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
-        return fit(
-            tokenizer.encode(text), [ids], tokenizer, max_sequence_length
-        )
+        prefix = tokenizer.encode(text)
+        return fit(prefix, [ids], tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
         sums = np.array([s.log_probability[0] for s in scores], "float64")
@@ -324,8 +306,8 @@ def substitute(example):
 
 
 def _majority_accuracy(values):
-    counts = collections.Counter(np.asarray(values).tolist())
-    return {"accuracy": max(counts.values()) / len(values)}
+    _, counts = np.unique(values, return_counts=True)
+    return {"accuracy": float(counts.max() / len(values))}
 
 
 # name: class, reader, score of random predictions, split, and the numbers of

@@ -81,9 +81,7 @@ class BytePair:
 
     def readable(self, piece):
         """Return a piece with a space where its word ends."""
-        if piece.endswith(END_OF_WORD):
-            return piece.removesuffix(END_OF_WORD) + " "
-        return piece
+        return piece.replace(END_OF_WORD, " ")
 
 
 class WordPiece:

@@ -283,11 +283,8 @@ class WordPiece(tf.Module):
 
     def __call__(self, words):
         lengths = tf.strings.length(words, "UTF8_CHAR")
-        words = tf.where(
-            lengths > subwords.MAX_WORD_CHARACTERS,
-            subwords.WordPiece.unknown,
-            words,
-        )
+        is_long = lengths > subwords.MAX_WORD_CHARACTERS
+        words = tf.where(is_long, subwords.WordPiece.unknown, words)
         return self._tokenizer.tokenize(words)
 
 
@@ -327,11 +324,9 @@ class GraphTokenizer(tf.Module):
         if limit is not None:
             # A piece has at least one id, an id at most `_longest` characters.
             pieces = pieces[:, :limit]
-            pieces = pieces.with_values(
-                tf.strings.substr(
-                    pieces.values, 0, limit * self._longest, "UTF8_CHAR"
-                )
-            )
+            longest = limit * self._longest
+            cut = tf.strings.substr(pieces.values, 0, longest, "UTF8_CHAR")
+            pieces = pieces.with_values(cut)
         unique, index = tf.unique(pieces.values)
         ids = self._ids_of_pieces(unique)
         # [N, (pieces), (ids)] -> [N, (ids)]
@@ -343,18 +338,15 @@ class GraphTokenizer(tf.Module):
         rows = self._rows.lookup(pieces)
         is_known = rows >= 0
         known = tf.gather(self._ids, tf.boolean_mask(rows, is_known))
-        others = self._ids_by_rules(tf.boolean_mask(pieces, ~is_known))
+        words = self._rules(tf.boolean_mask(pieces, ~is_known))
+        unique, index = tf.unique(words.values)
+        # [u] -> [u, (words), (ids)] -> [u, (ids)]
+        others = words.with_values(tf.gather(self._model(unique), index))
+        others = others.merge_dims(1, 2)
         # Restore the order of the pieces.
         place = tf.concat([tf.where(is_known), tf.where(~is_known)], axis=0)
         order = tf.argsort(place[:, 0])
         return tf.gather(tf.concat([known, others], axis=0), order)
-
-    def _ids_by_rules(self, pieces):
-        words = self._rules(pieces)
-        unique, index = tf.unique(words.values)
-        ids = tf.gather(self._model(unique), index)
-        # [U, (words), (ids)] -> [U, (ids)]
-        return words.with_values(ids).merge_dims(1, 2)
 
 
 def frequent_pieces(texts, limit):

@@ -100,13 +100,10 @@ class WordRules(tf.Module):
             for i in range(1, count):
                 is_kept &= ~_shift_right(is_first, i)
             flat, rows = (tf.boolean_mask(x, is_kept) for x in (flat, rows))
-        joined = tf.strings.reduce_join(
-            tf.RaggedTensor.from_value_rowids(
-                flat, rows, nrows=parts.nrows(), validate=False
-            ),
-            axis=-1,
-            separator=_BREAK,
+        parts = tf.RaggedTensor.from_value_rowids(
+            flat, rows, nrows=parts.nrows(), validate=False
         )
+        joined = tf.strings.reduce_join(parts, axis=-1, separator=_BREAK)
         joined = tf.strings.regex_replace(joined, _TIE, _BREAK)
         return tf.tensor_scatter_nd_update(words, place, joined)
 
@@ -183,12 +180,9 @@ class WordRules(tf.Module):
 
 def table(entries, default="", *, key_dtype=None):
     """Return a dict as a `StaticHashTable`."""
-    return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(
-            list(entries), list(entries.values()), key_dtype
-        ),
-        default,
-    )
+    keys, values = list(entries), list(entries.values())
+    content = tf.lookup.KeyValueTensorInitializer(keys, values, key_dtype)
+    return tf.lookup.StaticHashTable(content, default)
 
 
 def _rejoined_cases(special):

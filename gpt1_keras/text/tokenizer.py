@@ -25,13 +25,11 @@ class ChunkDictionary:
     Args:
         value_of_word: function from a word (str) to a tuple of values, not
             empty, such as its token ids.
-
-    Attributes:
-        limit: int. Maximum number of cached chunks; a cache that would exceed
-            it is emptied.
     """
 
-    limit = 400_000  # about 100 MB of ids
+    # Largest number of cached chunks, about 100 MB of ids; a cache that would
+    # exceed it is emptied.
+    limit = 400_000
 
     def __init__(self, value_of_word):
         self._value_of_word = value_of_word
@@ -93,18 +91,13 @@ class ChunkDictionary:
         }
         pieces |= new
         self._remember(self._pieces, new, dependent)
-        pieces_of = dict(zip(chunks, lines, strict=True))
-        values = {
-            chunk: pieces[line[0]]
-            if len(line) == 1
-            else tuple(_flat(pieces[piece] for piece in line))
-            for chunk, line in pieces_of.items()
-        }
-        return values, {
-            chunk
-            for chunk, line in pieces_of.items()
-            if not dependent.isdisjoint(line)
-        }
+        values, dependent_chunks = {}, set()
+        for chunk, line in zip(chunks, lines, strict=True):
+            parts = [pieces[piece] for piece in line]
+            values[chunk] = parts[0] if len(parts) == 1 else tuple(_flat(parts))
+            if not dependent.isdisjoint(line):
+                dependent_chunks.add(chunk)
+        return values, dependent_chunks
 
     def _remember(self, cache, found, dependent):
         """Cache texts that are short and whose words are always the same."""
@@ -243,13 +236,10 @@ class Tokenizer:
         Raises:
             ValueError: an id is negative.
         """
-        pieces = []
-        for index in ids:
-            index = int(index)
-            if index < 0:
-                raise ValueError(f"ids must not be negative, found {index}")
-            if index < self.vocabulary_size:
-                pieces.append(self.vocabulary[index])
+        ids = list(map(int, ids))
+        if min(ids, default=0) < 0:
+            raise ValueError(f"ids must not be negative, found {min(ids)}")
+        pieces = [self.vocabulary[i] for i in ids if i < self.vocabulary_size]
         return words.join_words(self._model.join(pieces))
 
     def piece(self, index):

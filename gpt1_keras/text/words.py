@@ -16,7 +16,6 @@ _lock = threading.Lock()
 # because spaCy takes 20 times as long.
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
-
 # spaCy removes marks from a word one by one and copies the rest each time, so
 # the time grows with the square of a run's length: long runs, such as those of
 # emoji, are split before. Runs of other marks are not: they are one word, or

@@ -29,7 +29,7 @@ def test_broken_books_are_skipped_with_their_reason(tmp_path):
     for entry, reason in zip(skipped, BROKEN.values(), strict=True):
         assert reason in entry["reason"]
     assert found[0].sha256 == hashlib.sha256(b"text").hexdigest()
-    assert (found[0].size, found[0].path) == (4, str(files["0.txt"]))
+    assert (found[0].stamp[0], found[0].path) == (4, str(files["0.txt"]))
     with pytest.raises(InputError, match=r"none of 1 files .*\(1.txt: empty\)"):
         books.check_all({"1.txt": files["1.txt"]})
 

@@ -26,12 +26,14 @@ def test_processes_give_the_same_in_order(tmp_path, monkeypatch):
     path.write_text(TEXT + "\n")
     found, _ = books.check_all({"book": path, "again": path})
     tasks = encode.tasks_of(found, 700)
-    function = functools.partial(encode.encode_piece, LETTERS, "uint16")
-    one, two = (
-        list(encode.in_processes(function, tasks, num_processes=count))
-        for count in (None, 2)
-    )
-    np.testing.assert_equal(one, two)
+    dtype, contents = np.dtype("uint16"), []
+    for count in (None, 2):
+        folder = tmp_path / str(count)
+        write = functools.partial(encode.write_piece, folder, LETTERS, dtype)
+        sizes = encode.in_processes(write, tasks, num_processes=count)
+        assert sum(sizes) == 2 * (len(TEXT) + 1)
+        contents.append(data_files.contents(folder))
+    assert contents[0] == contents[1] and len(contents[0]) == len(tasks)
     counts = encode.count_words(found, num_processes=2)
     words = TEXT.replace(",", " ,").replace(".", " .").lower().split()
     del counts["\n"]

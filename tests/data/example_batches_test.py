@@ -15,9 +15,6 @@ class Encoded:
     def __init__(self, lengths):
         self.lengths = self.num_tokens = np.array(lengths)
 
-    def __len__(self):
-        return len(self.lengths)
-
     def spec(self, batch_size):
         return {"token_ids": ((batch_size, 1, None), "int32")}
 

@@ -29,9 +29,11 @@ def test_tables():
         assert found[name].dtype == dtype and shape == (2, None)
     # One continuation a row.
     packed = packing.PackedCandidates(ITEMS, share_prefix=False)
-    assert (len(packed), packed.num_branches) == (3, 1)
+    assert packed.num_branches == 1
     np.testing.assert_equal(packed.lengths, [3, 4, 4])
-    scores = packed.scores(*np.zeros((3, 3, 1), "float32"))
+    names = ("log_probability", "weight", "num_likeliest")
+    found = dict.fromkeys(names, np.zeros((3, 1), "float32"))
+    scores = packed.scores(found)
     assert scores[0].log_probability.dtype == "float64"
     found = packed.batch([1], 4)
     assert found["token_ids"].tolist() == [[7, 8, 6, 9]]

@@ -80,8 +80,7 @@ def test_scores_of_continuations(
     found = learner.predict(
         loaders.load(batches, first_step=0, num_steps=len(batches)), verbose=0
     )
-    names = ("log_probability", "weight", "num_likeliest")
-    scores = packed.scores(*(batches.restore(found[name]) for name in names))
+    scores = packed.scores({k: batches.restore(v) for k, v in found.items()})
     names = ("log_probability", "num_tokens", "is_likeliest")
     for name, values in zip(names, expected(network, chosen)):
         got = np.concatenate([getattr(score, name) for score in scores])

@@ -11,7 +11,6 @@ import collections
 import dataclasses
 import itertools
 import json
-import math
 import pathlib
 import re
 import typing
@@ -279,10 +278,7 @@ def _label(values, columns, choices, is_labelled):
         return None
     shown = f"{name!r} is {errors.shortened(repr(label))}"
     if columns.is_score:
-        try:
-            score = math.nan if isinstance(label, bool) else float(label)
-        except (TypeError, ValueError, OverflowError):
-            score = math.nan
+        score = rows_lib.number_of(label)
         if not checks.fits(score, float):  # such as a float64's largest
             raise rows_lib.BadRow(f"{shown}: give a number up to 9e15")
         return score
@@ -329,12 +325,8 @@ def read_splits(
     has_classes = not (columns.choices or columns.is_score)
     rows, bad = _examples(table, columns, is_labelled=True)
     known = _known(rows, columns, low, high, needs_two=dev is None)
-    bad |= misfits(
-        rows,
-        known,
-        columns.label,
-        "which only one text has, so none can be held out",
-    )
+    problem = "which only one text has, so none can be held out"
+    bad |= misfits(rows, known, columns.label, problem)
     rows = _settle(table, rows, bad, skipped)
     labels = known.class_names or known.score_range
     if labels and not labels[0] < labels[-1]:
@@ -348,12 +340,9 @@ def read_splits(
     examples = {"train": rows}
     for split, path in (("dev", dev), ("test", test)):
         if path is not None:
+            found = read_table(path, columns.text)
             examples[split] = read_rows(
-                read_table(path, columns.text),
-                columns,
-                is_labelled=True,
-                known=known,
-                skipped=skipped,
+                found, columns, is_labelled=True, known=known, skipped=skipped
             )
             warn_of_repetitions(path, examples[split])
             warn_of_overlap(table.path, rows, path, examples[split])

@@ -10,7 +10,6 @@ example with an empty text.
 """
 
 import functools
-import math
 
 from absl import logging
 
@@ -117,10 +116,7 @@ def read_mnli(data_dir, split):
 
 
 def _score(text):
-    try:
-        score = float(text)
-    except (TypeError, ValueError):
-        score = math.nan
+    score = rows.number_of(text)
     if not LOWEST_SCORE <= score <= HIGHEST_SCORE:
         raise rows.BadRow(
             f"score {text!r} is not a number from {LOWEST_SCORE} to"

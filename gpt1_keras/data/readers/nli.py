@@ -8,9 +8,9 @@
 """
 
 from gpt1_keras.data import examples
+from gpt1_keras.data.readers import glue
 from gpt1_keras.data.readers import rows
 
-SNLI_LABELS = ("entailment", "neutral", "contradiction")
 SCITAIL_LABELS = ("entails", "neutral")
 _NO_GOLD_LABEL = "-"
 
@@ -20,11 +20,8 @@ def read_snli(data_dir, split):
 
     Pairs without a gold label are dropped.
     """
-    path = rows.find_file(
-        data_dir,
-        ["snli", "snli/snli_1.0", "snli_1.0"],
-        f"snli_1.0_{split}.jsonl",
-    )
+    folders = ["snli", "snli/snli_1.0", "snli_1.0"]
+    path = rows.find_file(data_dir, folders, f"snli_1.0_{split}.jsonl")
     return rows.collect(path, rows.json_lines(path), _snli_example)
 
 
@@ -34,20 +31,17 @@ def _snli_example(row):
     return examples.Example(
         rows.text_of(row.get("sentence1"), "sentence1"),
         rows.text_of(row.get("sentence2"), "sentence2"),
-        label=rows.label_of(row.get("gold_label"), SNLI_LABELS),
+        label=rows.label_of(row.get("gold_label"), glue.THREE_WAY),
     )
 
 
 def read_scitail(data_dir, split):
     """Read `train`, `dev` or `test` of SciTail from `DATA_DIR/scitail`."""
-    path = rows.find_file(
-        data_dir,
-        [
-            *("scitail/tsv_format", "scitail"),
-            *("scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"),
-        ],
-        f"scitail_1.0_{split}.tsv",
-    )
+    folders = [
+        *("scitail/tsv_format", "scitail"),
+        *("scitail/SciTailV1.1/tsv_format", "SciTailV1.1/tsv_format"),
+    ]
+    path = rows.find_file(data_dir, folders, f"scitail_1.0_{split}.tsv")
     columns = ["premise", "hypothesis", "label"]
     _, found = rows.named(path, rows.tab_separated(path), columns)
     return rows.collect(path, found, _scitail_example)

@@ -65,9 +65,8 @@ def _questions(files, description):
 def _read_passage(path):
     """Return the arguments of `_race_example` of each question."""
     passage = rows.parse_json(path.read_bytes())
-    columns = [
-        passage.get(name) for name in ("questions", "options", "answers")
-    ]
+    names = ("questions", "options", "answers")
+    columns = [passage.get(name) for name in names]
     are_lists = all(isinstance(column, list) for column in columns)
     if not are_lists or len(set(map(len, columns))) != 1:
         raise rows.BadRow(

@@ -8,6 +8,7 @@ blank lines are skipped.
 
 import csv
 import io
+import math
 import pathlib
 import re
 import sys
@@ -242,6 +243,14 @@ def text_of(value, name):
     if not value:
         raise BadRow(f"{name} is empty")
     return value
+
+
+def number_of(value):
+    """Return a value as a float; NaN if it is not a number."""
+    try:
+        return math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
 def label_of(value, class_names):

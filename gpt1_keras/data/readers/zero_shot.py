@@ -85,12 +85,9 @@ def _parse_block(block):
     if not matches:
         raise rows.BadRow(f"{pronoun!r} is not in the sentence")
     start, end = _definite(sentence, matches, choices).span()
-    return _example(
-        f"{sentence[:start]}{BLANK}{sentence[end:]}",
-        "" if pronoun == BLANK else sentence[start:end],
-        choices,
-        right,
-    )
+    text = f"{sentence[:start]}{BLANK}{sentence[end:]}"
+    hidden = "" if pronoun == BLANK else sentence[start:end]
+    return _example(text, hidden, choices, right)
 
 
 def _blocks(path):
@@ -167,14 +164,10 @@ def read_lambada(data_dir, split):
     questions. Returns a list of Example: text is the passage without its last
     word, which is the only choice; label 0.
     """
-    path = rows.find_file(
-        *(data_dir, ["lambada", ""]),
-        *(_LAMBADA[split], f"lambada_{split}.jsonl"),
-    )
-    read_rows = rows.text_lines
-    if path.suffix == ".jsonl":
-        read_rows = rows.json_lines
-    return rows.collect(path, read_rows(path), _parse_passage)
+    files = (_LAMBADA[split], f"lambada_{split}.jsonl")
+    path = rows.find_file(data_dir, ["lambada", ""], *files)
+    read = rows.json_lines if path.suffix == ".jsonl" else rows.text_lines
+    return rows.collect(path, read(path), _parse_passage)
 
 
 def _parse_passage(row):
