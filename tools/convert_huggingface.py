@@ -10,7 +10,8 @@ python tools/convert_huggingface.py --preset DIR --output DIR [--texts FILE]
                  hf download openai-community/openai-gpt --local-dir DIR
   --output DIR   folder for transformers' OpenAIGPTLMHeadModel or, of a
                  classifier, OpenAIGPTForSequenceClassification, and for
-                 AutoTokenizer
+                 AutoTokenizer; a pipeline needs truncation=True for texts
+                 longer than the network
   --preset DIR   the preset: created from --input, or read for --output
   --texts FILE   with --output: count the lines of FILE (default: README.md) to
                  which the tokenizer in DIR and that of the preset give

@@ -105,6 +105,7 @@ def contents(found, max_length, special):
         # Not token_type_ids, whose embeddings the network would add.
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
+        "split_special_tokens": True,  # "<pad>" in a text is plain text.
     }
     return {
         "tokenizer.json": found.to_str(),

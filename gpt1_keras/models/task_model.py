@@ -83,6 +83,10 @@ class GPT1TaskModel(
                 num_special_tokens=3,
                 dtype=backbone.dtype_policy,
             )
+            if preprocessor is not None:  # A run may read the saved preset.
+                preprocessor.task = preprocessor.task or "custom"
+                names = preprocessor.label_words or range(num_classes)
+                preprocessor.label_words = list(map(str, names))
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(
                 "this backbone has no special tokens: make one that has them"

@@ -228,7 +228,7 @@ def _language_model_page(gradio, preset, seed):
         value="It was a dark and stormy night",
     )
     with gradio.Row():
-        number = gradio.Slider(8, 256, 64, step=8, label="new tokens")
+        number = gradio.Slider(8, 256, 64, precision=0, label="new tokens")
         temperature = gradio.Slider(0.1, 2.0, 0.8, label="temperature")
     with gradio.Row():
         continue_it = gradio.Button("continue", variant="primary")

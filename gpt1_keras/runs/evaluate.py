@@ -84,9 +84,8 @@ def evaluate(
         sys.stdout.writelines(predictions_lib.lines(rows))
         sys.stdout.flush()
         return None
-    # Files of an earlier run on other rows.
+    # Of an earlier run on other rows.
     shutil.rmtree(workdir / "plots", ignore_errors=True)
-    (workdir / "skipped_rows.tsv").unlink(missing_ok=True)
     table = workdir / "predictions.tsv"
     lines = predictions_lib.lines([rows[i] for i in worst_first])
     files.write_atomic(table, "".join(lines))

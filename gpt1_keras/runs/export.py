@@ -178,8 +178,7 @@ def _served(model, task, rows, texts, options):
 
     if not texts:
         logging.info(
-            "no training texts given: building the tokenizer's table from the"
-            " vocabulary"
+            "no training texts: the tokenizer's table holds the vocabulary only"
         )
     pieces = tf_tokenizer.frequent_pieces(texts, options.num_table_pieces)
     tokenizer = model.preprocessor.tokenizer.pipeline

@@ -92,10 +92,10 @@ def _ask():
     """Yield prompts from the terminal until an empty line or the end."""
     while True:
         print("prompt> ", end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline().rstrip("\n")
+        line = sys.stdin.buffer.readline().rstrip(b"\r\n")
         if not line:
             return
-        yield line
+        yield line.decode(sys.stdin.encoding, "replace")
 
 
 def _print_streamed(model, prompt, ids, sampler, num_tokens, stop_ids):

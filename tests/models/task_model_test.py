@@ -155,6 +155,7 @@ def test_classes_for_a_pretrained_preset(tmp_path):
     )
     assert found.backbone.dtype_policy.name == "mixed_bfloat16"
     assert found.predict(["the cat", "a cat"], verbose=0).shape == (2, 3)
+    assert found.preprocessor.label_words == ["0", "1", "2"]
     for ours, theirs in zip(
         model.backbone.decoder_blocks, found.backbone.decoder_blocks
     ):

@@ -105,7 +105,6 @@ def test_versions(tiny, here, tmp_path, monkeypatch):
     )
     found = run(tiny, workdir, tmp_path / "cola", weights_dtype="int8")
     assert found["saved_model"] == "saved_model/2"
-    assert found["metrics"]["largest_difference"] < 1e-4
     (one,), (two,) = (
         ask(workdir / "saved_model" / n, {"text": ["the old gate"]})
         for n in "12"
@@ -134,7 +133,6 @@ def test_language_model(tiny, here, tmp_path):
     found = run(tiny, tmp_path / "x", "pretrained", tmp_path / "data")
     assert found["task"] == "language model" and found["num_examples"] == 2
     metrics = found["metrics"]
-    assert metrics["largest_difference"] < 1e-4
     request = {"text": ["the old gate", "a tall tree"]}
     (scores,) = ask(tmp_path / "x/saved_model/1", request)
     loss = -np.sum(scores["log_probability"]) / np.sum(scores["num_tokens"])
@@ -186,8 +184,7 @@ def test_a_wrong_answer_is_not_published(tiny, here, tmp_path, monkeypatch):
 
     def swapped(saved_model, requests):
         found = answers(saved_model, requests)
-        label = found[0]["label"][0]
-        found[0]["label"][0] = {"0": "1", "1": "0"}[label]
+        found[0]["label"][0] = "10"[int(found[0]["label"][0])]
         return found
 
     monkeypatch.setattr(verify, "answers", swapped)

@@ -1,3 +1,4 @@
+import io
 import types
 
 import numpy as np
@@ -93,7 +94,7 @@ def test_a_quotation_mark_that_changes_sides_hides_nothing(monkeypatch, capsys):
     assert capsys.readouterr().out == 'left. "if you go . on\n'
 
 
-def test_through_main_and_mistakes(preset, tmp_path, capsys):
+def test_through_main_and_mistakes(preset, tmp_path, capsys, monkeypatch):
     path = tmp_path / "prompt.txt"
     path.write_text("under a tall tree")
     settings = {"PRESET": str(preset), "PROMPT_FILE": str(path)}
@@ -105,3 +106,6 @@ def test_through_main_and_mistakes(preset, tmp_path, capsys):
     ):
         with pytest.raises(errors.InputError, match=expected):
             run(preset, **changes)
+    given = io.TextIOWrapper(io.BytesIO(b"caf\xe9\r\nnear\n\nno"), "utf-8")
+    monkeypatch.setattr("sys.stdin", given)
+    assert list(generate._ask()) == ["caf\ufffd", "near"]

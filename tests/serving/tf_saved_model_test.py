@@ -190,8 +190,7 @@ def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
 
 def test_score_is_the_sum_over_tokens():
     model = language_model()
-    server = language_model_server()
-    score = server.signatures()["score"]
+    score = language_model_server().signatures()["score"]
     assert score(text=tf.constant([], tf.string))["num_tokens"].shape == (0,)
     found = score(text=tf.constant(TEXTS))
     tokenizer = model.preprocessor.tokenizer.pipeline
@@ -211,9 +210,8 @@ def test_score_is_the_sum_over_tokens():
 
 
 def test_a_text_as_long_as_the_network_is_not_cut():
-    server = language_model_server()
     texts = ["a " * LENGTH, "a " * (LENGTH + 1)]
-    _, lengths, is_cut = server.ids(tf.constant(texts))
+    _, lengths, is_cut = language_model_server().ids(tf.constant(texts))
     assert lengths.numpy().tolist() == [LENGTH, LENGTH]
     assert is_cut.numpy().tolist() == [False, True]
 
@@ -232,16 +230,15 @@ def test_ids_in():
 
 
 def test_hostile_input(capfd):
-    texts = HOSTILE
-    empty, million = texts.index(b""), texts.index(b"a" * 1_000_000)
+    empty, million = HOSTILE.index(b""), HOSTILE.index(b"a" * 1_000_000)
     found = signature("rte")(
-        text=tf.constant(texts), text_pair=tf.constant(texts[::-1])
+        text=tf.constant(HOSTILE), text_pair=tf.constant(HOSTILE[::-1])
     )
     probabilities = found["probabilities"].numpy()
     np.testing.assert_allclose(probabilities.sum(-1), 1.0, rtol=1e-5)
     assert found["is_cut"].numpy()[million]
     server = language_model_server()
-    found = server.signatures()["score"](text=tf.constant(texts))
+    found = server.signatures()["score"](text=tf.constant(HOSTILE))
     assert np.isfinite(found["log_probability"]).all()
     lengths = found["num_tokens"].numpy()
     assert lengths.min() == 0 and lengths.max() == LENGTH

@@ -194,11 +194,12 @@ def _texts(table):
 def report_skipped(skipped, folder):
     """Write the rows that `read_rows` skipped to `skipped_rows.tsv`, if any.
 
-    Texts are escaped as in `files.escape_line`.
+    Removes that of an earlier run. Texts are escaped as in `files.escape_line`.
     """
+    path = folder / "skipped_rows.tsv"
+    path.unlink(missing_ok=True)
     if not skipped:
         return
-    path = folder / "skipped_rows.tsv"
     lines = [
         "\t".join(map(files.escape_line, row)) + "\n"
         for row in (("file", "line", "what", "row"), *skipped)
