@@ -61,7 +61,9 @@ def _break(source, template, roles, tense):
         if draws.chance(0.25):
             teller.fault = sentences.MISSING
         text = " ".join(teller.sentence(template, roles, tense).split())
-        return text if teller.num_faults else ""
+        # "Her brother called Al" is no fault.
+        is_fault = teller.num_faults and " called " not in text
+        return text if is_fault else ""
     text = source.say(template, roles, tense)
     pattern, replacement = draws.pick(_BREAKS)
     found = list(pattern.finditer(text))

@@ -55,7 +55,10 @@ def conjugate(verb, tense, plural=False, wrong=False):
         return f"did not {_past(verb) if wrong else verb}"
     if tense == PRESENT:
         return verb if plural != wrong else _third_person(verb)
-    return verb if wrong else _past(verb)
+    if wrong:
+        # "They look" is right in the present; "he look" and "they looks" never.
+        return _third_person(verb) if plural else verb
+    return _past(verb)
 
 
 def _past(verb):
