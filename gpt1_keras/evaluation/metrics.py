@@ -18,14 +18,13 @@ from scipy import stats
 def by_group(metric, examples, *arguments):
     """Return `metric` of all examples, and as `{name}_{group}` of each group.
 
-    `arguments` are `[N]`, for `N` examples; if all are of one group, it is left
-    out.
+    `arguments` are `[N]`, for `N` examples.
     """
     arrays = list(map(np.asarray, arguments))
     found = dict(metric(*arrays))
     groups = np.array([example.group for example in examples])
     names = dict.fromkeys(groups.tolist())
-    for name in names if len(names) > 1 else ():
+    for name in filter(None, names):
         part = metric(*(array[groups == name] for array in arrays))
         found |= {f"{key}_{name}": value for key, value in part.items()}
     return found
