@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from gpt1_keras import device
 from gpt1_keras.layers import configured
 
 
@@ -55,6 +56,8 @@ class LSTMBlock(configured.ConfiguredLayer):
         self.num_units = num_units
         self.residual_dropout = residual_dropout
         self.initializer_range = initializer_range
+        # On a GPU, JAX calls cuDNN's LSTM in float32 only.
+        has_cudnn = keras.config.backend() == "jax" and device.kind() == "gpu"
         self.lstm = keras.layers.LSTM(
             num_units,
             return_sequences=True,
@@ -62,7 +65,7 @@ class LSTMBlock(configured.ConfiguredLayer):
                 stddev=initializer_range
             ),
             name="lstm",
-            dtype=self.dtype_policy,
+            dtype="float32" if has_cudnn else self.dtype_policy,
         )
         self.output_dense = self._dense(hidden_dim, "output_dense")
         self.output_dropout = self._dropout(residual_dropout, "output_dropout")
@@ -90,6 +93,7 @@ class LSTMBlock(configured.ConfiguredLayer):
 
     def _step_through(self, x, cache, index):
         """Continue from the states before column `index` of the cache."""
+        x, cache = (ops.cast(v, self.lstm.compute_dtype) for v in (x, cache))
         # [B, 2, 1, S, U] -> [B, 2, 1 + S, U]: zeros before the first column
         states = ops.pad(cache[:, :, 0], ((0, 0), (0, 0), (1, 0), (0, 0)))
         # [B, 2, U]; a slice would make XLA compile again for every column.
@@ -100,7 +104,7 @@ class LSTMBlock(configured.ConfiguredLayer):
             return tuple(states), tuple(states)
 
         start = (before[:, 0], before[:, 1])
-        x = ops.transpose(ops.cast(x, self.compute_dtype), (1, 0, 2))
+        x = ops.transpose(x, (1, 0, 2))
         _, found = ops.scan(step, start, x)
         # twice [T, B, U] -> [B, 2, 1, T, U]
         found = ops.transpose(ops.stack(found), (2, 0, 1, 3))
