@@ -213,8 +213,7 @@ class LastWord(ZeroShotTask):
 
     Quotes and brackets of the Penn Treebank are replaced by those of books.
     Words that the file has split stay so: the tokenizer splits them, too ("do
-    n't").
-    `perplexity` is per word, `perplexity_token` per token of these words.
+    n't"). `perplexity` is per word, `perplexity_token` per token of these.
     """
 
     _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(
