@@ -174,9 +174,8 @@ class PronounResolution(ZeroShotTask):
 
     Each candidate replaces the pronoun, and only the tokens after it are
     scored, which are the same for all candidates (mean log-probability).
-    Candidates for a possessive pronoun get an 's.
-
-    If nothing follows the pronoun, the candidates' own tokens are scored.
+    Candidates for a possessive pronoun get an 's. If nothing follows the
+    pronoun, the candidates' own tokens are scored.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
