@@ -467,6 +467,7 @@ def _add_statement(found, statement, place, above):
         if name in public_names.REMOVED:
             return
         (found.parameters if "." in name else found.macros)[name] = value
+        found.places.pop(name, None)  # The last one bound comes last.
         found.places[name] = place
 
 

@@ -127,13 +127,14 @@ def _not_public(name, module):
 
 
 def _bind_former_dials(found):
-    """Bind parameters to macros of older versions that are still set."""
+    """Bind parameters to macros of older versions that are set after them."""
     unused = found.macros.keys() - found.used_macros()
+    order = {name: i for i, name in enumerate(found.places)}
     for function in found.reached() & public_names.PUBLIC.keys():
         for parameter in found.signature(function):
             name = f"{function}.{parameter}"
             dial = public_names.former_dial(name)
-            if dial in unused:
+            if dial in unused and order[dial] > order.get(name, -1):
                 found.parameters[name] = bindings_lib.Macro(dial)
 
 

@@ -117,6 +117,12 @@ def json_line(value):
     return re.sub("[\x7f-\x9f\u2028\u2029]", _escaped, text) + "\n"
 
 
+def json_text(value, **options):
+    """Return `value` as JSON; numbers that are not finite become null."""
+    plain = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return json.dumps(plain, **options) + "\n"
+
+
 def _escaped(found):
     return _ESCAPES.get(found[0], f"\\u{ord(found[0]):04x}")
 
@@ -194,8 +200,8 @@ def seal(directory, **facts):
         sync(path)
         if path.is_file():
             sums[path.relative_to(directory).as_posix()] = sha256(path)
-    text = json.dumps(facts | {"files": sums}, indent=1)
-    write_atomic(directory / CHECKSUMS, text + "\n")
+    text = json_text(facts | {"files": sums}, indent=1)
+    write_atomic(directory / CHECKSUMS, text)
 
 
 def check_seal(directory):

@@ -93,7 +93,7 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
         "backend": keras.config.backend(),
         "seconds": round(seconds, 1),
     }
-    files.write_atomic(path(workdir), json.dumps(record, indent=1) + "\n")
+    files.write_atomic(path(workdir), files.json_text(record, indent=1))
     logging.info("finished: %s", path(workdir))
     return path(workdir)
 
@@ -128,9 +128,7 @@ class History:
         kept = [
             line for line in read_metrics(self.path) if line["step"] <= step
         ]
-        files.write_atomic(
-            self.path, "".join(json.dumps(line) + "\n" for line in kept)
-        )
+        files.write_atomic(self.path, "".join(map(files.json_text, kept)))
         self._before = max((line.get("seconds", 0) for line in kept), default=0)
         self._started = time.monotonic()
         self._file = open(self.path, "a", encoding="utf-8")
@@ -154,7 +152,7 @@ class History:
             for key, value in values.items()
         }
         with files.named(self.path):
-            self._file.write(json.dumps({"step": step, **values}) + "\n")
+            self._file.write(files.json_text({"step": step, **values}))
             self._file.flush()
         split = values.get("split", "train")
         scalars = [

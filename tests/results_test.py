@@ -1,4 +1,5 @@
 import json
+import math
 
 import keras
 import pytest
@@ -34,11 +35,12 @@ def write(workdir, **more):
 
 def test_all_keys_other_programs_read(tmp_path):
     assert results.read(tmp_path) is None
-    assert write(tmp_path, tokens_seen=30) == tmp_path / "result.json"
+    assert write(tmp_path, tokens_seen=math.inf) == tmp_path / "result.json"
     found = json.loads((tmp_path / "result.json").read_text())
     assert found == results.read(tmp_path)
     assert set(found) == KEYS | {"tokens_seen"}
     assert found["metrics"] == {"perplexity": 12.5}
+    assert found["tokens_seen"] is None  # JSON has no infinity
     assert list(found)[3] == "metrics"  # before those it is compared with
     assert found["seconds"] == 1.3
     assert found["backend"] == keras.config.backend()
@@ -75,12 +77,12 @@ def test_a_full_disk_is_named(tmp_path):
 def test_history_writes_lines_at_once_and_the_same_to_tensorboard(tmp_path):
     history = results.History(tmp_path, step=0)
     history.write(3, loss=2.5, tokens=7, sample="it was")
-    history.write(4, split="held_out", loss=2)
+    history.write(4, split="held_out", loss=2, perplexity=math.inf)
     lines = results.read_metrics(tmp_path / "metrics.jsonl")
     assert all(line.pop("seconds") >= 0 for line in lines)
     assert lines == [
         {"step": 3, "loss": 2.5, "tokens": 7, "sample": "it was"},
-        {"step": 4, "split": "held_out", "loss": 2},
+        {"step": 4, "split": "held_out", "loss": 2, "perplexity": None},
     ]
     history.close()
     (path,) = (tmp_path / "tensorboard").iterdir()

@@ -174,9 +174,8 @@ class PronounResolution(ZeroShotTask):
 
     Each candidate replaces the pronoun, and only the tokens after it are
     scored, which are the same for all candidates (mean log-probability).
-    Candidates for a possessive pronoun get an 's.
-
-    If nothing follows the pronoun, the candidates' own tokens are scored.
+    Candidates for a possessive pronoun get an 's. If nothing follows the
+    pronoun, the candidates' own tokens are scored.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -213,8 +212,7 @@ class LastWord(ZeroShotTask):
 
     Quotes and brackets of the Penn Treebank are replaced by those of books.
     Words that the file has split stay so: the tokenizer splits them, too ("do
-    n't").
-    `perplexity` is per word, `perplexity_token` per token of these words.
+    n't"). `perplexity` is per word, `perplexity_token` per token of these.
     """
 
     _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(
