@@ -108,7 +108,8 @@ def check(path):
         OSError, ValueError: the file is unreadable, binary, not UTF-8 or empty.
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
-    digest, has_text, num_books = hashlib.sha256(), False, 0
+    digest = hashlib.sha256()
+    has_text, num_books = False, 0
     with open(path, "rb") as file:
         while block := file.read(_BLOCK_BYTES):
             if b"\0" in block:

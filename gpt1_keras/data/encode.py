@@ -81,7 +81,8 @@ def piece_path(folder, tokenizer, book, piece):
 
 
 def count_words(found, *, num_processes=None):
-    tasks, counts = tasks_of(found), collections.Counter()
+    tasks = tasks_of(found)
+    counts = collections.Counter()
     with console.bar("counting words", total_bytes(tasks)) as advance:
         results = in_processes(_count_piece, tasks, num_processes=num_processes)
         for (_, piece), counted in zip(tasks, results, strict=True):

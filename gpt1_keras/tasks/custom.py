@@ -235,7 +235,8 @@ def _inferred(table, family, text, text_pair, choices, label, **others):
                 f"`family` {family!r} takes no `{name}`: leave one of them out"
             )
     is_choice = family == "multiple_choice"
-    choices = choices or ("choices" if is_choice else None)
+    if is_choice:
+        choices = choices or "choices"
     # Choices may go without a question.
     if family != "classification" and (has_pairs or not is_choice):
         text_pair = text_pair or "text_pair"

@@ -212,7 +212,8 @@ class LastWord(ZeroShotTask):
 
     Quotes and brackets of the Penn Treebank are replaced by those of books.
     Words that the file has split stay so: the tokenizer splits them, too ("do
-    n't"). `perplexity` is per word, `perplexity_token` per token of these.
+    n't").
+    `perplexity` is per word, `perplexity_token` per token of these words.
     """
 
     _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(

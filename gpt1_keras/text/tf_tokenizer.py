@@ -352,7 +352,8 @@ class GraphTokenizer(tf.Module):
 def frequent_pieces(texts, limit):
     """Return the most frequent pieces of texts, for the table of a graph."""
     counts = collections.Counter()
-    for text in map(standardize.repair, texts):
+    for text in texts:
+        text = standardize.repair(text)
         counts.update(standardize.standardize(text).split())
     return [piece for piece, _ in counts.most_common(limit)]
 
