@@ -1,7 +1,7 @@
 """Every gin file is parsed by the command in its own header.
 
 Checked for each command: it parses, every macro in it is used, and the run
-gets all its arguments. The commands in README.md and WORKSPACE.md likewise.
+gets all its arguments. The commands in the documents likewise.
 """
 
 import itertools
@@ -44,8 +44,7 @@ def parse_command(command):
 
 
 def resolve(command):
-    names, settings = parse_command(command)
-    return config.resolve(names, settings, "out/x")
+    return config.resolve(*parse_command(command), "out/x")
 
 
 def commands_of(name):
@@ -102,7 +101,7 @@ def test_overlays_include_nothing():
 
 
 def test_commands_in_documents_parse():
-    documents = ["README.md", "WORKSPACE.md", "tools/serve.md"]
+    documents = ["README.md", "RESULTS.md", "WORKSPACE.md", "tools/serve.md"]
     pages = [*map(ROOT.joinpath, documents), *ROOT.glob("docs/*.md")]
     for page in [*pages, *ROOT.glob("docs/tutorial/*.md")]:
         found = commands(page.read_text(encoding="utf-8"))

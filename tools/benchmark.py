@@ -12,7 +12,8 @@ python tools/benchmark.py [--section NAME ...] [--size NAME] [--rounds N]
 
 Weights are random. The machine may be doing other work, so contenders are timed
 in turns: compare the ratios. A ratio is the speed of the contender without one,
-divided by this speed. Exit status: 0 done; 2 wrong arguments (in one line).
+divided by this speed; in `memory`, this peak, divided by that of our whole
+batch. Exit status: 0 done; 2 wrong arguments (in one line).
 """
 
 import datetime
@@ -74,8 +75,8 @@ def _measure(arguments):
         found = module.measure(sizes=sizes, rounds=values.rounds, **options)
         record["sections"][name] = found
         _show(name, values.size, found)
-    if values.json is not None:
-        files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
+        if values.json is not None:  # now: a later section may fail
+            files.write_atomic(values.json, json.dumps(record, indent=1) + "\n")
     if values.figure is not None:
         from tools.benchmarks import figure
 

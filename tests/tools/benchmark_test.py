@@ -1,5 +1,6 @@
 import importlib
 import inspect
+import json
 import re
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from gpt1_keras import errors
 from tools import benchmark
 from tools.benchmarks import figure
+from tools.benchmarks import peak
+from tools.benchmarks import probe
 
 
 @pytest.mark.parametrize("name", benchmark.SECTIONS)
@@ -18,7 +21,7 @@ def test_section_is_documented_and_takes_what_it_is_given(name):
     assert ("data" in taken) == (name in benchmark._WITH_DATA)
 
 
-def test_figures_are_shown_and_drawn(capsys, tmp_path):
+def test_figures_are_shown_kept_and_drawn(capsys, monkeypatch, tmp_path):
     found = {
         "unit": "questions/s",
         "per_second": {"ours": 1234.5, "theirs": 2.345, "absent": None},
@@ -29,12 +32,15 @@ def test_figures_are_shown_and_drawn(capsys, tmp_path):
         "equal": True,
     }
     memory = {"unit": "GB", "values": {"1": 0.875}}
-    record = benchmark._machine() | {"size": "mini"}
-    record["sections"] = {"probe": found, "memory": memory, "peak": memory}
-    figure.draw(record, tmp_path / "bars.figure")
-    assert (tmp_path / "bars.figure").read_bytes()[1:4] == b"PNG"
-    benchmark._show("probe", "mini", found)
-    benchmark._show("memory", "mini", memory)
+    monkeypatch.setattr(probe, "measure", lambda **_: found)
+    monkeypatch.setattr(peak, "measure", lambda **_: memory)
+    monkeypatch.setitem(benchmark.SECTIONS, "rows", "not_installed")
+    path = tmp_path / "bars.figure"
+    command = f"--section probe --section peak rows --json {path}"
+    with pytest.raises(ModuleNotFoundError):
+        benchmark._measure(command.split())
+    figure.draw(json.loads(path.read_text()), path)
+    assert path.read_bytes()[1:4] == b"PNG"
     shown = re.sub(" +", " ", capsys.readouterr().out).splitlines()
     assert shown == [
         "probe, mini (questions/s; first call with compilation)",
@@ -42,13 +48,11 @@ def test_figures_are_shown_and_drawn(capsys, tmp_path):
         " theirs 2.35 first 2.00 s ratio 0.50 (0.25 to 0.75)",
         " absent not installed",
         " equal True",
-        "memory, mini (GB)",
+        "peak, mini (GB)",
         " 1 0.88",
     ]
 
 
 def test_arguments(tmp_path):
-    values = benchmark._parse("--section rows --section peak".split())
-    assert values.section == ["rows", "peak"]
     with pytest.raises(errors.InputError, match="--json .* existing folder"):
         benchmark._parse(["--json", str(tmp_path)])

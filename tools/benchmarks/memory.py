@@ -1,11 +1,10 @@
-"""Peak memory of two pretraining steps of 8 sequences, in GB.
+"""Peak host memory of two pretraining steps of 8 sequences, in GB.
 
 Ours (bfloat16) by sequences per forward pass, and transformers' network with
 all at once. Each is a process of its own; its libraries are counted.
 """
 
 import json
-import os
 import pathlib
 import re
 import subprocess
@@ -37,14 +36,10 @@ def measure(*, sizes, rounds):
 
 def _peak(kind, sizes):
     """Return the peak of a process that calls `_run` with these arguments."""
-    environment = dict(os.environ)
-    if kind == _PEER:
-        environment["KERAS_BACKEND"] = "torch"  # without TensorFlow in memory
     code = "import sys; from tools.benchmarks import memory; memory.run()"
     done = subprocess.run(
         [sys.executable, "-c", code, kind, json.dumps(sizes)],
         cwd=_ROOT,
-        env=environment,
         stdout=subprocess.PIPE,
         check=True,
     )

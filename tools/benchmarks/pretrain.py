@@ -10,7 +10,6 @@ limit: only the matrix products of such a step, in bfloat16.
 import pathlib
 import tempfile
 
-import keras
 import numpy as np
 
 from tools.benchmarks import contest
@@ -31,6 +30,8 @@ def measure(*, sizes, rounds):
         sizes: dict of the backbone's arguments (`networks.sizes`).
         rounds: int.
     """
+    import keras  # not above: `memory` counts what transformers needs alone
+
     device = networks.torch_device()
     num_steps = _STEPS[device]
     ids = networks.token_ids(
