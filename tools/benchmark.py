@@ -55,12 +55,9 @@ _LIBRARIES = ("tensorflow", "keras", "keras-hub", "jax", "torch")
 _LIBRARIES += ("transformers", "numpy")
 
 
+@command_line.tool
 def main(arguments):
     """Measure what `arguments` (list of str) name; return the exit status."""
-    return command_line.run(_measure, arguments)
-
-
-def _measure(arguments):
     values = _parse(arguments)
     import keras
 

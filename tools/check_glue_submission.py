@@ -16,12 +16,9 @@ from gpt1_keras.evaluation import glue_submission  # noqa: E402
 from tools import command_line  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Check what `arguments` (list of str) name; return the exit status."""
-    return command_line.run(_check, arguments)
-
-
-def _check(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("file", metavar="FILE.zip")
     path = parser.parse(arguments).file

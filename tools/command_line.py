@@ -1,6 +1,7 @@
 """Arguments and messages of the command-line tools."""
 
 import argparse
+import functools
 import logging
 import sys
 
@@ -57,13 +58,21 @@ def share(text):
     return number
 
 
-def run(work, arguments):
-    """Call `work(arguments)`; return the exit status, its own or 0."""
-    logging.basicConfig(format="%(message)s")  # for warnings
-    try:
-        return work(arguments) or 0
-    except (Exception, KeyboardInterrupt) as error:
-        return errors.report(error)
+def tool(work):
+    """Make of `work(arguments)` a function that returns the exit status.
+
+    It is that of `work`, or 0 if `work` returns None.
+    """
+
+    @functools.wraps(work)
+    def main(arguments):
+        logging.basicConfig(format="%(message)s")  # for warnings
+        try:
+            return work(arguments) or 0
+        except (Exception, KeyboardInterrupt) as error:
+            return errors.report(error)
+
+    return main
 
 
 def check_new(option, path):

@@ -31,12 +31,9 @@ from gpt1_keras.errors import InputError  # noqa: E402
 from tools import command_line  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Convert what `arguments` (list of str) name; return the exit status."""
-    return command_line.run(_convert, arguments)
-
-
-def _convert(arguments):
     parser = command_line.Parser(__doc__)
     for name in ("--input", "--preset", "--output", "--texts"):
         parser.add_argument(name)

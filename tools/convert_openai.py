@@ -21,12 +21,9 @@ from gpt1_keras.errors import InputError  # noqa: E402
 from tools import command_line  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Convert what `arguments` (list of str) name; return the exit status."""
-    return command_line.run(_convert, arguments)
-
-
-def _convert(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("--input", required=True)
     parser.add_argument("--preset", required=True)

@@ -30,12 +30,9 @@ from tools import command_line  # noqa: E402
 from tools.downloads import official_files  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Bring the files named by `arguments`; return the exit status."""
-    return command_line.run(_list_or_bring, arguments)
-
-
-def _list_or_bring(arguments):
     values = _parse(arguments)
     chosen = _choose(values.names)
     return _list(chosen) if values.list else _bring(values, chosen)

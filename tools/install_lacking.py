@@ -55,12 +55,9 @@ def lacking(text, version_of, *, has_tensorflow):
     return with_dependencies, alone
 
 
+@command_line.tool
 def main(arguments):
     """Install what is missing; return the exit status."""
-    return command_line.run(_install, arguments)
-
-
-def _install(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("--dry_run", action="store_true")
     values = parser.parse(arguments)
@@ -85,7 +82,6 @@ def _install(arguments):
             return 1
     if not any(needed):
         print("nothing to install")
-    return 0
 
 
 def _version(name):

@@ -39,12 +39,9 @@ from gpt1_keras.text import tokenizer  # noqa: E402
 from tools import command_line  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Prepare the books named by `arguments`; return the exit status."""
-    return command_line.run(_prepare, arguments)
-
-
-def _prepare(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("paths", nargs="+", metavar="FILE_OR_FOLDER")
     for name in ("vocabulary", "output"):

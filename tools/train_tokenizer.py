@@ -31,12 +31,9 @@ from gpt1_keras.text import words  # noqa: E402
 from tools import command_line  # noqa: E402
 
 
+@command_line.tool
 def main(arguments):
     """Learn the vocabulary asked for; return the exit status."""
-    return command_line.run(_train, arguments)
-
-
-def _train(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("paths", nargs="+", metavar="FILE_OR_FOLDER")
     parser.add_argument(

@@ -39,12 +39,9 @@ _LEFT_OUT = {
 _HEADER = "task metric train dev majority words overlap".split()
 
 
+@command_line.tool
 def main(arguments):
     """Measure what `arguments` (list of str) name; return the exit status."""
-    return command_line.run(_measure, arguments)
-
-
-def _measure(arguments):
     parser = command_line.Parser(__doc__)
     parser.add_argument("tasks", nargs="+", metavar="TASK")
     parser.add_argument("--data", required=True, type=pathlib.Path)
