@@ -55,6 +55,8 @@ _FONTS = (
 )
 _INSTALLED = set(font_manager.get_font_names())
 matplotlib.rcParams["font.family"] = [f for f in _FONTS if f in _INSTALLED]
+# Texts of the user may contain dollar signs, which would start a formula.
+matplotlib.rcParams["text.parse_math"] = False
 _COLUMNS = 2  # more are too small on a phone
 _FEWEST = 3  # numbers of layers that make a curve
 
@@ -135,7 +137,7 @@ def draw_curves(points, path, *, y_label, format_axes, x_label="steps"):
     }
     figure.legend(
         handles=[
-            mpl_lines.Line2D([], [], label=escape(label), **style)
+            mpl_lines.Line2D([], [], label=label, **style)
             for label, style in shown.items()
         ],
         loc="upper center",
@@ -170,11 +172,6 @@ def panels(count, most_columns, width, height):
     return figure, grid[:count]
 
 
-def escape(text):
-    """Return a text for matplotlib in which dollar signs start no formula."""
-    return text.replace("$", r"\$")
-
-
 def save(figure, path, **options):
     """Write a figure as PNG."""
     content = io.BytesIO()
@@ -189,19 +186,15 @@ def _log_steps(axes):
     # 1, 2 and 5 of each decade fit on the axis; of many decades only 1 does.
     subs = (1, 2, 5) if high / low < 3000 else (1,)
     axes.xaxis.set_major_locator(ticker.LogLocator(subs=subs))
-    _count_steps(axes)
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _linear_steps(axes):
     """Make the x axis linear from 0, so that epochs can be compared."""
     axes.set_xlim(left=0)
     axes.xaxis.set_major_locator(ticker.MaxNLocator(4, integer=True))
-    _count_steps(axes)
-
-
-def _count_steps(axes):
     axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
-    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
 
 
 def _log_perplexities(axes):

@@ -149,7 +149,7 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
     names = [_shorten(name) for name in class_names]
     is_crowded = max(map(len, names)) > _CHARACTERS * side / num_classes
     display = sklearn.metrics.ConfusionMatrixDisplay(
-        shares, display_labels=[plots.escape(name) for name in names]
+        shares, display_labels=names
     ).plot(
         include_values=is_written,
         cmap="Greys",
@@ -166,7 +166,7 @@ def plot_confusion(truth, predictions, class_names, path, *, title):
         display.im_.colorbar.set_label("share of the true class")
     axes.set(xlabel="predicted", ylabel="true")
     axes.tick_params(labelsize=10 if is_written else 7)
-    axes.set_title(textwrap.fill(title, 40), parse_math=False, fontsize=11)
+    axes.set_title(textwrap.fill(title, 40), fontsize=11)
     plots.save(figure, path)
 
 
@@ -191,5 +191,5 @@ def plot_scores(truth, predictions, path, *, title):
         scatter_kwargs={"s": 12, "color": "black", "alpha": alpha},
     )
     axes.set(xlabel="predicted score", ylabel="true score")
-    axes.set_title(textwrap.fill(title, 50), parse_math=False, fontsize=11)
+    axes.set_title(textwrap.fill(title, 50), fontsize=11)
     plots.save(figure, path)

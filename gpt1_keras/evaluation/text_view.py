@@ -134,9 +134,8 @@ def draw_attention(shares, pieces, path, *, title):
     unnamed = 6.0 if is_one else 1.2
     side = 1.7 + (0.17 * len(pieces) if has_names else unnamed)  # inches
     figure, grid = plots.panels(len(shares), columns, side, side)
-    figure.suptitle(title, parse_math=False, fontsize=11)
+    figure.suptitle(title, fontsize=11)
     names = [piece.strip() for piece in pieces]
-    style = {"fontsize": 8, "parse_math": False}
     for head, (axes, share) in enumerate(zip(grid, shares)):
         image = axes.imshow(
             share, cmap="Greys", vmin=0, vmax=1, interpolation="nearest"
@@ -145,8 +144,8 @@ def draw_attention(shares, pieces, path, *, title):
         if not is_one:
             axes.set_title(f"head {head}", fontsize=9)
         if has_names:
-            axes.set_xticks(range(len(names)), names, rotation=90, **style)
-            axes.set_yticks(range(len(names)), names, **style)
+            axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+            axes.set_yticks(range(len(names)), names, fontsize=8)
     label = "attention of a row to each column"
     figure.colorbar(image, ax=list(grid), shrink=0.5, label=label)
     plots.save(figure, path)

@@ -24,7 +24,7 @@ def test_curves_run_through_means_in_bands(monkeypatch):
     assert a.get_color() != b.get_color() == again.get_color()
     assert (a.get_linestyle(), b.get_linestyle()) == ("-", "--")
     names = [text.get_text() for text in legend.get_texts()]
-    assert names == ["a", r"\$b{\$", "dev", "train"]
+    assert names == ["a", "$b{$", "dev", "train"]
     figures[0].draw_without_rendering()
     assert second.get_title() == "other" and not second.collections
 

@@ -98,5 +98,5 @@ def test_confusion_shows_counts_and_shares_of_the_true_class(monkeypatch):
         **{(0, 1): "0\n0 %", (1, 1): "1\n100 %"},
     }
     shown = [label.get_text() for label in axes.get_yticklabels()]
-    assert shown == [r"no \$", "a name of m…our letters"]
+    assert shown == ["no $", "a name of m…our letters"]
     assert axes.yaxis_inverted()
