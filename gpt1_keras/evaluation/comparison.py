@@ -50,11 +50,11 @@ class Run:
         return self.result.get("task") or self.macro("TASK", str) or ""
 
     @property
-    def is_sample(self):
-        """Whether the data were generated."""
+    def data(self):
+        """ "official", "sample" (generated) or "" (unknown)."""
         if self.bindings is None or "DATA_DIR" not in self.bindings.macros:
-            return None
-        return self.macro("DATA_DIR") is None
+            return ""
+        return "sample" if self.macro("DATA_DIR") is None else "official"
 
     @property
     def backbone(self):
@@ -246,7 +246,7 @@ def preferred(runs, reference=None):
     def key(run):
         return (
             -len(differences(reference, run)) if reference else 0,
-            run.is_sample is False,
+            run.data == "official",
             run.macro("NUM_TRAIN_EXAMPLES") is None,
             len(run.seeds),
             max(results_lib.path(path).stat().st_mtime for path in run.paths),

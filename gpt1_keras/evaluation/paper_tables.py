@@ -136,7 +136,7 @@ def _rows(task, run, paper):
             "ours, test": tables.over_seeds(run, metric, split="test"),
             "paper, test": tables.percent(theirs.get(metric)),
             "majority": tables.percent(found.get("majority", {}).get(metric)),
-            "data": tables.data(run) if run else "",
+            "data": run.data if run else "",
             "train": found.get("num_train_examples"),
             "dev": found.get("num_examples"),
             "test": found.get("test", {}).get("num_examples"),

@@ -121,7 +121,6 @@ _SHARES = {
     "auc": "AUC",
     "positive_share": "positive share",
 }
-_DATA = {True: "sample", False: "official", None: ""}
 
 
 def task_name(task):
@@ -183,14 +182,9 @@ def over_seeds(run, metric, middle=statistics.median, split="dev"):
     return Cell(metric_value(metric, middle(values)), note)
 
 
-def data(run):
-    """Return "official", "sample" or "" (unknown) for a `comparison.Run`."""
-    return _DATA[run.is_sample]
-
-
 def sample_title(title, runs):
     """Return a title that says if all or some runs used generated data."""
-    found = {run.is_sample for run in runs}
-    if True not in found:
+    found = {run.data for run in runs}
+    if "sample" not in found:
         return title
-    return f"{title} ({'' if found == {True} else 'partly '}sample data)"
+    return f"{title} ({'' if len(found) == 1 else 'partly '}sample data)"

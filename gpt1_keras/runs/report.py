@@ -203,7 +203,7 @@ def zero_shot_table(runs):
                 "random": tables.metric_value(name, random),
                 "majority": tables.metric_value(name, majority.get(name)),
                 "examples": found.get("num_examples"),
-                "data": tables.data(run),
+                "data": run.data,
                 "network": run.backbone,
                 "workdir": run.path,
             }
