@@ -212,7 +212,7 @@ class FrozenNetwork(tf.Module):
         # In a function, so that the SavedModel does not include Keras objects.
         self._keras = lambda: network
         self._weights = []
-        for variable in _variables(network):
+        for variable in network.variables:
             value = tf.convert_to_tensor(variable.value)
             if value.dtype.is_floating:
                 value = tf.cast(value, dtype)
@@ -221,17 +221,10 @@ class FrozenNetwork(tf.Module):
 
     def __call__(self, inputs):
         network = self._keras()
-        pairs = zip(self._weights, _variables(network), strict=True)
-        values = [tf.cast(stored, variable.dtype) for stored, variable in pairs]
-        count = len(network.trainable_variables)
-        outputs, _ = network.stateless_call(
-            values[:count], values[count:], inputs, training=False
-        )
-        return outputs
-
-
-def _variables(network):
-    return network.trainable_variables + network.non_trainable_variables
+        pairs = zip(network.variables, self._weights, strict=True)
+        values = [(known, tf.cast(w, known.dtype)) for known, w in pairs]
+        with keras.StatelessScope(values):
+            return network(inputs, training=False)
 
 
 def check_ids(network, token_ids, extract_position=None):
