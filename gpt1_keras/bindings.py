@@ -63,17 +63,14 @@ REQUIRED = Macro("gin.REQUIRED")
 class Bindings:
     """All bindings of one configuration.
 
-    Values are Python literals; `Macro` and `Reference` stand for macros and
-    functions.
+    Values are Python literals, `Macro`s and `Reference`s to functions.
     """
 
     macros: dict  # {name: value}
     parameters: dict  # {"scope/function.parameter": value}
-    # {name in the text: the module it stands for}, of functions outside
-    # `public_names`.
+    # {name in the text: module}, of functions outside `public_names`.
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro, parameter or import: where it was bound}, such as
-    # "gin/pretrain.gin, line 3".
+    # {macro, parameter or import: its place}, such as "gin/grid.gin, line 3".
     places: dict = dataclasses.field(default_factory=dict, compare=False)
     # Names of modules outside `public_names` whose functions gin files may use.
     allowed: tuple = dataclasses.field(default=(), compare=False)
@@ -90,11 +87,7 @@ class Bindings:
         return self.parameters | self.macros
 
     def find(self, function):
-        """Return the function or class of a name, or None if there is none.
-
-        Raises:
-            ImportError: a module that the function needs is missing.
-        """
+        """Return the function or class of a name, None if there is none."""
         name, _, attribute = function.rpartition(".")
         module = self.imports.get(name)
         if function in public_names.PUBLIC or not self.allows(module):
@@ -194,8 +187,7 @@ class Bindings:
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        References in a parameter's value are followed if
-        `is_followed(parameter)`.
+        References in a parameter's value count if `is_followed(parameter)`.
         """
         found, waiting = set(), [] if self.run is None else [self.run]
         while waiting:
@@ -218,8 +210,7 @@ class Bindings:
     def without_unused(self, *kept):
         """Return these bindings without those that the run does not use.
 
-        So an overlay may bind parameters of several runs. `kept` names macros
-        that always stay.
+        So an overlay may bind parameters of several runs. Macros `kept` stay.
         """
         small = dataclasses.replace(
             self, parameters=self.parameters_of(*self.reached())
@@ -237,7 +228,7 @@ class Bindings:
         only as given or not given.
         """
 
-        def parameter(name):
+        def declared(name):
             """Return the default of a parameter and its `checks.Dial`s."""
             function, last = split(name)
             try:
@@ -247,26 +238,24 @@ class Bindings:
             return found.default, checks.marks(found.annotation)
 
         def is_recipe(name):
-            _, marks = parameter(name)
             is_given = split(name)[1] in FROM_MAIN
-            return not is_given and all(mark.recipe for mark in marks)
+            return not is_given and all(m.recipe for m in declared(name)[1])
 
         bound = self.parameters
         if self.run is not None:
             bound = self.parameters_of(*self.reached(is_recipe))
         recipe = {}
         for name in sorted(filter(is_recipe, bound)):
-            value, (default, marks) = self.value(bound[name]), parameter(name)
+            value, (default, marks) = self.value(bound[name]), declared(name)
             text = _canonical(value)
             if text == _canonical(default):
                 continue
-            is_path = any(
+            is_hidden = any(
                 mark.is_location or (mark.is_path and not with_paths)
                 for mark in marks
             )
-            if is_path and isinstance(value, str):
-                text = "a path"
-            recipe[name] = text
+            is_path = is_hidden and isinstance(value, str)
+            recipe[name] = "a path" if is_path else text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
@@ -317,9 +306,7 @@ def _leaves(value):
 def _canonical(value):
     """Return a text that is the same for equivalent values."""
     if isinstance(value, dict):
-        items = sorted(
-            (_canonical(key), _canonical(item)) for key, item in value.items()
-        )
+        items = sorted((_canonical(k), _canonical(v)) for k, v in value.items())
         return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_canonical, value))}]"
@@ -334,22 +321,20 @@ def differences(old, new, *, with_paths=False):
     The name is a macro if it explains the difference, else a parameter.
     """
     found = {}
-    sides = (old, new)
-    before, after = (side.recipe(with_paths=with_paths) for side in sides)
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) == after.get(name):
+    recipes = [side.recipe(with_paths=with_paths) for side in (old, new)]
+    for name in sorted(set().union(*recipes)):
+        if recipes[0].get(name) == recipes[1].get(name):
             continue
-        values = [side.bound.get(name) for side in sides]
-        macros = [s.macros_in(v) for s, v in zip(sides, values, strict=True)]
+        before, after = old.bound.get(name), new.bound.get(name)
+        macros = old.macros_in(before), new.macros_in(after)
         explained = {}
-        if None in values or macros[0] == macros[1]:
+        if None in (before, after) or macros[0] == macros[1]:
             explained = {
-                macro: tuple(side.macros.get(macro) for side in sides)
-                for macro in sorted(macros[0] | macros[1])
+                macro: (old.macros.get(macro), new.macros.get(macro))
+                for macro in sorted(set().union(*macros))
                 if old.macros.get(macro) != new.macros.get(macro)
             }
-        shown = tuple(s.value(v) for s, v in zip(sides, values, strict=True))
-        found |= explained or {name: shown}
+        found |= explained or {name: (old.value(before), new.value(after))}
     return [(name, *pair) for name, pair in found.items()]
 
 

@@ -24,8 +24,7 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    # Inclusive and exclusive bounds: of a number, or of the length of a text,
-    # tuple or dict.
+    # Inclusive and exclusive bounds of a number, or of the length of others.
     low: float | None = None
     high: float | None = None
     above: float | None = None
@@ -49,6 +48,8 @@ Port = typing.Annotated[int, Dial(low=0, high=65535)]
 Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
 NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
 Counts = typing.Annotated[tuple[Count, ...], Dial(low=1)]
+BucketLengths = NotRecipe[Counts]  # that batches are padded to
+SoftmaxChunk = NotRecipe[Count]  # tokens whose logits are in memory at a time
 Column = typing.Annotated[str, Dial(low=1)]
 Names = typing.Annotated[tuple[Column, ...], Dial(low=1, is_unique=True)]
 Positive = typing.Annotated[float, Dial(above=0)]
@@ -68,8 +69,7 @@ Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
 
 UNKNOWN = object()  # a value of any type
-# A float holds every integer up to the largest; what is smaller than the
-# smallest is 0 in float32.
+# A float holds every integer up to this; float32 makes 0 of less than that.
 _LARGEST, _SMALLEST = 2**53, 2**-126
 
 
@@ -108,10 +108,9 @@ def marks(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`; `kind` says in messages what a name stands for.
+    """Return `known[name]`; an InputError suggests the nearest name.
 
-    Raises:
-        InputError: there is no such name; suggests the nearest one.
+    `kind` says there what a name stands for.
     """
     if isinstance(name, str) and name in known:
         return known[name]

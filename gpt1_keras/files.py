@@ -69,9 +69,8 @@ def write_changed(path, text):
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, which never holds a part of it.
 
-    The bytes go to a temporary file in the same folder, which is created if
-    needed, and are flushed to the disk; then the file is renamed in a single
-    step.
+    The folder is created if needed. A temporary file in it is flushed to the
+    disk, then renamed in a single step.
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -145,12 +144,10 @@ def sha256_of_json(value):
 def parse_json(text, kind=dict, **options):
     """Return the value of JSON `text`, str or bytes.
 
-    `options` are those of `json.loads`; with `FINITE`, NaN and infinite
-    numbers are refused.
+    `options` are those of `json.loads`; `FINITE` refuses NaN and infinity.
 
     Raises:
-        ValueError: it is not JSON, or its value is not a `kind`. The message
-            is one short line.
+        ValueError: it is not JSON, or not a `kind`; with a short message.
     """
     try:
         value = json.loads(text, **options)
@@ -174,10 +171,7 @@ FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
-    """Raise ValueError unless a dict has values of these {name: type}.
-
-    Whole numbers must not be negative.
-    """
+    """Raise ValueError unless a dict has these {name: type}; ints from 0."""
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
         is_right = type(value) is kind
@@ -201,8 +195,7 @@ def seal(directory, **facts):
 def check_seal(directory):
     """Check a folder against its `checksums.json`; return that as a dict.
 
-    Returns {} if there is none. A file that is missing or does not match its
-    checksum raises InputError.
+    {} without one. A file that is missing or has changed raises InputError.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():
@@ -269,18 +262,11 @@ def make_folder(path):
 
 @contextlib.contextmanager
 def exclusive(directory, *, name=".workdir.lock", wait=False):
-    """Lock a folder against other processes of this program.
+    """Lock an existing folder against other processes of this program.
 
-    The kernel releases the lock when the process ends, however it ends. A
-    file system without locks gives no protection.
-
-    Args:
-        directory: path of an existing folder.
-        name: str. The file in it that is locked, created if needed.
-        wait: bool. Wait for the other process instead of giving up.
-
-    Raises:
-        InputError: another process holds the lock and `wait` is False.
+    The lock is on its file `name`. If another process holds it, `wait` for
+    that, or raise InputError. The kernel releases the lock when the process
+    ends, however it ends. A file system without locks gives no protection.
     """
     # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:

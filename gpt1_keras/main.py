@@ -29,10 +29,9 @@ from gpt1_keras import errors
 
 
 def main(arguments=None):
-    """Parse the arguments, call the run they name, return the exit status.
+    """Call the run that the arguments name; return the exit status.
 
-    Args:
-        arguments: list of str; None: those of the command line.
+    `arguments` is a list of str; None: those of the command line.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -184,8 +183,7 @@ def run(
     try:
         return _start(bindings, command, verbose)
     except (errors.InputError, errors.RunError) as error:
-        # Code names parameters, users know macros. Gin raises the error as a
-        # class of its own.
+        # Code names parameters, users macros. Gin raises a class of its own.
         is_input = isinstance(error, errors.InputError)
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]

@@ -80,8 +80,7 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
 
     `seconds` count all processes of the run. `facts` are `num_examples` (for a
     language model, tokens), `config_sha256`, the `paper`'s metrics, the `seed`
-    and entries that only this kind of run has. The metrics come before all
-    other numbers.
+    and entries of this kind of run. The metrics precede all other numbers.
     """
     import keras  # Reading results needs no backend.
 
@@ -125,12 +124,9 @@ class History:
 
         workdir = pathlib.Path(workdir)
         self.path = workdir / METRICS
-        kept = [
-            line for line in read_metrics(self.path) if line["step"] <= step
-        ]
-        files.write_atomic(
-            self.path, "".join(json.dumps(line) + "\n" for line in kept)
-        )
+        kept = [x for x in read_metrics(self.path) if x["step"] <= step]
+        lines = [json.dumps(line) + "\n" for line in kept]
+        files.write_atomic(self.path, "".join(lines))
         self._before = max((line.get("seconds", 0) for line in kept), default=0)
         self._started = time.monotonic()
         self._file = open(self.path, "a", encoding="utf-8")

@@ -37,10 +37,9 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
     on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them (if fewer than 200 rows
-    are held out, the last weights). Wrong input raises `errors.InputError`, a
-    `ValueError`. Gin's configuration is global: `fit` clears it, and threads
-    take turns.
+    rows and keeps the weights that are best on them (with fewer than 200, the
+    last). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
+    configuration is global: `fit` clears it, and threads take turns.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -68,8 +67,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
-            rows and a TF-IDF baseline on the same rows. None if `load` read a
-            folder that `save` wrote.
+            rows, also of a TF-IDF baseline. None from a folder of `save`.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:
@@ -107,14 +105,11 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y):
-        """Fine-tune on texts and their labels.
+        """Fine-tune on texts and their labels; return the classifier itself.
 
         Args:
             X: texts `[N]`, or pairs of texts `[N, 2]`.
             y: labels `[N]`: str, int or bool.
-
-        Returns:
-            the classifier itself.
         """
         columns = _columns(X)
         labels = _names(y, len(columns["text"]))
@@ -193,13 +188,10 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return self.classes_[best]
 
     def save(self, directory):
-        """Write the model to `directory`, which every run takes as PRESET.
+        """Write the model to a new `directory`, which runs take as PRESET.
 
         `dev.jsonl` there has the held-out rows, with which `export` checks the
         model: remove the file before you publish a model of private texts.
-
-        Raises:
-            InputError: the folder already holds a model.
         """
         validation.check_is_fitted(self, "directory_")
         path = files_lib.user_path("`directory`", directory)
@@ -235,8 +227,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
         It is checked on the held-out rows first. The run is
-        `gin/export_custom.gin`; `settings`, a dict from name to value,
-        override it.
+        `gin/export_custom.gin`; `settings` {name: value} override it.
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}

@@ -14,8 +14,7 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# This run keeps every version that it writes, so its configuration may change
-# from one call to the next in one workdir.
+# It keeps every version that it writes, so its configuration may change.
 _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
@@ -56,8 +55,7 @@ def is_written_by(new, tf_config):
 def read(directory, allowed=()):
     """Return the `Bindings` of a workdir and the hash recorded with them.
 
-    Raises:
-        OSError, ValueError: the `config.gin` is missing or damaged.
+    A missing or damaged `config.gin` is an OSError or ValueError.
     """
     text = (pathlib.Path(directory) / CONFIG).read_text("utf-8")
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
@@ -124,8 +122,7 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    Then a new workdir has no other file, and an extended one still has its
-    result.
+    Then a new workdir has no other file, an extended one still its result.
     """
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("[!.]*") if path.is_file()]
@@ -154,15 +151,14 @@ def check(directory, new):
         return text
     is_extended = new.macros.get("EXTEND") is True
     differing = bindings.differences(old, new)
-    is_finished = results.path(directory).exists()
+    with_moved = bindings.differences(old, new, with_paths=True)
     # Files may have moved: a run that goes on checks their contents.
-    if is_finished and not (is_extended and differing):
-        differing = bindings.differences(old, new, with_paths=True)
+    if results.path(directory).exists() and not (is_extended and differing):
+        differing = with_moved
     if new.run != old.run:
         differing = [("RUN", old.run, new.run)]
     if not differing:
-        is_same = not bindings.differences(old, new, with_paths=True)
-        return None if is_same else text
+        return text if with_moved else None
     names = [name for name, *_ in differing]
     grown = all(
         name.rpartition(".")[2].lower() in EXTENDABLE

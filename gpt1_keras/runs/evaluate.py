@@ -40,8 +40,7 @@ def evaluate(
     the order of the file, and nothing is written.
 
     Args:
-        build_task: function from the `GPT1TaskPreprocessor` of the preset to
-            a `tasks.task.Task`.
+        build_task: function from the preset's `GPT1TaskPreprocessor` to `Task`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
     """
     started = time.monotonic()

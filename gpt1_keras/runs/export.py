@@ -31,8 +31,7 @@ class Options:
     """How a model is served, and what it is checked on."""
 
     data: sources.BenchmarkFiles
-    # Function from the preset's `GPT1TaskPreprocessor` to the
-    # `tasks.task.Task` to read and measure.
+    # From the preset's `GPT1TaskPreprocessor` to the `Task` to measure.
     build_task: collections.abc.Callable
     split: checks.Split  # rows that the served model is checked on
     # Split whose frequent words go into the tokenizer's table, with which they
@@ -40,8 +39,7 @@ class Options:
     table_split: checks.Split | None
     num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
-    # Dtype of the stored weights; with "int8", only the kernels of the blocks
-    # are integers, and the other weights are float32.
+    # Of the stored weights; "int8" is for the kernels of the blocks alone.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
     # A file of the user's own, whose texts are used instead of `table_split`.
     table_file: checks.Path | None = None

@@ -50,8 +50,7 @@ def grid(
         rows: names as in `_choose`, `transfer_K` for K layers (-1, 0 ...).
         lstm_preset: a pretrained LSTM, for the row "lstm".
         table5: {row: {task: share}}, the paper's.
-        is_writer: bool. Whether this process writes tables and the result: the
-            first of several workers does.
+        is_writer: bool. False on all but the first of several workers.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)

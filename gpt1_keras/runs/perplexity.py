@@ -28,8 +28,7 @@ class Scoring:
     sequence_length: checks.Length | None
     stride: checks.Count  # tokens by which the window moves
     batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    softmax_chunk: checks.SoftmaxChunk = 512
 
 
 def perplexity(
@@ -41,7 +40,7 @@ def perplexity(
     config_sha256,
     workdir=None,
 ):
-    """Score text; with a workdir, write `result.json` there.
+    """Score text, write `result.json`; return the dict of `held_out.score`.
 
     Every token except the first of each file is scored once, given the tokens
     before it in its file and window. The softmax covers the vocabulary only.
@@ -50,9 +49,6 @@ def perplexity(
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all" or, for prepared shards, also "train" or "held_out".
         workdir: pathlib.Path, or None to only log the figures.
-
-    Returns:
-        the dict of `held_out.score`.
     """
     started = time.monotonic()
     precision.set_dtype("float32")

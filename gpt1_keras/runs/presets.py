@@ -1,9 +1,8 @@
 """Find, check, load and save presets.
 
 A preset is a folder that KerasHub's `from_preset` reads. Those that this
-program writes also hold `checksums.json`: the SHA-256 of every file, and the
-step and the metrics of the weights. It is written last and checked whenever a
-run loads the preset.
+program writes also hold `checksums.json`: the SHA-256 of every file, step and
+metrics of the weights. It is written last and checked at every loading.
 """
 
 import errno
@@ -51,8 +50,7 @@ def find(preset):
     """Return the path of the preset folder that a run's `preset` names.
 
     `preset` is the workdir of a finished run (of several seeds, the best on dev
-    is taken), or the `preset/` folder in it, or None for the language model
-    shipped with the program.
+    is taken), its `preset/` folder, or None for the shipped language model.
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
@@ -286,8 +284,7 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
     False if the preset of a finished run is lost: the run then resumes from its
-    last checkpoint and saves the preset again. If there is no checkpoint
-    either, raises InputError.
+    last checkpoint and saves it again. Without a checkpoint, an InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -335,8 +332,7 @@ class Pretrained:
     num_transferred_layers: checks.NumTransferredLayers
     # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
-    # Rank of the adapters to train instead of the weights
-    # (`GPT1Backbone.enable_lora`); 0: train the weights.
+    # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property
@@ -400,12 +396,8 @@ class Pretrained:
 class Scoring:
     """How a fine-tuned model scores examples."""
 
-    # Examples per forward pass.
-    batch_size: checks.NotRecipe[checks.Count] = 32
-    # Lengths that batches are padded to.
-    bucket_lengths: checks.NotRecipe[checks.Counts] = (
-        example_batches.BUCKET_LENGTHS
-    )
+    batch_size: checks.NotRecipe[checks.Count] = 32  # per forward pass
+    bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     dtype: checks.PredictionDtype = "float32"  # see `load`
 
 

@@ -38,8 +38,7 @@ class Training:
     num_steps: checks.Count | None  # None: `num_epochs`
     num_epochs: checks.Positive  # passes over the training books
     clip_norm: checks.NotNegative  # largest norm of the gradient
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count]
+    softmax_chunk: checks.SoftmaxChunk
     seed: checks.Seed  # of weights, dropout and the order of the data
     dtype: checks.Dtype
     # Share of the sequences whose first part is repeated to their end.
@@ -75,11 +74,9 @@ def pretrain(
     """Train a language model and return the path of its `result.json`.
 
     Args:
-        corpus: text and vocabulary.
         build_backbone: function of `vocabulary_size`, for a new network.
         build_optimizer: function of `num_steps`.
-        pretrained: preset whose network is trained further, with its
-            vocabulary, instead of a new one; or None.
+        pretrained: preset to train further, with its vocabulary, or None.
         zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):

@@ -21,8 +21,7 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 class Corpus:
     """Books and the tokenizer that reads them."""
 
-    # Prepared shards or a folder of `.txt` files; None: the generated sample
-    # corpus, written on first use.
+    # Prepared shards or a folder of `.txt` files; None: a generated sample.
     corpus: checks.Path | None
     # None: that of the prepared shards, or one trained on the training books.
     vocabulary: checks.Path | None

@@ -31,8 +31,7 @@ def submission(
     A task without a model gets a constant prediction, with a warning.
 
     Args:
-        runs: path of a folder with a fine-tuning workdir for each task, such
-            as a suite's: `cola/`, `mnli/` ...
+        runs: folder of fine-tuning workdirs, as of a suite: `cola/` ...
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)

@@ -80,11 +80,7 @@ class LogMetrics(keras.callbacks.Callback):
             self._write()
 
     def read(self):
-        """Read the logs of all steps so far.
-
-        Raises:
-            NonFiniteLoss: a step was bad; repeating the run ends there again.
-        """
+        """Read the logs of all steps so far; refuse a `NonFiniteLoss`."""
         if not self._unread:
             return
         first = self.step - len(self._unread) + 1
@@ -169,8 +165,13 @@ class AfterStep(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
         for every, function in self.periodic:
-            if self._is_due(every):
-                self._call(function)
+            if not self._is_due(every):
+                continue
+            self.metrics.read()
+            learner = self.model  # On JAX, accessing it updates its variables.
+            function(self.step, self.metrics.history)
+            if self.is_over is not None and self.is_over(self.metrics.history):
+                learner.stop_training, self.last_step = True, self.step
         limit = 60 * self.intervals.checkpoint_minutes or math.inf
         is_late = time.monotonic() - self._saved >= limit
         is_due = self._is_due(self.intervals.checkpoint_steps) or is_late
@@ -187,10 +188,3 @@ class AfterStep(keras.callbacks.Callback):
         if isinstance(every, int):
             return every > 0 and self.step % every == 0
         return self.step in every
-
-    def _call(self, function):
-        self.metrics.read()
-        learner = self.model  # On JAX, accessing it updates its variables.
-        function(self.step, self.metrics.history)
-        if self.is_over is not None and self.is_over(self.metrics.history):
-            learner.stop_training, self.last_step = True, self.step

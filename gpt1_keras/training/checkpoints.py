@@ -1,12 +1,11 @@
 """Checkpoints from which a killed run resumes bit for bit, on any backend.
 
 A checkpoint is a folder such as `checkpoints/00000100`. It holds every variable
-in `state.safetensors`, and in `checkpoint.json` the step, the order of the
-variables and the hash of the state. Its `preset/` is a copy of the run's preset
-at that step, so that preset and metrics agree when the run resumes there. A
-checkpoint is written to a folder with a leading dot and then renamed, so any
-other folder is complete. The variables include random states (the counters of
-all SeedGenerators), which Keras's own formats drop.
+in `state.safetensors`, random states included, which Keras's own formats drop,
+and in `checkpoint.json` the step, the order of the variables and the hash of
+the state. Its `preset/` is a copy of the run's preset at that step, so that
+preset and metrics agree when the run resumes there. A checkpoint is written to
+a folder with a leading dot and then renamed, so any other folder is complete.
 """
 
 import contextlib
@@ -39,8 +38,7 @@ class Checkpoints:
     """The checkpoints of one workdir.
 
     Args:
-        workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
-            the first save creates.
+        workdir: path. The first save creates `checkpoints/` in it.
         keep: int. Number of newest checkpoints to keep.
         is_written: bool. False if another process writes them.
         in_background: bool. Whether `save` returns once it has copied the
@@ -58,11 +56,8 @@ class Checkpoints:
         self._written = None  # future of the last save in the background
 
     def steps(self):
-        return sorted(
-            int(path.name)
-            for path in self.directory.glob("[0-9]*")
-            if path.name.isdigit()
-        )
+        names = (path.name for path in self.directory.glob("[0-9]*"))
+        return sorted(map(int, filter(str.isdigit, names)))
 
     def save(self, step, model):
         """Write the state of a compiled model; skip a step already saved.
@@ -140,8 +135,7 @@ class Checkpoints:
         the one it loads. Returns the step, or 0 if there is no checkpoint.
 
         Raises:
-            InputError: no checkpoint can be read, or it belongs to another
-                model.
+            InputError: none can be read, or it belongs to another model.
         """
         steps = self.steps()
         for step in reversed(steps):
@@ -193,8 +187,7 @@ class Checkpoints:
     def _has_lost_preset(self, step):
         """Return whether `preset/` differs from a checkpoint's copy.
 
-        Raises:
-            ValueError: it differs, and the copy is damaged.
+        If the copy is damaged as well, raises ValueError.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written or not copy.exists():

@@ -39,8 +39,7 @@ class Intervals:
 class StopRequest:
     """Truthy once the process has been asked to stop; names the signal.
 
-    If one of several workers is asked, all of them stop at the same step, once
-    all have heard of it.
+    Several workers stop at the same step, once all have heard of a request.
     """
 
     def __init__(self):
@@ -131,24 +130,20 @@ def fit(
     Args:
         learner: compiled `training.learner.Learner`.
         batches: function of the step (`data.batches`).
-        workdir: path.
         num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
-        intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`); `every` is an
             interval in steps (0 for never) or the set of steps.
         strategy: `strategy.Strategy` in whose scope the learner was built.
         is_over: function `(history) -> bool`, whether to end training early, or
-            None; called at the start and after each `periodic` function. It
-            must depend on the lines of the history alone, so that a resumed
-            run ends at the same step.
+            None; called at the start and after each `periodic` function. To end
+            a resumed run at the same step, it reads the history alone.
 
     Returns:
         `results.History`, still open for what the run measures at its end.
 
     Raises:
-        Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
-            was lost.
+        Stopped: by a signal, after saving a checkpoint; or a worker was lost.
         NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
         InputError: the run has a checkpoint, but no `metrics.jsonl`.
     """

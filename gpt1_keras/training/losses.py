@@ -1,8 +1,7 @@
 """Losses and scores of the paper, from a forward pass and its batch.
 
-A loss is a function `(outputs, batch) -> dict of float32 scalars`. The dict has
-the keys `names`, of which `loss` is minimised. `outputs` and `batch` are the
-dicts of `GPT1TaskModel`.
+A loss is a function `(outputs, batch) -> dict of float32 scalars`, from the
+dicts of `GPT1TaskModel`. It has the keys `names`; `loss` is minimised.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax, `K` branches of a row.
@@ -22,14 +21,12 @@ from gpt1_keras.training import chunked_softmax
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
-    Averaged over the tokens of each sequence, then over sequences
-    (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
-    tokens of the batch.
+    Averaged over the tokens of each sequence, then over sequences, not over all
+    tokens at once (finetune-transformer-lm train.py, lines 174-178 and 205).
     """
 
     chunk_size: checks.Count  # tokens whose logits exist at the same time
-    # "tokens" for vocabulary and special tokens, or "released" for position
-    # rows as well, as in the released code.
+    # "tokens": vocabulary and special tokens; "released": positions as well.
     softmax_over: typing.Literal["tokens", "released"] = "tokens"
     names = ("loss",)
 
@@ -73,11 +70,10 @@ class LanguageModelLoss:
         return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
 
     def score(self, outputs, batch):
-        """Return sums over the weighted tokens of each candidate.
+        """Return float32 sums `[B * C]` over each candidate's weighted tokens.
 
-        Returns:
-            dict of float32 `log_probability`, `weight` and `num_likeliest` (the
-            number of tokens that the model ranks first), each `[B * C]`.
+        They are `log_probability`, `weight` and `num_likeliest` (the number of
+        tokens that the model ranks first).
         """
         targets, weights = self.targets(batch)
         log_p, likeliest = chunked_softmax.log_probabilities(
@@ -102,8 +98,7 @@ class PackedLanguageModelLoss(LanguageModelLoss):
     """L1 of candidates that are packed into one row; same arguments.
 
     `outputs` come from `models.shared_prefix` and `batch` from
-    `data.packing.PackedExamples`, whose weights already include the means over
-    tokens and candidates.
+    `data.packing.PackedExamples`, whose weights include both means.
     """
 
     def targets(self, batch):
@@ -117,10 +112,7 @@ class PackedLanguageModelLoss(LanguageModelLoss):
 
 @checks.value_object
 class BranchScores(PackedLanguageModelLoss):
-    """Scorer of a `Learner` over continuations with a shared prefix.
-
-    `batch` is one of `data.packing.PackedCandidates`.
-    """
+    """Scorer of continuations, packed as `data.packing.PackedCandidates`."""
 
     num_branches: checks.Count
 

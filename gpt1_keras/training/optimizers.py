@@ -1,7 +1,4 @@
-"""The released code's Adam and its learning-rate schedules.
-
-From finetune-transformer-lm opt.py, lines 5-49.
-"""
+"""Adam and schedules of finetune-transformer-lm (opt.py, lines 5-49)."""
 
 import collections.abc
 import dataclasses
@@ -133,8 +130,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        # Here once for all variables; in `update_step`, TensorFlow would
-        # compute it for each.
+        # In `update_step`, TensorFlow would compute it for each variable.
         step = ops.cast(self.iterations + 1, "float32")
         rate = (
             ops.cast(learning_rate, "float32")
@@ -204,10 +200,8 @@ def adam_with_decay(
     Args:
         num_steps: int. Steps of the whole training.
         schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
-        peak_learning_rate, warmup_steps: see the schedules.
-        warmup_fraction: float. Warm-up as a fraction of all steps, if
-            `warmup_steps` is None.
-        beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
+        warmup_fraction: float. Of all steps, if `warmup_steps` is None.
+        Others: see the schedules and `AdamWithDecay`.
     """
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)

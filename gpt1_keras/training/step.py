@@ -52,8 +52,7 @@ def split(batch, num_micro_batches):
 def finish(sums, gradients, num_micro_batches, clip_norm):
     """Turn sums over micro-batches into the logs and gradients of a step.
 
-    A single factor averages the gradients and clips their global norm to
-    `clip_norm`.
+    A single factor averages the gradients and clips their global norm.
 
     Args:
         sums: dict of float32 scalars, losses summed over micro-batches.

@@ -9,9 +9,8 @@
 | `data_parallel` | JAX        | those that JAX sees                         |
 
 Each device is a replica: it holds all weights and processes an equal share of
-every batch. Losses and gradients are summed over the replicas before the
-gradient is clipped (`training.step`), so a step does not depend on the number
-of replicas.
+every batch. Losses and gradients are summed over replicas before the gradient
+is clipped (`training.step`), so a step does not depend on their number.
 """
 
 import contextlib
@@ -119,8 +118,7 @@ class Devices:
 
     strategy_name: str = "none"  # see the module
     num_replicas: checks.Count | None = None  # None: all devices
-    # Name of the TPU, "local" for one in this machine, "" for the one that
-    # the environment names.
+    # Name of the TPU, "local": in this machine, "": the environment names it.
     tpu: str = ""
     # Whether XLA compiles whole steps (not with several TensorFlow replicas);
     # on torch, whether torch.compile compiles the network.
@@ -129,8 +127,7 @@ class Devices:
     def open(self):
         """Return the `Strategy`, the same one on every call in a process.
 
-        Call it before any computation: some devices can only be configured
-        then.
+        Call it before any computation, or some devices cannot be configured.
         """
         backend = keras.config.backend()
         names = ("none", *STRATEGIES[backend])
@@ -163,10 +160,9 @@ class Devices:
 def _check_compiler(strategy_name):
     """Refuse `jit_compile` where it would do harm or lacks a compiler.
 
-    TensorFlow cannot compile the steps of several replicas outside a TPU. On
-    a CPU, XLA draws random numbers so slowly that TensorFlow's steps take ten
-    times as long; chains of operations are compiled anyway (`layers.fused`).
-    On a CPU, torch.compile needs a C++ compiler.
+    TensorFlow cannot compile the steps of several replicas outside a TPU. On a
+    CPU, XLA's random numbers make its steps take ten times as long; chains of
+    operations are compiled anyway (`layers.fused`). There, torch needs C++.
     """
     backend, why = keras.config.backend(), ""
     is_cpu = strategy_name == "none" and device.kind() == "cpu"
@@ -176,7 +172,7 @@ def _check_compiler(strategy_name):
     if backend == "torch" and is_cpu:
         usual = "clang++" if sys.platform == "darwin" else "g++"
         # Such as "ccache g++".
-        name, *_ = (os.environ.get("CXX") or usual).split()
+        name, *_ = os.environ.get("CXX", "").split() or [usual]
         if shutil.which(name) is None:
             why = (
                 f"torch compiles with {name}, which is not installed (another "
