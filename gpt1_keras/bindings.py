@@ -164,9 +164,8 @@ class Bindings:
                     " a value"
                 )
             names.add(one.name)
-            names |= self.macros_in(
-                self.macros.get(one.name), (*above, one.name)
-            )
+            inner = self.macros.get(one.name)
+            names |= self.macros_in(inner, (*above, one.name))
         return names
 
     def used_macros(self, *more):
@@ -212,9 +211,8 @@ class Bindings:
 
         So an overlay may bind parameters of several runs. Macros `kept` stay.
         """
-        small = dataclasses.replace(
-            self, parameters=self.parameters_of(*self.reached())
-        )
+        parameters = self.parameters_of(*self.reached())
+        small = dataclasses.replace(self, parameters=parameters)
         used = small.used_macros(*kept)
         macros = {k: v for k, v in self.macros.items() if k in used}
         return dataclasses.replace(small, macros=macros)

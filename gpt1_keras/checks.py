@@ -29,8 +29,7 @@ class Dial:
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    # False if the value affects neither data nor model nor measurements: a run
-    # may resume with another one.
+    # False: a run may resume with another value, which changes no result.
     recipe: bool = True
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded

@@ -104,13 +104,12 @@ def _parse_flags(arguments):
     from absl import flags
 
     values = flags.FlagValues()
+    options = {"help": "see above", "flag_values": values}
     for name in ("gin", "set", "allow_module"):
-        flags.DEFINE_multi_string(name, [], "see above", flag_values=values)
-    flags.DEFINE_string("workdir", None, "see above", flag_values=values)
-    flags.DEFINE_boolean(
-        "help", False, "see above", short_name="h", flag_values=values
-    )
-    flags.DEFINE_boolean("list", False, "see above", flag_values=values)
+        flags.DEFINE_multi_string(name, [], **options)
+    flags.DEFINE_string("workdir", None, **options)
+    flags.DEFINE_boolean("help", False, short_name="h", **options)
+    flags.DEFINE_boolean("list", False, **options)
     try:
         rest = values(["main", *arguments])[1:]
     except flags.Error as error:

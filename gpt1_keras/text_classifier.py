@@ -246,9 +246,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         validation.check_is_fitted(self, "directory_")
         if getattr(self, "_model", None) is None:
             with _contained(verbose=True):
-                self._model = presets.FineTuned(
-                    self.directory_, presets.Scoring()
-                )
+                self._model = presets.FineTuned(self.directory_)
         return self._model
 
     def _new_folder(self):

@@ -1,8 +1,6 @@
-"""The workdir of a run: locked by one process, owned by one configuration.
+"""The workdir of a run: locked by one process, owned by its `config.gin`."""
 
-Its `config.gin` holds the configuration that it belongs to.
-"""
-
+import contextlib
 import itertools
 import json
 import pathlib
@@ -38,9 +36,8 @@ def is_written_by(new, tf_config):
         index = int(given["task"]["index"])
         for address in itertools.chain(*cluster.values()):
             int(address.rpartition(":")[2])
-        if kind not in ("chief", "worker") or not 0 <= index < len(
-            cluster[kind]
-        ):
+        of_kind = cluster[kind]
+        if kind not in ("chief", "worker") or not 0 <= index < len(of_kind):
             raise ValueError(kind, index)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise errors.InputError(
@@ -68,14 +65,12 @@ def sha256(directory, new):
     If the recipes are equal, it is the hash recorded in `config.gin` there: a
     workdir keeps its hash when later versions rename or add parameters.
     """
-    if directory is None:
-        return new.sha256()
-    try:
-        old, noted = read(directory, new.allowed)
-    except (OSError, ValueError):
-        return new.sha256()
-    is_same = noted and old.recipe() == new.recipe()
-    return noted if is_same else new.sha256()
+    if directory is not None:
+        with contextlib.suppress(OSError, ValueError):
+            old, noted = read(directory, new.allowed)
+            if noted and old.recipe() == new.recipe():
+                return noted
+    return new.sha256()
 
 
 def claim(directory, new, command):
@@ -100,9 +95,7 @@ def claim(directory, new, command):
             )
     if before is not None:
         # Every extension must be asked for, also if this file is run again.
-        text = re.sub(
-            "^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M
-        )
+        text = new.text().replace("\nEXTEND = True\n", "\nEXTEND = False\n")
         noted = f"# config_sha256: {sha256(directory, new)}"
         command = f"# {' '.join(command.split())}"
         files.write_atomic(path, f"{command}\n{noted}\n\n{text}")

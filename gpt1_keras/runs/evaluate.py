@@ -35,9 +35,8 @@ def evaluate(
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
     model's attention in the worst ones, and `plots/` the confusion matrix or
-    the scores. Without labels there are no metrics and plots, and predictions
-    are in the order of the file. Without a workdir, predictions are printed in
-    the order of the file, and nothing is written.
+    the scores. Without labels, predictions are in the order of the file, and
+    there are no metrics and plots. Without a workdir, they are only printed.
 
     Args:
         build_task: function from the preset's `GPT1TaskPreprocessor` to `Task`.
@@ -53,9 +52,7 @@ def evaluate(
             examples.examples, with_given=True
         ),
     }
-    if workdir is not None and results.is_finished(
-        workdir, config_sha256, **facts
-    ):
+    if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
     space = task.label_space
     logits, labels = model.logits(examples), [None] * len(examples)

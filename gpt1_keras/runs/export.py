@@ -34,8 +34,7 @@ class Options:
     # From the preset's `GPT1TaskPreprocessor` to the `Task` to measure.
     build_task: collections.abc.Callable
     split: checks.Split  # rows that the served model is checked on
-    # Split whose frequent words go into the tokenizer's table, with which they
-    # get exact ids; None: only the vocabulary's words.
+    # Split with frequent words for the tokenizer's table; None: no such words.
     table_split: checks.Split | None
     num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
@@ -67,15 +66,12 @@ def export(
     """Write `workdir/saved_model/N`, where N is one more than the last.
 
     The SavedModel takes raw strings. Before it is published, it answers the
-    rows of a split in a process without Keras, and its answers are compared
-    with those of the Keras model. Exporting another model or with other
+    rows of a split in a process without Keras. Unless the answers agree with
+    the Keras model's, raises RunError. Exporting another model or with other
     settings to the same workdir adds a version.
 
     Args:
         num_warm_up: int. Requests that a server answers while it loads.
-
-    Raises:
-        RunError: the SavedModel fails, or its answers differ too much.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()
@@ -131,8 +127,7 @@ def export(
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
         metrics |= compared
-        # Written before the version appears: if the run is killed in between,
-        # the repeated command exports this version, not a further one.
+        # Before the version appears, so that no further one follows a kill.
         path = results.write(
             workdir,
             run="export",

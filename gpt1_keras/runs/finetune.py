@@ -104,11 +104,8 @@ class FineTuning:
 
     def num_steps(self, steps_per_epoch):
         """Return the steps of all passes over the training examples."""
-        epochs = self.num_epochs
-        if epochs is None:
-            fewest = -(-self.min_steps // steps_per_epoch)
-            epochs = max(self.min_epochs, fewest)
-        return steps_per_epoch * epochs
+        fewest = max(self.min_epochs, -(-self.min_steps // steps_per_epoch))
+        return steps_per_epoch * (self.num_epochs or fewest)
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of steps after which dev is scored.
@@ -126,8 +123,7 @@ class FineTuning:
     def is_over(self, history):
         """Return whether `patience` evaluations brought no better score."""
         lines, best = _dev_lines(history.path)
-        later = [line for line in lines if line["step"] > best["step"]]
-        return len(later) >= self.patience
+        return sum(x["step"] > best["step"] for x in lines) >= self.patience
 
     def labelled(self, task, examples, pretrained, split):
         signature = transforms.SIGNATURES[task.transform.__name__]
@@ -254,7 +250,6 @@ def finetune(
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _labelled_test(task, data)
-    is_subset = training.num_train_examples is not None
     keeps_last = len(dev) < training.min_dev_examples
     can_stop = training.patience is not None and not keeps_last
     if keeps_last:
@@ -281,7 +276,7 @@ def finetune(
         keras.utils.clear_session()  # which also resets the dtype policy
         precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
-        train, sample = examples_of(seed if is_subset else 0)
+        train, sample = examples_of(seed if training.num_train_examples else 0)
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
@@ -439,8 +434,7 @@ def _check_or_write_examples(directory, task, data, start):
         splits.append("test")
     examples = {split: data.read(task, split) for split in splits}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
-    path = directory / EXAMPLES
-    results.check_inputs(path, digests | start)
+    results.check_inputs(directory / EXAMPLES, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
         rows = [

@@ -42,8 +42,7 @@ def grid(
     written after every cell. A finished cell is not run again.
 
     Args:
-        finetune: function as `finetune.finetune`; this run gives `workdir`,
-            `config_sha256`, `task`, `data`, `training` and `pretrained`.
+        finetune: `finetune.finetune`, but for the arguments of this run.
         training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: those of `finetune`, to record in the result.

@@ -83,8 +83,7 @@ def load(cls, directory, *, dtype="float32"):
         found = cls.from_preset(str(directory))
         _check_model(found)
         if dtype == "int8":
-            # Keras collects garbage for each layer. Without all that exists
-            # already, loading takes 1.2 s in place of 11.
+            # Keras collects garbage for each layer, which would take 10 s.
             gc.freeze()
             try:
                 getattr(found, "backbone", found).quantize(
@@ -408,7 +407,7 @@ class FineTuned:
     `GPT1TaskModel` and `preprocessor` its own (task, labels, tokenizer).
     """
 
-    def __init__(self, preset, scoring):
+    def __init__(self, preset, scoring=Scoring()):
         self.directory = find(preset)
         self._scoring = scoring
         if not has_head(self.directory):

@@ -101,10 +101,9 @@ def pretrain(
         repeated_share=training.repeated_share,
     )
     tokens_per_step = training.batch_size * training.sequence_length
-    num_steps = training.num_steps
-    if num_steps is None:
-        windows = training.num_epochs * batches.num_windows
-        num_steps = max(1, round(windows / training.batch_size))
+    windows = training.num_epochs * batches.num_windows
+    of_epochs = max(1, round(windows / training.batch_size))
+    num_steps = training.num_steps or of_epochs
     with strategy.scope():
         if pretrained is None:
             network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)

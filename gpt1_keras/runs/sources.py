@@ -1,6 +1,5 @@
 """Data sources of the runs: books with a tokenizer, and benchmark files."""
 
-import dataclasses
 import functools
 import typing
 
@@ -31,8 +30,7 @@ class Corpus:
     vocabulary_size: checks.Count
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
-    # Names of the books to hold out instead of a share, or a file with one name
-    # per line; names are paths relative to the corpus folder.
+    # Instead of a share: paths in the corpus, or a file with one per line.
     held_out_books: tuple[str, ...] | checks.Path | None = None
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0
@@ -117,10 +115,6 @@ class BenchmarkFiles:
     # Training examples of each sample benchmark; dev and test have a quarter.
     sample_examples: checks.Count = 1000
     sample_seed: checks.Seed = 0
-    # {(task, split): examples} of the task read last.
-    _read: dict = dataclasses.field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def read(self, task, split):
         """Return the examples of a split of a task; without any, InputError.
@@ -137,6 +131,11 @@ class BenchmarkFiles:
                 f"{task.name}: there are no {split} examples in {self.folder}"
             )
         return self._read[key]
+
+    @functools.cached_property
+    def _read(self):
+        """{(task, split): examples} of the task read last."""
+        return {}
 
     @functools.cached_property
     def folder(self):

@@ -133,9 +133,7 @@ class Checkpoints:
 
         Skips damaged ones with a warning, and removes those that are newer than
         the one it loads. Returns the step, or 0 if there is no checkpoint.
-
-        Raises:
-            InputError: none can be read, or it belongs to another model.
+        If none can be read or one is of another model, raises InputError.
         """
         steps = self.steps()
         for step in reversed(steps):

@@ -16,8 +16,8 @@ from gpt1_keras.layers import fused
 def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
 
-    The same loop computes its gradient with respect to `hidden` and `table`:
-    three matrix products per chunk, each computed once.
+    It is a float32 scalar. The same loop computes its gradient with respect to
+    `hidden` and `table`: three matrix products per chunk, each computed once.
 
     Args:
         hidden: float tensor `[..., D]`.
@@ -25,9 +25,6 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
         targets: int tensor `[...]`, below `R`.
         weights: float32 tensor `[...]`.
         chunk_size: int. Most tokens `K` per chunk; equal chunks may have fewer.
-
-    Returns:
-        float32 scalar.
     """
     hidden, targets, weights = _flat(hidden, targets, weights)
     targets, weights = ops.stop_gradient(targets), ops.stop_gradient(weights)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pathlib
 import signal
 import threading
 
@@ -130,6 +129,7 @@ def fit(
     Args:
         learner: compiled `training.learner.Learner`.
         batches: function of the step (`data.batches`).
+        workdir: pathlib.Path.
         num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
         periodic: list of (every, function `(step, history)`); `every` is an
@@ -156,7 +156,7 @@ def fit(
         # On a CPU, training itself needs all cores and the memory.
         in_background=kind != "cpu",
     )
-    lines = pathlib.Path(workdir) / results.METRICS
+    lines = workdir / results.METRICS
     if strategy.is_chief and checkpoints.steps() and not lines.exists():
         raise errors.InputError(
             f"{lines} is lost, with the evaluations by which weights are kept:"
@@ -169,10 +169,10 @@ def fit(
     if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
 
-    # A run that is extended is no longer finished; if it is one of several
-    # seeds, neither is the run of all seeds.
-    name, above = pathlib.Path(workdir).name, pathlib.Path(workdir).parent
-    if name.startswith("seed_") and (results.read(above) or {}).get("seeds"):
+    # An extended run is no longer finished, nor is a run of several seeds.
+    above = workdir.parent
+    is_seed = workdir.name.startswith("seed_")
+    if is_seed and (results.read(above) or {}).get("seeds"):
         results.path(above).unlink()
     results.path(workdir).unlink(missing_ok=True)
     try:

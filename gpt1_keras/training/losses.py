@@ -151,7 +151,7 @@ class TaskLoss:
 
 
 def cross_entropy(labels, logits, class_weights=None):
-    """Return `-log softmax(logits)[labels]`, times the weight of the class.
+    """Return `-log softmax(logits)[labels]` `[B]`, times the class's weight.
 
     As with Keras's `class_weight`, the mean over a batch divides by `B` (torch
     divides by the sum of the weights). So the result does not depend on
@@ -161,9 +161,6 @@ def cross_entropy(labels, logits, class_weights=None):
         labels: int tensor `[B]`.
         logits: float32 tensor `[B, Y]`.
         class_weights: `Y` floats above 0; None: all are 1.
-
-    Returns:
-        float32 tensor `[B]`.
 
     Examples:
         Two equal logits cost `log 2`, a confident correct answer nothing:

@@ -9,7 +9,7 @@ from keras import ops
 
 
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
-    """Return the number of micro-batches in a batch.
+    """Return the number of micro-batches in a batch, for unknown `T` a tensor.
 
     Short sequences take fewer micro-batches, but none of these has more tokens
     than `micro_batch_size` sequences of full length.
@@ -19,9 +19,6 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
         micro_batch_size: int that divides `B` (`strategy.check_batch`), or
             None for the whole batch at once.
         full_length: int, or None to ignore the sequence length.
-
-    Returns:
-        int, or an int32 scalar in a graph in which `T` is unknown.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
     most = size // (micro_batch_size or size)

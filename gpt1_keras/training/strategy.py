@@ -120,8 +120,7 @@ class Devices:
     num_replicas: checks.Count | None = None  # None: all devices
     # Name of the TPU, "local": in this machine, "": the environment names it.
     tpu: str = ""
-    # Whether XLA compiles whole steps (not with several TensorFlow replicas);
-    # on torch, whether torch.compile compiles the network.
+    # Whether XLA compiles whole steps or, on torch, torch.compile the network.
     jit_compile: bool = False
 
     def open(self):
@@ -149,10 +148,9 @@ class Devices:
         if self not in _opened:
             build = DataParallel
             if backend == "tensorflow":
-                module = "gpt1_keras.training.strategy_tensorflow"
-                build = getattr(
-                    importlib.import_module(module), self.strategy_name
-                )
+                name = "gpt1_keras.training.strategy_tensorflow"
+                module = importlib.import_module(name)
+                build = getattr(module, self.strategy_name)
             _opened[self] = build(self)
         return _opened[self]
 
