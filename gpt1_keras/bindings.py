@@ -325,13 +325,12 @@ def differences(old, new, *, with_paths=False):
             continue
         before, after = old.bound.get(name), new.bound.get(name)
         macros = old.macros_in(before), new.macros_in(after)
-        explained = {}
-        if None in (before, after) or macros[0] == macros[1]:
-            explained = {
-                macro: (old.macros.get(macro), new.macros.get(macro))
-                for macro in sorted(set().union(*macros))
-                if old.macros.get(macro) != new.macros.get(macro)
-            }
+        may_explain = None in (before, after) or macros[0] == macros[1]
+        explained = {
+            macro: (old.macros.get(macro), new.macros.get(macro))
+            for macro in sorted(macros[0] | macros[1])
+            if may_explain and old.macros.get(macro) != new.macros.get(macro)
+        }
         found |= explained or {name: (old.value(before), new.value(after))}
     return [(name, *pair) for name, pair in found.items()]
 

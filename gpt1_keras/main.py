@@ -173,8 +173,7 @@ def run(
         verbose: bool. Whether to log progress, not only warnings.
 
     Raises:
-        InputError, RunError, Stopped: messages of the first two name
-            parameters as gin files set them.
+        InputError, RunError: they name parameters as gin files do. Stopped.
     """
     from gpt1_keras import config
 

@@ -112,10 +112,8 @@ def _git_commit():
 class History:
     """Log of a run: lines of `metrics.jsonl`, and the same for TensorBoard.
 
-    Args:
-        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
-        step: int. Where the run starts or resumes: lines of later steps,
-            from a run that was killed, are removed.
+    Both are in `workdir`. The run starts or resumes at `step`: lines of later
+    steps, from a run that was killed, are removed.
     """
 
     def __init__(self, workdir, *, step):

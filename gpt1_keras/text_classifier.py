@@ -59,9 +59,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             one for networks of the shipped model's size.
         settings: dict of further settings, such as
             `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
-        workdir: folder of checkpoints and results. A stopped `fit` continues
-            there, and a finished one is not repeated. None: a temporary
-            folder, removed with the object.
+        workdir: folder of checkpoints and results, where a stopped `fit`
+            continues. None: a temporary one, removed with the object.
         verbose: bool, whether to log as the command line does.
 
     Attributes:
@@ -231,11 +230,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
-        self._run(
-            pathlib.Path(directory).expanduser(),
-            ["gin/export_custom.gin"],
-            dials | (settings or {}),
-        )
+        path = pathlib.Path(directory).expanduser()
+        self._run(path, ["gin/export_custom.gin"], dials | (settings or {}))
 
     def _run(self, directory, files, dials):
         lines = [f"{name} = {_plain(value)!r}" for name, value in dials.items()]

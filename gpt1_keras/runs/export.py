@@ -68,10 +68,8 @@ def export(
     The SavedModel takes raw strings. Before it is published, it answers the
     rows of a split in a process without Keras. Unless the answers agree with
     the Keras model's, raises RunError. Exporting another model or with other
-    settings to the same workdir adds a version.
-
-    Args:
-        num_warm_up: int. Requests that a server answers while it loads.
+    settings to the same workdir adds a version. A server answers `num_warm_up`
+    requests while it loads.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()

@@ -28,10 +28,8 @@ def submission(
 ):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
-    A task without a model gets a constant prediction, with a warning.
-
-    Args:
-        runs: folder of fine-tuning workdirs, as of a suite: `cola/` ...
+    `runs` is a folder of fine-tuning workdirs, as of a suite: `cola/` ... A
+    task without a model gets a constant prediction, with a warning.
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)

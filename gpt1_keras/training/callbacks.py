@@ -2,7 +2,6 @@
 
 import collections.abc
 import dataclasses
-import functools
 import math
 import time
 
@@ -30,21 +29,14 @@ class Callbacks(keras.callbacks.CallbackList):
             callback.on_train_batch_end(batch, logs=logs)
 
 
-# Callbacks are compared by identity, and Keras prints none.
-_settings = functools.partial(
-    dataclasses.dataclass, eq=False, repr=False, kw_only=True
-)
-
-
-@_settings
+@dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class LogMetrics(keras.callbacks.Callback):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
     It reads the logs of several short steps together, so that the device
     need not wait for Python; at most two steps are in progress. Perplexity is
-    computed from the language-model loss: `lm_loss` if there is a task loss,
-    else `loss`. The speed is measured from reading to reading and includes
-    waiting for batches (on torch, not for the first one).
+    that of `lm_loss` or, without a task loss, of `loss`. The speed is measured
+    between readings, with the waiting for batches (on torch, but the first).
     """
 
     step: int  # steps made so far
@@ -140,7 +132,7 @@ class LogMetrics(keras.callbacks.Callback):
         self._seconds, self._steps = 0.0, 0
 
 
-@_settings
+@dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 

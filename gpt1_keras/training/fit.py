@@ -57,9 +57,8 @@ def catch_signals():
 
     SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
     nohup SIGHUP stays ignored. After the first signal, a Ctrl-C works as
-    outside the block, while other signals change nothing, because a terminal
-    that closes sends several at once. Python allows handlers only in the main
-    thread; in other threads nothing sets the request.
+    outside the block; others change nothing, because a terminal that closes
+    sends several at once. Python handles signals in the main thread only.
 
     Python calls a handler only after the operation in progress, often a whole
     step. So a separate thread acknowledges the first signal at once, and exits

@@ -22,9 +22,8 @@ class Learner(_step.TrainStep, keras.Model):
     Args:
         network: functional model from dict to dict (`GPT1TaskModel`).
         loss: a loss of `training.losses`, or None for prediction only.
-        scorer: object whose `score(outputs, batch)` gives what `predict`
-            returns about the language model (such as `LanguageModelLoss`), or
-            None to return the head's logits alone.
+        scorer: object whose `score(outputs, batch)` is what `predict` returns
+            beside the head's logits, such as `LanguageModelLoss`; or None.
         clip_norm: float. Largest global norm of the gradient, for training.
         micro_batch_size: int. Examples per forward pass; None: the whole batch.
         full_length: int or None. Sequence length to which `micro_batch_size`
