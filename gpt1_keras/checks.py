@@ -113,9 +113,8 @@ def find_name(name, known, kind):
     """
     if isinstance(name, str) and name in known:
         return known[name]
-    advice = (
-        did_you_mean(str(name), known) or f": choose one of {', '.join(known)}"
-    )
+    advice = did_you_mean(str(name), known)
+    advice = advice or f": choose one of {', '.join(known)}"
     raise errors.InputError(
         f"there is no {kind} {errors.shortened(repr(name))}{advice}"
     )

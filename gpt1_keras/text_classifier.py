@@ -168,10 +168,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if columns["text"] and ("text_pair" in columns) != is_pair:
             kind = "pairs of texts" if is_pair else "single texts"
             raise errors.InputError(f"this model takes {kind}: give {kind}")
-        rows = [
-            examples_lib.Example(**dict(zip(columns, values)))
-            for values in zip(*columns.values())
-        ]
+        rows = list(map(examples_lib.Example, *columns.values()))
         if not rows:
             return np.zeros((0, len(self.classes_)))
         with _contained(self.verbose):

@@ -45,12 +45,11 @@ def evaluate(
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
-    examples = model.labelled(task, data.read(task, split), split)
+    found = data.read(task, split)
+    examples = model.labelled(task, found, split)
     facts = {
         "preset_sha256": presets.sha256(model.directory),
-        "examples_sha256": examples_lib.sha256(
-            examples.examples, with_given=True
-        ),
+        "examples_sha256": examples_lib.sha256(found, with_given=True),
     }
     if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
@@ -58,9 +57,9 @@ def evaluate(
     logits, labels = model.logits(examples), [None] * len(examples)
     predictions = space.predict(logits)
     metrics, majority, of_classes = {}, {}, {}
-    num_lacking = sum(each.label is None for each in examples.examples)
+    num_lacking = sum(each.label is None for each in found)
     if not num_lacking:
-        labels = [space.value(example) for example in examples.examples]
+        labels = list(map(space.value, found))
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
@@ -70,7 +69,7 @@ def evaluate(
             " are predicted, none is scored"
         )
     rows, worst_first = predictions_lib.table(
-        examples.examples,
+        found,
         labels,
         predictions,
         space.probabilities(logits),

@@ -144,7 +144,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         momentum, velocity = self._momentums[index], self._velocities[index]
         gradient = ops.cast(gradient, variable.dtype)
         rate = ops.cast(rate, variable.dtype)
-        is_decayed = variable.ndim > 1 and self._use_weight_decay(variable)
+        is_matrix = len(variable.shape) > 1
+        is_decayed = is_matrix and self._use_weight_decay(variable)
         decay = self.matrix_decay if is_decayed else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)
