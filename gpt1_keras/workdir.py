@@ -79,8 +79,7 @@ def claim(directory, new, command):
     Writes `config.gin` if there is none, with the command line as a comment.
     An existing one must have the same recipe, and the same paths if the run is
     finished. With EXTEND, numbers of steps or epochs may be larger; exports may
-    differ in anything. Returns the text that was replaced: "" for a new file,
-    None if the existing file was kept.
+    differ in anything. Returns the old text ("" without one), None if kept.
     """
     path, before = pathlib.Path(directory) / CONFIG, ""
     if path.exists():

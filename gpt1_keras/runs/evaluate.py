@@ -68,12 +68,9 @@ def evaluate(
             f"{num_lacking:,} of {len(examples):,} rows have no label: all rows"
             " are predicted, none is scored"
         )
+    shares = space.probabilities(logits)
     rows, worst_first = predictions_lib.table(
-        found,
-        labels,
-        predictions,
-        space.probabilities(logits),
-        names=space.output_names,
+        found, labels, predictions, shares, names=space.output_names
     )
     if workdir is None:
         sys.stdout.writelines(predictions_lib.lines(rows))

@@ -249,10 +249,9 @@ def check_length(sequence_length, num_positions):
 def save(model, directory, **facts):
     """Write a KerasHub model as the preset `directory`, replacing a former one.
 
-    Weights are float32, and so are the dtype policies in the files, whatever
-    dtype the model computes in. `facts` about the weights, such as `step` and
-    `metrics`, go to `checksums.json`. If writing fails, as on a full disk, an
-    OSError is raised and `directory` is unchanged.
+    Weights and the dtype policies in the files are float32, whatever dtype the
+    model computes in. `facts`, such as `step` and `metrics`, go to
+    `checksums.json`. After an OSError, as on a full disk, nothing has changed.
     """
     precision.check_float(model)
     with files.new_folder(directory) as temporary:

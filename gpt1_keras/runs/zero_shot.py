@@ -43,10 +43,7 @@ class ZeroShotTasks:
     first_step: checks.NotRecipe[checks.Count] = 1
 
     def examples(self, task):
-        """Return {split: examples}: the split to measure, then train if needed.
-
-        If train itself is to be measured, it is the only one.
-        """
+        """Return {split: examples}: the one to measure, and train if needed."""
         splits = [self.split or task.split]
         splits += ["train"] if task.needs_train else []
         count = self.scoring.num_examples

@@ -16,8 +16,7 @@ def count_micro_batches(token_ids, micro_batch_size, full_length=None):
 
     Args:
         token_ids: tensor `[B, ..., T]`, or anything with such a shape.
-        micro_batch_size: int that divides `B` (`strategy.check_batch`), or
-            None for the whole batch at once.
+        micro_batch_size: int that divides `B`, or None for the whole batch.
         full_length: int, or None to ignore the sequence length.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
