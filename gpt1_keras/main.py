@@ -251,9 +251,8 @@ def _set_up_logging():
     flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
     logging.use_absl_handler()
     handler = logging.get_absl_handler()
-    handler.setFormatter(
-        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
-    )
+    line = std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+    handler.setFormatter(line)
     handler.addFilter(console.is_of_interest)
     logging.set_verbosity(logging.INFO)
 

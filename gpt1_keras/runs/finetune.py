@@ -116,9 +116,8 @@ class FineTuning:
         num_epochs = num_steps // steps_per_epoch
         interval = steps_per_epoch * -(-num_epochs // _MOST_EVALUATIONS)
         ends = {*range(interval, num_steps, interval), num_steps}
-        return ends | {
-            step for step in self.early_evaluation_steps if step < min(ends)
-        }
+        early = (x for x in self.early_evaluation_steps if x < min(ends))
+        return ends.union(early)
 
     def is_over(self, history):
         """Return whether `patience` evaluations brought no better score."""
