@@ -195,7 +195,7 @@ def seal(directory, **facts):
 def check_seal(directory):
     """Check a folder against its `checksums.json`; return that as a dict.
 
-    {} without one. A file that is missing or has changed raises InputError.
+    Returns {} without one. A missing or changed file raises InputError.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():

@@ -173,7 +173,7 @@ def run(
         verbose: bool. Whether to log progress, not only warnings.
 
     Raises:
-        InputError, RunError: they name parameters as gin files do. Stopped.
+        InputError, RunError, Stopped: messages name parameters as gin files do.
     """
     from gpt1_keras import config
 

@@ -59,14 +59,14 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             one for networks of the shipped model's size.
         settings: dict of further settings, such as
             `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
-        workdir: folder of checkpoints and results, where a stopped `fit`
-            continues. None: a temporary one, removed with the object.
+        workdir: folder of checkpoints and results: a stopped `fit` continues, a
+            finished one is not repeated. None: removed with the object.
         verbose: bool, whether to log as the command line does.
 
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
-            rows, also of a TF-IDF baseline. None from a folder of `save`.
+            rows, also of a TF-IDF baseline. None after `load` of a saved copy.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:

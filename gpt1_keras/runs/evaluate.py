@@ -35,8 +35,8 @@ def evaluate(
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
     model's attention in the worst ones, and `plots/` the confusion matrix or
-    the scores. Without labels, predictions are in the order of the file, and
-    there are no metrics and plots. Without a workdir, they are only printed.
+    the scores. Without labels there are no metrics and plots. Without labels or
+    a workdir (then rows are printed), predictions are in the order of the file.
 
     Args:
         build_task: function from the preset's `GPT1TaskPreprocessor` to `Task`.

@@ -42,7 +42,7 @@ def grid(
     written after every cell. A finished cell is not run again.
 
     Args:
-        finetune: `finetune.finetune`, but for the arguments of this run.
+        finetune: `finetune.finetune` with the arguments that this run lacks.
         training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: those of `finetune`, to record in the result.

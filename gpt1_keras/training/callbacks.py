@@ -36,7 +36,7 @@ class LogMetrics(keras.callbacks.Callback):
     It reads the logs of several short steps together, so that the device
     need not wait for Python; at most two steps are in progress. Perplexity is
     that of `lm_loss` or, without a task loss, of `loss`. The speed is measured
-    between readings, with the waiting for batches (on torch, but the first).
+    between readings and includes waiting for batches (on torch, not the first).
     """
 
     step: int  # steps made so far
@@ -72,7 +72,7 @@ class LogMetrics(keras.callbacks.Callback):
             self._write()
 
     def read(self):
-        """Read the logs of all steps so far; refuse a `NonFiniteLoss`."""
+        """Read the logs of all steps; a bad one raises NonFiniteLoss."""
         if not self._unread:
             return
         first = self.step - len(self._unread) + 1

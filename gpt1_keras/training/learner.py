@@ -26,7 +26,7 @@ class Learner(_step.TrainStep, keras.Model):
             beside the head's logits, such as `LanguageModelLoss`; or None.
         clip_norm: float. Largest global norm of the gradient, for training.
         micro_batch_size: int. Examples per forward pass; None: the whole batch.
-        full_length: int. Length it refers to (`step.count_micro_batches`).
+        full_length: int or None. Their length; see `step.count_micro_batches`.
 
     Attributes:
         stop_request: `fit.StopRequest` that several workers share, else None.

@@ -1,7 +1,7 @@
 """Losses and scores of the paper, from a forward pass and its batch.
 
 A loss is a function `(outputs, batch) -> dict of float32 scalars`, from the
-dicts of `GPT1TaskModel`. It has the keys `names`; `loss` is minimised.
+dicts of `GPT1TaskModel`. Its result has the keys `names`; `loss` is minimised.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax, `K` branches of a row.
@@ -97,8 +97,8 @@ class LanguageModelLoss:
 class PackedLanguageModelLoss(LanguageModelLoss):
     """L1 of candidates that are packed into one row; same arguments.
 
-    `outputs` come from `models.shared_prefix` and `batch` from
-    `data.packing.PackedExamples`, whose weights include both means.
+    `outputs` are of `models.shared_prefix`, `batch` is of `PackedExamples`,
+    whose weights include the means over tokens and candidates.
     """
 
     def targets(self, batch):

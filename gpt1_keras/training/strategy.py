@@ -118,7 +118,7 @@ class Devices:
 
     strategy_name: str = "none"  # see the module
     num_replicas: checks.Count | None = None  # None: all devices
-    # Name of the TPU, "local": in this machine, "": the environment names it.
+    # Name of the TPU; "local": in this machine; "": named by the environment.
     tpu: str = ""
     # Whether XLA compiles whole steps or, on torch, torch.compile the network.
     jit_compile: bool = False
@@ -159,8 +159,8 @@ def _check_compiler(strategy_name):
     """Refuse `jit_compile` where it would do harm or lacks a compiler.
 
     TensorFlow cannot compile the steps of several replicas outside a TPU. On a
-    CPU, XLA's random numbers make its steps take ten times as long; chains of
-    operations are compiled anyway (`layers.fused`). There, torch needs C++.
+    CPU, XLA's random numbers make its steps take ten times as long (chains of
+    operations are compiled anyway: `layers.fused`), torch needs a C++ compiler.
     """
     backend, why = keras.config.backend(), ""
     is_cpu = strategy_name == "none" and device.kind() == "cpu"
