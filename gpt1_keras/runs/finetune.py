@@ -91,7 +91,7 @@ class FineTuning:
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Evaluations in a row without a better score that end training; None: never.
+    # Evaluations in a row without a better score that end training, or None.
     patience: checks.Count | None = None
     # With fewer dev examples, which cannot tell which weights are best, the
     # last weights are kept, and `patience` has no effect.
