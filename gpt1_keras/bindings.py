@@ -63,14 +63,17 @@ REQUIRED = Macro("gin.REQUIRED")
 class Bindings:
     """All bindings of one configuration.
 
-    Values are Python literals, `Macro`s and `Reference`s to functions.
+    Values are Python literals; `Macro` and `Reference` stand for macros and
+    functions.
     """
 
     macros: dict  # {name: value}
     parameters: dict  # {"scope/function.parameter": value}
-    # {name in the text: module}, of functions outside `public_names`.
+    # {name in the text: the module it stands for}, of functions outside
+    # `public_names`.
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro, parameter or import: its place}, such as "gin/grid.gin, line 3".
+    # {macro, parameter or import: where it was bound}, such as
+    # "gin/pretrain.gin, line 3".
     places: dict = dataclasses.field(default_factory=dict, compare=False)
     # Names of modules outside `public_names` whose functions gin files may use.
     allowed: tuple = dataclasses.field(default=(), compare=False)
@@ -87,7 +90,11 @@ class Bindings:
         return self.parameters | self.macros
 
     def find(self, function):
-        """Return the function or class of a name, None if there is none."""
+        """Return the function or class of a name, or None if there is none.
+
+        Raises:
+            ImportError: a module that the function needs is missing.
+        """
         name, _, attribute = function.rpartition(".")
         module = self.imports.get(name)
         if function in public_names.PUBLIC or not self.allows(module):
@@ -186,7 +193,8 @@ class Bindings:
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        References in a parameter's value count if `is_followed(parameter)`.
+        References in a parameter's value are followed if
+        `is_followed(parameter)`.
         """
         found, waiting = set(), [] if self.run is None else [self.run]
         while waiting:
@@ -209,7 +217,8 @@ class Bindings:
     def without_unused(self, *kept):
         """Return these bindings without those that the run does not use.
 
-        So an overlay may bind parameters of several runs. Macros `kept` stay.
+        So an overlay may bind parameters of several runs. `kept` names macros
+        that always stay.
         """
         parameters = self.parameters_of(*self.reached())
         small = dataclasses.replace(self, parameters=parameters)

@@ -24,12 +24,14 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    # Inclusive and exclusive bounds of a number, or of the length of others.
+    # Inclusive and exclusive bounds: of a number, or of the length of a text,
+    # tuple or dict.
     low: float | None = None
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    # False: a run may resume with another value, which changes no result.
+    # False if the value affects neither data nor model nor measurements: a run
+    # may resume with another one.
     recipe: bool = True
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
@@ -68,7 +70,8 @@ Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
 
 UNKNOWN = object()  # a value of any type
-# A float holds every integer up to this; float32 makes 0 of less than that.
+# A float holds every integer up to the largest; what is smaller than the
+# smallest is 0 in float32.
 _LARGEST, _SMALLEST = 2**53, 2**-126
 
 
@@ -107,9 +110,10 @@ def marks(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`; an InputError suggests the nearest name.
+    """Return `known[name]`; `kind` says in messages what a name stands for.
 
-    `kind` says there what a name stands for.
+    Raises:
+        InputError: there is no such name; suggests the nearest one.
     """
     if isinstance(name, str) and name in known:
         return known[name]

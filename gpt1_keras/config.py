@@ -28,7 +28,8 @@ def name_dials(bindings, message):
     """Return a message with parameters named as users set them.
 
     Messages in code name a parameter as `name` or `Class.name`, in backticks.
-    This is replaced by the macro bound to it, else by the full name for --set.
+    This is replaced by the macro bound to it, or, without one, by the full
+    name for --set.
     """
     labels = {
         f"{function}.{name}": f"{function}.{name}"
@@ -56,7 +57,8 @@ def resolve(names, settings, workdir=None, allowed=()):
         names: list of str, gin files. Later files override earlier ones.
         settings: list of str, each "NAME = VALUE". They override the files.
         workdir: str or None. If given, the value of the macro WORKDIR.
-        allowed: modules that files may refer to besides the public names.
+        allowed: names of modules that the files may refer to besides the
+            public names.
     """
     if not names:
         raise errors.InputError(

@@ -69,8 +69,9 @@ def write_changed(path, text):
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, which never holds a part of it.
 
-    The folder is created if needed. A temporary file in it is flushed to the
-    disk, then renamed in a single step.
+    The bytes go to a temporary file in the same folder, which is created if
+    needed, and are flushed to the disk; then the file is renamed in a single
+    step.
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,10 +145,12 @@ def sha256_of_json(value):
 def parse_json(text, kind=dict, **options):
     """Return the value of JSON `text`, str or bytes.
 
-    `options` are those of `json.loads`; `FINITE` refuses NaN and infinity.
+    `options` are those of `json.loads`; with `FINITE`, NaN and infinite
+    numbers are refused.
 
     Raises:
-        ValueError: it is not JSON, or not a `kind`; with a short message.
+        ValueError: it is not JSON, or its value is not a `kind`. The message
+            is one short line.
     """
     try:
         value = json.loads(text, **options)
@@ -171,7 +174,10 @@ FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
-    """Raise ValueError unless a dict has these {name: type}; ints from 0."""
+    """Raise ValueError unless a dict has values of these {name: type}.
+
+    Whole numbers must not be negative.
+    """
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
         is_right = type(value) is kind
@@ -195,7 +201,8 @@ def seal(directory, **facts):
 def check_seal(directory):
     """Check a folder against its `checksums.json`; return that as a dict.
 
-    Returns {} without one. A missing or changed file raises InputError.
+    Returns {} if there is none. A file that is missing or does not match its
+    checksum raises InputError.
     """
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():
@@ -262,11 +269,18 @@ def make_folder(path):
 
 @contextlib.contextmanager
 def exclusive(directory, *, name=".workdir.lock", wait=False):
-    """Lock an existing folder against other processes of this program.
+    """Lock a folder against other processes of this program.
 
-    The lock is on its file `name`. If another process holds it, `wait` for
-    that, or raise InputError. The kernel releases the lock when the process
-    ends, however it ends. A file system without locks gives no protection.
+    The kernel releases the lock when the process ends, however it ends. A
+    file system without locks gives no protection.
+
+    Args:
+        directory: path of an existing folder.
+        name: str. The file in it that is locked, created if needed.
+        wait: bool. Wait for the other process instead of giving up.
+
+    Raises:
+        InputError: another process holds the lock and `wait` is False.
     """
     # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:

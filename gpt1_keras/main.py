@@ -29,9 +29,10 @@ from gpt1_keras import errors
 
 
 def main(arguments=None):
-    """Call the run that the arguments name; return the exit status.
+    """Parse the arguments, call the run they name, return the exit status.
 
-    `arguments` is a list of str; None: those of the command line.
+    Args:
+        arguments: list of str; None: those of the command line.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -173,7 +174,8 @@ def run(
         verbose: bool. Whether to log progress, not only warnings.
 
     Raises:
-        InputError, RunError, Stopped: messages name parameters as gin files do.
+        InputError, RunError, Stopped: messages of the first two name
+            parameters as gin files set them.
     """
     from gpt1_keras import config
 
@@ -181,7 +183,8 @@ def run(
     try:
         return _start(bindings, command, verbose)
     except (errors.InputError, errors.RunError) as error:
-        # Code names parameters, users macros. Gin raises a class of its own.
+        # Code names parameters, users know macros. Gin raises the error as a
+        # class of its own.
         is_input = isinstance(error, errors.InputError)
         kind = errors.InputError if is_input else errors.RunError
         first = str(error).split("\n")[0]

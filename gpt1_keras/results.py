@@ -80,7 +80,8 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
 
     `seconds` count all processes of the run. `facts` are `num_examples` (for a
     language model, tokens), `config_sha256`, the `paper`'s metrics, the `seed`
-    and entries of this kind of run. The metrics precede all other numbers.
+    and entries that only this kind of run has. The metrics come before all
+    other numbers.
     """
     import keras  # Reading results needs no backend.
 
@@ -112,8 +113,10 @@ def _git_commit():
 class History:
     """Log of a run: lines of `metrics.jsonl`, and the same for TensorBoard.
 
-    Both are in `workdir`. The run starts or resumes at `step`: lines of later
-    steps, from a run that was killed, are removed.
+    Args:
+        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
+        step: int. Where the run starts or resumes: lines of later steps,
+            from a run that was killed, are removed.
     """
 
     def __init__(self, workdir, *, step):

@@ -37,9 +37,10 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
 
     `fit` is the run of `gin/finetune/custom.gin`: the same rows and settings
     on the command line give the same weights. It holds out a tenth of the
-    rows and keeps the weights that are best on them (with fewer than 200, the
-    last). Wrong input raises `errors.InputError`, a `ValueError`. Gin's
-    configuration is global: `fit` clears it, and threads take turns.
+    rows and keeps the weights that are best on them (if fewer than 200 rows
+    are held out, the last weights). Wrong input raises `errors.InputError`, a
+    `ValueError`. Gin's configuration is global: `fit` clears it, and threads
+    take turns.
 
     ```python
     from gpt1_keras import TextClassifier
@@ -59,14 +60,16 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
             one for networks of the shipped model's size.
         settings: dict of further settings, such as
             `{"DROPOUT": 0.05, "DTYPE": "mixed_bfloat16"}`, or None.
-        workdir: folder of checkpoints and results: a stopped `fit` continues, a
-            finished one is not repeated. None: removed with the object.
+        workdir: folder of checkpoints and results. A stopped `fit` continues
+            there, and a finished one is not repeated. None: a temporary
+            folder, removed with the object.
         verbose: bool, whether to log as the command line does.
 
     Attributes:
         classes_: array `[Y]` of the labels, sorted.
         result_: dict, the `result.json` of the run: metrics on the held-out
-            rows, also of a TF-IDF baseline. None after `load` of a saved copy.
+            rows and a TF-IDF baseline on the same rows. None if `load` read a
+            folder that `save` wrote.
 
     Examples:
         Arguments are kept as given, as scikit-learn's searches need:
@@ -104,11 +107,14 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         self.verbose = verbose
 
     def fit(self, X, y):
-        """Fine-tune on texts and their labels; return the classifier itself.
+        """Fine-tune on texts and their labels.
 
         Args:
             X: texts `[N]`, or pairs of texts `[N, 2]`.
             y: labels `[N]`: str, int or bool.
+
+        Returns:
+            the classifier itself.
         """
         columns = _columns(X)
         labels = _names(y, len(columns["text"]))
@@ -168,7 +174,10 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         if columns["text"] and ("text_pair" in columns) != is_pair:
             kind = "pairs of texts" if is_pair else "single texts"
             raise errors.InputError(f"this model takes {kind}: give {kind}")
-        rows = list(map(examples_lib.Example, *columns.values()))
+        rows = [
+            examples_lib.Example(**dict(zip(columns, values)))
+            for values in zip(*columns.values())
+        ]
         if not rows:
             return np.zeros((0, len(self.classes_)))
         with _contained(self.verbose):
@@ -184,10 +193,13 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         return self.classes_[best]
 
     def save(self, directory):
-        """Write the model to a new `directory`, which runs take as PRESET.
+        """Write the model to `directory`, which every run takes as PRESET.
 
         `dev.jsonl` there has the held-out rows, with which `export` checks the
         model: remove the file before you publish a model of private texts.
+
+        Raises:
+            InputError: the folder already holds a model.
         """
         validation.check_is_fitted(self, "directory_")
         path = files_lib.user_path("`directory`", directory)
@@ -223,7 +235,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """Write a SavedModel that takes strings to `directory/saved_model/N`.
 
         It is checked on the held-out rows first. The run is
-        `gin/export_custom.gin`; `settings` {name: value} override it.
+        `gin/export_custom.gin`; `settings`, a dict from name to value,
+        override it.
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}

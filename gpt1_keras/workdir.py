@@ -1,4 +1,7 @@
-"""The workdir of a run: locked by one process, owned by its `config.gin`."""
+"""The workdir of a run: locked by one process, owned by one configuration.
+
+Its `config.gin` holds the configuration that it belongs to.
+"""
 
 import contextlib
 import itertools
@@ -12,7 +15,8 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# It keeps every version that it writes, so its configuration may change.
+# This run keeps every version that it writes, so its configuration may change
+# from one call to the next in one workdir.
 _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
@@ -52,7 +56,8 @@ def is_written_by(new, tf_config):
 def read(directory, allowed=()):
     """Return the `Bindings` of a workdir and the hash recorded with them.
 
-    A missing or damaged `config.gin` is an OSError or ValueError.
+    Raises:
+        OSError, ValueError: the `config.gin` is missing or damaged.
     """
     text = (pathlib.Path(directory) / CONFIG).read_text("utf-8")
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
@@ -79,7 +84,8 @@ def claim(directory, new, command):
     Writes `config.gin` if there is none, with the command line as a comment.
     An existing one must have the same recipe, and the same paths if the run is
     finished. With EXTEND, numbers of steps or epochs may be larger; exports may
-    differ in anything. Returns the old text ("" without one), None if kept.
+    differ in anything. Returns the text that was replaced: "" for a new file,
+    None if the existing file was kept.
     """
     path, before = pathlib.Path(directory) / CONFIG, ""
     if path.exists():
@@ -114,7 +120,8 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    Then a new workdir has no other file, an extended one still its result.
+    Then a new workdir has no other file, and an extended one still has its
+    result.
     """
     directory = pathlib.Path(directory)
     written = [path for path in directory.rglob("[!.]*") if path.is_file()]

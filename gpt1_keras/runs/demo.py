@@ -36,7 +36,9 @@ _PROBABILITIES = (
 def demo(*, preset: checks.Path | None, port: checks.Port, seed: checks.Seed):
     """Serve a page on 127.0.0.1 until Ctrl-C; write nothing.
 
-    `port` 0 chooses a free one; `seed` is that of generated text.
+    Args:
+        port: int; 0 chooses a free one.
+        seed: int. Seed of generated text.
     """
     _stay_on_this_machine()
     import gradio

@@ -35,11 +35,13 @@ def evaluate(
 
     `predictions.tsv` lists the worst errors first, `tokens.html` shows the
     model's attention in the worst ones, and `plots/` the confusion matrix or
-    the scores. Without labels there are no metrics and plots. Without labels or
-    a workdir (then rows are printed), predictions are in the order of the file.
+    the scores. Without labels there are no metrics and plots, and predictions
+    are in the order of the file. Without a workdir, predictions are printed in
+    the order of the file, and nothing is written.
 
     Args:
-        build_task: function from the preset's `GPT1TaskPreprocessor` to `Task`.
+        build_task: function from the `GPT1TaskPreprocessor` of the preset to
+            a `tasks.task.Task`.
         num_viewed: int. Examples in `tokens.html`; 0 leaves it out.
     """
     started = time.monotonic()

@@ -31,14 +31,17 @@ class Options:
     """How a model is served, and what it is checked on."""
 
     data: sources.BenchmarkFiles
-    # From the preset's `GPT1TaskPreprocessor` to the `Task` to measure.
+    # Function from the preset's `GPT1TaskPreprocessor` to the
+    # `tasks.task.Task` to read and measure.
     build_task: collections.abc.Callable
     split: checks.Split  # rows that the served model is checked on
-    # Split with frequent words for the tokenizer's table; None: no such words.
+    # Split whose frequent words go into the tokenizer's table, with which they
+    # get exact ids; None: only the vocabulary's words.
     table_split: checks.Split | None
     num_table_pieces: checks.Index  # largest number of frequent words
     scoring: presets.Scoring
-    # Of the stored weights; "int8" is for the kernels of the blocks alone.
+    # Dtype of the stored weights; with "int8", only the kernels of the blocks
+    # are integers, and the other weights are float32.
     weights_dtype: typing.Literal["float32", "float16", "int8"]
     # A file of the user's own, whose texts are used instead of `table_split`.
     table_file: checks.Path | None = None
@@ -66,10 +69,15 @@ def export(
     """Write `workdir/saved_model/N`, where N is one more than the last.
 
     The SavedModel takes raw strings. Before it is published, it answers the
-    rows of a split in a process without Keras. Unless the answers agree with
-    the Keras model's, raises RunError. Exporting another model or with other
-    settings to the same workdir adds a version. A server answers `num_warm_up`
-    requests while it loads.
+    rows of a split in a process without Keras, and its answers are compared
+    with those of the Keras model. Exporting another model or with other
+    settings to the same workdir adds a version.
+
+    Args:
+        num_warm_up: int. Requests that a server answers while it loads.
+
+    Raises:
+        RunError: the SavedModel fails, or its answers differ too much.
     """
     sources.check_tensorflow("exporting", "it takes presets of all backends")
     started = time.monotonic()
@@ -125,7 +133,8 @@ def export(
         if (workdir / "config.gin").exists():  # The next version replaces it.
             shutil.copy(workdir / "config.gin", extra)
         metrics |= compared
-        # Before the version appears, so that no further one follows a kill.
+        # Written before the version appears: if the run is killed in between,
+        # the repeated command exports this version, not a further one.
         path = results.write(
             workdir,
             run="export",

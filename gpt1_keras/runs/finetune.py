@@ -68,38 +68,46 @@ class FineTuning:
     """Recipe of fine-tuning."""
 
     batch_size: checks.Count  # examples per step
-    # Examples of full length per replica and forward pass; None: all.
+    # Examples of full length per forward pass on each replica (more if they
+    # are shorter); None: all.
     microbatch_size: checks.NotRecipe[checks.Count | None]
-    # Passes over the examples; None: as `min_epochs` and `min_steps` need.
+    # Passes over the training examples; None: `min_epochs`, or more if
+    # `min_steps` takes more.
     num_epochs: checks.Count | None
     min_epochs: checks.Count = 1
     min_steps: checks.Index = 0
     # Size of a random subset of the training examples; None: all.
     num_train_examples: checks.Count | None
-    sequence_length: checks.Length | None  # in tokens; None: all positions
+    # Longest sequence in tokens; None: the preset's number of positions.
+    sequence_length: checks.Length | None
     clip_norm: checks.NotNegative  # largest norm of the gradient
     lm_loss_weight: checks.NotNegative  # lambda of equation 5
-    softmax_over: typing.Literal["tokens", "released"]  # see `losses`
+    # See `losses.LanguageModelLoss`.
+    softmax_over: typing.Literal["tokens", "released"]
     softmax_chunk: checks.SoftmaxChunk
     classifier_dropout: checks.Rate  # before the head's linear layer
     initializer_range: checks.Share  # standard deviation of the head's weights
     bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     # Batches in the length-bucketing pool; 1 is a plain random order.
     pool_batches: checks.Count
-    evaluation_batch_size: checks.NotRecipe[checks.Count]  # per forward pass
-    # Size of a random subset of them that is scored with dev; None: all.
+    # Dev examples per forward pass.
+    evaluation_batch_size: checks.NotRecipe[checks.Count]
+    # Size of a random subset of the training examples that is scored whenever
+    # dev is; None: all.
     num_scored_train_examples: checks.NotRecipe[checks.Count | None]
     # Steps after which dev is also scored before the first regular evaluation.
     early_evaluation_steps: tuple[checks.Count, ...]
-    # Evaluations in a row without a better score that end training, or None.
+    # Training stops early after this many evaluations in a row without a better
+    # score on dev; None: never.
     patience: checks.Count | None = None
     # With fewer dev examples, which cannot tell which weights are best, the
     # last weights are kept, and `patience` has no effect.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
     batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
-    # Whether candidates compute a common prefix once, in one row (not with
-    # `raw_batches`). The loss is the same; dropout draws other masks.
+    # Whether candidates with a common prefix share a row, so that the prefix is
+    # computed once (not with `raw_batches`). The loss is the same; dropout
+    # draws other masks.
     share_prefix: bool = True
 
     def num_steps(self, steps_per_epoch):
@@ -427,7 +435,10 @@ def _baselines(train, dev, metrics):
 
 
 def _check_or_write_examples(directory, task, data, start):
-    """Record examples and `start` of a new run; refuse others on resuming."""
+    """Record the examples of a new run; refuse other ones when it resumes.
+
+    `start` has the digest of the preset.
+    """
     splits = ["train", "dev"]
     if task.is_own and task.has_labelled_test:
         splits.append("test")

@@ -44,6 +44,7 @@ def generate(
         interactive: bool. Whether to ask for prompts until an empty one.
         num_tokens: int. Length of a continuation in tokens.
         num_texts: int. Continuations of each prompt.
+        sampler: name of a sampler.
         temperature: float, for random, top-k and top-p sampling.
         top_k: int. Number of likeliest tokens to draw from.
         top_p: float. Total probability of the likeliest tokens to draw from.

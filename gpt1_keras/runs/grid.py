@@ -42,14 +42,16 @@ def grid(
     written after every cell. A finished cell is not run again.
 
     Args:
-        finetune: `finetune.finetune` with the arguments that this run lacks.
+        finetune: function as `finetune.finetune`; this run gives `workdir`,
+            `config_sha256`, `task`, `data`, `training` and `pretrained`.
         training, pretrained: of the full model.
         tasks: names of `tasks.benchmarks`.
         seed, seeds: those of `finetune`, to record in the result.
         rows: names as in `_choose`, `transfer_K` for K layers (-1, 0 ...).
         lstm_preset: a pretrained LSTM, for the row "lstm".
         table5: {row: {task: share}}, the paper's.
-        is_writer: bool. False on all but the first of several workers.
+        is_writer: bool. Whether this process writes tables and the result: the
+            first of several workers does.
     """
     paper, table5 = paper or {}, table5 or {}
     changes = _choose(rows, training, pretrained, lstm_preset)

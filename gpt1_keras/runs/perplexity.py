@@ -40,7 +40,7 @@ def perplexity(
     config_sha256,
     workdir=None,
 ):
-    """Score text, write `result.json`; return the dict of `held_out.score`.
+    """Score text; with a workdir, write `result.json` there.
 
     Every token except the first of each file is scored once, given the tokens
     before it in its file and window. The softmax covers the vocabulary only.
@@ -49,6 +49,9 @@ def perplexity(
         corpus: path of a `.txt` file, a folder of them, or prepared shards.
         split: "all" or, for prepared shards, also "train" or "held_out".
         workdir: pathlib.Path, or None to only log the figures.
+
+    Returns:
+        the dict of `held_out.score`.
     """
     started = time.monotonic()
     precision.set_dtype("float32")

@@ -12,8 +12,9 @@ from gpt1_keras.runs import sources
 def prepare(*, corpus: sources.Corpus, workdir, config_sha256):
     """Write a prepared corpus to `workdir`, the `corpus` of later runs.
 
-    Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes.
-    Unreadable files are skipped, logged and listed in the index.
+    Writes `index.json`, `shard_*.bin` and `tokenizer/`. A killed run resumes
+    where it stopped. Unreadable files are skipped, logged and listed in the
+    index.
     """
     started = time.monotonic()
     recipe = corpus.recipe()

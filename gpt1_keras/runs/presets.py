@@ -1,8 +1,9 @@
 """Find, check, load and save presets.
 
 A preset is a folder that KerasHub's `from_preset` reads. Those that this
-program writes also hold `checksums.json`: the SHA-256 of every file, step and
-metrics of the weights. It is written last and checked at every loading.
+program writes also hold `checksums.json`: the SHA-256 of every file, and the
+step and the metrics of the weights. It is written last and checked whenever a
+run loads the preset.
 """
 
 import errno
@@ -50,7 +51,8 @@ def find(preset):
     """Return the path of the preset folder that a run's `preset` names.
 
     `preset` is the workdir of a finished run (of several seeds, the best on dev
-    is taken), its `preset/` folder, or None for the shipped language model.
+    is taken), or the `preset/` folder in it, or None for the language model
+    shipped with the program.
     """
     if preset is None:
         preset = bindings.ROOT / _SHIPPED
@@ -83,7 +85,8 @@ def load(cls, directory, *, dtype="float32"):
         found = cls.from_preset(str(directory))
         _check_model(found)
         if dtype == "int8":
-            # Keras collects garbage for each layer, which would take 10 s.
+            # Keras collects garbage for each layer. Without all that exists
+            # already, loading takes 1.2 s in place of 11.
             gc.freeze()
             try:
                 getattr(found, "backbone", found).quantize(
@@ -249,9 +252,10 @@ def check_length(sequence_length, num_positions):
 def save(model, directory, **facts):
     """Write a KerasHub model as the preset `directory`, replacing a former one.
 
-    Weights and the dtype policies in the files are float32, whatever dtype the
-    model computes in. `facts`, such as `step` and `metrics`, go to
-    `checksums.json`. After an OSError, as on a full disk, nothing has changed.
+    Weights are float32, and so are the dtype policies in the files, whatever
+    dtype the model computes in. `facts` about the weights, such as `step` and
+    `metrics`, go to `checksums.json`. If writing fails, as on a full disk, an
+    OSError is raised and `directory` is unchanged.
     """
     precision.check_float(model)
     with files.new_folder(directory) as temporary:
@@ -282,7 +286,8 @@ def is_finished(workdir, config_sha256, advice="to run it again,"):
     """Return whether training is finished and its presets are intact.
 
     False if the preset of a finished run is lost: the run then resumes from its
-    last checkpoint and saves it again. Without a checkpoint, an InputError.
+    last checkpoint and saves the preset again. If there is no checkpoint
+    either, raises InputError.
     """
     found = results.read(workdir)
     if not found or found.get("config_sha256") != config_sha256:
@@ -330,7 +335,8 @@ class Pretrained:
     num_transferred_layers: checks.NumTransferredLayers
     # Rate on embedding, attention and residuals; None: as in pretraining.
     dropout: checks.Rate | None
-    # Rank of adapters (`GPT1Backbone.enable_lora`); 0: train the weights.
+    # Rank of the adapters to train instead of the weights
+    # (`GPT1Backbone.enable_lora`); 0: train the weights.
     lora_rank: checks.Index = 0
 
     @functools.cached_property

@@ -74,9 +74,11 @@ def pretrain(
     """Train a language model and return the path of its `result.json`.
 
     Args:
+        corpus: text and vocabulary.
         build_backbone: function of `vocabulary_size`, for a new network.
         build_optimizer: function of `num_steps`.
-        pretrained: preset to train further, with its vocabulary, or None.
+        pretrained: preset whose network is trained further, with its
+            vocabulary, instead of a new one; or None.
         zero_shot: `zero_shot.ZeroShotTasks` measured during training, or None.
     """
     if presets.is_finished(workdir, config_sha256, _EXTEND):

@@ -1,4 +1,7 @@
-"""One page of all results, from the files of workdirs alone."""
+"""One page of all results, from the files of workdirs alone.
+
+`report.html`, and the same as `report.md`.
+"""
 
 from absl import logging
 
@@ -34,17 +37,20 @@ def report(
     paper: checks.NotRecipe[checks.NamedNumbers],
     table5: checks.NotRecipe[checks.NamedNumbers],
 ):
-    """Write `report.html`, the same as `report.md`, `plots/*.png` and `*.csv`.
+    """Write `report.html` and `report.md`, `plots/*.png` and `*.csv`.
 
     Reads `result.json`, `metrics.jsonl` and `config.gin`; loads no model and
     changes no workdir but its own. A workdir with a damaged file is listed as
-    unreadable. Rewrites everything; returns the path of `report.html`.
+    unreadable. Every call rewrites everything.
 
     Args:
         results: path of a workdir, or of a folder with some, or several paths.
         constants: dict from a zero-shot task to {"metric", "random",
             "state_of_the_art", "source"}, for figure 2.
         table5: dict from a row of table 5 to {task: share}.
+
+    Returns:
+        path of `report.html`.
     """
     folders = [results] if isinstance(results, str) else results
     runs, unreadable = comparison.find(folders)

@@ -20,7 +20,8 @@ from gpt1_keras.text import tokenizer as tokenizer_lib
 class Corpus:
     """Books and the tokenizer that reads them."""
 
-    # Prepared shards or a folder of `.txt` files; None: a generated sample.
+    # Prepared shards or a folder of `.txt` files; None: the generated sample
+    # corpus, written on first use.
     corpus: checks.Path | None
     # None: that of the prepared shards, or one trained on the training books.
     vocabulary: checks.Path | None
@@ -30,7 +31,8 @@ class Corpus:
     vocabulary_size: checks.Count
     held_out_fraction: checks.Rate  # share of the books
     split_seed: checks.Seed = 0  # selects the held-out books
-    # Instead of a share: paths in the corpus, or a file with one per line.
+    # Names of the books to hold out instead of a share, or a file with one name
+    # per line; names are paths relative to the corpus folder.
     held_out_books: tuple[str, ...] | checks.Path | None = None
     sample_words: checks.Count = 2_100_000  # words of the sample corpus
     sample_seed: checks.Seed = 0

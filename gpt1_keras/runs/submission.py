@@ -28,8 +28,11 @@ def submission(
 ):
     """Predict the GLUE test files; write a checked `glue_submission.zip`.
 
-    `runs` is a folder of fine-tuning workdirs, as of a suite: `cola/` ... A
-    task without a model gets a constant prediction, with a warning.
+    A task without a model gets a constant prediction, with a warning.
+
+    Args:
+        runs: path of a folder with a fine-tuning workdir for each task, such
+            as a suite's: `cola/`, `mnli/` ...
     """
     started = time.monotonic()
     runs = pathlib.Path(runs)

@@ -39,11 +39,15 @@ class ZeroShotTasks:
     data: sources.BenchmarkFiles
     scoring: Scoring
     split: checks.Split | None = None  # None: each task's own
-    # Steps of pretraining before the first measurement; then their doubles.
+    # During pretraining, the tasks are measured after this many steps, then
+    # each time the number of steps has doubled.
     first_step: checks.NotRecipe[checks.Count] = 1
 
     def examples(self, task):
-        """Return {split: examples}: the one to measure, and train if needed."""
+        """Return {split: examples}: the split to measure, then train if needed.
+
+        If train itself is to be measured, it is the only one.
+        """
         splits = [self.split or task.split]
         splits += ["train"] if task.needs_train else []
         count = self.scoring.num_examples
@@ -73,7 +77,10 @@ class ZeroShotTasks:
         return measure
 
     def _scorer(self, task, split, examples, backbone, tokenizer):
-        """Return `function()` -> the `data.packing.Scores` of examples."""
+        """Return `function()` -> the `data.packing.Scores` of examples.
+
+        Warns if any are truncated.
+        """
         name, length = f"{task.name} {split}", backbone.max_sequence_length
         candidates = [
             task.candidates(e, tokenizer=tokenizer, max_sequence_length=length)

@@ -35,8 +35,9 @@ class LogMetrics(keras.callbacks.Callback):
 
     It reads the logs of several short steps together, so that the device
     need not wait for Python; at most two steps are in progress. Perplexity is
-    that of `lm_loss` or, without a task loss, of `loss`. The speed is measured
-    between readings and includes waiting for batches (on torch, not the first).
+    computed from the language-model loss: `lm_loss` if there is a task loss,
+    else `loss`. The speed is measured from reading to reading and includes
+    waiting for batches (on torch, not for the first one).
     """
 
     step: int  # steps made so far
@@ -72,7 +73,11 @@ class LogMetrics(keras.callbacks.Callback):
             self._write()
 
     def read(self):
-        """Read the logs of all steps; a bad one raises NonFiniteLoss."""
+        """Read the logs of all steps so far.
+
+        Raises:
+            NonFiniteLoss: a step was bad; repeating the run ends there again.
+        """
         if not self._unread:
             return
         first = self.step - len(self._unread) + 1

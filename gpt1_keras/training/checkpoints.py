@@ -1,11 +1,12 @@
 """Checkpoints from which a killed run resumes bit for bit, on any backend.
 
 A checkpoint is a folder such as `checkpoints/00000100`. It holds every variable
-in `state.safetensors`, random states included, which Keras's own formats drop,
-and in `checkpoint.json` the step, the order of the variables and the hash of
-the state. Its `preset/` is a copy of the run's preset at that step, so that
-preset and metrics agree when the run resumes there. A checkpoint is written to
-a folder with a leading dot and then renamed, so any other folder is complete.
+in `state.safetensors`, and in `checkpoint.json` the step, the order of the
+variables and the hash of the state. Its `preset/` is a copy of the run's preset
+at that step, so that preset and metrics agree when the run resumes there. A
+checkpoint is written to a folder with a leading dot and then renamed, so any
+other folder is complete. The variables include random states (the counters of
+all SeedGenerators), which Keras's own formats drop.
 """
 
 import contextlib
@@ -38,7 +39,8 @@ class Checkpoints:
     """The checkpoints of one workdir.
 
     Args:
-        workdir: path. The first save creates `checkpoints/` in it.
+        workdir: path. Checkpoints go to the folder `checkpoints/` in it, which
+            the first save creates.
         keep: int. Number of newest checkpoints to keep.
         is_written: bool. False if another process writes them.
         in_background: bool. Whether `save` returns once it has copied the
@@ -133,7 +135,10 @@ class Checkpoints:
 
         Skips damaged ones with a warning, and removes those that are newer than
         the one it loads. Returns the step, or 0 if there is no checkpoint.
-        If none can be read or one is of another model, raises InputError.
+
+        Raises:
+            InputError: no checkpoint can be read, or it belongs to another
+                model.
         """
         steps = self.steps()
         for step in reversed(steps):
@@ -185,7 +190,8 @@ class Checkpoints:
     def _has_lost_preset(self, step):
         """Return whether `preset/` differs from a checkpoint's copy.
 
-        If the copy is damaged as well, raises ValueError.
+        Raises:
+            ValueError: it differs, and the copy is damaged.
         """
         copy = self._path(step) / _PRESET
         if not self.is_written or not copy.exists():

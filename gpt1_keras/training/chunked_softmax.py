@@ -16,15 +16,19 @@ from gpt1_keras.layers import fused
 def cross_entropy(hidden, table, targets, weights, *, chunk_size):
     """Return `sum_i weights_i * -log softmax(hidden_i table^T)[targets_i]`.
 
-    It is a float32 scalar. The same loop computes its gradient with respect to
-    `hidden` and `table`: three matrix products per chunk, each computed once.
+    The same loop computes its gradient with respect to `hidden` and `table`:
+    three matrix products per chunk, each computed once.
 
     Args:
         hidden: float tensor `[..., D]`.
         table: float tensor `[R, D]`. Products are computed in its dtype.
         targets: int tensor `[...]`, below `R`.
         weights: float32 tensor `[...]`.
-        chunk_size: int. Most tokens `K` per chunk; equal chunks may have fewer.
+        chunk_size: int. Most tokens `K` per chunk; there are fewer if that
+            makes the chunks equal.
+
+    Returns:
+        float32 scalar.
     """
     hidden, targets, weights = _flat(hidden, targets, weights)
     targets, weights = ops.stop_gradient(targets), ops.stop_gradient(weights)
@@ -50,7 +54,8 @@ def cross_entropy(hidden, table, targets, weights, *, chunk_size):
 def log_probabilities(hidden, table, targets, weights, *, chunk_size):
     """Return `log softmax(hidden_i table^T)[targets_i]`, for evaluation.
 
-    Takes the arguments of `cross_entropy`; all weights but 0 are alike.
+    Takes the arguments of `cross_entropy`; only whether a weight is zero
+    matters.
 
     Returns:
         float32 tensors `[...]`: the log-probability, and 1 where the target
@@ -112,7 +117,8 @@ def _loop(body, shapes, sums, hidden, weights, chunk_size):
     Args:
         body: function of a chunk's tokens `[K]`, whether each has a weight
             `[K]`, their states `[K, D]` (0 without a weight), and the sums so
-            far. Returns float32 values `[K, ...]`, then the new sums.
+            far. Returns float32 values `[K, ...]` of the tokens, then the new
+            sums.
         shapes: for each of these values, its shape without `K`.
         sums: list of tensors, the sums before the first chunk.
         hidden, weights, chunk_size: see `cross_entropy`.

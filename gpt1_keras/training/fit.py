@@ -38,7 +38,8 @@ class Intervals:
 class StopRequest:
     """Truthy once the process has been asked to stop; names the signal.
 
-    Several workers stop at the same step, once all have heard of a request.
+    If one of several workers is asked, all of them stop at the same step, once
+    all have heard of it.
     """
 
     def __init__(self):
@@ -57,8 +58,9 @@ def catch_signals():
 
     SIGTERM, SIGINT (Ctrl-C) and SIGHUP (a lost terminal) set it, but under
     nohup SIGHUP stays ignored. After the first signal, a Ctrl-C works as
-    outside the block; others change nothing, because a terminal that closes
-    sends several at once. Python handles signals in the main thread only.
+    outside the block, while other signals change nothing, because a terminal
+    that closes sends several at once. Python allows handlers only in the main
+    thread; in other threads nothing sets the request.
 
     Python calls a handler only after the operation in progress, often a whole
     step. So a separate thread acknowledges the first signal at once, and exits
@@ -128,21 +130,24 @@ def fit(
     Args:
         learner: compiled `training.learner.Learner`.
         batches: function of the step (`data.batches`).
-        workdir: pathlib.Path.
+        workdir: path.
         num_steps: int. Total number of steps.
         tokens_per_step, flops_per_token: numbers, to log the speed.
+        intervals: `Intervals`.
         periodic: list of (every, function `(step, history)`); `every` is an
             interval in steps (0 for never) or the set of steps.
         strategy: `strategy.Strategy` in whose scope the learner was built.
         is_over: function `(history) -> bool`, whether to end training early, or
-            None; called at the start and after each `periodic` function. To end
-            a resumed run at the same step, it reads the history alone.
+            None; called at the start and after each `periodic` function. It
+            must depend on the lines of the history alone, so that a resumed
+            run ends at the same step.
 
     Returns:
         `results.History`, still open for what the run measures at its end.
 
     Raises:
-        Stopped: by a signal, after saving a checkpoint; or a worker was lost.
+        Stopped: a signal asked to stop, and a checkpoint was saved; or a worker
+            was lost.
         NonFiniteLoss: the loss or gradient of a step is NaN or infinite.
         InputError: the run has a checkpoint, but no `metrics.jsonl`.
     """
@@ -168,7 +173,8 @@ def fit(
     if first_step >= num_steps or (is_over is not None and is_over(history)):
         return history
 
-    # An extended run is no longer finished, nor is a run of several seeds.
+    # A run that is extended is no longer finished; if it is one of several
+    # seeds, neither is the run of all seeds.
     above = workdir.parent
     is_seed = workdir.name.startswith("seed_")
     if is_seed and (results.read(above) or {}).get("seeds"):

@@ -20,13 +20,18 @@ class Learner(_step.TrainStep, keras.Model):
     ...). Logs are values of a single step, not means over the epoch.
 
     Args:
-        network: functional model from dict to dict (`GPT1TaskModel`).
+        network: functional model from a dict of inputs to a dict of outputs
+            (`GPT1TaskModel`).
         loss: a loss of `training.losses`, or None for prediction only.
-        scorer: object whose `score(outputs, batch)` is what `predict` returns
-            beside the head's logits, such as `LanguageModelLoss`; or None.
-        clip_norm: float. Largest global norm of the gradient, for training.
-        micro_batch_size: int. Examples per forward pass; None: the whole batch.
-        full_length: int or None. Their length; see `step.count_micro_batches`.
+        scorer: object whose `score(outputs, batch)` gives what `predict`
+            returns about the language model (such as `LanguageModelLoss`), or
+            None to return the head's logits alone.
+        clip_norm: float. Largest global norm of the gradient; required for
+            training.
+        micro_batch_size: int or None. Examples per forward pass; None for the
+            whole batch.
+        full_length: int or None. Sequence length to which `micro_batch_size`
+            refers; shorter sequences allow more (`step.count_micro_batches`).
 
     Attributes:
         stop_request: `fit.StopRequest` that several workers share, else None.

@@ -1,7 +1,8 @@
 """Losses and scores of the paper, from a forward pass and its batch.
 
-A loss is a function `(outputs, batch) -> dict of float32 scalars`, from the
-dicts of `GPT1TaskModel`. Its result has the keys `names`; `loss` is minimised.
+A loss is a function `(outputs, batch) -> dict of float32 scalars`. The dict has
+the keys `names`, of which `loss` is minimised. `outputs` and `batch` are the
+dicts of `GPT1TaskModel`.
 
 Letters: `B` batch, `C` candidates, `T` positions, `D` hidden_dim, `R` rows
 of the softmax, `K` branches of a row.
@@ -21,12 +22,14 @@ from gpt1_keras.training import chunked_softmax
 class LanguageModelLoss:
     """L1: negative log-likelihood of each weighted token given those before.
 
-    Averaged over the tokens of each sequence, then over sequences, not over all
-    tokens at once (finetune-transformer-lm train.py, lines 174-178 and 205).
+    Averaged over the tokens of each sequence, then over sequences
+    (finetune-transformer-lm train.py, lines 174-178 and 205), not over all
+    tokens of the batch.
     """
 
     chunk_size: checks.Count  # tokens whose logits exist at the same time
-    # "tokens": vocabulary and special tokens; "released": positions as well.
+    # "tokens" for vocabulary and special tokens, or "released" for position
+    # rows as well, as in the released code.
     softmax_over: typing.Literal["tokens", "released"] = "tokens"
     names = ("loss",)
 
@@ -70,10 +73,11 @@ class LanguageModelLoss:
         return ops.concatenate([outputs["table"], outputs["positions"]], axis=0)
 
     def score(self, outputs, batch):
-        """Return float32 sums `[B * C]` over each candidate's weighted tokens.
+        """Return sums over the weighted tokens of each candidate.
 
-        They are `log_probability`, `weight` and `num_likeliest` (the number of
-        tokens that the model ranks first).
+        Returns:
+            dict of float32 `log_probability`, `weight` and `num_likeliest` (the
+            number of tokens that the model ranks first), each `[B * C]`.
         """
         targets, weights = self.targets(batch)
         log_p, likeliest = chunked_softmax.log_probabilities(
@@ -97,8 +101,9 @@ class LanguageModelLoss:
 class PackedLanguageModelLoss(LanguageModelLoss):
     """L1 of candidates that are packed into one row; same arguments.
 
-    `outputs` are of `models.shared_prefix`, `batch` is of `PackedExamples`,
-    whose weights include the means over tokens and candidates.
+    `outputs` come from `models.shared_prefix` and `batch` from
+    `data.packing.PackedExamples`, whose weights already include the means over
+    tokens and candidates.
     """
 
     def targets(self, batch):
@@ -112,7 +117,10 @@ class PackedLanguageModelLoss(LanguageModelLoss):
 
 @checks.value_object
 class BranchScores(PackedLanguageModelLoss):
-    """Scorer of continuations, packed as `data.packing.PackedCandidates`."""
+    """Scorer of a `Learner` over continuations with a shared prefix.
+
+    `batch` is one of `data.packing.PackedCandidates`.
+    """
 
     num_branches: checks.Count
 
@@ -151,7 +159,7 @@ class TaskLoss:
 
 
 def cross_entropy(labels, logits, class_weights=None):
-    """Return `-log softmax(logits)[labels]` `[B]`, times the class's weight.
+    """Return `-log softmax(logits)[labels]`, times the weight of the class.
 
     As with Keras's `class_weight`, the mean over a batch divides by `B` (torch
     divides by the sum of the weights). So the result does not depend on
@@ -161,6 +169,9 @@ def cross_entropy(labels, logits, class_weights=None):
         labels: int tensor `[B]`.
         logits: float32 tensor `[B, Y]`.
         class_weights: `Y` floats above 0; None: all are 1.
+
+    Returns:
+        float32 tensor `[B]`.
 
     Examples:
         Two equal logits cost `log 2`, a confident correct answer nothing:

@@ -1,4 +1,7 @@
-"""Adam and schedules of finetune-transformer-lm (opt.py, lines 5-49)."""
+"""The released code's Adam and its learning-rate schedules.
+
+From finetune-transformer-lm opt.py, lines 5-49.
+"""
 
 import collections.abc
 import dataclasses
@@ -129,7 +132,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         )
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
-        # In `update_step`, TensorFlow would compute it for each variable.
+        # Here once for all variables; in `update_step`, TensorFlow would
+        # compute it for each.
         step = ops.cast(self.iterations + 1, "float32")
         rate = (
             ops.cast(learning_rate, "float32")
@@ -198,8 +202,10 @@ def adam_with_decay(
     Args:
         num_steps: int. Steps of the whole training.
         schedule: `WarmupLinear`, `WarmupCosine` or `WarmupHold`.
-        warmup_fraction: float. Of all steps, if `warmup_steps` is None.
-        Others: see the schedules and `AdamWithDecay`.
+        peak_learning_rate, warmup_steps: see the schedules.
+        warmup_fraction: float. Warm-up as a fraction of all steps, if
+            `warmup_steps` is None.
+        beta_1, beta_2, epsilon, weight_decay: see `AdamWithDecay`.
     """
     if warmup_steps is None:
         checks.check("warmup_fraction", warmup_fraction, checks.Share)

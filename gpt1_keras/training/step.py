@@ -9,15 +9,19 @@ from keras import ops
 
 
 def count_micro_batches(token_ids, micro_batch_size, full_length=None):
-    """Return the number of micro-batches in a batch, for unknown `T` a tensor.
+    """Return the number of micro-batches in a batch.
 
     Short sequences take fewer micro-batches, but none of these has more tokens
     than `micro_batch_size` sequences of full length.
 
     Args:
         token_ids: tensor `[B, ..., T]`, or anything with such a shape.
-        micro_batch_size: int that divides `B`, or None for the whole batch.
+        micro_batch_size: int that divides `B` (`strategy.check_batch`), or
+            None for the whole batch at once.
         full_length: int, or None to ignore the sequence length.
+
+    Returns:
+        int, or an int32 scalar in a graph in which `T` is unknown.
     """
     size, length = token_ids.shape[0], token_ids.shape[-1]
     most = size // (micro_batch_size or size)
@@ -48,7 +52,8 @@ def split(batch, num_micro_batches):
 def finish(sums, gradients, num_micro_batches, clip_norm):
     """Turn sums over micro-batches into the logs and gradients of a step.
 
-    A single factor averages the gradients and clips their global norm.
+    A single factor averages the gradients and clips their global norm to
+    `clip_norm`.
 
     Args:
         sums: dict of float32 scalars, losses summed over micro-batches.

@@ -110,7 +110,8 @@ class TrainStep:
         return sums, totals, non_trainable
 
     def _stateless_loss(self, trainable, non_trainable, batch):
-        # `network.stateless_call` has another order if variables are frozen.
+        # Not the network's `stateless_call`, whose order of variables differs
+        # if some are frozen.
         variables = [*self.trainable_variables, *self.non_trainable_variables]
         values = [*trainable, *non_trainable]
         mapping = list(zip(variables, values, strict=True))

@@ -1,6 +1,7 @@
 """`train_step` on TensorFlow: a while loop over micro-batches.
 
-Also `fit` and `predict` on replicas: Keras's own fail with several workers.
+Also `fit` and `predict` on several replicas, since those of Keras fail with
+several workers.
 """
 
 import functools

@@ -14,8 +14,9 @@ class TrainStep:
     """Mixin of `Learner` on the torch backend."""
 
     def compile(self, jit_compile=False, **kwargs):
-        # torch.compile gets the network and some loops, each as one graph. The
-        # whole step, as in Keras, takes minutes to trace and has graph breaks.
+        # torch.compile gets the network and some loops, each as one graph.
+        # Keras would pass it the whole step, which takes minutes to trace and
+        # has many graph breaks.
         super().compile(jit_compile=False, **kwargs)
         self.is_compiled = bool(jit_compile)
         self.__dict__.pop("network_outputs", None)  # of an earlier call

@@ -9,8 +9,9 @@
 | `data_parallel` | JAX        | those that JAX sees                         |
 
 Each device is a replica: it holds all weights and processes an equal share of
-every batch. Losses and gradients are summed over replicas before the gradient
-is clipped (`training.step`), so a step does not depend on their number.
+every batch. Losses and gradients are summed over the replicas before the
+gradient is clipped (`training.step`), so a step does not depend on the number
+of replicas.
 """
 
 import contextlib
@@ -118,15 +119,18 @@ class Devices:
 
     strategy_name: str = "none"  # see the module
     num_replicas: checks.Count | None = None  # None: all devices
-    # Name of the TPU; "local": in this machine; "": named by the environment.
+    # Name of the TPU, "local" for one in this machine, "" for the one that
+    # the environment names.
     tpu: str = ""
-    # Whether XLA compiles whole steps or, on torch, torch.compile the network.
+    # Whether XLA compiles whole steps (not with several TensorFlow replicas);
+    # on torch, whether torch.compile compiles the network.
     jit_compile: bool = False
 
     def open(self):
         """Return the `Strategy`, the same one on every call in a process.
 
-        Call it before any computation, or some devices cannot be configured.
+        Call it before any computation: some devices can only be configured
+        then.
         """
         backend = keras.config.backend()
         names = ("none", *STRATEGIES[backend])
@@ -158,9 +162,10 @@ class Devices:
 def _check_compiler(strategy_name):
     """Refuse `jit_compile` where it would do harm or lacks a compiler.
 
-    TensorFlow cannot compile the steps of several replicas outside a TPU. On a
-    CPU, XLA's random numbers make its steps take ten times as long (chains of
-    operations are compiled anyway: `layers.fused`), torch needs a C++ compiler.
+    TensorFlow cannot compile the steps of several replicas outside a TPU. On
+    a CPU, XLA draws random numbers so slowly that TensorFlow's steps take ten
+    times as long; chains of operations are compiled anyway (`layers.fused`).
+    On a CPU, torch.compile needs a C++ compiler.
     """
     backend, why = keras.config.backend(), ""
     is_cpu = strategy_name == "none" and device.kind() == "cpu"
