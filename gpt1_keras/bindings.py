@@ -171,9 +171,8 @@ class Bindings:
                     " a value"
                 )
             names.add(one.name)
-            names |= self.macros_in(
-                self.macros.get(one.name), (*above, one.name)
-            )
+            inner = self.macros.get(one.name)
+            names |= self.macros_in(inner, (*above, one.name))
         return names
 
     def used_macros(self, *more):
@@ -221,9 +220,8 @@ class Bindings:
         So an overlay may bind parameters of several runs. `kept` names macros
         that always stay.
         """
-        small = dataclasses.replace(
-            self, parameters=self.parameters_of(*self.reached())
-        )
+        parameters = self.parameters_of(*self.reached())
+        small = dataclasses.replace(self, parameters=parameters)
         used = small.used_macros(*kept)
         macros = {k: v for k, v in self.macros.items() if k in used}
         return dataclasses.replace(small, macros=macros)
@@ -237,7 +235,7 @@ class Bindings:
         only as given or not given.
         """
 
-        def parameter(name):
+        def declared(name):
             """Return the default of a parameter and its `checks.Dial`s."""
             function, last = split(name)
             try:
@@ -247,26 +245,24 @@ class Bindings:
             return found.default, checks.marks(found.annotation)
 
         def is_recipe(name):
-            _, marks = parameter(name)
             is_given = split(name)[1] in FROM_MAIN
-            return not is_given and all(mark.recipe for mark in marks)
+            return not is_given and all(m.recipe for m in declared(name)[1])
 
         bound = self.parameters
         if self.run is not None:
             bound = self.parameters_of(*self.reached(is_recipe))
         recipe = {}
         for name in sorted(filter(is_recipe, bound)):
-            value, (default, marks) = self.value(bound[name]), parameter(name)
+            value, (default, marks) = self.value(bound[name]), declared(name)
             text = _canonical(value)
             if text == _canonical(default):
                 continue
-            is_path = any(
+            is_hidden = any(
                 mark.is_location or (mark.is_path and not with_paths)
                 for mark in marks
             )
-            if is_path and isinstance(value, str):
-                text = "a path"
-            recipe[name] = text
+            is_path = is_hidden and isinstance(value, str)
+            recipe[name] = "a path" if is_path else text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
@@ -317,9 +313,7 @@ def _leaves(value):
 def _canonical(value):
     """Return a text that is the same for equivalent values."""
     if isinstance(value, dict):
-        items = sorted(
-            (_canonical(key), _canonical(item)) for key, item in value.items()
-        )
+        items = sorted((_canonical(k), _canonical(v)) for k, v in value.items())
         return "{" + ", ".join(f"{k}: {v}" for k, v in items) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_canonical, value))}]"
@@ -334,22 +328,19 @@ def differences(old, new, *, with_paths=False):
     The name is a macro if it explains the difference, else a parameter.
     """
     found = {}
-    sides = (old, new)
-    before, after = (side.recipe(with_paths=with_paths) for side in sides)
-    for name in sorted(before.keys() | after.keys()):
-        if before.get(name) == after.get(name):
+    recipes = [side.recipe(with_paths=with_paths) for side in (old, new)]
+    for name in sorted(set().union(*recipes)):
+        if recipes[0].get(name) == recipes[1].get(name):
             continue
-        values = [side.bound.get(name) for side in sides]
-        macros = [s.macros_in(v) for s, v in zip(sides, values, strict=True)]
-        explained = {}
-        if None in values or macros[0] == macros[1]:
-            explained = {
-                macro: tuple(side.macros.get(macro) for side in sides)
-                for macro in sorted(macros[0] | macros[1])
-                if old.macros.get(macro) != new.macros.get(macro)
-            }
-        shown = tuple(s.value(v) for s, v in zip(sides, values, strict=True))
-        found |= explained or {name: shown}
+        before, after = old.bound.get(name), new.bound.get(name)
+        macros = old.macros_in(before), new.macros_in(after)
+        may_explain = None in (before, after) or macros[0] == macros[1]
+        explained = {
+            macro: (old.macros.get(macro), new.macros.get(macro))
+            for macro in sorted(macros[0] | macros[1])
+            if may_explain and old.macros.get(macro) != new.macros.get(macro)
+        }
+        found |= explained or {name: (old.value(before), new.value(after))}
     return [(name, *pair) for name, pair in found.items()]
 
 

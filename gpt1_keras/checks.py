@@ -49,6 +49,8 @@ Port = typing.Annotated[int, Dial(low=0, high=65535)]
 Seed = typing.Annotated[int, Dial(low=0, high=2**32 - 1)]
 NumTransferredLayers = typing.Annotated[int, Dial(low=-1)] | None
 Counts = typing.Annotated[tuple[Count, ...], Dial(low=1)]
+BucketLengths = NotRecipe[Counts]  # that batches are padded to
+SoftmaxChunk = NotRecipe[Count]  # tokens whose logits are in memory at a time
 Column = typing.Annotated[str, Dial(low=1)]
 Names = typing.Annotated[tuple[Column, ...], Dial(low=1, is_unique=True)]
 Positive = typing.Annotated[float, Dial(above=0)]
@@ -115,9 +117,8 @@ def find_name(name, known, kind):
     """
     if isinstance(name, str) and name in known:
         return known[name]
-    advice = (
-        did_you_mean(str(name), known) or f": choose one of {', '.join(known)}"
-    )
+    advice = did_you_mean(str(name), known)
+    advice = advice or f": choose one of {', '.join(known)}"
     raise errors.InputError(
         f"there is no {kind} {errors.shortened(repr(name))}{advice}"
     )

@@ -85,7 +85,7 @@ def write_atomic(path, content):
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except OSError:
+    except BaseException:  # also Ctrl-C
         temporary.unlink(missing_ok=True)
         raise
     sync(path.parent)

@@ -105,13 +105,12 @@ def _parse_flags(arguments):
     from absl import flags
 
     values = flags.FlagValues()
+    options = {"help": "see above", "flag_values": values}
     for name in ("gin", "set", "allow_module"):
-        flags.DEFINE_multi_string(name, [], "see above", flag_values=values)
-    flags.DEFINE_string("workdir", None, "see above", flag_values=values)
-    flags.DEFINE_boolean(
-        "help", False, "see above", short_name="h", flag_values=values
-    )
-    flags.DEFINE_boolean("list", False, "see above", flag_values=values)
+        flags.DEFINE_multi_string(name, [], **options)
+    flags.DEFINE_string("workdir", None, **options)
+    flags.DEFINE_boolean("help", False, short_name="h", **options)
+    flags.DEFINE_boolean("list", False, **options)
     try:
         rest = values(["main", *arguments])[1:]
     except flags.Error as error:
@@ -255,9 +254,8 @@ def _set_up_logging():
     flags.FLAGS(["gpt1_keras.main"])  # absl's logging waits for its flags.
     logging.use_absl_handler()
     handler = logging.get_absl_handler()
-    handler.setFormatter(
-        std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
-    )
+    line = std_logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S")
+    handler.setFormatter(line)
     handler.addFilter(console.is_of_interest)
     logging.set_verbosity(logging.INFO)
 

@@ -125,9 +125,7 @@ class History:
 
         workdir = pathlib.Path(workdir)
         self.path = workdir / METRICS
-        kept = [
-            line for line in read_metrics(self.path) if line["step"] <= step
-        ]
+        kept = [x for x in read_metrics(self.path) if x["step"] <= step]
         files.write_atomic(self.path, "".join(map(files.json_text, kept)))
         self._before = max((line.get("seconds", 0) for line in kept), default=0)
         self._started = time.monotonic()

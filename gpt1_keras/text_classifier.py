@@ -240,11 +240,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
-        self._run(
-            pathlib.Path(directory).expanduser(),
-            ["gin/export_custom.gin"],
-            dials | (settings or {}),
-        )
+        path = pathlib.Path(directory).expanduser()
+        self._run(path, ["gin/export_custom.gin"], dials | (settings or {}))
 
     def _run(self, directory, files, dials):
         lines = [f"{name} = {_plain(value)!r}" for name, value in dials.items()]
@@ -255,9 +252,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         validation.check_is_fitted(self, "directory_")
         if getattr(self, "_model", None) is None:
             with _contained(verbose=True):
-                self._model = presets.FineTuned(
-                    self.directory_, presets.Scoring()
-                )
+                self._model = presets.FineTuned(self.directory_)
         return self._model
 
     def _new_folder(self):

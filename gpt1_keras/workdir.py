@@ -3,6 +3,7 @@
 Its `config.gin` holds the configuration that it belongs to.
 """
 
+import contextlib
 import itertools
 import json
 import pathlib
@@ -39,9 +40,8 @@ def is_written_by(new, tf_config):
         index = int(given["task"]["index"])
         for address in itertools.chain(*cluster.values()):
             int(address.rpartition(":")[2])
-        if kind not in ("chief", "worker") or not 0 <= index < len(
-            cluster[kind]
-        ):
+        of_kind = cluster[kind]
+        if kind not in ("chief", "worker") or not 0 <= index < len(of_kind):
             raise ValueError(kind, index)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise errors.InputError(
@@ -70,14 +70,12 @@ def sha256(directory, new):
     If the recipes are equal, it is the hash recorded in `config.gin` there: a
     workdir keeps its hash when later versions rename or add parameters.
     """
-    if directory is None:
-        return new.sha256()
-    try:
-        old, noted = read(directory, new.allowed)
-    except (OSError, ValueError):
-        return new.sha256()
-    is_same = noted and old.recipe() == new.recipe()
-    return noted if is_same else new.sha256()
+    if directory is not None:
+        with contextlib.suppress(OSError, ValueError):
+            old, noted = read(directory, new.allowed)
+            if noted and old.recipe() == new.recipe():
+                return noted
+    return new.sha256()
 
 
 def claim(directory, new, command):
@@ -102,9 +100,7 @@ def claim(directory, new, command):
             )
     if before is not None:
         # Every extension must be asked for, also if this file is run again.
-        text = re.sub(
-            "^EXTEND = True$", "EXTEND = False", new.text(), flags=re.M
-        )
+        text = new.text().replace("\nEXTEND = True\n", "\nEXTEND = False\n")
         noted = f"# config_sha256: {sha256(directory, new)}"
         command = f"# {' '.join(command.split())}"
         files.write_atomic(path, f"{command}\n{noted}\n\n{text}")
@@ -154,15 +150,14 @@ def check(directory, new):
         return text
     is_extended = new.macros.get("EXTEND") is True
     differing = bindings.differences(old, new)
-    is_finished = results.path(directory).exists()
+    with_moved = bindings.differences(old, new, with_paths=True)
     # Files may have moved: a run that goes on checks their contents.
-    if is_finished and not (is_extended and differing):
-        differing = bindings.differences(old, new, with_paths=True)
+    if results.path(directory).exists() and not (is_extended and differing):
+        differing = with_moved
     if new.run != old.run:
         differing = [("RUN", old.run, new.run)]
     if not differing:
-        is_same = not bindings.differences(old, new, with_paths=True)
-        return None if is_same else text
+        return text if with_moved else None
     names = [name for name, *_ in differing]
     grown = all(
         name.rpartition(".")[2].lower() in EXTENDABLE

@@ -139,8 +139,7 @@ def _task_page(gradio, preset):
     about = [f"## {answers.task}\n`{preset}`"]
     if answers.class_names:
         about.append(f"Classes: {', '.join(answers.class_names)}")
-    scores = files.check_seal(preset).get("metrics")
-    if scores:
+    if scores := files.check_seal(preset).get("metrics"):
         about.append(f"On rows held out from training: {results.shown(scores)}")
     about.append("Texts are read in lower case.")
     gradio.Markdown("\n\n".join(about))
@@ -176,14 +175,10 @@ def _held_out(path, names):
     if not path.exists():
         return []
     lines = path.read_text(encoding="utf-8").splitlines()[:_NUM_EXAMPLES]
-    rows = [{"text_pair": "", **json.loads(line)} for line in lines]
-    return [
-        [
-            row[name] if isinstance(row[name], str) else "\n".join(row[name])
-            for name in names
-        ]
-        for row in rows
-    ]
+    rows = [{"text_pair": "", "choices": [], **json.loads(x)} for x in lines]
+    for row in rows:
+        row["choices"] = "\n".join(row["choices"])
+    return [[row[name] for name in names] for row in rows]
 
 
 class LanguageModelAnswers:

@@ -47,24 +47,21 @@ def evaluate(
     started = time.monotonic()
     model = presets.FineTuned(preset, scoring)
     task = build_task(model.preprocessor)
-    examples = model.labelled(task, data.read(task, split), split)
+    found = data.read(task, split)
+    examples = model.labelled(task, found, split)
     facts = {
         "preset_sha256": presets.sha256(model.directory),
-        "examples_sha256": examples_lib.sha256(
-            examples.examples, with_given=True
-        ),
+        "examples_sha256": examples_lib.sha256(found, with_given=True),
     }
-    if workdir is not None and results.is_finished(
-        workdir, config_sha256, **facts
-    ):
+    if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.path(workdir)
     space = task.label_space
     logits, labels = model.logits(examples), [None] * len(examples)
     predictions = space.predict(logits)
     metrics, majority, of_classes = {}, {}, {}
-    num_lacking = sum(each.label is None for each in examples.examples)
+    num_lacking = sum(each.label is None for each in found)
     if not num_lacking:
-        labels = [space.value(example) for example in examples.examples]
+        labels = list(map(space.value, found))
         metrics, majority = examples.measure(logits), examples.majority()
         of_classes = examples.confusion(logits)
         logging.info("%s: %s", examples.name, results.shown(metrics))
@@ -73,12 +70,9 @@ def evaluate(
             f"{num_lacking:,} of {len(examples):,} rows have no label: all rows"
             " are predicted, none is scored"
         )
+    shares = space.probabilities(logits)
     rows, worst_first = predictions_lib.table(
-        examples.examples,
-        labels,
-        predictions,
-        space.probabilities(logits),
-        names=space.output_names,
+        found, labels, predictions, shares, names=space.output_names
     )
     if workdir is None:
         sys.stdout.writelines(predictions_lib.lines(rows))

@@ -36,6 +36,7 @@ EXAMPLES = "examples.json"
 # With more training rows, the baselines could take as long as the network.
 _MOST_BASELINE_ROWS = 100_000
 _MOST_EVALUATIONS = 20
+_OF_CLASSES = ("classes", "confusion")  # entries of results and checksums
 
 
 def encoded_batches(train, **settings):
@@ -83,14 +84,10 @@ class FineTuning:
     lm_loss_weight: checks.NotNegative  # lambda of equation 5
     # See `losses.LanguageModelLoss`.
     softmax_over: typing.Literal["tokens", "released"]
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count]
+    softmax_chunk: checks.SoftmaxChunk
     classifier_dropout: checks.Rate  # before the head's linear layer
     initializer_range: checks.Share  # standard deviation of the head's weights
-    # Lengths that batches are padded to.
-    bucket_lengths: checks.NotRecipe[checks.Counts] = (
-        example_batches.BUCKET_LENGTHS
-    )
+    bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     # Batches in the length-bucketing pool; 1 is a plain random order.
     pool_batches: checks.Count
     # Dev examples per forward pass.
@@ -115,11 +112,8 @@ class FineTuning:
 
     def num_steps(self, steps_per_epoch):
         """Return the steps of all passes over the training examples."""
-        epochs = self.num_epochs
-        if epochs is None:
-            fewest = -(-self.min_steps // steps_per_epoch)
-            epochs = max(self.min_epochs, fewest)
-        return steps_per_epoch * epochs
+        fewest = max(self.min_epochs, -(-self.min_steps // steps_per_epoch))
+        return steps_per_epoch * (self.num_epochs or fewest)
 
     def evaluation_steps(self, steps_per_epoch):
         """Return the set of steps after which dev is scored.
@@ -130,15 +124,13 @@ class FineTuning:
         num_epochs = num_steps // steps_per_epoch
         interval = steps_per_epoch * -(-num_epochs // _MOST_EVALUATIONS)
         ends = {*range(interval, num_steps, interval), num_steps}
-        return ends | {
-            step for step in self.early_evaluation_steps if step < min(ends)
-        }
+        early = (x for x in self.early_evaluation_steps if x < min(ends))
+        return ends.union(early)
 
     def is_over(self, history):
         """Return whether `patience` evaluations brought no better score."""
         lines, best = _dev_lines(history.path)
-        later = [line for line in lines if line["step"] > best["step"]]
-        return len(later) >= self.patience
+        return sum(x["step"] > best["step"] for x in lines) >= self.patience
 
     def labelled(self, task, examples, pretrained, split):
         signature = transforms.SIGNATURES[task.transform.__name__]
@@ -264,12 +256,14 @@ def finetune(
     for path in workdir.rglob(EXAMPLES):
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
-    test = None
-    if task.has_labelled_test:
-        try:
-            test = data.read(task, "test")
-        except errors.InputError as error:
-            logging.warning(f"{task.name} will not be scored on test: {error}")
+    test = _labelled_test(task, data)
+    keeps_last = len(dev) < training.min_dev_examples
+    can_stop = training.patience is not None and not keeps_last
+    if keeps_last:
+        logging.warning(
+            f"{dev.name}: {len(dev)} rows are too few to choose an epoch:"
+            " keeping the weights of the last one"
+        )
 
     @functools.lru_cache(maxsize=1)
     def examples_of(seed):
@@ -289,8 +283,7 @@ def finetune(
         keras.utils.clear_session()  # which also resets the dtype policy
         precision.set_dtype(training.dtype)
         keras.utils.set_random_seed(seed)
-        is_subset = training.num_train_examples is not None
-        train, sample = examples_of(seed if is_subset else 0)
+        train, sample = examples_of(seed if training.num_train_examples else 0)
         batches = training.training_batches(train, seed)
         num_steps = training.num_steps(batches.steps_per_epoch)
         with strategy.scope():
@@ -303,23 +296,15 @@ def finetune(
                 build_optimizer(num_steps=num_steps),
                 jit_compile=devices.jit_compile,
             )
-        length = batches.tokens_per_step / batches.batch_size
+        num_tokens = batches.tokens_per_step / batches.batch_size
         logging.info(
             f"{task.name}: {batches.num_examples:,} training examples of"
-            f" {length:.0f} tokens on average, {len(dev):,} dev examples,"
+            f" {num_tokens:.0f} tokens on average, {len(dev):,} dev examples,"
             f" {num_steps:,} steps of {batches.batch_size}"
         )
         _check_or_write_examples(directory, task, data, start)
         custom_lib.report_skipped(task.skipped, directory)
-        preset, is_over = directory / "preset", None
-        keeps_last = len(dev) < training.min_dev_examples
-        if keeps_last:
-            logging.warning(
-                f"{dev.name}: {len(dev)} rows are too few to choose an epoch:"
-                " keeping the weights of the last one"
-            )
-        elif training.patience is not None:
-            is_over = training.is_over
+        preset = directory / "preset"
 
         def evaluate(step, history):
             """Score dev and a sample of train; save weights to be kept."""
@@ -333,15 +318,15 @@ def finetune(
                 )
                 if split != "dev" or not strategy.is_chief:
                     continue
-                _, best = _dev_lines(history.path)
-                if keeps_last or best["step"] == step:
+                _, kept = _dev_lines(history.path, keeps_last)
+                if kept["step"] == step:
                     facts = {"metrics": metrics} | examples.confusion(logits)
                     presets.save(network, preset, step=step, **facts)
 
         due = training.evaluation_steps(batches.steps_per_epoch)
-        # Sequences per step: candidates that share a row are one.
-        rows = batches.batch_size
-        rows *= 1 if dev.share_prefix else dev.encoded.num_candidates
+        # Candidates that share a row are one sequence.
+        if not dev.share_prefix:
+            num_tokens /= dev.encoded.num_candidates
         history = fit.fit(
             learner,
             batches,
@@ -349,28 +334,23 @@ def finetune(
             num_steps=num_steps,
             tokens_per_step=batches.tokens_per_step,
             flops_per_token=backbone.flops_per_token(
-                batches.tokens_per_step / rows,
-                with_softmax=training.lm_loss_weight > 0,
+                num_tokens, with_softmax=training.lm_loss_weight > 0
             ),
             intervals=intervals,
             periodic=[(due, evaluate)],
             strategy=strategy,
-            is_over=is_over,
+            is_over=training.is_over if can_stop else None,
         )
         history.close()
-        found = _measured(
-            history.path, dev, num_steps, keeps_last, can_stop=bool(is_over)
-        )
+        found = _measured(history.path, dev, num_steps, keeps_last, can_stop)
         if strategy.is_chief:
             best = found["best_step"]
             sealed = presets.read_back(type(network), preset, step=best)
-            of_classes = ("classes", "confusion")
-            found |= {k: sealed[k] for k in of_classes if k in sealed}
+            found |= {k: sealed[k] for k in _OF_CLASSES if k in sealed}
             if test is not None:
                 found["test"] = _score_test(task, test, preset, training)
         if task.is_own:
-            metrics = found["metrics"]
-            found["baselines"] = _baselines(task, train, dev, metrics)
+            found["baselines"] = _baselines(train, dev, found["metrics"])
         layers = pretrained.num_transferred_layers
         return results.write(
             directory,
@@ -408,14 +388,25 @@ def finetune(
     return _aggregate(workdir, found)
 
 
+def _labelled_test(task, data):
+    """Return the examples of test, None if they have no public labels."""
+    if not task.has_labelled_test:
+        return None
+    try:
+        return data.read(task, "test")
+    except errors.InputError as error:
+        logging.warning(f"{task.name} will not be scored on test: {error}")
+        return None
+
+
 def _score_test(task, examples, preset, training):
     """Score the weights in `preset` on test; return an entry of the result."""
-    scoring_settings = presets.Scoring(
+    settings = presets.Scoring(
         batch_size=training.evaluation_batch_size,
         bucket_lengths=training.bucket_lengths,
         dtype=training.dtype,
     )
-    model = presets.FineTuned(preset, scoring_settings)
+    model = presets.FineTuned(preset, settings)
     labelled = model.labelled(task, examples, "test")
     metrics = labelled.measure(model.logits(labelled))
     shown = results.shown(metrics)
@@ -423,10 +414,11 @@ def _score_test(task, examples, preset, training):
     return {"metrics": metrics, "num_examples": len(labelled)}
 
 
-def _baselines(task, train, dev, metrics):
+def _baselines(train, dev, metrics):
     """Measure the baselines; log them beside the model's metrics."""
+    task = train.task
     is_choice = isinstance(task.label_space, task_lib.Choice)
-    if is_choice or len(train.examples) > _MOST_BASELINE_ROWS:
+    if is_choice or len(train) > _MOST_BASELINE_ROWS:
         return {}
     found = word_baselines.measure(task, train.examples, dev.examples)
     if not found:
@@ -452,8 +444,7 @@ def _check_or_write_examples(directory, task, data, start):
         splits.append("test")
     examples = {split: data.read(task, split) for split in splits}
     digests = {k: examples_lib.sha256(each) for k, each in examples.items()}
-    path = directory / EXAMPLES
-    results.check_inputs(path, digests | start)
+    results.check_inputs(directory / EXAMPLES, digests | start)
     if task.is_own:  # With the columns of `readers.custom`.
         names = ("text", "text_pair", "choices", "label")
         rows = [
@@ -464,51 +455,45 @@ def _check_or_write_examples(directory, task, data, start):
         files.write_changed(directory / "dev.jsonl", lines)
 
 
-def _dev_lines(path):
-    """Return the dev lines of `metrics.jsonl`, and the first best one.
+def _dev_lines(path, keeps_last=False):
+    """Return the dev lines of `metrics.jsonl`, and the first best or the last.
 
     The first metric of the first line decides, because an earlier version of
     this program may have begun the run with another metric than today's.
     """
     lines = [x for x in results.read_metrics(path) if x.get("split") == "dev"]
-    names = [k for x in lines[:1] for k in x if k not in ("step", "split")]
-    return lines, max(lines, key=lambda line: line[names[0]], default=None)
+    if keeps_last or not lines:
+        return lines, lines[-1] if lines else None
+    name = next(name for name in lines[0] if name not in ("step", "split"))
+    return lines, max(lines, key=lambda line: line[name])
 
 
 def _measured(path, dev, num_steps, keeps_last, can_stop):
     """Return the result's entries for the kept step in `metrics.jsonl`."""
-    (lines, best), majority = _dev_lines(path), dev.majority()
+    (lines, kept), majority = _dev_lines(path, keeps_last), dev.majority()
     if not lines or (lines[-1]["step"] < num_steps and not can_stop):
         raise errors.InputError(
             f"{path} lacks evaluations of this run: give another --workdir"
         )
-    last_step = lines[-1]["step"]
-    kept = last_step if keeps_last else best["step"]
+    last_step, best_step = lines[-1]["step"], kept["step"]
     metrics = {
         line.get("split"): {k: line[k] for k in majority if k in line}
         for line in results.read_metrics(path)
-        if line["step"] == kept
+        if line["step"] == best_step
     }
     found = {
         "metrics": metrics["dev"],
         "train_metrics": metrics.get("train_sample", {}),
         "majority": majority,
-        "best_step": kept,
+        "best_step": best_step,
     }
     if last_step < num_steps:
         logging.info(
             f"stopped early after step {last_step} of {num_steps}: no better"
-            f" score on dev since step {best['step']}"
+            f" score on dev since step {best_step}"
         )
         found["stopped_early"] = last_step
     return found
-
-
-# Entries that `_aggregate` does not take from the result of the first seed.
-_OF_ONE_SEED = {
-    *("metrics", "train_metrics", "best_step", "seed", "seconds", "test"),
-    *("git_commit", "backend", "classes", "confusion", "stopped_early"),
-}
 
 
 def _aggregate(workdir, found):
@@ -521,17 +506,17 @@ def _aggregate(workdir, found):
         }
 
     first, metrics = found[0], [each["metrics"] for each in found]
-    more = {k: v for k, v in first.items() if k not in _OF_ONE_SEED}
+    of_one = ("train_metrics", "best_step", "stopped_early", *_OF_CLASSES)
+    facts = {k: v for k, v in first.items() if k not in (*of_one, "test")}
     if all("test" in each for each in found):
         of_test = median([each["test"]["metrics"] for each in found])
-        more["test"] = first["test"] | {"metrics": of_test}
+        facts["test"] = first["test"] | {"metrics": of_test}
     values = {name: [each[name] for each in metrics] for name in metrics[0]}
-    return results.write(
-        workdir,
-        **more,
-        metrics=median(metrics),
-        range={name: [min(v), max(v)] for name, v in values.items()},
-        seeds={str(each["seed"]): each["metrics"] for each in found},
-        seed=[each["seed"] for each in found],
-        seconds=sum(each["seconds"] for each in found),
-    )
+    facts |= {
+        "metrics": median(metrics),
+        "range": {name: [min(v), max(v)] for name, v in values.items()},
+        "seeds": {str(each["seed"]): each["metrics"] for each in found},
+        "seed": [each["seed"] for each in found],
+        "seconds": sum(each["seconds"] for each in found),
+    }
+    return results.write(workdir, **facts)

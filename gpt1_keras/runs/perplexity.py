@@ -28,8 +28,7 @@ class Scoring:
     sequence_length: checks.Length | None
     stride: checks.Count  # tokens by which the window moves
     batch_size: checks.NotRecipe[checks.Count]  # windows per forward pass
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    softmax_chunk: checks.SoftmaxChunk = 512
 
 
 def perplexity(

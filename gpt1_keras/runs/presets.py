@@ -400,12 +400,8 @@ class Pretrained:
 class Scoring:
     """How a fine-tuned model scores examples."""
 
-    # Examples per forward pass.
-    batch_size: checks.NotRecipe[checks.Count] = 32
-    # Lengths that batches are padded to.
-    bucket_lengths: checks.NotRecipe[checks.Counts] = (
-        example_batches.BUCKET_LENGTHS
-    )
+    batch_size: checks.NotRecipe[checks.Count] = 32  # per forward pass
+    bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
     dtype: checks.PredictionDtype = "float32"  # see `load`
 
 
@@ -416,7 +412,7 @@ class FineTuned:
     `GPT1TaskModel` and `preprocessor` its own (task, labels, tokenizer).
     """
 
-    def __init__(self, preset, scoring):
+    def __init__(self, preset, scoring=Scoring()):
         self.directory = find(preset)
         self._scoring = scoring
         if not has_head(self.directory):

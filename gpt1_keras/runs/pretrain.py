@@ -38,8 +38,7 @@ class Training:
     num_steps: checks.Count | None  # None: `num_epochs`
     num_epochs: checks.Positive  # passes over the training books
     clip_norm: checks.NotNegative  # largest norm of the gradient
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count]
+    softmax_chunk: checks.SoftmaxChunk
     seed: checks.Seed  # of weights, dropout and the order of the data
     dtype: checks.Dtype
     # Share of the sequences whose first part is repeated to their end.
@@ -104,10 +103,9 @@ def pretrain(
         repeated_share=training.repeated_share,
     )
     tokens_per_step = training.batch_size * training.sequence_length
-    num_steps = training.num_steps
-    if num_steps is None:
-        windows = training.num_epochs * batches.num_windows
-        num_steps = max(1, round(windows / training.batch_size))
+    windows = training.num_epochs * batches.num_windows
+    of_epochs = max(1, round(windows / training.batch_size))
+    num_steps = training.num_steps or of_epochs
     with strategy.scope():
         if pretrained is None:
             network = build_backbone(vocabulary_size=tokenizer.vocabulary_size)

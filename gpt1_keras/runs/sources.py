@@ -1,6 +1,5 @@
 """Data sources of the runs: books with a tokenizer, and benchmark files."""
 
-import dataclasses
 import functools
 import typing
 
@@ -118,10 +117,6 @@ class BenchmarkFiles:
     # Training examples of each sample benchmark; dev and test have a quarter.
     sample_examples: checks.Count = 1000
     sample_seed: checks.Seed = 0
-    # {(task, split): examples} of the task read last.
-    _read: dict = dataclasses.field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def read(self, task, split):
         """Return the examples of a split of a task; without any, InputError.
@@ -138,6 +133,11 @@ class BenchmarkFiles:
                 f"{task.name}: there are no {split} examples in {self.folder}"
             )
         return self._read[key]
+
+    @functools.cached_property
+    def _read(self):
+        """{(task, split): examples} of the task read last."""
+        return {}
 
     @functools.cached_property
     def folder(self):

@@ -1,6 +1,5 @@
 """Zero-shot tasks of a pretrained language model (paper, section 5)."""
 
-import functools
 import time
 
 from absl import logging
@@ -25,14 +24,9 @@ from gpt1_keras.training import losses
 class Scoring:
     """How examples are scored; only `num_examples` affects the metrics."""
 
-    # Packed examples per forward pass.
-    batch_size: checks.NotRecipe[checks.Count] = 16
-    # Lengths that batches are padded to.
-    bucket_lengths: checks.NotRecipe[checks.Counts] = (
-        example_batches.BUCKET_LENGTHS
-    )
-    # Tokens whose logits are in memory at a time.
-    softmax_chunk: checks.NotRecipe[checks.Count] = 512
+    batch_size: checks.NotRecipe[checks.Count] = 16  # packed, per forward pass
+    bucket_lengths: checks.BucketLengths = example_batches.BUCKET_LENGTHS
+    softmax_chunk: checks.SoftmaxChunk = 512
     # Size of a random subset of each split, always the same; None: all.
     num_examples: checks.Count | None = None
 
@@ -70,10 +64,10 @@ class ZeroShotTasks:
 
     def measurer(self, task, backbone, tokenizer):
         """Return `function()` -> metrics with the current weights."""
-        parts = []
-        for split, examples in self.examples(task).items():
-            scorer = self._scorer(task, split, examples, backbone, tokenizer)
-            parts.append((examples, scorer))
+        parts = [
+            (examples, self._scorer(task, split, examples, backbone, tokenizer))
+            for split, examples in self.examples(task).items()
+        ]
 
         def measure():
             scored = [(examples, scorer()) for examples, scorer in parts]
@@ -131,15 +125,12 @@ class ZeroShotTasks:
 
     def recorder(self, backbone, tokenizer):
         """Return `function(step, history)` that measures and records all."""
-
-        @functools.cache
-        def measurer(index):
-            return self.measurer(self.tasks[index], backbone, tokenizer)
+        measurers = [self.measurer(t, backbone, tokenizer) for t in self.tasks]
 
         def record(step, history):
             values = {}
-            for index, task in enumerate(self.tasks):
-                metrics = measurer(index)()
+            for task, measure in zip(self.tasks, measurers, strict=True):
+                metrics = measure()
                 values |= {f"{task.name}_{k}": v for k, v in metrics.items()}
                 main, value = next(iter(metrics.items()))
                 logging.info(

@@ -2,7 +2,6 @@
 
 import collections.abc
 import dataclasses
-import functools
 import math
 import time
 
@@ -30,13 +29,7 @@ class Callbacks(keras.callbacks.CallbackList):
             callback.on_train_batch_end(batch, logs=logs)
 
 
-# Callbacks are compared by identity, and Keras prints none.
-_settings = functools.partial(
-    dataclasses.dataclass, eq=False, repr=False, kw_only=True
-)
-
-
-@_settings
+@dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class LogMetrics(keras.callbacks.Callback):
     """Logs losses, perplexity, learning rate, speed; advances the bar.
 
@@ -144,7 +137,7 @@ class LogMetrics(keras.callbacks.Callback):
         self._seconds, self._steps = 0.0, 0
 
 
-@_settings
+@dataclasses.dataclass(eq=False, repr=False, kw_only=True)
 class AfterStep(keras.callbacks.Callback):
     """Calls functions at intervals, saves checkpoints, and ends training.
 
@@ -169,8 +162,13 @@ class AfterStep(keras.callbacks.Callback):
     def on_train_batch_end(self, batch, logs=None):
         self.step += 1
         for every, function in self.periodic:
-            if self._is_due(every):
-                self._call(function)
+            if not self._is_due(every):
+                continue
+            self.metrics.read()
+            learner = self.model  # On JAX, accessing it updates its variables.
+            function(self.step, self.metrics.history)
+            if self.is_over is not None and self.is_over(self.metrics.history):
+                learner.stop_training, self.last_step = True, self.step
         limit = 60 * self.intervals.checkpoint_minutes or math.inf
         is_late = time.monotonic() - self._saved >= limit
         is_due = self._is_due(self.intervals.checkpoint_steps) or is_late
@@ -187,10 +185,3 @@ class AfterStep(keras.callbacks.Callback):
         if isinstance(every, int):
             return every > 0 and self.step % every == 0
         return self.step in every
-
-    def _call(self, function):
-        self.metrics.read()
-        learner = self.model  # On JAX, accessing it updates its variables.
-        function(self.step, self.metrics.history)
-        if self.is_over is not None and self.is_over(self.metrics.history):
-            learner.stop_training, self.last_step = True, self.step

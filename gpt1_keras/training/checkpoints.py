@@ -58,11 +58,8 @@ class Checkpoints:
         self._written = None  # future of the last save in the background
 
     def steps(self):
-        return sorted(
-            int(path.name)
-            for path in self.directory.glob("[0-9]*")
-            if path.name.isdigit()
-        )
+        names = (path.name for path in self.directory.glob("[0-9]*"))
+        return sorted(map(int, filter(str.isdigit, names)))
 
     def save(self, step, model):
         """Write the state of a compiled model; skip a step already saved.

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pathlib
 import signal
 import threading
 
@@ -161,7 +160,7 @@ def fit(
         # On a CPU, training itself needs all cores and the memory.
         in_background=kind != "cpu",
     )
-    lines = pathlib.Path(workdir) / results.METRICS
+    lines = workdir / results.METRICS
     if strategy.is_chief and checkpoints.steps() and not lines.exists():
         raise errors.InputError(
             f"{lines} is lost, with the evaluations by which weights are kept:"
@@ -176,8 +175,9 @@ def fit(
 
     # A run that is extended is no longer finished; if it is one of several
     # seeds, neither is the run of all seeds.
-    name, above = pathlib.Path(workdir).name, pathlib.Path(workdir).parent
-    if name.startswith("seed_") and (results.read(above) or {}).get("seeds"):
+    above = workdir.parent
+    is_seed = workdir.name.startswith("seed_")
+    if is_seed and (results.read(above) or {}).get("seeds"):
         results.path(above).unlink()
     results.path(workdir).unlink(missing_ok=True)
     try:

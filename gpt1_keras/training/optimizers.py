@@ -32,9 +32,8 @@ class _WarmupSchedule(keras.optimizers.schedules.LearningRateSchedule):
         step = ops.cast(step, "float32")
         x = ops.minimum(step / self.num_steps, 1.0)
         rising = step / max(self.warmup_steps, 1e-12)
-        return self.peak_learning_rate * self._shape(
-            x, rising, step <= self.warmup_steps
-        )
+        rate = self._shape(x, rising, step <= self.warmup_steps)
+        return self.peak_learning_rate * rate
 
     def get_config(self):
         return dataclasses.asdict(self)
@@ -149,9 +148,8 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         momentum, velocity = self._momentums[index], self._velocities[index]
         gradient = ops.cast(gradient, variable.dtype)
         rate = ops.cast(rate, variable.dtype)
-        is_decayed = len(variable.shape) > 1 and self._use_weight_decay(
-            variable
-        )
+        is_matrix = len(variable.shape) > 1
+        is_decayed = is_matrix and self._use_weight_decay(variable)
         decay = self.matrix_decay if is_decayed else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)

@@ -152,10 +152,9 @@ class Devices:
         if self not in _opened:
             build = DataParallel
             if backend == "tensorflow":
-                module = "gpt1_keras.training.strategy_tensorflow"
-                build = getattr(
-                    importlib.import_module(module), self.strategy_name
-                )
+                name = "gpt1_keras.training.strategy_tensorflow"
+                module = importlib.import_module(name)
+                build = getattr(module, self.strategy_name)
             _opened[self] = build(self)
         return _opened[self]
 
@@ -176,7 +175,7 @@ def _check_compiler(strategy_name):
     if backend == "torch" and is_cpu:
         usual = "clang++" if sys.platform == "darwin" else "g++"
         # Such as "ccache g++".
-        name, *_ = (os.environ.get("CXX") or usual).split()
+        name, *_ = os.environ.get("CXX", "").split() or [usual]
         if shutil.which(name) is None:
             why = (
                 f"torch compiles with {name}, which is not installed (another "
