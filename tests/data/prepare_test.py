@@ -32,14 +32,10 @@ def folder(tmp_path):
 def prepare_letters(folder, directory, *, distribute=None, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
     recipe = {"held_out_fraction": 0.1, "tokenizer": tokenizer} | recipe
-    return prepare.prepare(
-        [folder],
-        directory,
-        prepare.Recipe(**recipe),
-        shard_tokens=1000,
-        piece_bytes=1000,
-        distribute=distribute or encode.in_processes,
-    )
+    options = {"shard_tokens": 1000, "piece_bytes": 1000}
+    options["distribute"] = distribute or encode.in_processes
+    recipe = prepare.Recipe(**recipe)
+    return prepare.prepare([folder], directory, recipe, **options)
 
 
 def tokens_of(prepared):
