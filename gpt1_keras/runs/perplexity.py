@@ -61,10 +61,8 @@ def perplexity(
     )
     recipe = prepare.Recipe(pretrained.tokenizer)
     shards, _ = prepare.open_corpus(corpus, recipe)
-    facts = {
-        "preset_sha256": presets.sha256(pretrained.directory),
-        "corpus_sha256": shards.index.get("request"),
-    }
+    facts = {"preset_sha256": presets.sha256(pretrained.directory)}
+    facts["corpus_sha256"] = shards.index.get("request")
     if workdir and results.is_finished(workdir, config_sha256, **facts):
         return results.read(workdir)["metrics"]
     texts = shards.split(split)
