@@ -81,7 +81,7 @@ def resolve(names, settings, workdir=None, allowed=()):
 
 
 def check_run(found):
-    """Refuse gin files without a run."""
+    """Refuse gin files without a run, and a wrong EXTEND."""
     if "RUN" not in found.macros:
         raise errors.InputError(
             "the gin files name no RUN: the first --gin must be that of a run,"
@@ -93,6 +93,8 @@ def check_run(found):
             f"RUN = {found.macros['RUN']!r} is not a function: write RUN ="
             " @module.function",
         )
+    if found.macros.get("EXTEND", False) not in (True, False):
+        raise found.error("EXTEND", "EXTEND must be True or False")
 
 
 def _check_functions(found):

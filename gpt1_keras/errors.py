@@ -8,6 +8,7 @@ is a defect of the program and shows its traceback.
 import contextlib
 import re
 import sys
+import traceback
 
 _LONGEST = 1000
 
@@ -56,13 +57,16 @@ def outcome(error):
     if isinstance(error, Stopped):
         return line, 3
     if isinstance(error, KeyboardInterrupt):
-        return f"stopped by {line or 'SIGINT'}; the same command resumes", 3
+        how = "with --workdir, the same command resumes"
+        return f"stopped by {line or 'SIGINT'}; {how}", 3
     if isinstance(error, InputError | RunError):
         status = 2 if isinstance(error, InputError) else 1
     elif isinstance(error, ImportError):
         line = missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
+    elif path := _keras_settings(error):
+        line = f"{path}: {line}: correct or remove this file"
     elif isinstance(error, OSError):
         line = describe_os_error(error)
         line = line and f"{line}; correct this and repeat the same command"
@@ -121,6 +125,12 @@ def missing_module(error):
     if missing[1] in ("tensorflow", "jax", "torch"):
         remedy += ", or set KERAS_BACKEND to a backend that is installed"
     return f"{message}: {remedy}"
+
+
+def _keras_settings(error):
+    """Return the path of the `keras.json` in which Keras found an error."""
+    *_, (frame, _) = (None, 0), *traceback.walk_tb(error.__traceback__)
+    return frame and frame.f_globals.get("_config_path")
 
 
 def is_out_of_memory(error):

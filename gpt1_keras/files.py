@@ -51,7 +51,7 @@ def user_path(label, value):
 def read_text(label, path):
     """Return the text of a user's UTF-8 file; `label` names it in messages."""
     try:
-        return pathlib.Path(path).read_text(encoding="utf-8")
+        return pathlib.Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise errors.InputError(

@@ -35,6 +35,9 @@ def main(arguments=None):
         arguments: list of str; None: those of the command line.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed, as with `<&-`
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))
     try:
         backend = os.environ.get("KERAS_BACKEND") or "tensorflow"
         if backend not in ("tensorflow", "jax", "torch"):

@@ -21,7 +21,6 @@ from gpt1_keras import files as files_lib
 from gpt1_keras import main
 from gpt1_keras import precision
 from gpt1_keras import results
-from gpt1_keras import workdir as workdirs
 from gpt1_keras.data import examples as examples_lib
 from gpt1_keras.data import transforms
 from gpt1_keras.runs import presets
@@ -143,7 +142,6 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         dials = {k: v for k, v in dials.items() if v is not None}
         path, content = _rows_file(directory, columns | {"label": labels})
         is_new = not path.exists()
-        is_free = not (directory / workdirs.CONFIG).exists()
         if is_new:
             files_lib.make_folder(path.parent)
             files_lib.write_atomic(path, content)
@@ -154,8 +152,6 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         except errors.InputError:
             if is_new:  # The folder may belong to another run.
                 path.unlink()
-            if is_free:
-                workdirs.release(directory, "")
             raise
         self.directory_ = str(directory.absolute())
         # If unusable rows are skipped, a class may have no rows left.

@@ -92,7 +92,7 @@ def claim(directory, new, command):
         before = check(directory, new)
     else:
         foreign = [path.parent / files.CHECKSUMS, results.path(path.parent)]
-        foreign += _metrics(path.parent)
+        foreign += [path.parent / "saved_model.pb", *_metrics(path.parent)]
         if any(each.exists() for each in foreign):
             raise errors.InputError(
                 f"--workdir: {path.parent} is a preset, an export, or a seed or"
@@ -120,15 +120,17 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    Then a new workdir has no other file, and an extended one still has its
+    Then a new workdir has no newer file, and an extended one still has its
     result.
     """
-    directory = pathlib.Path(directory)
-    written = [path for path in directory.rglob("[!.]*") if path.is_file()]
+    config = pathlib.Path(directory) / CONFIG
     if before and results.path(directory).exists():
-        files.write_atomic(directory / CONFIG, before)
-    elif written == [directory / CONFIG]:
-        (directory / CONFIG).unlink()
+        files.write_atomic(config, before)
+    elif not before:
+        since = config.stat().st_mtime_ns
+        found = [p for p in config.parent.rglob("[!.]*") if p.is_file()]
+        if [p for p in found if p.stat().st_mtime_ns >= since] == [config]:
+            config.unlink()
 
 
 def check(directory, new):

@@ -1,3 +1,5 @@
+import pytest
+
 from gpt1_keras import errors
 
 
@@ -22,3 +24,6 @@ def test_out_of_memory_is_known_on_every_backend():
         assert errors.is_out_of_memory(error)
     assert not errors.is_out_of_memory(RuntimeError("shapes differ"))
     assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2
+    with pytest.raises(AttributeError) as caught:  # as in Keras's own module
+        exec("[].get", {"_config_path": "keras.json"})
+    assert errors.outcome(caught.value)[0].startswith("error: keras.json: 'li")

@@ -52,7 +52,7 @@ def assert_refused(result, *expected, status=2):
 
 def test_process_gets_files_settings_workdir_and_hash(tmp_path):
     (tmp_path / "record.gin").write_text(recorded_run.GIN)
-    (tmp_path / "overlay.gin").write_text("STEPS = 20\nSEED = 1\n")
+    (tmp_path / "overlay.gin").write_text("\ufeffSTEPS = 20\nSEED = 1\n")
     result = processes.python(
         *("-m", "gpt1_keras.main", "--allow_module", MODULE),
         *("--gin", "record.gin", "--gin", "overlay.gin"),
@@ -100,7 +100,10 @@ def test_wrong_arguments(call, monkeypatch):
     ):
         assert_refused(call(*arguments), *expected)
     monkeypatch.setenv("KERAS_BACKEND", "theano")
+    monkeypatch.setattr("sys.stdin", None)  # closed
     assert_refused(call(*run), "theano", "tensorflow, jax or torch")
+    with main.sys.stdin as given:
+        assert not given.read()
 
 
 def test_a_refused_input_leaves_the_workdir_free(call_run, tmp_path):
@@ -130,7 +133,7 @@ def test_exit_status_of_a_run_that_ends_early(call_run, tmp_path):
         former = signal.signal(signal.SIGHUP, signal.SIG_DFL)
         ended = call_run("interrupt", more=more)
         signal.signal(signal.SIGHUP, former)
-        said = f"stopped by {name}; the same command resumes\n"
+        said = f"stopped by {name}; with --workdir, the same command resumes\n"
         assert ended == (3, "", said)
     status, _, stderr = call_run("swallow")
     assert (status, stderr[:18]) == (3, "stopped by SIGTERM")

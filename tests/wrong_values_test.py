@@ -34,6 +34,7 @@ REFUSED = {
     "CORPUS": ("''", "3", "'~nosuchuser'"),
     "DROPOUT": ("2", "1", "-0.1", "'x'"),
     "DTYPE": ("'bfloat16'", "'mixed_float16'", "'float16'", "32"),
+    "EXTEND": ("'yes'", "None"),
     "HIDDEN_DIM": ("'x'", "0"),
     "NUM_EPOCHS": ("'x'", "0", "-1"),
     "NUM_HEADS": ("0", "True"),

@@ -107,6 +107,13 @@ def prepare(
     found, skipped = books.check_all(files)
     recipe.held_out([book.name for book in found])
     directory = files_lib.make_folder(directory)
+    is_begun = (directory / shards.TOKENIZER / _IDENTITY).exists()
+    others = {path.name for path in directory.glob("[!.]*")} - {"config.gin"}
+    if others and not (is_begun or shards.is_prepared(directory)):
+        raise InputError(
+            f"{directory} is neither empty nor a prepared corpus: choose"
+            " another folder"
+        )
     with exclusive(directory, wait=wait):
         tokenizer = recipe.tokenizer or train_tokenizer(
             found, directory, recipe

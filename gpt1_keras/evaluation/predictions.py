@@ -67,7 +67,12 @@ def table(examples, labels, predictions, probabilities=None, *, names=()):
         rows.append(place | judged | shares)
         badness.append(bad)
     own, given = _filled(rows), list(map(_given, examples))
-    named = {f"given_{k}" if k in own else k: k for k in _filled(given)}
+    columns, named = _filled(given), {}
+    for column in columns:
+        name = column
+        while name in own or (name != column and name in columns):
+            name = f"given_{name}"
+        named[name] = column
     rows = [
         {name: _field(row.get(name)) for name in own}
         | {name: _field(one.get(k)) for name, k in named.items()}

@@ -187,7 +187,7 @@ class GPT1CausalLMPreprocessor(
 class GPT1TaskPreprocessor(
     _Preprocessor,
     configured.Configured,
-    keras_hub.models.Preprocessor,
+    keras_hub.models.TextClassifierPreprocessor,
 ):
     """Strings of a task to the inputs of `GPT1TaskModel`.
 
@@ -234,15 +234,13 @@ class GPT1TaskPreprocessor(
         is_regression=False,
         **kwargs,
     ):
-        super().__init__(**kwargs)
+        super().__init__(tokenizer, sequence_length=sequence_length, **kwargs)
         if transform not in transforms.SIGNATURES:
             raise ValueError(
                 f"transform is {transform!r}: give one of"
                 f" {', '.join(transforms.SIGNATURES)}"
             )
-        self.tokenizer = tokenizer
         self.transform = transform
-        self.sequence_length = sequence_length
         self.task = task
         self.label_words = list(label_words)
         self.score_range = score_range

@@ -89,8 +89,8 @@ class GPT1TaskModel(
                 preprocessor.label_words = list(map(str, names))
         if preprocessor is not None and not backbone.num_special_tokens:
             raise ValueError(
-                "this backbone has no special tokens: make one that has them"
-                " with models.builders.transferred_backbone"
+                "this backbone is pretrained, without special tokens: give"
+                " num_classes, or one of models.builders.transferred_backbone"
             )
         # === Layers ===
         self.backbone = backbone

@@ -197,8 +197,7 @@ class FineTuning:
         loss = losses.TaskLoss(
             task_loss=task.label_space.loss,
             language_model_loss=lm_loss(
-                chunk_size=self.softmax_chunk,
-                softmax_over=self.softmax_over,
+                chunk_size=self.softmax_chunk, softmax_over=self.softmax_over
             ),
             lm_weight=self.lm_loss_weight,
         )
@@ -242,7 +241,7 @@ def finetune(
         seeds: of several runs; None: only `seed`.
     """
     if task.is_own:  # Official files do not change.
-        for path in workdir.rglob(EXAMPLES):
+        for path in _recorded(workdir):
             _check_or_write_examples(path.parent, task, data, {})
     if presets.is_finished(workdir, config_sha256):
         return results.path(workdir)
@@ -253,7 +252,7 @@ def finetune(
     )
     shared, workdir = workdir, strategy.workdir(workdir)
     start = {"preset": presets.sha256(pretrained.directory)}
-    for path in workdir.rglob(EXAMPLES):
+    for path in _recorded(workdir):
         results.check_inputs(path, start)
     dev = training.labelled(task, data.read(task, "dev"), pretrained, "dev")
     test = _labelled_test(task, data)
@@ -432,6 +431,11 @@ def _baselines(train, dev, metrics):
         f"learn): {score:.3f} in {seconds:.1f} s{better}"
     )
     return found
+
+
+def _recorded(workdir):
+    """Return the files `EXAMPLES` of this run, not of runs below."""
+    return [*workdir.glob(EXAMPLES), *workdir.glob(f"seed_*/{EXAMPLES}")]
 
 
 def _check_or_write_examples(directory, task, data, start):

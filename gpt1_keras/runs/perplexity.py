@@ -60,6 +60,10 @@ def perplexity(
     )
     recipe = prepare.Recipe(pretrained.tokenizer)
     shards, _ = prepare.open_corpus(corpus, recipe)
+    facts = {"preset_sha256": presets.sha256(pretrained.directory)}
+    facts["corpus_sha256"] = shards.index.get("request")
+    if workdir and results.is_finished(workdir, config_sha256, **facts):
+        return results.read(workdir)["metrics"]
     texts = shards.split(split)
     # The first token of a text is not scored.
     if texts.lengths.max(initial=0) < 2:
@@ -108,6 +112,7 @@ def perplexity(
             config_sha256=config_sha256,
             seconds=time.monotonic() - started,
             preset=str(pretrained.directory),
+            **facts,
             corpus=str(corpus),
             sequence_length=window,
             unknown_share=unknown / num_tokens,

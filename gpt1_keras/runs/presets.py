@@ -82,6 +82,11 @@ def load(cls, directory, *, dtype="float32"):
     precision.round_factors(dtype)
     try:
         check(directory)
+        # Keras reads such weights into a whole model only.
+        parts = (backbone_lib.GPT1Backbone, preprocessors.GPT1Tokenizer)
+        dtypes = str(read_config(directory).get("dtype"))
+        if cls in parts and "Quantized" in dtypes:
+            raise ValueError("it is quantized: give that in float32")
         found = cls.from_preset(str(directory))
         _check_model(found)
         if dtype == "int8":

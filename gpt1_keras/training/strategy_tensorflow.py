@@ -7,6 +7,7 @@ import shutil
 import signal
 import tempfile
 import textwrap
+import threading
 
 import tensorflow as tf
 from absl import logging
@@ -125,8 +126,10 @@ def tpu(devices):
 def multi_worker(devices):
     """Return the strategy over the processes that TF_CONFIG names."""
     logging.info("waiting until all workers of TF_CONFIG have started")
-    # Python's handler would wait for TensorFlow, which waits for workers.
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Python's handler would wait for TensorFlow, which waits for workers. It
+    # belongs to the main thread.
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = is_main and signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         found = MultiWorker(tf.distribute.MultiWorkerMirroredStrategy())
     except (RuntimeError, tf.errors.OpError) as error:
@@ -135,7 +138,8 @@ def multi_worker(devices):
             " process an index and a free port of its own, and start all anew"
         ) from None
     finally:
-        signal.signal(signal.SIGINT, handler)
+        if is_main:
+            signal.signal(signal.SIGINT, handler)
     _check_count(devices, found, "the workers of TF_CONFIG have", "devices")
     return found
 

@@ -32,14 +32,10 @@ def folder(tmp_path):
 def prepare_letters(folder, directory, *, distribute=None, **recipe):
     tokenizer = letter_tokenizer.LetterTokenizer()
     recipe = {"held_out_fraction": 0.1, "tokenizer": tokenizer} | recipe
-    return prepare.prepare(
-        [folder],
-        directory,
-        prepare.Recipe(**recipe),
-        shard_tokens=1000,
-        piece_bytes=1000,
-        distribute=distribute or encode.in_processes,
-    )
+    options = {"shard_tokens": 1000, "piece_bytes": 1000}
+    options["distribute"] = distribute or encode.in_processes
+    recipe = prepare.Recipe(**recipe)
+    return prepare.prepare([folder], directory, recipe, **options)
 
 
 def tokens_of(prepared):
@@ -176,15 +172,11 @@ def test_a_folder_of_books_is_prepared_once(folder, tmp_path, monkeypatch):
     assert same.sha256 == tokenizer.sha256
     assert again.directory == prepared.directory
     directories = {prepared.directory}
-    for changes in (
-        {"vocabulary_size": 100},
-        {"held_out_fraction": 0.4},
-        {"split_seed": 1},
-        {"tokenizer_type": "wordpiece"},
-        {"held_out_books": (name,)},
-        {"tokenizer": tokenizer},
-    ):
-        other, _ = open_corpus(folder, **changes)
+    changes = {"vocabulary_size": 100, "held_out_fraction": 0.4}
+    changes |= {"split_seed": 1, "tokenizer_type": "wordpiece"}
+    changes |= {"held_out_books": (name,), "tokenizer": tokenizer}
+    for change in changes.items():
+        other, _ = open_corpus(folder, **dict([change]))
         directories.add(other.directory)
     assert other.split("train").names == prepared.split("train").names
     (folder / "new.txt").write_text("A new book.")
@@ -197,12 +189,7 @@ def test_cache_folder_is_that_of_earlier_versions(tmp_path):
     path = tmp_path / "a"
     path.write_text("abc")
     os.utime(path, ns=(1, 1))
-    recipe = prepare.Recipe(
-        tokenizer_type="bpe",
-        vocabulary_size=100,
-        held_out_fraction=0.03,
-        split_seed=7,
-    )
+    recipe = prepare.Recipe(None, "bpe", 100, 0.03, split_seed=7)
     found = prepare.cache_folder("corpus", {"a": path}, recipe)
     assert found.name == "corpus_01aa66714ad407f1"
 

@@ -412,23 +412,25 @@ def own(tiny, tmp_path_factory):
     return folder
 
 
-def run_own(tiny, folder):
+def run_own(tiny, folder, workdir="run", **more):
     settings = {
         "TRAIN_FILE": str(folder / "my.csv"),
         "PRESET": str(tiny.folder / "pretrained"),
         **{"TEXT_COLUMN": "review", "LABEL_COLUMN": "stars"},
         **{"SEQUENCE_LENGTH": 32, "BATCH_SIZE": 8, "NUM_EPOCHS": 4},
-        "DTYPE": "float32",
-        "PEAK_LEARNING_RATE": 1e-2,
+        **{"DTYPE": "float32", "PEAK_LEARNING_RATE": 1e-2},
         "finetune.FineTuning.bucket_lengths": (16, 32),
     }
     return tiny_fine_tuned.call_main(
-        "gin/finetune/custom.gin", folder / "run", **settings
+        "gin/finetune/custom.gin", folder / workdir, **settings | more
     )
 
 
 def test_own_rows(tiny, own, tmp_path):
     found, dev = results.read(own / "run"), own / "run" / "dev.jsonl"
+    # The records of a run below are no concern of the one above.
+    more = {"custom.custom.dev_fraction": 0.5, "MICROBATCH_SIZE": 3}
+    assert "MICROBATCH_SIZE 3: change" in run_own(tiny, own, "", **more)[1]
     assert found["task"] == "custom" and found["paper"] == {}
     assert found["num_train_examples"] + found["num_examples"] == 160
     assert 8 <= found["num_examples"] <= 24
@@ -449,9 +451,8 @@ def test_own_rows(tiny, own, tmp_path):
     # They score as they did, with the usual column names.
     settings = {"PRESET": str(own / "run"), "TEST_FILE": dev.name}
     settings["DATA_DIR"] = str(dev.parent)
-    again = tiny_fine_tuned.succeed(
-        "gin/evaluate_custom.gin", tmp_path, **settings
-    )
+    name = "gin/evaluate_custom.gin"
+    again = tiny_fine_tuned.succeed(name, tmp_path, **settings)
     assert again["metrics"] == pytest.approx(found["metrics"])
     assert again["num_examples"] == found["num_examples"]
     assert again["classes"] == found["classes"]
@@ -486,9 +487,8 @@ def test_predictions_from_standard_input(tiny, own, monkeypatch, capfd):
     assert found[0][0] == [*names, "text"]
     assert found[1][0] == [*names, "id", "text", "label"]
     assert [row[0] for row in found[0]] == ["line", "1", "3"]
-    assert [row[5:] for row in found[1][1:]] == [
-        *(["7", "the garden", "?"], ["8", "a tall harbour", "b"]),
-    ]
+    assert found[1][1][5:] == ["7", "the garden", "?"]
+    assert found[1][2][5:] == ["8", "a tall harbour", "b"]
     predicted = [[row[1:5] for row in table] for table in found]
     *others, many = predicted
     assert others == predicted[:1] * len(PIPED)

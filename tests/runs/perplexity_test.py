@@ -82,8 +82,11 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     assert found["metrics"] == wanted
     assert (found["run"], found["split"]) == ("perplexity", "all")
     assert found["num_examples"] == len(expected)
-    assert found["unknown_share"] == 0.0
-    assert found["sequence_length"] == POSITIONS
+    assert (found["unknown_share"], found["sequence_length"]) == (0, POSITIONS)
+    path = tmp_path / "run" / "result.json"
+    written = path.stat().st_mtime_ns
+    assert run(preset, texts, path.parent, batch_size=5) == wanted
+    assert path.stat().st_mtime_ns == written  # It was finished.
     # A single file, through main.
     short, *_ = expected_of(preset, {"x": TEXTS["short.txt"]})
     settings = {"PRESET": str(preset), "CORPUS": str(texts / "short.txt")}

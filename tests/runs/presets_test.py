@@ -78,10 +78,8 @@ def test_save_replaces_the_whole_folder(cola, preset, tmp_path):
     files = facts.pop("files")
     assert facts == {"step": 3, "metrics": {"f1": 0.5}}
     assert {"model.weights.h5", "assets/tokenizer/merges.txt"} < set(files)
-    (tmp_path / "preset" / "torn").write_text("")
-    for name in (".preset.tmp", ".preset.old"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "torn").write_text("")
+    for name in ("preset", ".preset.tmp", ".preset.old"):
+        data_files.write(tmp_path, f"{name}/torn", "")
     task = benchmarks.benchmark("cola")
     other = tiny_fine_tuned.write(tmp_path, task, preset, seed=1)
     assert [path.name for path in tmp_path.iterdir()] == ["preset"]
@@ -121,6 +119,9 @@ def test_integer_codes_are_not_written_as_weights(preset, tmp_path):
         with pytest.raises(errors.InputError, match="quantized"):
             write(model, tmp_path / "new")
     assert not any(tmp_path.iterdir())
+    model.save_to_preset(str(tmp_path))
+    with pytest.raises(errors.InputError, match="is quantized: give"):
+        presets.load_tokenizer(tmp_path)
 
 
 def test_shipped_preset_reads_novels(caplog):

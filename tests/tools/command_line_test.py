@@ -44,6 +44,7 @@ MISTAKES = {
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output= books": "--output is empty",
         f"{PREPARE} --output file books": "cannot create this folder",
+        f"{PREPARE} --output . books": "is neither empty nor a prepared corpus",
         f"{PREPARE} --output /proc books": "/proc",
     },
     "train_tokenizer": {

@@ -412,7 +412,9 @@ def _by_text(rows):
 
 
 def _plain(label):
-    """Return a label without case and spaces, in one Unicode form."""
+    """Return a label without case and spaces, in one form; "1.0" as "1"."""
+    number = rows_lib.number_of(label)
+    label = str(int(number)) if number.is_integer() else label
     return "".join(unicodedata.normalize("NFC", label).casefold().split())
 
 
@@ -460,7 +462,7 @@ def _warn_of_quotes(path, rows):
 
 
 def warn_of_spellings(path, rows):
-    """Warn about classes that differ only in case, spaces or Unicode form."""
+    """Warn about classes that `_plain` does not tell apart."""
     spellings = collections.defaultdict(dict)
     for row in rows:
         spellings[_plain(row.label)].setdefault(row.label, row.line)
@@ -468,8 +470,8 @@ def warn_of_spellings(path, rows):
         if len(lines) > 1:
             shown = ", ".join(f"{k!r} (line {v})" for k, v in lines.items())
             logging.warning(
-                f"{path}: classes that differ only in case, spaces or Unicode"
-                f" form: {shown}"
+                f"{path}: classes that differ only in case, spaces, Unicode"
+                f" form or notation of a number: {shown}"
             )
 
 

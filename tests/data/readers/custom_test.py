@@ -235,6 +235,7 @@ def test_bad_rows_are_skipped_and_written(write, tmp_path, logged):
     assert "skipping 6 of 12 rows (6 lines); the first is line 3" in logged[0]
     # One composed, the other not.
     assert "'n\u00e9gative' (line 6), 'NE\u0301GATIVE' (line 10)" in logged[1]
+    assert custom._plain("1.0") == custom._plain("1") != custom._plain("1.5")
     custom.report_skipped(skipped, tmp_path / "new")
     path = tmp_path / "new" / "skipped_rows.tsv"
     assert str(path) in logged[-1]
@@ -257,15 +258,10 @@ def test_each_warning_comes_once(write, logged):
     rows = labelled(*MANY, ("text 3", "b"), ("rare", "c"))
     dev = write("dev.jsonl", labelled(("text 5", "a"), ("v", "b")))
     splits(write("train.jsonl", rows), dev=dev)
-    for line, expected in zip(
-        logged,
-        (
-            "1 repeated texts, in 2 of 102 rows; 1 of them have contradictory labels; such as line 4 'a', line 101 'b'",
-            "train.jsonl, such as line 1 (there line 6): scores",
-        ),
-        strict=True,
-    ):
-        assert expected in line
+    repeated, shared = logged
+    assert "1 repeated texts, in 2 of 102 rows; 1 of them have con" in repeated
+    assert "dictory labels; such as line 4 'a', line 101 'b'" in repeated
+    assert "train.jsonl, such as line 1 (there line 6): scores" in shared
     for quoted in ('"a ""b"""\tx', '"a\tx', '"a" "b"\tx', '"a ""b"""\t"x'):
         custom.read_table(write("quoted.tsv", f"text\tlabel\n{quoted}\n"))
     assert "seem to be quoted" in logged[2] and len(logged) == 4
