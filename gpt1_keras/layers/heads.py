@@ -10,6 +10,29 @@ from keras import ops
 from gpt1_keras.layers import configured
 
 
+@keras.saving.register_keras_serializable(package="gpt1_keras")
+class StatesAt(keras.layers.Layer):
+    """Hidden states `[N, T, D]` at positions `[B, C]` -> `[B, C, D]`.
+
+    `N` is `B` if the positions of a row are in one sequence, else `B * C`.
+    Keras's `take_along_axis` would copy and transpose all states on TensorFlow.
+    """
+
+    def call(self, hidden, positions):
+        rows, length, width = ops.shape(hidden)
+        starts = length * ops.arange(rows, dtype=positions.dtype)
+        # [B, C], in a table [N * T, D]
+        places = ops.reshape(positions, (rows, -1)) + starts[:, None]
+        places = ops.reshape(places, ops.shape(positions))
+        # [N * T, D] at [B, C] -> [B, C, D]
+        return ops.take(ops.reshape(hidden, (-1, width)), places, axis=0)
+
+    def compute_output_spec(self, hidden, positions):
+        return keras.KerasTensor(
+            (*positions.shape, hidden.shape[-1]), dtype=self.compute_dtype
+        )
+
+
 class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""
 

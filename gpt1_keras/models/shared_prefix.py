@@ -8,6 +8,7 @@ import keras
 from keras import ops
 
 from gpt1_keras.layers import attention
+from gpt1_keras.layers import heads
 
 
 def shared_prefix_network(backbone, head=None):
@@ -45,7 +46,10 @@ def shared_prefix_network(backbone, head=None):
         allowed=allowed,
     )
     # [B, T, D] at [B, T] -> [B, T, D]
-    outputs = {"hidden": _states_at(states, inputs["predictor"])}
+    hidden = heads.StatesAt(name="predictors", dtype="float32")(
+        states, inputs["predictor"]
+    )
+    outputs = {"hidden": hidden}
     if head is None:
         outputs["table"] = table[: backbone.vocabulary_size, :]
     else:
@@ -53,14 +57,12 @@ def shared_prefix_network(backbone, head=None):
             (None,), dtype="int32", name="extract_position"
         )
         # [B, T, D] at [B, C] -> [B, C, D] -> [B, Y]
-        features = _states_at(states, inputs["extract_position"])
+        features = heads.StatesAt(name="gather_extract", dtype="float32")(
+            states, inputs["extract_position"]
+        )
         outputs |= {"table": table, "positions": positions}
-        outputs["logits"] = head(ops.cast(features, "float32"))
+        outputs["logits"] = head(features)
     return keras.Model(inputs, outputs, name="shared_prefix_network")
-
-
-def _states_at(states, index):
-    return ops.take_along_axis(states, ops.expand_dims(index, 2), axis=1)
 
 
 @keras.saving.register_keras_serializable(package="gpt1_keras")

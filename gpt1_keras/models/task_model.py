@@ -111,7 +111,7 @@ class GPT1TaskModel(
             )
             inputs["extract_position"] = extract_position
             # [B * C, T, D] at [B, C] -> [B, C, D] -> [B, Y]
-            features = GatherExtract(name="gather_extract", dtype="float32")(
+            features = heads.StatesAt(name="gather_extract", dtype="float32")(
                 hidden, extract_position
             )
             outputs["logits"] = head(features)
@@ -228,26 +228,3 @@ class FlattenCandidates(keras.layers.Layer):
 
     def call(self, token_ids):
         return ops.reshape(token_ids, (-1, ops.shape(token_ids)[-1]))
-
-
-@keras.saving.register_keras_serializable(package="gpt1_keras")
-class GatherExtract(keras.layers.Layer):
-    """Hidden states at the extract tokens.
-
-    `[B * C, T, D]` at positions `[B, C]` -> `[B, C, D]`.
-    """
-
-    def call(self, hidden, extract_position):
-        shape = ops.shape(extract_position)
-        rows, length, width = ops.shape(hidden)
-        # [B, C] -> [B * C], in a table [B * C * T, D]
-        places = ops.reshape(extract_position, (-1,))
-        places = places + length * ops.arange(rows, dtype=places.dtype)
-        table = ops.reshape(hidden, (-1, width))
-        # [B * C, D] -> [B, C, D]
-        return ops.reshape(ops.take(table, places, axis=0), (*shape, width))
-
-    def compute_output_spec(self, hidden, extract_position):
-        return keras.KerasTensor(
-            (*extract_position.shape, hidden.shape[-1]), dtype=hidden.dtype
-        )
