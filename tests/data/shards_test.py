@@ -13,7 +13,7 @@ BOOKS = {"a": "ab c de", "b": "f", "c": "ghi jkl mnop qrs"}
 def write(directory, *, shard_tokens=4, vocabulary_size=128):
     """Prepare BOOKS, "b" held out."""
     paths = {
-        name: data_files.write(directory, f"texts/{name}", text)
+        name: data_files.write(directory.with_name("texts"), name, text)
         for name, text in BOOKS.items()
     }
     tokenizer = letter_tokenizer.LetterTokenizer(vocabulary_size)

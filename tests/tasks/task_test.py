@@ -124,7 +124,9 @@ def test_metrics_of_all_and_of_each_group():
     of_all = {"f1": 0.5, "accuracy": 0.5}
     of_each = {"f1_b": 2 / 3, "accuracy_b": 2 / 3, "f1_a": 0, "accuracy_a": 0}
     labels = ["wet", "dry", "wet", "dry"]
-    for groups, expected in (("mmmm", of_all), ("bbab", of_all | of_each)):
+    of_m = {"f1_m": 0.5, "accuracy_m": 0.5}
+    for groups, found_too in ([""] * 4, {}), ("mmmm", of_m), ("bbab", of_each):
+        expected = of_all | found_too
         rows = [example(label, group) for label, group in zip(labels, groups)]
         found = weather.measure(rows, np.array([1, 0, 0, 1]))
         assert found == pytest.approx(expected)
