@@ -129,6 +129,7 @@ def test_hash_and_differences_cover_the_recipe():
     here, there = (changed("DATA = None", f"DATA = {d!r}") for d in "ab")
     assert here.sha256() == there.sha256()
     assert bindings.differences(here, before) == [("DATA", "a", None)]
+    assert not bindings.differences(here, there, with_paths=True)
     text = "RUN = @f.f\nf.f.e = @held_out.Evaluation()\n"
     given = text + "held_out.Evaluation.final_tokens = None\n"
     first, second = map(bindings.read_text, (text, given))

@@ -143,7 +143,6 @@ def small_model(**changes):
 
 def test_out_and_in_again(tmp_path, arrays):
     huggingface.write(small_model(attention_dropout=0.3), tmp_path / "out")
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
     with pytest.raises(OSError, match="not empty"):
         huggingface.write(small_model(), tmp_path / "out")
     model = check(tmp_path / "out", arrays)

@@ -26,8 +26,6 @@ def test_training_batches():
     assert ids[:, 0].tolist() == (1000 * book + start).tolist()
     assert batch["token_weights"][:, 0].tolist() == [[0.0] + [1.0] * 7] * 4
     assert batch["extract_position"].tolist() == [[7]] * 4
-    np.testing.assert_equal(make(3), batch)
-    assert make(4)["token_ids"].tolist() != batch["token_ids"].tolist()
 
 
 def test_a_share_of_the_windows_repeats_its_first_tokens():
@@ -48,6 +46,7 @@ def test_a_share_of_the_windows_repeats_its_first_tokens():
             periods.append(period)
     repeated = [period for period in periods if period < 64]
     assert set(repeated) == set(range(17, 33))
+    assert repeated[:6] == [20, 25, 32, 29, 23, 25]  # in every version
     # 1,000 draws: four standard deviations are 0.05.
     assert abs(len(repeated) / len(periods) - 0.2) < 0.05
 

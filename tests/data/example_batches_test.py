@@ -90,6 +90,8 @@ def test_batches_of_an_epoch():
     batches = training(lengths, pool_batches=16, bucket_lengths=())
     found = [batches(step)["token_ids"].shape[2] for step in range(16)]
     assert found != sorted(found) and found != sorted(found)[::-1]
+    again = [batches(step)["token_ids"].shape[2] for step in range(16, 32)]
+    assert found != again
     assert training([3] * 12).tokens_per_step == 12.0
     batches = training([3, 9, 4, 20])
     batch = batches(0)

@@ -121,3 +121,5 @@ def test_clean():
         assert paragraphs.measure_width(text.split("\n")) is None
         lines = [line.strip() for line in text.split("\n") if line.strip()]
         assert clean(text) == lines
+    # A hyphen joins two lines, a dash between spaces does not.
+    assert paragraphs.unwrap(["a -", "b-", "c"], 70) == ["a - b-c"]

@@ -15,6 +15,8 @@ FEW = dict.fromkeys(glue_submission.FILES, 3)
 
 def contents_of(path):
     with zipfile.ZipFile(path) as archive:
+        # Without a date, so that the same files give the same zip.
+        assert {info.date_time[0] for info in archive.infolist()} == {1980}
         return {name: archive.read(name) for name in archive.namelist()}
 
 

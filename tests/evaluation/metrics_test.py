@@ -105,3 +105,5 @@ def test_agreement_of_ids_by_hand():
     found = metrics.agreement_of_ids([[1, 2], [3]], [[1, 2], [3, 4, 5]])
     # Three tokens are common, of two and of the longer three.
     assert found == {"identical_texts": 0.5, "identical_tokens": 0.6}
+    found = metrics.agreement_of_ids([[1] * 300], [[2] + [1] * 299])
+    assert found["identical_tokens"] == pytest.approx(299 / 300)

@@ -86,7 +86,6 @@ def test_bits_are_uniform_and_independent(seed):
         between = np.corrcoef(values, rowvar=False)[np.triu_indices(36, 1)]
         # Standard deviation 0.007.
         assert np.abs(between).max() < 0.04
-    assert bits(layer, 3, 3, 1).shape == (3, 3, 1)
 
 
 @pytest.mark.skipif(keras.config.backend() == "torch", reason="draws masks")
@@ -104,6 +103,11 @@ def test_bits_are_the_hash_of_key_and_place():
         x = mixed(mixed(x, 16, 0x7FEB352D), 15, 0x846CA68B)
         expected.append((x ^ x >> 16) >> 16)
     np.testing.assert_array_equal(bits(layer, 5, 7).ravel(), expected)
+    # What is as large as the limit is kept.
+    source, x = np.array([12345, 1], "uint32"), np.ones((5, 7), "float32")
+    kept = dropout.drop(x, source, expected[0] / 2**16)
+    found = small_models.read(kept).ravel() > 0
+    np.testing.assert_array_equal(found, np.array(expected) >= expected[0])
 
 
 @pytest.mark.parametrize("noise_shape", [(None, 1, None), (40, 1, 5)])

@@ -22,7 +22,6 @@ def test_a_padding_mask_has_no_effect():
 def test_mixed_bfloat16(monkeypatch):
     dtype_of = keras.backend.standardize_dtype
     model = small_models.network(dtype="mixed_bfloat16")
-    assert {weight.dtype for weight in model.weights} == {"float32"}
     products, softmaxes = [], []
 
     def spy(name, seen):

@@ -32,6 +32,9 @@ def test_forward_is_the_equations():
     ids = small_models.token_ids(3, 7, below=23)
     expected = numpy_forward(network, ids)
     small_models.assert_close(network(small_models.inputs(ids)), expected)
+    network = small_models.lstm_network(residual_dropout=0.5)
+    dropped = small_models.run(network, ids, training=True)
+    small_models.assert_half_dropped(dropped, expected)
 
 
 @pytest.mark.parametrize(

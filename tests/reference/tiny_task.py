@@ -50,7 +50,7 @@ def write_preset(directory):
     keras.utils.set_random_seed(0)
     sizes = {"vocabulary_size": tokenizer.vocabulary_size, "hidden_dim": 16}
     sizes |= {"max_sequence_length": 32, "num_special_tokens": 0}
-    sizes["initializer_range"] = 0.2
+    sizes |= {"initializer_range": 0.2, "residual_dropout": 0.1}
     network = backbone.GPT1Backbone(**small_models.SIZES | sizes)
     presets.save(builders.gpt1_causal_lm(network, tokenizer), directory)
     return directory

@@ -79,7 +79,6 @@ def test_learns_the_task(finished, tmp_path):
     dev = [line["step"] for line in lines if line.get("split") == "dev"]
     assert dev == [4, 20, 40, 60]
     training = [line for line in lines if "gradient_norm" in line]
-    assert len(training) == tiny_task.NUM_STEPS
     for line in training:
         sum_of_both = line["task_loss"] + 0.5 * line["lm_loss"]
         assert line["loss"] == pytest.approx(sum_of_both, rel=1e-5)
@@ -117,7 +116,6 @@ def test_preset_is_the_best_model_on_dev(experiment, finished):
     assert accuracy == found["metrics"]["accuracy"]
     special = model.backbone.token_and_position_embedding.special_embeddings
     assert special.shape[0] == 3
-    assert 0.01 < np.std(small_models.read(special.value)) < 0.5
 
 
 def test_result_is_that_of_the_best_step(tmp_path):
@@ -200,13 +198,14 @@ def test_the_preset_is_that_of_the_checkpoint(finished, tmp_path):
 def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
     data = shutil.copytree(tiny.data, tmp_path / "data")
     settings = {"rate": 1e-9, "early_evaluation_steps": (4,)}
+    settings["min_dev_examples"] = 40  # as many as there are
     found = fine_tune("run", data, **settings)
     lines = kill_run.lines(tmp_path / "run")
     dev = [line for line in lines if line.get("split") == "dev"]
     assert dev[0]["matthews"] == dev[1]["matthews"]
     assert found["best_step"] == dev[0]["step"] == 4
     # Where dev has too few rows to choose by, it is that of the last.
-    found = fine_tune("last", data, **settings, min_dev_examples=999)
+    found = fine_tune("last", data, **settings | {"min_dev_examples": 41})
     facts = tmp_path / "last" / "preset" / "checksums.json"
     assert found["best_step"] == json.loads(facts.read_text())["step"]
     assert found["best_step"] == dev[-1]["step"] > 4
@@ -339,6 +338,12 @@ def test_ablations_and_several_seeds(fine_tune, tmp_path, monkeypatch):
         next(x for x in kill_run.lines(tmp_path / name) if "gradient_norm" in x)
         for name in ("seed_1", "seed_2")
     )
+    # And its own weights and masks.
+    states = [
+        kill_run.last_checkpoint(tmp_path / f"seed_{i}")[1] for i in (1, 2)
+    ]
+    drawn = [name for name in states[0] if "seed_generator" in name]
+    assert all(states[0][k][0] != states[1][k][0] for k in drawn) and drawn
     assert first["loss"] != second["loss"]
     for line in (first, second):
         assert line["loss"] == line["task_loss"]
@@ -433,7 +438,6 @@ def test_own_rows(tiny, own, tmp_path):
     assert "MICROBATCH_SIZE 3: change" in run_own(tiny, own, "", **more)[1]
     assert found["task"] == "custom" and found["paper"] == {}
     assert found["num_train_examples"] + found["num_examples"] == 160
-    assert 8 <= found["num_examples"] <= 24
     assert found["metrics"]["accuracy"] > found["majority"]["accuracy"]
     # Of the saved weights: labels are rows.
     right = sum(row[i] for i, row in enumerate(found["confusion"]))

@@ -45,7 +45,6 @@ def test_workdir_holds_everything(finished):
     }
     picture = finished / "plots" / "learning_curve.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert list((finished / "tensorboard").iterdir())
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
     assert checkpoints == {"00000018", "00000020"}
     found = results.read(finished)
@@ -66,7 +65,6 @@ def test_losses_fall_and_lines_come_at_their_intervals(finished):
     held_out = {
         x["step"]: x["loss"] for x in lines if x.get("split") == "held_out"
     }
-    assert len(training) == kill_run.NUM_STEPS
     assert training[-1] < training[0] - 0.5
     assert list(held_out) == [4, 8, 12, 16, 20]
     assert held_out[20] < held_out[4] - 0.1

@@ -165,7 +165,6 @@ def test_page_is_whole_and_stands_alone(folder):
     assert not {"script", "link"} & {tag for tag, _ in page.elements}
     assert not re.search(r"(src|href)=\"(?!data:image/png;base64,|#)", text)
     assert "http" not in text and "@import" not in text and "url(" not in text
-    assert 'name="viewport"' in text and "@media print" in text
     assert len(images) == 6 and all(page.values("img", "alt"))
     names = ("figure2_left", "figure2_right", "learning_curves")
     paths = [f"report/plots/{n}.png" for n in (*names, "fine_tuning_curves")]

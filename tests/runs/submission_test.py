@@ -62,12 +62,8 @@ def test_predictions_of_the_models(written, tables):
     assert groups == ["matched"] * NUM_TEST + ["mismatched"] * NUM_TEST
     assert tables["MNLI-m.tsv"] == labels[:NUM_TEST]
     assert tables["MNLI-mm.tsv"] == labels[NUM_TEST:]
-    assert len(tables["CoLA.tsv"]) == NUM_TEST
-    assert len(tables["AX.tsv"]) == NUM_TEST
-    assert set(tables["AX.tsv"]) <= {"entailment", "neutral", "contradiction"}
     scores = [float(score) for score in tables["STS-B.tsv"]]
     assert len(scores) == NUM_TEST and len(set(scores)) > 1
-    assert all(0.0 <= score <= 5.0 for score in scores)
 
 
 def test_tasks_without_a_model_and_the_result(written, tables):

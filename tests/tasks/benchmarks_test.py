@@ -105,7 +105,6 @@ def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
         tmp_path / "run", task, tiny_task.write_preset(tmp_path / "preset")
     )
     assert benchmarks.of_preset(network.preprocessor) is row
-    assert network.preprocessor.label_words == list(WEATHER)
     labelled = scoring.Labelled(
         *(task, found),
         tokenizer=network.preprocessor.tokenizer.pipeline,
@@ -115,4 +114,3 @@ def test_a_benchmark_is_added_in_two_steps(tmp_path, monkeypatch):
     logits = labelled.logits(learner_lib.Learner(network))
     expected = np.mean(logits.argmax(axis=-1) == [1, 0])
     assert labelled.measure(logits) == {"accuracy": expected}
-    assert labelled.majority() == {"accuracy": 0.5}

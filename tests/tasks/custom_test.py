@@ -65,9 +65,9 @@ def test_families(build, family, train, transform, head, space, metric):
 
 
 def test_label_spaces(build, tmp_path):
-    train = rows(0, 2, 2, 0, text_pair="so")
-    assert build(train).label_space.class_names == ("0", "2")
-    space = build(train, family="similarity").label_space
+    train = rows(1, 2, 2, 1, text_pair="so")
+    assert build(train).label_space.class_names == ("1", "2")
+    space = build(train, family="similarity", low=0).label_space
     assert space.score_range == [0, 2]
     for arguments, expected in (
         ({}, (task_lib.ScoreDistribution, 0, 5)),
@@ -102,7 +102,8 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
     assert list(measured) == ["macro_f1", "accuracy"]
     task = build(few, metric="accuracy", class_weights=(2, 0.5))
     assert task.label_space.loss.keywords["class_weights"] == (2.0, 0.5)
-    assert task.main_metric == "accuracy" and build(SINGLE).main_metric is None
+    tenth = build(rows(*"a" * 4, *"b" * 36))  # three of thirty
+    assert task.main_metric == "accuracy" and tenth.main_metric is None
     assert build(SCORES, metric="spearman").main_metric == "spearman"
 
 

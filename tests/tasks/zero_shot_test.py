@@ -91,23 +91,23 @@ def test_averages_against_the_train_threshold():
 
 
 def test_probabilities_of_words_are_summed():
-    words = (("bad",), ("good", "fine"))
+    words = (("bad", "poor"), ("good",))
     task = zero_shot.task("sst2", words)
     assert task.label_words == words
     for wrong in ("Bad", " "):
         with pytest.raises(ValueError, match="each word to one class"):
             zero_shot.task("sst2", (words[0], (wrong,)))
     found = [
-        (0.3, 0.2, 0.15),  # positive, though bad is the likeliest
-        (0.4, 0.2, 0.15),  # negative
-        (1e-30, 2e-30, 1e-31),  # positive: wrong
-        (0.2, 0.05, 0.3),  # positive
+        (0.2, 0.15, 0.3),  # negative, though good is the likeliest
+        (0.2, 0.15, 0.4),  # positive
+        (2e-30, 1e-31, 1e-30),  # negative: wrong
+        (0.05, 0.3, 0.2),  # negative
     ]
     # Of the four pairs of a positive and a negative review two are in order.
     for shift in (0.0, -900.0):  # a common factor changes nothing
         assert task.measure(
-            labelled(*"1001"), [scores(np.log(p) + shift) for p in found]
-        ) == {"accuracy": 0.75, "positive_share": 0.75, "auc": 0.5}
+            labelled(*"0110"), [scores(np.log(p) + shift) for p in found]
+        ) == {"accuracy": 0.75, "positive_share": 0.25, "auc": 0.5}
 
 
 def test_mean_not_sum_decides():

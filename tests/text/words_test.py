@@ -30,6 +30,7 @@ def by_spacy(text):
 
 @hypothesis.settings(max_examples=200)
 @hypothesis.given(st.lists(pieces | special | plain, min_size=2, max_size=8))
+@hypothesis.example(["'St.", "'Ill."])
 def test_pieces_are_split_as_by_spacy(given_pieces):
     found, dependent = words.split_pieces(dict.fromkeys(given_pieces))
     assert dependent <= set(given_pieces)
@@ -61,9 +62,7 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
 
 def test_split_words():
     for text, expected in (
-        ("The president", "the president"),
         ("I'm sure he isn't .", "i 'm sure he is n't ."),
-        ("Mr. Smith", "mr. smith"),
         # To spaCy "Ill." is a state, "ill." is not: lower case comes after.
         ("Ill.", "ill."),
         ("ill.", "ill ."),
@@ -102,4 +101,3 @@ def test_spaces_are_undone():
     for text in JOINED:
         split = words.split_words(standardize.standardize(text))
         assert words.join_words(split) == text
-    assert words.join_words(["the", "old", "man"]) == "the old man"

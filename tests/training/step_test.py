@@ -93,7 +93,6 @@ def test_micro_batches_change_nothing(build, batch):
     )
     for ours, theirs in zip(logs, parts_logs):
         assert theirs == pytest.approx(ours, abs=1e-5)
-        assert {"loss", "gradient_norm"} <= ours.keys()
     after = tiny_learner.weights_of(whole)
     moved = differences(after, before)
     assert len(moved) > 10 and min(moved.values()) > 1e-3

@@ -70,6 +70,10 @@ def test_only_a_test_file_keeps_the_place_of_a_bad_row(tmp_path, logged):
         data_files.write(tmp_path, name, content)
         assert [e.text for e in read(tmp_path, case)] == expected
     assert len(logged) == 2
+    content = "index\tsentence1\tsentence2\n0\t\tB.\n1\tC.\tD.\n"
+    data_files.write(tmp_path, "MNLI/test_matched.tsv", content)
+    groups = [e.group for e in glue.read_mnli(tmp_path, "test")]
+    assert groups == ["matched", "matched"]
 
 
 # Rows and labels counted in the files with cut, sort and uniq.
