@@ -34,6 +34,7 @@ def test_seeds_belong_to_the_aggregate_above(tmp_path):
     folder = fake_workdirs.finetune(tmp_path / "row/rte", "rte", metrics)
     data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
     (folder / "config.gin").rename(tmp_path / "config.gin")  # of a grid
+    fake_workdirs.write_config(folder, "finetune.finetune", SEEDS=(3,))
     (run,) = fake_workdirs.find(tmp_path)
     found = {seed: each.metrics() for seed, each in run.seeds.items()}
     assert found == {"1": metrics[0], "2": metrics[1]}
