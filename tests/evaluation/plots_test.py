@@ -66,6 +66,8 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
         for layers in (-1, 0, 12)
         for score in (25, 75)
     ]
+    row = (tmp_path / "figure2_left.csv").read_text().split("\n")[1]
+    assert row.startswith("rte,dev,-1,accuracy,0.5,0.25,0.75,2,")
     assert drawn[1] == [
         plots.Point(name, kind, 7, score, panel="CoLA, Matthews")
         for name in ("Transformer, auxiliary LM (full)", "LSTM, auxiliary LM")

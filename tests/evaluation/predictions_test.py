@@ -59,6 +59,7 @@ def test_confusion_shows_counts_and_shares_of_the_true_class(monkeypatch):
     truth, predicted = [0, 0, 0, 0, 1], [0, 0, 0, 1, 1]
     predictions.plot_confusion(truth, predicted, names, "x.png", title="$")
     (axes,) = figures[0].axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("predicted", "true")
     cells = {text.get_position(): text.get_text() for text in axes.texts}
     assert cells == {
         **{(0, 0): "3\n75 %", (1, 0): "1\n25 %"},
