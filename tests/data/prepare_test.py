@@ -52,7 +52,6 @@ def test_every_book_is_in_the_shards(folder, tmp_path, caplog):
     texts = {path.name: path.read_text() for path in folder.iterdir()}
     expected = {n: [ord(c) for c in t if c != " "] for n, t in texts.items()}
     assert tokens_of(prepared) == expected
-    assert tokens_of(shards.Shards.open(tmp_path / "out")) == expected
     assert len(prepared.index["shards"]) > 3
     for book in prepared.index["books"]:
         assert book["bytes"] == len(texts[book["name"]].encode()) + 1

@@ -48,7 +48,6 @@ def test_workdir_holds_everything(finished):
     }
     picture = finished / "plots" / "learning_curve.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert list((finished / "tensorboard").iterdir())
     checkpoints = {path.name for path in (finished / "checkpoints").iterdir()}
     assert checkpoints == {"00000018", "00000020"}
     found = results.read(finished)
@@ -59,8 +58,6 @@ def test_workdir_holds_everything(finished):
     assert found["num_examples"] == found["metrics"]["tokens"] > 500
     config = (finished / "config.gin").read_text()
     assert f"# config_sha256: {found['config_sha256']}\n" in config
-    last = kill_run.lines(finished)[-1]
-    assert last["perplexity"] == found["metrics"]["perplexity"]
 
 
 def test_every_dial_reaches_the_training(experiment, monkeypatch):
