@@ -88,6 +88,8 @@ LINES = st.text(
 def test_escaped_text_is_one_line(text):
     escaped = files.escape_line(text)
     assert len(f"x{escaped}".splitlines()) == 1 and "\t" not in escaped
+    content = escaped.encode("latin-1", "backslashreplace")
+    assert content.decode("unicode_escape") == text  # as Python reads it
     line = files.json_line({"text": text})
     assert (
         len(line.splitlines()) == 1 and files.parse_json(line)["text"] == text

@@ -2,19 +2,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpt1_keras.data import examples
 from gpt1_keras.data import transforms
 from tests.reference import letter_tokenizer
-
-
-@given(st.integers(0, 200), st.none() | st.integers(1, 250))
-def test_rows_are_different_and_rise(size, count):
-    found = list(examples.draw_subset(range(size), count))
-    assert len(found) == (size if count is None else min(size, count))
-    assert found == sorted(set(found)) and set(found) <= set(range(size))
 
 
 def test_subsets_of_seeds():
@@ -25,6 +16,8 @@ def test_subsets_of_seeds():
     assert len(subsets) == 5
     # The subset of seed 0, as drawn by every version.
     assert examples.draw_subset(range(10), 4) == [2, 4, 6, 7]
+    for count in (None, 10, 11):
+        assert [*examples.draw_subset(range(10), count)] == [*range(10)]
 
 
 def encode(rows, transform, max_sequence_length=32):

@@ -31,8 +31,10 @@ def test_rows_of_the_ablation(tmp_path, options, row):
 
 def test_seeds_belong_to_the_aggregate_above(tmp_path):
     metrics = [{"accuracy": 0.5}, {"accuracy": 0.7}]
-    folder = fake_workdirs.finetune(tmp_path / "a", "rte", metrics)
+    folder = fake_workdirs.finetune(tmp_path / "row/rte", "rte", metrics)
     data_files.write(folder, "seed_2/metrics.jsonl", [{"step": 3}])
+    (folder / "config.gin").rename(tmp_path / "config.gin")  # of a grid
+    fake_workdirs.write_config(folder, "finetune.finetune", SEEDS=(3,))
     (run,) = fake_workdirs.find(tmp_path)
     found = {seed: each.metrics() for seed, each in run.seeds.items()}
     assert found == {"1": metrics[0], "2": metrics[1]}
@@ -50,11 +52,15 @@ def test_runs_that_differ_in_the_seed_are_joined(tmp_path):
     for i, (seed, value) in enumerate([(1, 0.5), (2, 0.6), (3, 0.1), (1, 0.7)]):
         metrics = {"accuracy": value}
         fake_workdirs.finetune(tmp_path / f"{i}", "rte", metrics, seed=seed)
+    # Of other rows, in a file of the same name, it is no seed of these.
+    changed = fake_workdirs.finetune(tmp_path / "4", "rte", ACCURACY, seed=4)
+    number = {"num_examples": 9}
+    data_files.rewrite_json("result.json", lambda x: x | number)(changed)
     more = [{"matthews": 0.9, "x": 1}, {"matthews": 0.8, "x": 1}]
     far = fake_workdirs.finetune(tmp_path.parent / "far", "cola", more)
     (tmp_path / "other").symlink_to(far)
     (far / "circle").symlink_to(tmp_path)
-    rte, cola = fake_workdirs.results(tmp_path)
+    rte, _, cola = fake_workdirs.results(tmp_path)
     values = {k: run.metrics()["accuracy"] for k, run in rte.seeds.items()}
     assert values == {"1": 0.5, "2": 0.6, "3": 0.1}
     assert rte.metric == "accuracy" and len(rte.paths) == 4

@@ -39,12 +39,21 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
         folder = tmp_path / f"transferred {layers}"
         options = {"NUM_TRANSFERRED_LAYERS": layers}
         fake_workdirs.finetune(folder, "rte", scores, **options)
+    # Fewer seeds; other settings than the full model's; another size.
+    options = {"WEIGHT_DECAY": 0.5}
+    fake_workdirs.finetune(tmp_path / "one", "rte", scores[0], **options)
+    options["NUM_TRANSFERRED_LAYERS"] = 0
+    fake_workdirs.finetune(tmp_path / "other", "rte", scores[:1] * 3, **options)
+    fake_workdirs.finetune(tmp_path / "small", "rte", scores, num_layers=2)
     lines = fake_workdirs.evaluations("matthews", (0.5, 0.75), step=7)
     for name, metrics, options in (
+        ("older", {"matthews": 0.5}, {"WEIGHT_DECAY": 0.5}),
         ("lstm", {"matthews": 0.5}, {"lstm": True}),
         ("full", {"matthews": 0.5}, {}),
-        # Its workdir stands in the CSV only: all rows are preferred to some.
+        # These workdirs stand in the CSV only: all rows are preferred to some,
+        # official files to samples, and new results to old ones.
         ("few", {"matthews": 0.5}, {"NUM_TRAIN_EXAMPLES": 9}),
+        ("sample", {"matthews": 0.5}, {"DATA_DIR": None}),
     ):
         fake_workdirs.finetune(tmp_path / name, "cola", metrics, **options)
         data_files.write(tmp_path / name, "metrics.jsonl", lines)
@@ -57,9 +66,12 @@ def test_points_of_the_figures(monkeypatch, tmp_path):
         for layers in (-1, 0, 12)
         for score in (25, 75)
     ]
+    row = (tmp_path / "figure2_left.csv").read_text().split("\n")[1]
+    assert row.startswith("rte,dev,-1,accuracy,0.5,0.25,0.75,2,")
     assert drawn[1] == [
         plots.Point(name, kind, 7, score, panel="CoLA, Matthews")
         for name in ("Transformer, auxiliary LM (full)", "LSTM, auxiliary LM")
         for kind, score in (("dev", 50), ("sample of train", 75))
     ]
-    assert picture.notes[1] == f"Only in the CSV: {tmp_path / 'few'}."
+    others = ", ".join(str(tmp_path / x) for x in ("few", "older", "sample"))
+    assert picture.notes[1] == f"Only in the CSV: {others}."

@@ -146,10 +146,6 @@ TASK_DAMAGES = {
         configure("task", "preprocessor", transform="pad"),
         "transform is 'pad': give one of",
     ),
-    "more labels": (
-        configure("task", "preprocessor", label_words=["a"] * 3),
-        "the head has 2 outputs, the task 3",
-    ),
     "labels are a score": (
         configure("task", "preprocessor", score_range=[0, 5]),
         "the head has 2 outputs, the task 6",

@@ -117,3 +117,9 @@ def test_another_preset_of_the_same_name_is_measured(tiny, tmp_path):
     skipped.touch()
     again = tiny_runs.evaluate(tmp_path / "dev", preset, tiny.data)
     assert again["metrics"] != first["metrics"] and not skipped.exists()
+    # And so are other rows.
+    data = shutil.copytree(tiny.data, tmp_path / "data")
+    rows = (data / "glue/CoLA/dev.tsv").read_text().splitlines(True)
+    (data / "glue/CoLA/dev.tsv").write_text("".join(rows[:20]))
+    again = tiny_runs.evaluate(tmp_path / "dev", preset, data)
+    assert again["num_examples"] == 20

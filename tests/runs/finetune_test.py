@@ -25,6 +25,7 @@ from gpt1_keras.models import task_model
 from gpt1_keras.runs import finetune
 from gpt1_keras.runs import presets
 from gpt1_keras.tasks import benchmarks
+from gpt1_keras.training import fit
 from gpt1_keras.training import strategy
 from tests.reference import data_files
 from tests.reference import fake_workdirs
@@ -80,8 +81,6 @@ def test_learns_the_task(finished, tmp_path):
     assert dev == [4, 20, 40, 60]
     training = [line for line in lines if "gradient_norm" in line]
     for line in training:
-        sum_of_both = line["task_loss"] + 0.5 * line["lm_loss"]
-        assert line["loss"] == pytest.approx(sum_of_both, rel=1e-5)
         assert line["perplexity"] == pytest.approx(np.exp(line["lm_loss"]))
     # Linear decay; the first step moves nothing.
     rates = [line["learning_rate"] for line in training]
@@ -133,6 +132,23 @@ def test_result_is_that_of_the_best_step(tmp_path):
         path.write_text(text)
         with pytest.raises(errors.InputError, match="lacks evaluations"):
             measured(steps, keeps_last=False, can_stop=False)
+
+
+def test_result_of_several_seeds_is_their_median(tmp_path):
+    scores = {"3": 1.0, "4": 0.5, "5": 0.25, "6": 0.5, "7": 0.0}
+    found = [
+        {
+            **{"run": "finetune", "task": "x", "split": "dev", "best_step": 7},
+            **{"seed": int(seed), "seconds": 1.5, "metrics": {"f1": f1}},
+            "test": {"metrics": {"f1": f1 / 2}},
+        }
+        for seed, f1 in scores.items()
+    ]
+    result = json.loads(finetune._aggregate(tmp_path, found).read_text())
+    assert result["metrics"] == {"f1": 0.5} and result["seconds"] == 7.5
+    assert result["range"] == {"f1": [0, 1]} and "best_step" not in result
+    assert result["seeds"] == {seed: {"f1": scores[seed]} for seed in scores}
+    assert result["test"] == {"metrics": {"f1": 0.25}}
 
 
 class Pairs:
@@ -221,18 +237,21 @@ def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])
-def test_dtype_reaches_the_network(fine_tune, monkeypatch, dtype):
+def test_every_dial_reaches_the_training(fine_tune, monkeypatch, dtype):
     """Each seed clears Keras's session, and the dtype policy with it."""
-
-    class Built(Exception):
-        pass
-
-    def build(self, task, backbone, tokenizer):
-        raise Built(backbone.decoder_blocks[0].compute_dtype)
-
-    monkeypatch.setattr(finetune.FineTuning, "build_network", build)
-    with pytest.raises(Built, match=f"^{dtype.removeprefix('mixed_')}$"):
-        fine_tune("run", dtype=dtype)
+    begun = mock.Mock(side_effect=errors.Stopped("begun"))
+    monkeypatch.setattr(fit, "fit", begun)
+    settings = {"seed": 7, "clip_norm": 0.25, "lm_loss_weight": 0.75}
+    settings |= {"classifier_dropout": 0.2, "softmax_over": "released"}
+    with pytest.raises(errors.Stopped):
+        fine_tune("run", dtype=dtype, **settings)
+    (learner, batches), _ = begun.call_args
+    network, loss = learner.network, learner.loss_function
+    block = network.backbone.decoder_blocks[0]
+    assert block.compute_dtype == dtype.removeprefix("mixed_")
+    assert (batches._seed, learner.clip_norm, loss.lm_weight) == (7, 0.25, 0.75)
+    assert network.head.dropout == 0.2
+    assert loss.language_model_loss.softmax_over == "released"
 
 
 class Choices:

@@ -25,8 +25,12 @@ def test_every_sampler(preset, tiny):
     }
     for text in texts.values():
         assert text.startswith("the old captain ")
-    assert run(preset, sampler="beam", num_beams=1) == texts["greedy"]
-    assert run(preset, sampler="top_k", top_k=1) == texts["greedy"]
+    for name, settings in (
+        *(("beam", {"num_beams": 1}), ("contrastive", {"num_beams": 1})),
+        *(("top_k", {"top_k": 1}), ("top_p", {"top_p": 1e-9})),
+        ("random", {"temperature": 1e-4}),
+    ):
+        assert run(preset, sampler=name, **settings) == texts["greedy"]
     # Of a fine-tuned model, without the head.
     assert run(tiny.folder / "cola").startswith("the old captain ")
     # Several texts, and more tokens than positions.

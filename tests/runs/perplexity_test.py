@@ -105,3 +105,7 @@ def test_equals_a_forward_pass_for_each_token(tiny, preset, tmp_path):
     found = run(preset, texts, sequence_length=2)
     assert found["tokens"] == wanted["tokens"]
     assert found["loss"] != pytest.approx(-expected.mean(), abs=1e-3)
+    # Another text in the same place is measured anew.
+    (texts / "below/word.txt").write_text("garden gate")
+    changed = run(preset, texts, path.parent, batch_size=5)
+    assert changed["tokens"] > wanted["tokens"]

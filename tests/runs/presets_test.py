@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import pathlib
 import shutil
@@ -42,8 +43,9 @@ def test_find(tiny, preset, tmp_path):
     assert presets.has_head(expected) and not presets.has_head(preset)
     # Of several seeds, the best on dev.
     data_files.write(tmp_path, "seed_2/preset/config.json", "{}")
-    seeds = {"seeds": {"1": {"f1": 0.1}, "2": {"f1": 0.5}, "3": {"f1": 0.5}}}
-    data_files.write(tmp_path, "result.json", json.dumps(seeds))
+    pairs = ((0.1, 0.9), (0.5, 0.6), (0.5, 0.7))  # the first metric decides
+    seeds = {str(i): dict(zip("fa", x)) for i, x in enumerate(pairs, 1)}
+    data_files.write(tmp_path, "result.json", {"seeds": seeds})
     assert presets.find(tmp_path) == tmp_path / "seed_2" / "preset"
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("")
@@ -168,3 +170,6 @@ def test_pretrained_backbone(preset):
     config = same.backbone(num_special_tokens=3).get_config()
     assert all(config[name] == getattr(source, name) for name in rates)
     assert without.backbone(0).residual_dropout == 0 < source.residual_dropout
+    new = dataclasses.replace(same, num_transferred_layers=-1)
+    network = new.backbone(num_special_tokens=0)
+    assert not np.array_equal(weights(network)[0], weights(source)[0])

@@ -2,12 +2,15 @@
 
 import os
 import shutil
+from unittest import mock
 
 import numpy as np
 import pytest
 
+from gpt1_keras import errors as errors_lib
 from gpt1_keras import results
 from gpt1_keras.models import causal_lm
+from gpt1_keras.training import fit
 from tests.reference import kill_run
 from tests.reference import tiny_fine_tuned
 from tests.reference import tiny_runs
@@ -55,8 +58,18 @@ def test_workdir_holds_everything(finished):
     assert found["num_examples"] == found["metrics"]["tokens"] > 500
     config = (finished / "config.gin").read_text()
     assert f"# config_sha256: {found['config_sha256']}\n" in config
-    last = kill_run.lines(finished)[-1]
-    assert last["perplexity"] == found["metrics"]["perplexity"]
+
+
+def test_every_dial_reaches_the_training(experiment, monkeypatch):
+    begun = mock.Mock(side_effect=errors_lib.RunError("begun"))
+    monkeypatch.setattr(fit, "fit", begun)
+    changes = {"pretrain.Training.clip_norm": 0.25, "NUM_EPOCHS": 1.7}
+    changes |= {"pretrain.Training.repeated_share": 0.5, "NUM_STEPS": None}
+    run(experiment, experiment.directory / "begun", expected=1, **changes)
+    (learner, batches), options = begun.call_args
+    assert learner.clip_norm == 0.25 and batches._repeated_share == 0.5
+    steps = 1.7 * batches.num_windows / 4
+    assert abs(options["num_steps"] - steps) <= 0.5 and steps > 20
 
 
 def test_losses_fall_and_lines_come_at_their_intervals(finished):

@@ -1,6 +1,9 @@
+import dataclasses
+
 import pytest
 
 from gpt1_keras import errors
+from gpt1_keras.data import prepare
 from gpt1_keras.runs import sources
 from gpt1_keras.tasks import benchmarks
 from tests.reference import tiny_task
@@ -23,6 +26,9 @@ def test_sample_corpus_where_none_is_given(cache, caplog):
     assert "bpe vocabulary trained on it" in message
     assert shards.split("train").words.sum() > 2000
     assert tokenizer.vocabulary_size > 50
+    named = {"held_out_books": ("b", "a"), "split_seed": 7}
+    found = dataclasses.replace(corpus, **named).recipe()
+    assert found == prepare.Recipe(None, "bpe", 150, 0.34, 7, ("b", "a"))
 
 
 def files(data_dir=None, **changes):

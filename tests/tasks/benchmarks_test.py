@@ -46,6 +46,8 @@ BINARY = ("0", "1")
 def test_table(name, transform, names, metric, labels, values):
     found = benchmarks.benchmark(name)
     assert found.name == name and found.transform is transform
+    public = ("snli", "scitail", "race", "story_cloze")
+    assert found.has_labelled_test == (name in public)
     readers = (getattr(m, f"read_{name}", None) for m in (glue, nli, qa))
     assert found.reader in readers
     is_choice = transform is transforms.multiple_choice

@@ -61,7 +61,9 @@ def test_families(build, family, train, transform, head, space, metric):
         assert (name, value) == (metric, pytest.approx(1))
         labelled = types.SimpleNamespace(task=task, examples=found)
         table = scoring.Labelled.confusion(labelled, np.zeros((4, 6)))
-        assert bool(table) == (space is task_lib.Classes)
+        # Rows are labels: two of each class, all predicted as the first.
+        counts = [[2, 0], [2, 0]] if space is task_lib.Classes else None
+        assert table.get("confusion") == counts
 
 
 def test_label_spaces(build, tmp_path):
@@ -77,9 +79,12 @@ def test_label_spaces(build, tmp_path):
     ):
         space = build(SCORES, **arguments).label_space
         assert (type(space), *space.score_range) == expected
+    below = rows(-5, -1.5, -3.5, -4, text_pair="so")
+    assert build(below, high=0).label_space.score_range == [-5, 0]
     # The train file names the classes.
     (tmp_path / "dev.jsonl").write_text('{"text": "d", "label": "b"}\n')
-    task = build(rows("c", "a", "b", "a"), dev="dev.jsonl")
+    task = build(rows("c", "a", "b", "a"), dev="dev.jsonl", test="dev.jsonl")
+    assert task.has_labelled_test and not build(SINGLE).has_labelled_test
     assert task.label_space.class_names == ("a", "b", "c")
     assert [e.label for e in task.read(tmp_path, "dev")] == ["b"]
 
@@ -113,8 +118,8 @@ def test_weights_of_classes_and_the_metric_of_the_best_epoch(
         (SINGLE, {"family": "pair_classification"}, "no column 'text_pair'"),
         (PAIRS, {"family": "classification", "text_pair": "text_pair"}, "takes no `text_pair`"),
         (CHOICES, {"family": "classification", "choices": "choices"}, "takes no `choices`"),
-        (SCORES, {"low": 5, "high": 1}, "outside 5 to 1"),
         (SCORES, {"low": 1}, "line 1: 'label' is 0.0, outside 1 to 5.0"),
+        (SCORES, {"high": 4}, "line 3: 'label' is 5.0, outside 0.0 to 4"),
         (SINGLE, {"low": 1}, "'classification' takes no `low`"),
         (SINGLE, {"text_pair": "label"}, "column 'label' is given twice"),
         (SCORES, {"class_weights": "balanced"}, "'similarity' takes no `class_weights`"),

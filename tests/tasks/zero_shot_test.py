@@ -88,6 +88,11 @@ def test_averages_against_the_train_threshold():
     expected = {"matthews": 0.0, "accuracy": 0.5, "auc": 0.75}
     assert found == expected | {"threshold": -3.0, "matthews_train": 1.0}
     assert next(iter(found)) == "matthews"
+    majority = COLA.majority(labelled(*"0111"))
+    assert majority == {"matthews": 0.0, "accuracy": 0.75, "auc": 0.5}
+    # Of two classes, four answers and two candidates one is right.
+    tasks = (COLA, 0.0, "dev"), (RACE, 0.25, "dev"), (DPRD, 0.5, "test")
+    assert all((t.random, t.split) == (x, split) for t, x, split in tasks)
 
 
 def test_probabilities_of_words_are_summed():
