@@ -28,7 +28,7 @@ def files_of(checkpoints, step):
 
 
 def test_the_newest_are_kept_and_a_saved_step_is_left_alone(
-    checkpoints, learner
+    checkpoints, learner, tmp_path
 ):
     before = tiny_learner.state_of(learner)
     assert checkpoints.steps() == [] and checkpoints.restore(learner) == 0
@@ -41,9 +41,7 @@ def test_the_newest_are_kept_and_a_saved_step_is_left_alone(
     checkpoints.save(100, learner)
     assert path.stat().st_mtime_ns == written
     # Where another process writes, nothing is saved.
-    other = checkpoints_lib.Checkpoints(
-        checkpoints.directory.parent, keep=2, is_written=False
-    )
+    other = checkpoints_lib.Checkpoints(tmp_path, is_written=False)
     other.save(101, learner)
     assert checkpoints.steps() == [12, 100]
 
@@ -202,5 +200,4 @@ def test_a_save_in_the_background(tmp_path, learner, monkeypatch, caplog):
     monkeypatch.setattr(safetensors.numpy, "save_file", save_file)
     checkpoints.save(12, learner)
     checkpoints.check()
-    assert checkpoints.steps() == [12]
     assert [p.name for p in checkpoints.directory.iterdir()] == ["00000012"]
