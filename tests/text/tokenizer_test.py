@@ -45,6 +45,7 @@ def test_same_words_with_and_without_cache(texts):
         repaired = standardize.repair(text)
         expected = words.split_words(standardize.standardize(repaired))
         assert caching(text) == caching(text) == tight(text) == expected
+        assert max(len(tight._chunks), len(tight._pieces)) <= 3
 
 
 @pytest.mark.needs_data
@@ -102,9 +103,6 @@ def test_saved_read_and_pickled(tmp_path):
             tokenizer.Tokenizer.from_directory(folder),
             pickle.loads(pickle.dumps(ours)),
         ):
-            assert copy.type == ours.type
-            assert copy.vocabulary == ours.vocabulary
-            assert copy.merges == ours.merges
             assert copy.sha256 == ours.sha256
             assert copy.encode("ab a\nab") == ids
     # The hash is that of the content.
