@@ -4,6 +4,7 @@ from keras import ops
 from scipy import special
 
 from gpt1_keras.models import causal_lm
+from gpt1_keras.models import lstm_backbone
 from tests.reference import small_models
 
 
@@ -32,6 +33,11 @@ def test_forward_is_the_equations():
     ids = small_models.token_ids(3, 7, below=23)
     expected = numpy_forward(network, ids)
     small_models.assert_close(network(small_models.inputs(ids)), expected)
+    sizes = small_models.LSTM_SIZES | {"initializer_range": 9.0}
+    (block,) = lstm_backbone.LSTMBackbone(**sizes).decoder_blocks
+    kernel, recurrent, _ = map(small_models.read, block.lstm.weights[:3])
+    assert 7 < kernel.std() < 11
+    np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(10), atol=1e-5)
 
 
 @pytest.mark.parametrize(
