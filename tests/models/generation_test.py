@@ -36,6 +36,8 @@ def test_greedy_is_the_likeliest_and_the_window_slides(model):
     """12 positions: the token after a full window sees the last 6 only."""
     found = [3, 5, 7, *stream(model, [3, 5, 7], 16)]
     assert len(found) == 19
+    stopped = stream(model, [3, 5, 7], 16, stop_ids=(found[5],))
+    assert stopped == found[3 : found.index(found[5], 3) + 1]
     for end in range(3, 19):
         start = 0 if end <= 12 else 7
         assert found[end] == greedy(model, found[start:end])

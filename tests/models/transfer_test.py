@@ -86,8 +86,7 @@ def test_same_hidden_states_with_other_dropout():
     inputs = small_models.inputs(small_models.token_ids(2, 6, below=23))
     expected = small_models.read(source(inputs))
     small_models.assert_close(target(inputs), expected, atol=1e-6)
-    # In training the new dropout is in force.
-    target(inputs, training=True)
+    target(inputs, training=True)  # where the new dropout is in force
     assert small_models.draws(target) == [1] * (2 + 3 * NUM_LAYERS)
 
 
