@@ -17,6 +17,7 @@ TABLE = [
     (checks.Share, [0, 1, 0.5], [1.1, -0.1, True], "from 0 to 1"),
     (checks.Rate, [0, 0.9], [1, 2], "of at least 0 and below 1"),
     (checks.UpToOne, [1, 0.1], [0, 2], "above 0 and up to 1"),
+    (checks.Seeds, [(1, 2)], [(1, 1), ()], "a tuple of different values"),
     (checks.Seed, [0, 42], [-1, "x", 2**32], "whole number from 0"),
     (checks.Column | None, ["a", None], ["", 3], "a name"),
     (checks.Path, ["a", pathlib.Path("b")], [3, None, "a\0b", "", " "], "path"),

@@ -165,6 +165,9 @@ def test_an_extension_without_effect_is_refused(tmp_path):
     workdir.claim(tmp_path, text(3), COMMAND)
     with pytest.raises(errors.InputError, match="no effect while NUM_EPOCHS"):
         workdir.claim(tmp_path, text(5), COMMAND)
+    workdir.claim(tmp_path / "b", configuration(NUM_EPOCHS=1), COMMAND)
+    message = refusal(tmp_path / "b", NUM_EPOCHS=2, EXTEND=True)
+    assert "NUM_EPOCHS has no effect while NUM_STEPS" in message
 
 
 def test_a_run_that_makes_versions_may_differ(tmp_path):
@@ -179,9 +182,9 @@ def test_a_run_that_makes_versions_may_differ(tmp_path):
     with pytest.raises(errors.InputError, match="RUN @export.export -> @eval"):
         workdir.claim(tmp_path, version("b", "evaluate.evaluate"), COMMAND)
     files.seal(files.make_folder(tmp_path / "preset"))
-    files.write_atomic(tmp_path / "full/cola/metrics.jsonl", "")
+    files.write_atomic(tmp_path / "full/cola/seed_1/metrics.jsonl", "")
     files.write_atomic(tmp_path / "1/saved_model.pb", "")
-    for folder in ("preset", "full/cola", "full", "1", "."):
+    for folder in ("preset", "full/cola/seed_1", "full/cola", "full", "1", "."):
         (tmp_path / "config.gin").unlink(missing_ok=True)
         with pytest.raises(errors.InputError, match="is a preset, an export, "):
             workdir.claim(tmp_path / folder, version("b"), COMMAND)

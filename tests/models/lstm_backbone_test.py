@@ -4,6 +4,7 @@ from keras import ops
 from scipy import special
 
 from gpt1_keras.models import causal_lm
+from gpt1_keras.models import lstm_backbone
 from tests.reference import small_models
 
 
@@ -35,6 +36,11 @@ def test_forward_is_the_equations():
     network = small_models.lstm_network(residual_dropout=0.5)
     dropped = small_models.run(network, ids, training=True)
     small_models.assert_half_dropped(dropped, expected)
+    sizes = small_models.LSTM_SIZES | {"initializer_range": 9.0}
+    (block,) = lstm_backbone.LSTMBackbone(**sizes).decoder_blocks
+    kernel, recurrent, _ = map(small_models.read, block.lstm.weights[:3])
+    assert 7 < kernel.std() < 11
+    np.testing.assert_allclose(recurrent @ recurrent.T, np.eye(10), atol=1e-5)
 
 
 @pytest.mark.parametrize(

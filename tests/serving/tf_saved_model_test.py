@@ -15,7 +15,9 @@ from tensorflow_serving.apis import prediction_log_pb2
 
 from gpt1_keras.data import examples
 from gpt1_keras.models import causal_lm
+from gpt1_keras.runs import presets
 from gpt1_keras.serving import tf_saved_model
+from gpt1_keras.serving import tf_served
 from gpt1_keras.tasks import benchmarks
 from gpt1_keras.text import tf_tokenizer
 from tests.reference import processes
@@ -36,8 +38,6 @@ HOSTILE = [
     *("\u202e\U0001f600\u0301".encode(), b"&#0;&#xffffffff;<"),
 ]
 REQUESTS = [{"text": ["old tree"], "text_pair": ["our gate"]}]
-# Two texts, a score and choices.
-TASKS = ("rte", "stsb", "race")
 
 
 def rows_of(name):
@@ -115,6 +115,8 @@ def expected():
 
 
 def test_warm_up_requests_are_answered(directory):
+    labels = (directory / "assets" / "labels.txt").read_text()
+    assert labels == "entailment\nnot_entailment\n"
     path = directory / "assets.extra" / "tf_serving_warmup_requests"
     (record,) = tf.data.TFRecordDataset([str(path)])
     log = prediction_log_pb2.PredictionLog.FromString(record.numpy())
@@ -167,7 +169,8 @@ def test_a_full_disk_is_not_a_full_memory(monkeypatch, tmp_path):
 LENGTH = tiny_fine_tuned.LENGTH
 
 
-@pytest.mark.parametrize("name", TASKS)
+# Two texts, a score and choices.
+@pytest.mark.parametrize("name", ["rte", "stsb", "race"])
 def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
     rows = rows_of(name)
     texts = server(name).texts
@@ -186,6 +189,36 @@ def test_answers_are_those_of_the_model_with_the_python_tokenizer(name):
         assert found["label"].tolist() == right
     assert found["is_cut"].any()
     assert name == "race" or not found["is_cut"].all()
+
+
+def compared(served, name):
+    """What is said of right answers of which one number is 0.1 too large."""
+    (request,) = served.requests
+    answers = served.server.answer(**tensors(request))
+    answers = {key: np.array(value) for key, value in answers.items()}
+    answers[name].flat[1] += 0.1
+    return served.compare([answers])[1]
+
+
+def test_how_far_answers_are_from_those_of_the_keras_model():
+    model("stsb")
+    tuned = presets.FineTuned(f"{folder().name}/stsb")
+    rows = tuned.labelled(benchmarks.benchmark("stsb"), rows_of("stsb"), "dev")
+    task = tf_served.ServedTask(tuned, rows, graph_tokenizer(), "float32")
+    texts = [examples.Example(text) for text in TEXTS]
+    text = tf_served.ServedLanguageModel(
+        language_model(), texts, graph_tokenizer(), "float32"
+    )
+    tokens = text.network.preprocessor.tokenizer(TEXTS[1])
+    for served, name, expected, share in (
+        (task, "score", 0.1 / 5, {"same_predictions": 0.8}),
+        (task, "probabilities", 0.1, {"same_predictions": 1.0}),
+        (text, "log_probability", 0.1 / len(tokens), {"same_num_tokens": 1.0}),
+    ):
+        found = compared(served, name)
+        difference = found["largest_difference"]
+        assert difference == pytest.approx(expected, abs=1e-4)
+        assert share.items() <= found.items() and found["compared_rows"] == 5
 
 
 def test_score_is_the_sum_over_tokens():
@@ -217,11 +250,6 @@ def test_a_text_as_long_as_the_network_is_not_cut():
 
 
 def test_ids_in():
-    network = model("rte")
-    batch = network.preprocessor({"text": ["old tree"], "text_pair": ["gate"]})
-    found = signature("rte", "tokens")(**tensors(batch))
-    expected = network(batch)["logits"]
-    np.testing.assert_allclose(found["logits"], expected, atol=1e-6)
     tokens = language_model_server().signatures()["tokens"]
     ids = np.array([[1, 5, 2], [7, 7, 1]], "int32")
     found = tokens(token_ids=tf.constant(ids))
@@ -252,6 +280,8 @@ def test_ids_out_of_range_are_errors():
     answer = signature("rte", "tokens")
     for last, place, message in (
         (999, 2, "token_ids must be 0 to"),
+        (-1, 2, "token_ids must be 0 to"),
+        (2, -1, "extract_position must not be negative"),
         (2, 3, "extract_position must be less than T"),
     ):
         inputs = tf.constant([[[0, 1, last]]]), tf.constant([[place]])

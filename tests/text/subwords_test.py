@@ -56,16 +56,16 @@ def test_byte_pairs_look_up_and_join():
 
 
 PIECES = ["[UNK]", "[NEWLINE]", "a", "b", "##a", "##b", "ab", "##ab", "##bab"]
-IDS = {piece: index for index, piece in enumerate(PIECES)}
 
 
 def test_word_pieces_encode_and_join():
-    model = subwords.WordPiece(IDS)
+    model = subwords.WordPiece({piece: i for i, piece in enumerate(PIECES)})
     for word, expected in (
         ("abab", ("ab", "##ab")),
         ("abbab", ("ab", "##bab")),
         ("abc", ("[UNK]",)),
         ("\n", ("[NEWLINE]",)),
+        ("a" * 100, ("a", *["##a"] * 99)),
         ("a" * 101, ("[UNK]",)),
     ):
         ids = model.encode_word(word)
@@ -73,7 +73,7 @@ def test_word_pieces_encode_and_join():
     other = subwords.WordPiece({"[UNK]": 0, "a": 1})
     assert other.encode_word("\n") == other.encode_word("b") == (0,)
     assert model.join(["ab", "##ab", "[NEWLINE]", "b"]) == ["abab", "\n", "b"]
-    assert model.join(["##ab"]) == ["##ab"]
+    assert model.join(["##ab", "##"]) == ["##ab", "##"]
 
 
 def test_byte_pairs_are_written_as_released(tmp_path):

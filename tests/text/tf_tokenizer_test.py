@@ -98,7 +98,7 @@ MARKS = st.text("ab .,-–—―…´'‘’“”\"!?()[]{}|_/*~;+\n\r\t 3š<>"
 
 
 # No two of them make "Ã©" or the like, which Python repairs and the graph does not.
-ENTITIES = "&amp; &lt; &amp;lt; &#39; &#039; &#x27; &#X2019; &nbsp; &eacute; &EACUTE; &alpha; &#59; &bogus; & ; <b> x".split()
+ENTITIES = "&amp; &lt; &quot; &amp;lt; &#39; &#039; &#x27; &#X2019; &nbsp; &eacute; &EACUTE; &alpha; &#59; &bogus; & ; <b> x".split()
 MOJIBAKE = [
     *("schÃ¶n", "âœ”", "â€œnoâ€\x9d", "itâ€™s", "Â£5", "aÂ\xa0b", "ðŸ˜€", "Ã©"),
     *("\x92", "\x85", "é", "Ü"),
@@ -121,8 +121,6 @@ def test_what_the_graph_knows_of_ftfy():
             "‘curly’ “quotes” ‚low‛ „low‟",
             "a\r\nb\rc\u2028d\u2029e",
             "\x1b[1mbold\x1b[0m and \ufeffmark",
-            "Tom &amp; Jerry &lt;3 &quot;quoted&quot; it&#39;s",
-            "<b>kept &amp; as it is</b>",
             "ﬁne aﬃx, Ĳssel, ŉ ﬅ",
             "ＦＵＬＬ　ｗｉｄｔｈ！",
             "a\u00a0b\u2003c\u3000d",

@@ -45,6 +45,7 @@ def test_same_words_with_and_without_cache(texts):
         repaired = standardize.repair(text)
         expected = words.split_words(standardize.standardize(repaired))
         assert caching(text) == caching(text) == tight(text) == expected
+        assert max(len(tight._chunks), len(tight._pieces)) <= 3
 
 
 @pytest.mark.needs_data

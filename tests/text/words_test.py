@@ -14,10 +14,9 @@ PARTS = [
     *("n't", "can't", "cannot", "won't", "a.m.", "U.S", "o.O", ":o", "=D"),
     *("www.", ".com", "é", "=", "\\", "&", "°", "€", "日"),
 ]
-OTHERS = ["http://", "’", "''"]
-pieces = st.lists(st.sampled_from(PARTS + OTHERS), min_size=1, max_size=6).map(
-    "".join
-)
+pieces = st.lists(
+    st.sampled_from([*PARTS, "http://", "’", "''"]), min_size=1, max_size=6
+).map("".join)
 special = st.sampled_from(
     sorted(rule for rule in ENGLISH.rules if len(rule.split()) == 1)
 )
@@ -62,7 +61,6 @@ def test_a_piece_that_depends_on_its_neighbours_is_named():
 
 def test_split_words():
     for text, expected in (
-        ("I'm sure he isn't .", "i 'm sure he is n't ."),
         # To spaCy "Ill." is a state, "ill." is not: lower case comes after.
         ("Ill.", "ill."),
         ("ill.", "ill ."),
@@ -80,7 +78,7 @@ JOINED = [
     "they'd gone; hadn't they? i'm sure we've won: you'll see...",
     "a state-of-the-art so-called thing--and more.",
     "in (or near) [the] house, and/or garden",
-    "it cost $3.50, or 10% of 3,000,000, he says",
+    "it cost $3.50, £4 or €5, 10% of 3,000,000, he says",
     "one\ntwo\nthree",
     'first "one\nand "then" two',
     "'so it is,' said the boys' father",

@@ -1,5 +1,6 @@
 import math
 import types
+from unittest import mock
 
 import keras
 import pytest
@@ -123,8 +124,8 @@ def after_step(saved, **options):
     return callbacks.AfterStep(
         step=4,
         last_step=9,
-        metrics=types.SimpleNamespace(read=lambda: saved.append("checked")),
-        periodic=[],
+        metrics=mock.Mock(read=lambda: saved.append("read")),
+        periodic=[(8, lambda *_: saved.append("seen"))],
         checkpoints=types.SimpleNamespace(
             save=lambda step, _: saved.append(step)
         ),
@@ -148,7 +149,7 @@ def test_checkpoints_by_time(monkeypatch):
     monkeypatch.setattr(callbacks.time, "monotonic", lambda: next(clock))
     saved = []
     run(after_step(saved), [{}] * 5)
-    assert saved == ["checked", 6, "checked", 8, "checked", 9]
+    assert saved == ["read", 6, "read", "seen", "read", 8, "read", 9]
 
 
 def test_remaining_time_forgets_slow_first_steps(monkeypatch, capsys):

@@ -19,6 +19,7 @@ from tests.reference import tiny_learner
 )
 def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     learner = build()
+    batch = batch | {"token_weights": 2 * batch["token_weights"]}
     scores = learner.predict(batch, batch_size=3, verbose=0)
     outputs = learner.network(learner.network_inputs(batch), training=False)
     if "logits" in outputs:
@@ -34,3 +35,5 @@ def test_predict_scores_each_candidate_and_returns_logits(build, batch):
     expected = (chosen * weights).sum(1)
     np.testing.assert_allclose(scores["log_probability"], expected, rtol=1e-5)
     np.testing.assert_allclose(scores["weight"], weights.sum(1))
+    best = (log_p.argmax(-1) == ids[:, 1:]) * weights
+    np.testing.assert_allclose(scores["num_likeliest"], best.sum(1))

@@ -20,11 +20,8 @@ from tests.reference import tiny_learner
         # (1 + cos(pi x)) / 2 at x = 4/12, 6/12 is 3/4, 1/2.
         (
             *(optimizers.WarmupCosine, 2.0, 12, 3),
-            {0: 0.0, 2: 4 / 3, 4: 1.5, 6: 1.0, 12: 0.0, 24: 0.0},
+            {0: 0.0, 2: 4 / 3, 3: 2.0, 4: 1.5, 6: 1.0, 12: 0.0, 24: 0.0},
         ),
-        # The cosine does not restart after the warm-up: the rate falls from 1
-        # at once, not smoothly.
-        (optimizers.WarmupCosine, 1.0, 12, 4, {4: 1.0, 5: 0.62941}),
         # 10 (1 - x) at x = 38/40 is 1/2; full until x = 36/40.
         (
             *(optimizers.WarmupHold, 2.0, 40, 4),
@@ -103,16 +100,6 @@ def test_decay_leaves_out_what_it_is_told_to_in_any_dtype():
         assert np.all(kernel < 1) and np.all(table == 1)
 
 
-def test_config_round_trip():
-    schedule = optimizers.WarmupLinear(
-        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
-    )
-    optimizer = tiny_learner.adam(schedule)
-    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    assert isinstance(again, optimizers.AdamWithDecay)
-    assert again.get_config() == optimizer.get_config()
-
-
 @pytest.mark.parametrize(
     "warmup, expected", [((None, 0.26), 10.4), ((4, None), 4), ((4, 0.25), 4)]
 )
@@ -128,3 +115,6 @@ def test_builder_takes_steps_or_a_fraction(warmup, expected):
     assert schedule == sizes | {"warmup_steps": expected}
     config = optimizer.get_config()
     assert small_models.ADAM.items() <= config.items()
+    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
+    assert isinstance(again, optimizers.AdamWithDecay)
+    assert again.get_config() == config
