@@ -95,7 +95,6 @@ def pretrain(
         )
         zero_shot.read()
     shards, tokenizer = corpus.open(pretrained and pretrained.tokenizer)
-    presets.check_tokenizer(tokenizer)
     batches = shards.training_batches(
         batch_size=training.batch_size,
         sequence_length=training.sequence_length,

@@ -41,6 +41,7 @@ MISTAKES = {
     "prepare_corpus": {
         f"{PREPARE} --output out": "required: FILE_OR_FOLDER",
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
+        f"{PREPARE} --output o --merges /dev/null books": "tokens are missing",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output= books": "--output is empty",
         f"{PREPARE} --output file books": "cannot create this folder",
