@@ -176,7 +176,8 @@ def _check_settings(settings, used):
 
 
 def _check_macros(used):
-    for user, value in used.bound.items():
+    # Macros first: a parameter may lack what its macro mentions.
+    for user, value in (used.macros | used.parameters).items():
         if value == bindings_lib.REQUIRED:
             problem = f'{user} must be given: add --set "{user} = VALUE"'
             raise used.error(user, problem)
