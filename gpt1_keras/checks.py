@@ -36,6 +36,7 @@ class Dial:
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
     is_unique: bool = False  # no item of the tuple occurs twice
+    arguments: tuple = ()  # that the caller of the function gives it
 
 
 _T = typing.TypeVar("_T")
@@ -68,6 +69,21 @@ PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
+
+
+def _function_of(*arguments):
+    mark = Dial(arguments=arguments)
+    return typing.Annotated[collections.abc.Callable, mark]
+
+
+BackboneBuilder = _function_of("vocabulary_size")
+BatchesBuilder = _function_of("labelled")  # and keywords
+FineTuningRun = _function_of("task", "data")  # and others
+OptimizerBuilder = _function_of("num_steps")
+ScheduleBuilder = _function_of(
+    "peak_learning_rate", "num_steps", "warmup_steps"
+)
+TaskBuilder = _function_of("preprocessor")
 
 UNKNOWN = object()  # a value of any type
 # A float holds every integer up to the largest; what is smaller than the

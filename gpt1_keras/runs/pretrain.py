@@ -1,6 +1,5 @@
 """Pretraining of a language model on books (paper, sections 3.1 and 4.1)."""
 
-import collections.abc
 import dataclasses
 
 import keras
@@ -60,8 +59,8 @@ def pretrain(
     workdir,
     config_sha256,
     corpus: sources.Corpus | sources.RawText,
-    build_backbone: collections.abc.Callable | None,
-    build_optimizer: collections.abc.Callable,
+    build_backbone: checks.BackboneBuilder | None,
+    build_optimizer: checks.OptimizerBuilder,
     training: Training,
     evaluation: held_out_lib.Evaluation,
     sampling: checks.NotRecipe[Sampling],
@@ -90,6 +89,10 @@ def pretrain(
     keras.utils.set_random_seed(training.seed)
     workdir = strategy.workdir(workdir)
     if zero_shot is not None:
+        # Loaded late: pretraining needs no tasks.
+        from gpt1_keras.runs import zero_shot as zero_shot_lib
+
+        checks.check("zero_shot", zero_shot, zero_shot_lib.ZeroShotTasks)
         strategy.check_share(
             "zero_shot.Scoring.batch_size", zero_shot.scoring.batch_size
         )
