@@ -62,6 +62,7 @@ Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
 UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
+Paths = Path | typing.Annotated[tuple[Path, ...], Dial(low=1)]
 # "auto": the fastest one on this machine (`precision`).
 Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
@@ -174,7 +175,8 @@ _KINDS = {
 }
 _LITERALS = (str, int, float, tuple, list, dict, set, bytes)
 # Type of the items of a tuple -> an example; of tuples otherwise.
-_EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
+_EXAMPLES = {int: "(64, 128)", float: "(64, 128)"}
+_EXAMPLES |= dict.fromkeys((str, str | os.PathLike), "('a', 'b')")
 
 
 def fits(value, annotation):

@@ -20,6 +20,7 @@ TABLE = [
     (checks.Seed, [0, 42], [-1, "x", 2**32], "whole number from 0"),
     (checks.Column | None, ["a", None], ["", 3], "a name"),
     (checks.Path, ["a", pathlib.Path("b")], [3, None, "a\0b", "", " "], "path"),
+    (checks.Paths, ["a", ("a", "b")], [(), ("a", "")], "such as ('a', 'b')"),
     (checks.Dtype, ["float32", "mixed_bfloat16"],
      ["bfloat16", "mixed_float16", 32], "'float32' or 'mixed_bfloat16'"),
     (checks.Counts, [(1, 2), [3]], [(), 5, (0,), "ab", ("x",)], "a tuple such"),
