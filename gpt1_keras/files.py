@@ -24,7 +24,7 @@ _JSON_KINDS = {dict: "object", list: "list"}
 def cache_root():
     """Return the cache folder, for everything that is prepared on first use."""
     root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
-    return pathlib.Path(root).expanduser()
+    return user_path("GPT1_KERAS_CACHE", root)
 
 
 def user_path(label, value):
