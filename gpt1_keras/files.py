@@ -48,15 +48,14 @@ def user_path(label, value):
     return path
 
 
-def read_text(label, path):
-    """Return the text of a user's UTF-8 file; `label` names it in messages."""
+def read_text(label, path, remedy="give a file of UTF-8 text"):
+    """Return the text of a UTF-8 file; `label` names it in messages."""
     try:
         return pathlib.Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise errors.InputError(
-            f"{label}: {path} cannot be read ({reason}): give a file of UTF-8"
-            " text"
+            f"{label}: {path} cannot be read ({reason}): {remedy}"
         ) from None
 
 
