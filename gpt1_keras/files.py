@@ -40,7 +40,7 @@ def user_path(label, value):
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass  # A run may be about to create it.
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
         raise errors.InputError(
             f"{label} {errors.shortened(str(value))} cannot be used as a path:"
             f" {getattr(error, 'strerror', None) or error}; give another"
