@@ -173,7 +173,6 @@ _KINDS = {
     str: "a text in quotes",
     dict: "a dict",
 }
-_LITERALS = (str, int, float, tuple, list, dict, set, bytes)
 # Type of the items of a tuple -> an example; of tuples otherwise.
 _EXAMPLES = {int: "(64, 128)", float: "(64, 128)"}
 _EXAMPLES |= dict.fromkeys((str, str | os.PathLike), "('a', 'b')")
@@ -209,8 +208,6 @@ def fits(value, annotation):
         )
     elif kind in (inspect.Parameter.empty, typing.Any):
         is_right = True
-    elif kind is object:  # Gin passes objects by reference; no literal is one.
-        is_right = not isinstance(value, _LITERALS)
     else:  # Kinds that are no class, such as `list[int]`, are not checked.
         is_right = not inspect.isclass(kind) or isinstance(value, kind)
     return is_right and all(_is_within(value, mark) for mark in own_marks)
@@ -248,7 +245,7 @@ def _describe(annotation):
     if origin is dict:
         example = "0.5" if kind == Numbers else "{'cola': 0.5}"
         return f"a dict such as {{'full': {example}}}"
-    if kind in (object, collections.abc.Callable):
+    if kind is collections.abc.Callable:
         return "a reference such as @module.name"
     reference = f"@{kind.__module__.rpartition('.')[2]}.{kind.__name__}()"
     return _KINDS.get(kind, reference) + "".join(map(_limits, own_marks))

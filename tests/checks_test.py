@@ -27,7 +27,6 @@ TABLE = [
     (str, ["", "a"], [3, "a\0"], "text in quotes"),
     (bool, [True, False], [1, "True"], "True or False"),
     (dict, [{}], [[]], "dict"),
-    (object, [None, max], ["x", 1, 0.5, [1], (max,), {}], "a reference such as"),
     (pathlib.Path, [pathlib.Path("a")], [None, "a", max], "@pathlib.Path()"),
     (list[int], [[1], None], [], ""),  # as code of others may say
     (typing.Any, [[1], None, "a"], [], ""),

@@ -1,6 +1,7 @@
 """Pretraining of a language model on books (paper, sections 3.1 and 4.1)."""
 
 import dataclasses
+import typing
 
 import keras
 from absl import logging
@@ -67,7 +68,7 @@ def pretrain(
     intervals: checks.NotRecipe[fit.Intervals],
     paper: checks.NotRecipe[checks.Numbers],
     pretrained: presets.Pretrained | None = None,
-    zero_shot: checks.NotRecipe[object] = None,
+    zero_shot: checks.NotRecipe[typing.Any] = None,
     devices: checks.NotRecipe[strategy_lib.Devices] = strategy_lib.Devices(),
 ):
     """Train a language model and return the path of its `result.json`.
