@@ -36,6 +36,7 @@ class Dial:
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
     is_unique: bool = False  # no item of the tuple occurs twice
+    arguments: tuple = ()  # that the caller of the function gives it
 
 
 _T = typing.TypeVar("_T")
@@ -61,6 +62,7 @@ Fraction = typing.Annotated[float, Dial(above=0, below=1)]
 Rate = typing.Annotated[float, Dial(low=0, below=1)]
 UpToOne = typing.Annotated[float, Dial(above=0, high=1)]
 Path = typing.Annotated[str | os.PathLike, Dial(is_path=True)]
+Paths = Path | typing.Annotated[tuple[Path, ...], Dial(low=1)]
 # "auto": the fastest one on this machine (`precision`).
 Dtype = typing.Literal["auto", "float32", "mixed_bfloat16"]
 # For prediction only: the kernels of the blocks may be integers.
@@ -68,6 +70,21 @@ PredictionDtype = typing.Literal["float32", "mixed_bfloat16", "int8"]
 Split = typing.Literal["train", "dev", "test"]
 Numbers = dict[str, float]  # from the name of a metric or a task
 NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
+
+
+def _function_of(*arguments):
+    mark = Dial(arguments=arguments)
+    return typing.Annotated[collections.abc.Callable, mark]
+
+
+BackboneBuilder = _function_of("vocabulary_size")
+BatchesBuilder = _function_of("labelled")  # and keywords
+FineTuningRun = _function_of("task", "data")  # and others
+OptimizerBuilder = _function_of("num_steps")
+ScheduleBuilder = _function_of(
+    "peak_learning_rate", "num_steps", "warmup_steps"
+)
+TaskBuilder = _function_of("preprocessor")
 
 UNKNOWN = object()  # a value of any type
 # A float holds every integer up to the largest; what is smaller than the
@@ -156,9 +173,9 @@ _KINDS = {
     str: "a text in quotes",
     dict: "a dict",
 }
-_LITERALS = (str, int, float, tuple, list, dict, set, bytes)
 # Type of the items of a tuple -> an example; of tuples otherwise.
-_EXAMPLES = {int: "(64, 128)", float: "(64, 128)", str: "('a', 'b')"}
+_EXAMPLES = {int: "(64, 128)", float: "(64, 128)"}
+_EXAMPLES |= dict.fromkeys((str, str | os.PathLike), "('a', 'b')")
 
 
 def fits(value, annotation):
@@ -191,8 +208,6 @@ def fits(value, annotation):
         )
     elif kind in (inspect.Parameter.empty, typing.Any):
         is_right = True
-    elif kind is object:  # Gin passes objects by reference; no literal is one.
-        is_right = not isinstance(value, _LITERALS)
     else:  # Kinds that are no class, such as `list[int]`, are not checked.
         is_right = not inspect.isclass(kind) or isinstance(value, kind)
     return is_right and all(_is_within(value, mark) for mark in own_marks)
@@ -230,7 +245,7 @@ def _describe(annotation):
     if origin is dict:
         example = "0.5" if kind == Numbers else "{'cola': 0.5}"
         return f"a dict such as {{'full': {example}}}"
-    if kind in (object, collections.abc.Callable):
+    if kind is collections.abc.Callable:
         return "a reference such as @module.name"
     reference = f"@{kind.__module__.rpartition('.')[2]}.{kind.__name__}()"
     return _KINDS.get(kind, reference) + "".join(map(_limits, own_marks))

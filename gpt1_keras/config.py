@@ -176,7 +176,8 @@ def _check_settings(settings, used):
 
 
 def _check_macros(used):
-    for user, value in used.bound.items():
+    # Macros first: a parameter may lack what its macro mentions.
+    for user, value in (used.macros | used.parameters).items():
         if value == bindings_lib.REQUIRED:
             problem = f'{user} must be given: add --set "{user} = VALUE"'
             raise used.error(user, problem)
@@ -194,21 +195,26 @@ def _check_parameters(used):
         for one in bindings_lib.references(value)
         if one.evaluate
     )
-    for name in list(used.parameters):
+    for name in reversed(list(used.parameters)):  # a new one comes last
         _check_parameter(used, name, called)
     for function in sorted(called):
-        for last, parameter in used.signature(function).items():
-            name = f"{function}.{last}"
-            is_required = (
-                parameter.default is parameter.empty
-                and parameter.kind is not parameter.VAR_KEYWORD
+        _check_complete(used, function)
+
+
+def _check_complete(used, function, given=()):
+    """Refuse a function with a parameter that is neither bound nor `given`."""
+    for last, parameter in used.signature(function).items():
+        name = f"{function}.{last}"
+        is_required = (
+            parameter.default is parameter.empty
+            and parameter.kind is not parameter.VAR_KEYWORD
+        )
+        is_given = last in (*bindings_lib.FROM_MAIN, *given)
+        if is_required and not is_given and not used.values_of(name):
+            raise errors.InputError(
+                f"{function} needs {last}, which is not bound: add --set"
+                f' "{name} = VALUE"'
             )
-            is_given = last in bindings_lib.FROM_MAIN or used.values_of(name)
-            if is_required and not is_given:
-                raise errors.InputError(
-                    f"{function} needs {last}, which is not bound: add --set"
-                    f' "{name} = VALUE"'
-                )
 
 
 def _check_parameter(used, name, called):
@@ -228,7 +234,7 @@ def _check_parameter(used, name, called):
         return  # Its caller gives it.
     is_bare = annotation is inspect.Parameter.empty
     if is_bare and function in public_names.PUBLIC:
-        annotation = object
+        raise used.error(name, f"{name} is set by the program: leave it out")
     try:
         made = _stand_in(used, value)
         checks.check(parameter, made, annotation, shown=value)
@@ -237,9 +243,27 @@ def _check_parameter(used, name, called):
             path = files.user_path(label, value)
             if value.startswith("~"):
                 _rebind(used, name, str(path))
+        for mark in checks.marks(annotation):
+            if mark.arguments and isinstance(value, bindings_lib.Reference):
+                _check_function(used, parameter, value, mark.arguments)
     except errors.InputError as error:
         message = str(error).replace(f"`{parameter}`", label)
         raise used.error(label, message) from None
+
+
+def _check_function(used, parameter, reference, given):
+    """Refuse one of our functions that takes other arguments than it gets."""
+    name = reference.function
+    if name not in public_names.PUBLIC:
+        return  # What the user's own functions call them is their affair.
+    bound = [v for a in given for v in used.values_of(f"{name}.{a}")]
+    is_free = all(value is None for value in bound)
+    if not is_free or not used.signature(name).keys() >= set(given):
+        raise errors.InputError(
+            f"`{parameter}` is {reference!r}: give a function of"
+            f" {', '.join(given)}"
+        )
+    _check_complete(used, name, given)
 
 
 def _stand_in(used, value):

@@ -162,5 +162,6 @@ def describe_os_error(error):
     # context has one.
     same = (e for e in chain if e.errno == chain[0].errno and e.filename)
     error = next(same, chain[0])
-    path = f"{error.filename}: " if error.filename is not None else ""
+    name = error.filename2 or error.filename  # of a rename, the target
+    path = f"{name}: " if name is not None else ""
     return one_line(f"{path}{error.strerror}")

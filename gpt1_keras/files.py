@@ -24,7 +24,7 @@ _JSON_KINDS = {dict: "object", list: "list"}
 def cache_root():
     """Return the cache folder, for everything that is prepared on first use."""
     root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
-    return pathlib.Path(root).expanduser()
+    return user_path("GPT1_KERAS_CACHE", root)
 
 
 def user_path(label, value):
@@ -40,7 +40,7 @@ def user_path(label, value):
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass  # A run may be about to create it.
-    except (OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError) as error:
         raise errors.InputError(
             f"{label} {errors.shortened(str(value))} cannot be used as a path:"
             f" {getattr(error, 'strerror', None) or error}; give another"
@@ -48,15 +48,14 @@ def user_path(label, value):
     return path
 
 
-def read_text(label, path):
-    """Return the text of a user's UTF-8 file; `label` names it in messages."""
+def read_text(label, path, remedy="give a file of UTF-8 text"):
+    """Return the text of a UTF-8 file; `label` names it in messages."""
     try:
         return pathlib.Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
         raise errors.InputError(
-            f"{label}: {path} cannot be read ({reason}): give a file of UTF-8"
-            " text"
+            f"{label}: {path} cannot be read ({reason}): {remedy}"
         ) from None
 
 

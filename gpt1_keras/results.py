@@ -195,7 +195,8 @@ def read_metrics(path):
     if not pathlib.Path(path).exists():
         return []
     lines = []
-    *texts, _ = files.read_text("metrics", path).split("\n")
+    text = files.read_text("metrics", path, _remedy(path))
+    *texts, _ = text.split("\n")
     for number, text in enumerate(texts, 1):
         place = f"{path}:{number}"
         lines.append(_parse(text, place))
@@ -206,7 +207,8 @@ def read_metrics(path):
 
 
 def _read_json(path):
-    return _parse(files.read_text("result", path), f"{path}:1")
+    text = files.read_text("result", path, _remedy(path))
+    return _parse(text, f"{path}:1")
 
 
 def _parse(text, place):
@@ -219,10 +221,15 @@ def _parse(text, place):
 
 
 def _damaged(place, expected):
-    remedy = "run it again with another --workdir"
+    return errors.InputError(
+        f"{place}: damaged, expected {expected}; {_remedy(place)}"
+    )
+
+
+def _remedy(place):
     if "/result.json" in str(place):
-        remedy = "remove this file and repeat the run's command"
-    return errors.InputError(f"{place}: damaged, expected {expected}; {remedy}")
+        return "remove this file and repeat the run's command"
+    return "run it again with another --workdir"
 
 
 def _check(found, kinds, place):

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn import base
 from sklearn.utils import validation
 
+from gpt1_keras import checks
 from gpt1_keras import errors
 from gpt1_keras import files as files_lib
 from gpt1_keras import main
@@ -123,6 +124,7 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
                 f"`settings` is {errors.shortened(repr(settings))}: give a dict"
                 f" such as {{'DROPOUT': 0.05}}, without {', '.join(_OWN)}"
             )
+        checks.check("files", files, checks.Path | tuple[checks.Path, ...])
         if isinstance(files, str | os.PathLike):
             files = [files]
         self._model, former = None, getattr(self, "_temporary", None)
@@ -216,7 +218,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         Its labels are str, whatever type they had.
         """
         found = cls(**parameters)
-        found.directory_ = str(pathlib.Path(directory).expanduser().absolute())
+        path = files_lib.user_path("`directory`", directory)
+        found.directory_ = str(path.absolute())
         names = found._loaded().preprocessor.label_words
         if not names:
             raise errors.InputError(
@@ -236,7 +239,8 @@ class TextClassifier(base.ClassifierMixin, base.BaseEstimator):
         """
         rows = pathlib.Path(self._loaded().directory).parent / _HELD_OUT
         dials = {"PRESET": self.directory_, "TEST_FILE": str(rows)}
-        path = pathlib.Path(directory).expanduser()
+        path = files_lib.user_path("`directory`", directory)
+        checks.check("settings", settings or {}, dict)
         self._run(path, ["gin/export_custom.gin"], dials | (settings or {}))
 
     def _run(self, directory, files, dials):

@@ -141,7 +141,8 @@ def check(directory, new):
     path = pathlib.Path(directory) / CONFIG
     if not path.exists():
         return None
-    text, remedy = files.read_text("--workdir", path), "give another --workdir"
+    remedy = "give another --workdir"
+    text = files.read_text("--workdir", path, remedy)
     try:
         old = bindings.read_text(text, new.allowed)
     except errors.InputError as error:

@@ -103,10 +103,8 @@ def test_hash_and_differences_cover_the_recipe():
     before = bindings.read_text(TEXT)
     for old, new, is_covered in (
         ("SEED = 0", "SEED = 1", True),
-        ("PEAK = 2.5e-4", "PEAK = 2.6e-4", True),
         ("@models.build()", "@models.build", True),
         ("@models.build()", "'models.build()'", True),
-        ("'b': None", "'b': 0", True),
         ("(1, True)", "(1, 1)", True),
         ("RUN = @pretrain.pretrain", "RUN = @prepare.prepare", True),
         ("train/pretrain", "pretrain", True),
@@ -117,7 +115,6 @@ def test_hash_and_differences_cover_the_recipe():
         ("SEED = 0", "SEED = 0.0", False),
         ("{'a': (1, True), 'b': None}", "{'b': None, 'a': (1, True)}", False),
         ("softmax_chunk = 512", "softmax_chunk = 9", False),
-        ("top_k = 40", "top_k = 4", False),
         ("@pretrain.Sampling()", "None", False),
         ("stride = 256", "stride = 9", False),
     ):
@@ -231,16 +228,12 @@ def test_mistakes_name_file_and_line(write):
     for text, expected in (
         ("A = 2 * 3", "arithmetic"),
         ("A = [1, 2", "line"),
-        ("A =", "line 3"),
         ("A = text", "quotes"),
-        ("A 3", "line 3"),
         ("A = 1e999", "too large"),
         ("  A = 3\n B = 4", "indent"),
         ("recorded_run.record.stepz = 3", "no parameter stepz; did you mean"),
         ("recorded_run.nothing.steps = 3", "no recorded_run.nothing"),
-        ("nowhere.record.steps = 3", "no nowhere.record"),
         ("pretrain.Trainign.seed = 3", "did you mean pretrain.Training?"),
-        ("RUN = @recorded_run.recrod", "no recorded_run.recrod"),
         ("include 'gin/missing.gin'", "gin/missing.gin"),
         ("include 'gin/\0.gin'", "line 3"),
         ("RUN = 'record'", "is not a function"),
@@ -255,7 +248,6 @@ def test_mistakes_name_file_and_line(write):
     assert refusal(path).startswith(f"{path}, line 3: there is no nowhere.f")
     assert "nested too deeply" in refusal(write("A = " + "[" * 5000))
     assert len(refusal("gin/pretrain.gin", "A = " + "[" * 5000)) < 200
-    assert "name no RUN" in refusal(write("A = 1\n"))
     for value in ("'a\udcff'", "'a\\udcff'"):
         assert "CORPUS" in refusal("gin/pretrain.gin", f"CORPUS = {value}")
     with pytest.raises(errors.InputError, match="--gin"):
@@ -302,6 +294,8 @@ def test_settings_must_be_used_and_values_given(write):
     message = refusal(path)
     assert message.startswith(f"{path}, line 10: macro STEPS is not defined")
     assert '--set "STEPS = VALUE"' in message
+    message = refusal("gin/pretrain.gin", "SEED = %STEPS")
+    assert message.startswith('--set "SEED = %STEPS": macro STEPS is not def')
     path = write(RECORD + "recorded_run.record.workdir = %WORKDIR\n")
     assert resolve(path, workdir="out/x").macros["WORKDIR"] == "out/x"
     assert gin.config_is_locked()
@@ -321,8 +315,8 @@ def test_references_must_suit_the_parameter():
     function = "is {}: give a reference such as @module.name"
     for name, value, expected in (
         ("build_optimizer", "None", function),
-        ("build_optimizer", "('cola',)", function),
         ("build_optimizer", "@presets.Scoring()", function),
+        ("build_optimizer", "@fit.Intervals", "is {}: give a function of num_"),
         ("pretrained", "None", "is {}: give @presets.Pretrained()"),
         ("pretrained", "@presets.Pretrained", "is {}: give @presets.Pre"),
         ("data", "@presets.Scoring()", "is {}: give @sources.BenchmarkFiles()"),
@@ -331,9 +325,6 @@ def test_references_must_suit_the_parameter():
         message = refusal("gin/finetune/cola.gin", setting)
         assert expected.format(value) in message
     assert resolve("gin/pretrain.gin", "pretrain.pretrain.zero_shot = None")
-    # `@optimizers.adam_with_decay` gets only the number of steps from the run.
-    message = refusal("gin/pretrain.gin", "WEIGHT_DECAY = None")
-    assert "WEIGHT_DECAY is None: give a number from 0 to 1" in message
 
 
 def test_auto_dtype_is_settled_and_a_resumed_run_keeps_its_own(

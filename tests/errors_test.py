@@ -23,6 +23,8 @@ def test_out_of_memory_is_known_on_every_backend():
     ):
         assert errors.is_out_of_memory(error)
     assert not errors.is_out_of_memory(RuntimeError("shapes differ"))
+    renaming = OSError(21, "Is a directory", "a.tmp", None, "a")
+    assert errors.describe_os_error(renaming) == "a: Is a directory"
     assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2
     with pytest.raises(AttributeError) as caught:  # as in Keras's own module
         exec("[].get", {"_config_path": "keras.json"})

@@ -99,6 +99,8 @@ def test_wrong_arguments(call, monkeypatch):
         (["--gin", "gin/generate.gin", *run[2:]], ["leave --workdir out"]),
     ):
         assert_refused(call(*arguments), *expected)
+    monkeypatch.setenv("GPT1_KERAS_CACHE", "~nosuchuser/x")
+    assert_refused(call(*run), "GPT1_KERAS_CACHE ~nosuchuser/x cannot be used")
     monkeypatch.setenv("KERAS_BACKEND", "theano")
     monkeypatch.setattr("sys.stdin", None)  # closed
     assert_refused(call(*run), "theano", "tensorflow, jax or torch")

@@ -44,9 +44,11 @@ def test_all_keys_other_programs_read(tmp_path):
     assert list(found)[3] == "metrics"  # before those it is compared with
     assert found["seconds"] == 1.3
     assert found["backend"] == keras.config.backend()
-    (tmp_path / "result.json").write_text("{")
-    with pytest.raises(errors.InputError, match="remove this file"):
-        results.read(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["result.json"]
+    for damaged in (b"{", b"\xff"):
+        (tmp_path / "result.json").write_bytes(damaged)
+        with pytest.raises(errors.InputError, match="remove this file"):
+            results.read(tmp_path)
 
 
 @given(losses=st.lists(st.floats(allow_nan=False)))

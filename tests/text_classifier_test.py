@@ -77,9 +77,12 @@ def test_stored_models_answer_the_same(fitted, tmp_path):
     assert loaded.classes_.tolist() == ["10", "9"]
     found = loaded.predict_proba(TEXTS[:4])[:, ::-1]
     np.testing.assert_array_equal(found, expected)
-    for folder, message in ((tmp_path / "saved", "exists"), ("", "is empty")):
-        with pytest.raises(errors.InputError, match=message):
-            fitted.save(folder)
+    with pytest.raises(errors.InputError, match="saved/preset exists"):
+        fitted.save(tmp_path / "saved")
+    for write in (fitted.save, fitted.export, TextClassifier.load):
+        for folder, message in (("", "is empty"), (3, "cannot be used as a")):
+            with pytest.raises(errors.InputError, match=message):
+                write(folder)
 
 
 def test_is_a_scikit_learn_estimator(classifier):
@@ -172,6 +175,7 @@ def test_mistakes_are_one_line(classifier, texts, labels, message):
         ({"settings": "DROPOUT = 0.2"}, "give a dict such as"),
         ({"settings": {"TRAIN_FILE": "x"}}, "without RUN, TRAIN_FILE"),
         ({"files": "gin/nothing.gin"}, "gin/nothing.gin: no such file"),
+        ({"files": [3]}, "`files` is .3.: give a path in quotes or a tuple"),
         ({"files": pathlib.Path("nothing.gin")}, "nothing.gin: no such file"),
         ({"workdir": __file__}, "cannot create this folder"),
     ],

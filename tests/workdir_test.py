@@ -108,6 +108,8 @@ def test_a_workdir_keeps_its_hash_when_names_change(tmp_path, monkeypatch):
     path.write_text("this is = [not gin\n")
     assert workdir.sha256(tmp_path, mine) == mine.sha256()
     assert "config.gin is damaged" in refusal(tmp_path)
+    path.write_bytes(b"\xff")
+    assert "give another --workdir" in refusal(tmp_path)
 
 
 def test_files_may_move_until_the_run_ends(tmp_path):

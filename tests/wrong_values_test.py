@@ -32,27 +32,10 @@ UNTYPED = {
 }
 REFUSED = {
     "CORPUS": ("''", "3", "'~nosuchuser'"),
-    "DROPOUT": ("2", "1", "-0.1", "'x'"),
-    "DTYPE": ("'bfloat16'", "'mixed_float16'", "'float16'", "32"),
     "EXTEND": ("'yes'", "None"),
-    "HIDDEN_DIM": ("'x'", "0"),
-    "NUM_EPOCHS": ("'x'", "0", "-1"),
-    "NUM_HEADS": ("0", "True"),
-    "NUM_LAYERS": ("0", "1.5"),
-    "NUM_STEPS": ("0", "-5", "'x'"),
     "pretrain.pretrain.paper": ("{'a': 'x'}", "{'a': {}}", "{1: 2}"),
     "PEAK_LEARNING_RATE": ("0", "1e9", "2"),
-    "SEED": ("'x'", "-1", "0.5", "None"),
-    "SEQUENCE_LENGTH": ("1", "0"),
-    "VOCABULARY_SIZE": ("'x'", "0"),
-    "WEIGHT_DECAY": ("-1", "1e9"),
-    "WARMUP_FRACTION": ("2", "-1"),
-    "pretrain.Training.softmax_chunk": ("0",),
-    "pretrain.Training.clip_norm": ("-1",),
-    "optimizers.adam_with_decay.epsilon": ("0", "1e9"),
-    "held_out.Evaluation.tokens": ("-1", "0"),
-    "sources.Corpus.split_seed": ("'x'",),
-    "strategy.Devices.num_replicas": ("0",),
+    "pretrain.pretrain.workdir": ("'x'", "None"),
 }
 
 

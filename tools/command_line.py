@@ -3,6 +3,7 @@
 import argparse
 import functools
 import logging
+import os
 import sys
 
 from gpt1_keras import errors
@@ -25,6 +26,8 @@ class Parser(argparse.ArgumentParser):
         for name, value in vars(values).items():
             if isinstance(value, str) and not value.strip():
                 self.error(f"--{name} is empty")
+            if isinstance(value, str):  # No shell expands `--output=~/x`.
+                setattr(values, name, os.path.expanduser(value))
         if not all(map(str.strip, arguments)):  # A path would be this folder.
             self.error("an argument is empty")
         return values

@@ -65,7 +65,6 @@ def main(arguments):
 
     if is_import:
         model, write = huggingface.read(values.input), presets.save
-        presets.check_tokenizer(model.preprocessor.tokenizer.pipeline)
     else:
         preset = presets.find(pathlib.Path(values.preset))
         kind = causal_lm.GPT1CausalLM

@@ -39,7 +39,6 @@ def main(arguments):
         from gpt1_keras.runs import presets
 
     model = openai.read(source, num_heads=values.num_heads)
-    presets.check_tokenizer(model.preprocessor.tokenizer.pipeline)
     command_line.create("--preset", preset, lambda: presets.save(model, preset))
     command_line.report(preset, model.backbone)
 

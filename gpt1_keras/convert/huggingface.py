@@ -129,7 +129,7 @@ def read_tokenizer(directory):
             f"{whole} has no byte-pair vocabulary with ids from 0 and </w>: "
             "add vocab.json and merges.txt"
         ) from None
-    return tokenizer_lib.Tokenizer(pieces, pairs)
+    return tokenizer_lib.Tokenizer.checked(pieces, pairs, whole)
 
 
 def _tensor_name(released):

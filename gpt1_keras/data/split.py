@@ -34,8 +34,7 @@ def choose(names, *, fraction, seed):
 def read_names(named):
     """Return a tuple of names, given as such or as a file of one per line."""
     if isinstance(named, str | os.PathLike):
-        text = files.read_text("`held_out_books`", named)
-        lines = text.removeprefix("\ufeff").split("\n")
+        lines = files.read_text("`held_out_books`", named).split("\n")
         named = [line.strip() for line in lines if line.strip()]
     return None if named is None else tuple(named)
 

@@ -1,6 +1,5 @@
 """Evaluation of a fine-tuned model on a split, and its predictions."""
 
-import collections.abc
 import shutil
 import sys
 import time
@@ -24,7 +23,7 @@ def evaluate(
     workdir=None,
     config_sha256=None,
     preset: checks.Path,
-    build_task: collections.abc.Callable,
+    build_task: checks.TaskBuilder,
     data: sources.BenchmarkFiles,
     split: checks.Split,
     scoring: presets.Scoring,

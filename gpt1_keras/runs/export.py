@@ -1,6 +1,5 @@
 """Export of a SavedModel for TensorFlow Serving, checked before publishing."""
 
-import collections.abc
 import dataclasses
 import inspect
 import pathlib
@@ -33,7 +32,7 @@ class Options:
     data: sources.BenchmarkFiles
     # Function from the preset's `GPT1TaskPreprocessor` to the
     # `tasks.task.Task` to read and measure.
-    build_task: collections.abc.Callable
+    build_task: checks.TaskBuilder
     split: checks.Split  # rows that the served model is checked on
     # Split whose frequent words go into the tokenizer's table, with which they
     # get exact ids; None: only the vocabulary's words.

@@ -1,6 +1,5 @@
 """Fine-tuning on one labelled task (paper, sections 3.2 and 4.2)."""
 
-import collections.abc
 import functools
 import inspect
 import statistics
@@ -39,14 +38,14 @@ _MOST_EVALUATIONS = 20
 _OF_CLASSES = ("classes", "confusion")  # entries of results and checksums
 
 
-def encoded_batches(train, **settings):
+def encoded_batches(labelled, **settings):
     """Return batches of `scoring.Labelled` examples, encoded in advance."""
     return example_batches.TrainingExamples(
-        train.encoded, train.labels(), **settings
+        labelled.encoded, labelled.labels(), **settings
     )
 
 
-def raw_batches(train, **settings):
+def raw_batches(labelled, **settings):
     """Return batches of `scoring.Labelled` examples, encoded while training."""
     sources.check_tensorflow(
         "gin/data/raw_examples.gin", "leave it out to encode texts beforehand"
@@ -54,11 +53,11 @@ def raw_batches(train, **settings):
     from gpt1_keras.data import tf_raw_rows
 
     return tf_raw_rows.RawTrainingExamples(
-        train.examples,
-        train.labels(),
-        tokenizer=train.tokenizer,
-        transform=train.task.transform.__name__,
-        max_sequence_length=train.max_sequence_length,
+        labelled.examples,
+        labelled.labels(),
+        tokenizer=labelled.tokenizer,
+        transform=labelled.task.transform.__name__,
+        max_sequence_length=labelled.max_sequence_length,
         **settings,
     )
 
@@ -104,7 +103,7 @@ class FineTuning:
     # last weights are kept, and `patience` has no effect.
     min_dev_examples: checks.Index = 0
     dtype: checks.Dtype
-    batches: collections.abc.Callable  # `encoded_batches` or `raw_batches`
+    batches: checks.BatchesBuilder  # `encoded_batches` or `raw_batches`
     # Whether candidates with a common prefix share a row, so that the prefix is
     # computed once (not with `raw_batches`). The loss is the same; dropout
     # draws other masks.
@@ -217,7 +216,7 @@ def finetune(
     task: task_lib.Task,
     data: sources.BenchmarkFiles,
     pretrained: presets.Pretrained,
-    build_optimizer: collections.abc.Callable,
+    build_optimizer: checks.OptimizerBuilder,
     training: FineTuning,
     intervals: checks.NotRecipe[fit.Intervals],
     seed: checks.Seed,
@@ -240,6 +239,7 @@ def finetune(
         seed: of new weights, dropout and the order of the data.
         seeds: of several runs; None: only `seed`.
     """
+    checks.check("task", task, task_lib.Task)
     if task.is_own:  # Official files do not change.
         for path in _recorded(workdir):
             _check_or_write_examples(path.parent, task, data, {})

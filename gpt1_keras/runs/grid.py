@@ -1,6 +1,5 @@
 """Fine-tuning on several tasks, in one or several rows of table 5."""
 
-import collections.abc
 import dataclasses
 import re
 
@@ -22,7 +21,7 @@ def grid(
     *,
     workdir,
     config_sha256,
-    finetune: collections.abc.Callable,
+    finetune: checks.FineTuningRun,
     data: sources.BenchmarkFiles,
     training: finetune_lib.FineTuning,
     pretrained: presets.Pretrained,

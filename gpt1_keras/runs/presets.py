@@ -41,8 +41,6 @@ from gpt1_keras.training import learner as learner_lib
 
 _SHIPPED = "presets/gpt1_mini_novels_en"
 _ROOM_BESIDE_WEIGHTS = 4_000_000  # bytes: vocabulary, overhead of HDF5
-# Merges are missing if more than this share of the pieces results from none.
-_FEW_PIECES = 0.01
 # Entries of a configuration in which a preset's files may differ.
 _UNCOMPARED = dict.fromkeys(("name", "dtype", "trainable"))
 
@@ -129,7 +127,7 @@ def check(directory):
     size = config.get("vocabulary_size")
     positions = config.get("max_sequence_length")
     assets = directory / "assets" / "tokenizer"
-    tokens = check_tokenizer(text_tokenizer.Tokenizer.from_directory(assets))
+    tokens = text_tokenizer.Tokenizer.from_directory(assets).vocabulary_size
     if tokens != size:
         raise ValueError(
             f"the tokenizer has {tokens} tokens, the network {size}"
@@ -164,25 +162,6 @@ def check(directory):
 @functools.cache
 def _say_once(say, text):
     say(text)
-
-
-def check_tokenizer(tokenizer):
-    """Return the vocabulary size; refuse a vocabulary that lacks merges."""
-    if tokenizer.merges is not None:
-        made = {left + right for left, right in tokenizer.merges}
-        lost = [
-            piece
-            for piece in tokenizer.vocabulary
-            if len(piece.removesuffix("</w>")) > 1
-            and piece not in made
-            and not piece.startswith("<")
-        ]
-        if len(lost) > _FEW_PIECES * tokenizer.vocabulary_size:
-            raise errors.InputError(
-                f"the merges of {len(lost)} tokens are missing, such as that of"
-                f" {lost[0]!r}"
-            )
-    return tokenizer.vocabulary_size
 
 
 def _check_model(model):

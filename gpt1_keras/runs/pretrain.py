@@ -1,7 +1,7 @@
 """Pretraining of a language model on books (paper, sections 3.1 and 4.1)."""
 
-import collections.abc
 import dataclasses
+import typing
 
 import keras
 from absl import logging
@@ -60,15 +60,15 @@ def pretrain(
     workdir,
     config_sha256,
     corpus: sources.Corpus | sources.RawText,
-    build_backbone: collections.abc.Callable | None,
-    build_optimizer: collections.abc.Callable,
+    build_backbone: checks.BackboneBuilder | None,
+    build_optimizer: checks.OptimizerBuilder,
     training: Training,
     evaluation: held_out_lib.Evaluation,
     sampling: checks.NotRecipe[Sampling],
     intervals: checks.NotRecipe[fit.Intervals],
     paper: checks.NotRecipe[checks.Numbers],
     pretrained: presets.Pretrained | None = None,
-    zero_shot: checks.NotRecipe[object] = None,
+    zero_shot: checks.NotRecipe[typing.Any] = None,
     devices: checks.NotRecipe[strategy_lib.Devices] = strategy_lib.Devices(),
 ):
     """Train a language model and return the path of its `result.json`.
@@ -90,12 +90,15 @@ def pretrain(
     keras.utils.set_random_seed(training.seed)
     workdir = strategy.workdir(workdir)
     if zero_shot is not None:
+        # Loaded late: pretraining needs no tasks.
+        from gpt1_keras.runs import zero_shot as zero_shot_lib
+
+        checks.check("zero_shot", zero_shot, zero_shot_lib.ZeroShotTasks)
         strategy.check_share(
             "zero_shot.Scoring.batch_size", zero_shot.scoring.batch_size
         )
         zero_shot.read()
     shards, tokenizer = corpus.open(pretrained and pretrained.tokenizer)
-    presets.check_tokenizer(tokenizer)
     batches = shards.training_batches(
         batch_size=training.batch_size,
         sequence_length=training.sequence_length,

@@ -32,7 +32,7 @@ _MEASURED = ("pretrain", "finetune", "zero_shot", "evaluate", "perplexity")
 def report(
     *,
     workdir,
-    results: checks.NotRecipe[checks.Path | tuple[checks.Path, ...]],
+    results: checks.NotRecipe[checks.Paths],
     constants: checks.NotRecipe[dict],
     paper: checks.NotRecipe[checks.NamedNumbers],
     table5: checks.NotRecipe[checks.NamedNumbers],

@@ -5,6 +5,7 @@ import time
 from absl import logging
 
 from gpt1_keras import checks
+from gpt1_keras import errors
 from gpt1_keras import precision
 from gpt1_keras import results
 from gpt1_keras.data import example_batches
@@ -152,6 +153,11 @@ def zero_shot(
 ):
     """Measure a task, the only one of `tasks`, zero-shot; write the result."""
     directory = presets.find(preset)
+    if len(tasks.tasks) != 1:
+        raise errors.InputError(
+            f"`ZeroShotTasks.tasks` holds {len(tasks.tasks)} tasks: this run"
+            " measures one: give [@zero_shot.task()]"
+        )
     (task,) = tasks.tasks
     read = tasks.examples(task)
     split, examples = next(iter(read.items()))

@@ -12,6 +12,8 @@ from gpt1_keras.text import subwords
 from gpt1_keras.text import words
 
 _LONGEST_REMEMBERED = 64  # characters
+# Merges are missing if more than this share of the pieces results from none.
+_FEW_PIECES = 0.01
 _flat = itertools.chain.from_iterable
 
 
@@ -173,13 +175,33 @@ class Tokenizer:
         """
         if merges is not None:
             pieces = subwords.read_byte_pairs(vocabulary)
-            return cls(pieces, subwords.read_merges(merges))
+            pairs = subwords.read_merges(merges)
+            return cls.checked(pieces, pairs, merges)
         if pathlib.Path(vocabulary).suffix == ".json":
             raise errors.InputError(
                 f"{vocabulary}: a .json vocabulary needs its merges file; give "
                 "`merges` (WordPiece vocabularies are .txt files)"
             )
         return cls(subwords.read_word_pieces(vocabulary))
+
+    @classmethod
+    def checked(cls, pieces, merges, path):
+        """Return a BPE tokenizer; refuse a vocabulary that lacks merges."""
+        found = cls(pieces, merges)
+        made = {left + right for left, right in found.merges}
+        lost = [
+            piece
+            for piece in found.vocabulary
+            if len(piece.removesuffix("</w>")) > 1
+            and piece not in made
+            and not piece.startswith("<")
+        ]
+        if len(lost) > _FEW_PIECES * found.vocabulary_size:
+            raise errors.InputError(
+                f"{path}: the merges of {len(lost)} tokens are missing, such as"
+                f" that of {lost[0]!r}: give the vocabulary's own merges"
+            )
+        return found
 
     @classmethod
     def from_directory(cls, directory):

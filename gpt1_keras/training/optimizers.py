@@ -3,7 +3,6 @@
 From finetune-transformer-lm opt.py, lines 5-49.
 """
 
-import collections.abc
 import dataclasses
 import functools
 import math
@@ -188,7 +187,7 @@ def _one_minus_power(beta, step):
 def adam_with_decay(
     *,
     num_steps,
-    schedule: collections.abc.Callable,
+    schedule: checks.ScheduleBuilder,
     peak_learning_rate: checks.UpToOne,
     warmup_steps: checks.NotNegative | None,
     warmup_fraction: checks.Share | None,

@@ -234,6 +234,8 @@ def test_preset_is_the_first_of_equals(fine_tune, tiny, tmp_path):
             fine_tune("run", data, **settings)
     with pytest.raises(errors.InputError, match="^the files behind `preset` "):
         tiny_runs.finetune(tmp_path / "run", tiny.folder / "cola", data)
+    with pytest.raises(errors.InputError, match="^`task` is 3: give"):
+        tiny_runs.finetune(tmp_path, tiny.folder / "cola", data, task=3)
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float32"])

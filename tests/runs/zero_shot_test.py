@@ -5,6 +5,7 @@ import pytest
 import sklearn.metrics
 from scipy import special
 
+from gpt1_keras import bindings
 from gpt1_keras.data.readers import glue
 from gpt1_keras.models import causal_lm
 from tests.reference import kill_run
@@ -45,6 +46,16 @@ def test_cola_through_main(tiny, tmp_path):
     settings["DATA_DIR"] = str(tmp_path / "x")
     again = tiny_fine_tuned.succeed(*arguments, **settings)
     assert again["metrics"] != found["metrics"]
+
+
+def test_what_is_no_task_is_refused(tmp_path):
+    other = bindings.Reference("fit.Intervals", False)
+    for run, wrong, said in (
+        ("zero_shot/cola", {"zero_shot.ZeroShotTasks.tasks": ()}, "0 tasks"),
+        ("pretrain", {"pretrain.pretrain.zero_shot": other}, "give @zero_shot"),
+    ):
+        found = tiny_fine_tuned.call_main(f"gin/{run}.gin", tmp_path, **wrong)
+        assert found[0] == 2 and said in found[1]
 
 
 def test_bfloat16_changes_little(tiny, preset, tmp_path):

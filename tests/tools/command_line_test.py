@@ -41,6 +41,7 @@ MISTAKES = {
     "prepare_corpus": {
         f"{PREPARE} --output out": "required: FILE_OR_FOLDER",
         f"{PREPARE} --output o --held_out_fraction 3 books": "fraction: 3: give",
+        f"{PREPARE} --output o --merges /dev/null books": "tokens are missing",
         f"{PREPARE} --output out books/broken.txt": "none of 1 files is a book",
         f"{PREPARE} --output= books": "--output is empty",
         f"{PREPARE} --output file books": "cannot create this folder",
@@ -120,12 +121,12 @@ def test_prepare_corpus_as_a_program(folder, monkeypatch, caplog):
 
 
 def test_convert_openai_as_a_program(folder):
-    arguments = "--input model --preset=new/gpt1 --num_heads=2".split()
+    arguments = "--input model --preset=~/new/gpt1 --num_heads=2".split()
     tool = processes.ROOT / "tools/convert_openai.py"
-    done = processes.python(tool, *arguments, cwd=folder)
+    done = processes.python(tool, *arguments, cwd=folder, HOME=str(folder))
     assert done.returncode == 0, done.stderr
     sizes = "2 layers, 2 heads, width 8, 12 positions, 60 tokens"
-    assert done.stdout == f"new/gpt1: 2,320 parameters, {sizes}\n"
+    assert done.stdout == f"{folder}/new/gpt1: 2,320 parameters, {sizes}\n"
     assert os.listdir("new") == ["gpt1"]
     (folder / "model/vocab_40000.bpe").write_text("#version: 0.2\n")
     arguments = "--input model --preset torn --num_heads 2".split()
