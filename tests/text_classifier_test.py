@@ -16,6 +16,7 @@ from sklearn import model_selection
 
 from gpt1_keras import TextClassifier
 from gpt1_keras import errors
+from gpt1_keras import workdir as workdirs
 from gpt1_keras.tasks import benchmarks
 from tests.reference import processes
 from tests.reference import tiny_fine_tuned
@@ -63,7 +64,9 @@ def test_learns_and_keeps_labels(fitted):
     with pytest.raises(errors.InputError, match="single texts"):
         fitted.predict([("the gate", "a tree")])
     assert "words" in fitted.result_["baselines"]
-    assert keras.config.dtype_policy().name == "float32"
+    kept, _ = workdirs.read(fitted.directory_)
+    names = ("NUM_EPOCHS", "BATCH_SIZE", "PEAK_LEARNING_RATE", "SEED")
+    assert [kept.macros[name] for name in names] == [8, 4, 1e-2, 1]
 
 
 def test_stored_models_answer_the_same(fitted, tmp_path):
@@ -125,9 +128,11 @@ def test_pairs_and_a_workdir(classifier, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     model = base.clone(classifier)
     model.set_params(num_epochs=1, workdir="run", verbose=True)
+    model.settings = SETTINGS | {"DTYPE": "mixed_bfloat16"}
     pairs = [(text, "the old gate") for text in TEXTS]
     names = [f"{label}.5" for label in LABELS]  # classes, not scores
     first = model.fit(pairs, names).result_
+    assert keras.config.dtype_policy().name == "float32"
     assert model.classes_.tolist() == ["10.5", "9.5"]
     assert set(model.predict(pairs[:2])) <= {"10.5", "9.5"}
     # A finished run is not repeated, and other rows do not replace it.

@@ -118,6 +118,7 @@ TOKENS, BIAS = "tokens_embed.weight", "h.1.ln_2.bias"
     "config, change, expected",
     [
         ({"model_type": "gpt2"}, dict, "model_type is 'gpt2'"),
+        ({"afn": "relu"}, dict, "afn is 'relu'"),
         ({"n_layer": 0}, dict, "n_layer` is 0: give a whole number of at"),
         ({"attn_pdrop": 1}, dict, "attn_pdrop` is 1: give a number of at"),
         ({"n_head": 3}, dict, "into 3 attention heads: correct n_head in conf"),
@@ -195,16 +196,19 @@ def test_folder_that_transformers_wrote(folder, transformers):
     small_models.assert_close(hidden, expected)
 
 
-def test_transformers_classifies_alike(tmp_path, transformers):
+@pytest.mark.parametrize("transform", ["classification", "entailment"])
+def test_transformers_classifies_alike(tmp_path, transformers, transform):
     """Batches of any length, and a head with a bias."""
     ours = small_models.task_model(
         heads.SumHead(num_outputs=3, dropout=0.0, initializer_range=0.5),
-        "entailment",
+        transform,
         functools.partial(small_models.network, intermediate_dim=32),
         label_words=["no", "perhaps", "yes"],
     )
     huggingface.write(ours, tmp_path / "out")
     texts = {"text": ["the cat", "a"], "text_pair": ["it", "b"]}
+    if transform == "classification":
+        del texts["text_pair"]
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "out")
     inputs = tokenizer(*texts.values(), padding=True, return_tensors="pt")
     theirs = transformers.OpenAIGPTForSequenceClassification.from_pretrained(
