@@ -11,12 +11,15 @@ class Configured:
     """Mixin whose config holds the keyword-only arguments except `dtype`.
 
     Each must be an attribute of the same name. The mixin must precede the
-    Keras class in the list of bases.
+    Keras class in the list of bases. As with any Keras class, a subclass in
+    other code adds its own arguments in its `get_config`.
     """
 
     @classmethod
     def config_names(cls):
-        names = inspect.getfullargspec(cls.__init__).kwonlyargs
+        package = __name__.partition(".")[0] + "."
+        ours = next(c for c in cls.__mro__ if c.__module__.startswith(package))
+        names = inspect.getfullargspec(ours.__init__).kwonlyargs
         return [name for name in names if name != "dtype"]
 
     def get_config(self):

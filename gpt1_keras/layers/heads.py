@@ -27,11 +27,6 @@ class StatesAt(keras.layers.Layer):
         # [N * T, D] at [B, C] -> [B, C, D]
         return ops.take(ops.reshape(hidden, (-1, width)), places, axis=0)
 
-    def compute_output_spec(self, hidden, positions):
-        return keras.KerasTensor(
-            (*positions.shape, hidden.shape[-1]), dtype=self.compute_dtype
-        )
-
 
 class _Head(configured.ConfiguredLayer):
     """Dropout and one dense layer on the extract states `[B, C, D]`."""

@@ -50,7 +50,7 @@ def gpt1_backbone(
         (vocabulary_size + max_sequence_length) * hidden_dim
         + num_layers * (4 * hidden_dim + 2 * intermediate_dim) * hidden_dim
     )
-    return backbone.GPT1Backbone(**sizes, dtype=keras.config.dtype_policy())
+    return backbone.GPT1Backbone(**sizes)
 
 
 def lstm_backbone(
@@ -71,9 +71,7 @@ def lstm_backbone(
         (vocabulary_size + max_sequence_length + 4 * num_units) * hidden_dim
         + 4 * num_units**2
     )
-    return lstm_backbone_lib.LSTMBackbone(
-        **sizes, dtype=keras.config.dtype_policy()
-    )
+    return lstm_backbone_lib.LSTMBackbone(**sizes)
 
 
 def _check_memory(num_weights):

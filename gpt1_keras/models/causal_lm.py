@@ -107,6 +107,16 @@ class GPT1CausalLM(
         super().compile(*args, jit_compile=jit_compile, **kwargs)
         self._is_jit_chosen = jit_compile != "auto"
 
+    def compile_from_config(self, config):
+        """Compile a loaded model as it was; KerasHub would drop the optimizer.
+
+        The sampler is not saved. Whether to use XLA depends on the machine.
+        """
+        config = keras.saving.deserialize_keras_object(config)
+        self.compile(**config | {"jit_compile": "auto"})
+        if self.optimizer is not None:
+            self.optimizer.build(self.trainable_variables)
+
     def generate(
         self, inputs, max_length=None, stop_token_ids="auto", **options
     ):

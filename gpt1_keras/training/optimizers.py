@@ -115,12 +115,10 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         name="adam_with_decay",
         **kwargs,
     ):
-        # No weight_decay for the base class, which would decay as Keras does.
-        super().__init__(learning_rate=learning_rate, name=name, **kwargs)
+        super().__init__(learning_rate, weight_decay, name=name, **kwargs)
         self.beta_1 = beta_1
         self.beta_2 = beta_2
         self.epsilon = epsilon
-        self.matrix_decay = weight_decay
 
     def build(self, variables):
         if self.built:
@@ -129,6 +127,9 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         self._momentums, self._velocities = self.add_optimizer_variables(
             variables, ["momentum", "velocity"]
         )
+
+    def _apply_weight_decay(self, variables):
+        """Do nothing, unlike Keras: the decay is part of the update."""
 
     def _backend_update_step(self, grads, trainable_variables, learning_rate):
         # Here once for all variables; in `update_step`, TensorFlow would
@@ -149,7 +150,7 @@ class AdamWithDecay(keras.optimizers.Optimizer):
         rate = ops.cast(rate, variable.dtype)
         is_matrix = len(variable.shape) > 1
         is_decayed = is_matrix and self._use_weight_decay(variable)
-        decay = self.matrix_decay if is_decayed else 0.0
+        decay = self.weight_decay if is_decayed else 0.0
         update = _update(self.beta_1, self.beta_2, self.epsilon, decay)
         changed = (momentum, velocity, variable)
         values = update(*map(ops.stop_gradient, changed), gradient, rate)
@@ -161,7 +162,6 @@ class AdamWithDecay(keras.optimizers.Optimizer):
             "beta_1": self.beta_1,
             "beta_2": self.beta_2,
             "epsilon": self.epsilon,
-            "weight_decay": self.matrix_decay,
         }
 
 

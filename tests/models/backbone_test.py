@@ -22,7 +22,7 @@ def test_a_padding_mask_has_no_effect():
 def test_mixed_bfloat16(monkeypatch):
     dtype_of = keras.backend.standardize_dtype
     model = small_models.network(dtype="mixed_bfloat16")
-    products, softmaxes = [], []
+    products, softmaxes, norms = [], [], []
 
     def spy(name, seen):
         # Keras's own layers and ours reach the function by different modules.
@@ -38,17 +38,13 @@ def test_mixed_bfloat16(monkeypatch):
 
     spy("matmul", products)
     spy("softmax", softmaxes)
+    spy("layer_normalization", norms)
     states = model(small_models.inputs(IDS))
     assert dtype_of(states.dtype) == "float32"
     # In each block four dense layers, scores and their use: two operands.
     assert products == [["bfloat16"] * 2] * 12
     assert softmaxes == [["float32"]] * 2
-    norms = [
-        layer.compute_dtype
-        for layer in model._flatten_layers()
-        if isinstance(layer, keras.layers.LayerNormalization)
-    ]
-    assert norms == ["float32"] * 4
+    assert norms == [["float32"] * 3] * 4
     exact = small_models.run(small_models.network(), IDS)
     assert 1e-4 < np.abs(small_models.read(states) - exact).max() < 0.3
 
@@ -89,11 +85,23 @@ def test_operations_are_six_per_entry_of_each_product():
     assert lstm.flops_per_token(12) == 6 * ((8 + 10) * 40 + 80 + 23 * 8)
 
 
+@keras.saving.register_keras_serializable(package="backbone_test")
+class Named(backbone.GPT1Backbone):
+    """As Keras users extend a class."""
+
+    def __init__(self, *, title, **kwargs):
+        super().__init__(**kwargs)
+        self.title = title
+
+    def get_config(self):
+        return super().get_config() | {"title": self.title}
+
+
 @pytest.mark.parametrize(
     "cls, sizes",
     [
-        (backbone.GPT1Backbone, small_models.SIZES),
         (lstm_backbone.LSTMBackbone, small_models.LSTM_SIZES),
+        (Named, small_models.SIZES | {"title": "mine"}),
     ],
 )
 def test_keras_hub_backbone_program(cls, sizes):

@@ -100,6 +100,20 @@ def test_decay_leaves_out_what_it_is_told_to_in_any_dtype():
         assert np.all(kernel < 1) and np.all(table == 1)
 
 
+def test_config_round_trip(tmp_path):
+    schedule = optimizers.WarmupLinear(
+        peak_learning_rate=6.25e-5, num_steps=138, warmup_steps=0.276
+    )
+    optimizer = tiny_learner.adam(schedule)
+    model = small_models.language_model()
+    model.compile(optimizer)
+    optimizer.build(model.trainable_variables)
+    model.save(tmp_path / "model.keras")
+    again = keras.models.load_model(tmp_path / "model.keras").optimizer
+    assert again.built and again.weight_decay == optimizer.weight_decay == 0.01
+    assert again.get_config() == optimizer.get_config()
+
+
 @pytest.mark.parametrize(
     "warmup, expected", [((None, 0.26), 10.4), ((4, None), 4), ((4, 0.25), 4)]
 )
@@ -113,8 +127,4 @@ def test_builder_takes_steps_or_a_fraction(warmup, expected):
     )
     schedule = optimizer._learning_rate.get_config()
     assert schedule == sizes | {"warmup_steps": expected}
-    config = optimizer.get_config()
-    assert small_models.ADAM.items() <= config.items()
-    again = keras.optimizers.deserialize(keras.optimizers.serialize(optimizer))
-    assert isinstance(again, optimizers.AdamWithDecay)
-    assert again.get_config() == config
+    assert small_models.ADAM.items() <= optimizer.get_config().items()
