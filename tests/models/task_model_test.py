@@ -198,7 +198,6 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     assert history["val_loss"][-1] == 0  # of rows without weight
     model.save(tmp_path / "trained.keras")
     again = keras.models.load_model(tmp_path / "trained.keras")
-    assert small_models.read(again.optimizer.iterations) == 8 * 4
     given = {"sample_weight": np.zeros(3), "batch_size": 1, "verbose": 0}
     loss, accuracy = again.evaluate(
         ["a cat", "b cat", "cat"], np.array([0, 1, 1]), **given
