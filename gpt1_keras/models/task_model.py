@@ -28,8 +28,7 @@ class GPT1TaskModel(
         preprocessor: `GPT1TaskPreprocessor`, saved with the preset, or None.
         num_classes: int, instead of a head: adds a new head for single texts
             to a copy of the backbone with special tokens.
-        compile: bool. Whether to `compile()` at once, with its defaults, if
-            there is an automatic loss.
+        compile: bool. Whether to `compile()` at once, with its defaults.
 
     Call arguments:
         dict of `token_ids` int `[B, C, T]` and, with a head,
@@ -49,6 +48,7 @@ class GPT1TaskModel(
     ```python
     model = keras_hub.models.TextClassifier.from_preset("out/sst2/preset")
     logits = model.predict(["a fine film"])  # [1, 2]
+    model.compile()
     model.fit(["a fine film", "dull"], np.array([1, 0]))
     ```
     """
@@ -62,7 +62,7 @@ class GPT1TaskModel(
         head=None,
         preprocessor=None,
         num_classes=None,
-        compile=True,
+        compile=False,
         name=None,
     ):
         if num_classes is not None:
@@ -116,12 +116,7 @@ class GPT1TaskModel(
                 hidden, extract_position
             )
             outputs["logits"] = head(features)
-        compile = compile and self._has_automatic_loss()
         super().__init__(inputs, outputs, compile=compile, name=name)
-
-    def _has_automatic_loss(self):
-        ours = self.preprocessor
-        return not getattr(ours, "score_range", None) or ours.is_regression
 
     def compile(self, optimizer="auto", loss="auto", **kwargs):
         """See KerasHub; for regression, the loss "auto" is the squared error.
@@ -130,9 +125,10 @@ class GPT1TaskModel(
             ValueError: the loss is "auto" for a score that is learned as a
                 distribution over whole numbers (`LabelSpace.encode`).
         """
-        if loss == "auto" and not self._has_automatic_loss():
-            raise ValueError("this score has no automatic loss: give one")
-        if loss == "auto" and getattr(self.preprocessor, "score_range", None):
+        ours = self.preprocessor
+        if loss == "auto" and getattr(ours, "score_range", None):
+            if not ours.is_regression:
+                raise ValueError("this score has no automatic loss: give one")
             loss = "mean_squared_error"
             kwargs.setdefault("metrics", [])
         super().compile(optimizer, loss, **kwargs)

@@ -181,7 +181,7 @@ class FineTuning:
             name="head",
         )
         return task_model.GPT1TaskModel(
-            backbone, head, preprocessor=preprocessor, compile=False
+            backbone, head, preprocessor=preprocessor
         )
 
     def build_learner(self, network, task, *, share_prefix=False):

@@ -80,7 +80,7 @@ def perplexity(
     )
     window = min(window, int(texts.lengths.max()))
     learner = learner_lib.Learner(
-        task_model.GPT1TaskModel(backbone, compile=False),
+        task_model.GPT1TaskModel(backbone),
         scorer=losses.LanguageModelLoss(chunk_size=scoring.softmax_chunk),
     )
     metrics = held_out.score(

@@ -118,7 +118,7 @@ def pretrain(
         presets.check_length(training.sequence_length, positions)
         loss = losses.LanguageModelLoss(chunk_size=training.softmax_chunk)
         learner = learner_lib.Learner(
-            task_model.GPT1TaskModel(network, compile=False),
+            task_model.GPT1TaskModel(network),
             loss=loss,
             scorer=loss,
             clip_norm=training.clip_norm,

@@ -229,11 +229,21 @@ def test_fit_evaluate_and_predict_from_raw_strings(from_chain, tmp_path):
     assert 0 < np.abs(found - expected).max() < 0.2 * np.ptp(expected)
 
 
+@keras.saving.register_keras_serializable(package="task_model_test")
+class Compiled(task_model.GPT1TaskModel):
+    """Compiled on construction, as KerasHub's program expects."""
+
+    backbone_cls = None  # No preset is one.
+
+    def __init__(self, *arguments, compile=True, **kwargs):
+        super().__init__(*arguments, compile=compile, **kwargs)
+
+
 @keras_hub_programs.IGNORE_WARNINGS
 def test_keras_hub_task_program():
     model = fine_tuned("classification")
     keras_hub_programs.programs().run_task_test(
-        cls=task_model.GPT1TaskModel,
+        cls=Compiled,
         init_kwargs={
             "backbone": model.backbone,
             "head": model.head,

@@ -7,7 +7,10 @@ same on every backend.
 import keras
 import pytest
 
-IGNORE_WARNINGS = pytest.mark.filterwarnings("ignore:.*shuffle=True. was")
+IGNORE_WARNINGS = pytest.mark.filterwarnings(
+    "ignore:.*was not called as part of model loading",
+    "ignore:.*shuffle=True. was passed",
+)
 
 
 def programs():
