@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from gpt1_keras import device
 from gpt1_keras.layers import configured
 
 
@@ -56,8 +55,6 @@ class LSTMBlock(configured.ConfiguredLayer):
         self.num_units = num_units
         self.residual_dropout = residual_dropout
         self.initializer_range = initializer_range
-        # On a GPU, JAX calls cuDNN's LSTM in float32 only.
-        has_cudnn = keras.config.backend() == "jax" and device.kind() == "gpu"
         self.lstm = keras.layers.LSTM(
             num_units,
             return_sequences=True,
@@ -65,7 +62,9 @@ class LSTMBlock(configured.ConfiguredLayer):
                 stddev=initializer_range
             ),
             name="lstm",
-            dtype="float32" if has_cudnn else self.dtype_policy,
+            dtype=self.dtype_policy,
+            # By cuDNN through JAX, an LSTM learned less (docs/log.md).
+            use_cudnn=False if keras.config.backend() == "jax" else "auto",
         )
         self.output_dense = self._dense(hidden_dim, "output_dense")
         self.output_dropout = self._dropout(residual_dropout, "output_dropout")
