@@ -72,7 +72,7 @@ class Bindings:
     # {name in the text: the module it stands for}, of functions outside
     # `public_names`.
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro, parameter or import: where it was bound}, such as
+    # {macro or parameter: where it was bound}, such as
     # "gin/pretrain.gin, line 3".
     places: dict = dataclasses.field(default_factory=dict, compare=False)
     # Names of modules outside `public_names` whose functions gin files may use.
@@ -445,7 +445,6 @@ def _add_statement(found, statement, place, above):
             name = statement.bound_name()
         if not module.startswith("__gin__"):
             found.imports[name] = module
-            found.places[name] = place
     elif isinstance(statement, config_parser.BindingStatement):
         scope, name, parameter, value, _ = statement
         if any(v in (math.inf, -math.inf) for v in _leaves(value)):

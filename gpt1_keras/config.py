@@ -99,17 +99,16 @@ def check_run(found):
 
 def _check_functions(found):
     """Refuse a name that does not exist or is not allowed."""
-    for name, module in found.imports.items():
-        is_ours = f"{module}.".startswith("gpt1_keras.")
-        if not is_ours and not found.allows(module):
-            raise found.error(name, _not_public(module, module))
     for function, name in found.functions().items():
         if function in public_names.PUBLIC:
             continue
         module = found.imports.get(function.rpartition(".")[0])
         if module is not None and not found.allows(module):
-            problem = _not_public(f"{function} of {module}", module)
-            raise found.error(name, problem)
+            raise found.error(
+                name,
+                f"{function} of {module} is not a public name of gpt1_keras;"
+                f" if you trust it, add --allow_module {module}",
+            )
         try:
             exists = callable(found.find(function))
         except ImportError as error:
@@ -119,13 +118,6 @@ def _check_functions(found):
             near = checks.did_you_mean(function, public_names.PUBLIC)
             problem = f"there is no {function} to bind{near}"
             raise found.error(name, problem)
-
-
-def _not_public(name, module):
-    return (
-        f"{name} is not a public name of gpt1_keras; if you trust it, add"
-        f" --allow_module {module}"
-    )
 
 
 def _bind_former_dials(found):

@@ -1,4 +1,5 @@
 import pathlib
+import sys
 
 import gin
 import hypothesis
@@ -262,7 +263,6 @@ def test_gin_files_run_no_other_code(write):
         ("from gpt1_keras import main\nRUN = @main.os.system", "main"),
         ("from gpt1_keras import files\nRUN = @files.sync", "of gpt1_keras.f"),
         ("import gpt1_keras.files\nRUN = @gpt1_keras.files.sync", "files"),
-        ("import subprocess\ninclude 'gin/pretrain.gin'", "subprocess"),
         ("include 'gin/pretrain.gin'\nSEED = @os.getpid()", "os.getpid"),
     ):
         for workdir in (None, "out/x"):
@@ -272,6 +272,9 @@ def test_gin_files_run_no_other_code(write):
         assert "posix" not in str(found.recipe())
         for function in ("os.system", "pretrain.system", "files.sync"):
             assert found.find(function) is None
+    # Nor does an import that nothing uses.
+    assert resolve(write("import antigravity\ninclude 'gin/pretrain.gin'"))
+    assert "antigravity" not in sys.modules
     message = refusal(write(RECORD), allowed=("os", "tests.reference.recorded"))
     assert "--allow_module tests.reference.recorded_run" in message
     assert resolve(write(RECORD), allowed=("tests",))
