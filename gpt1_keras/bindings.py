@@ -1,8 +1,8 @@
 """Bindings of gin files and `--set`, as plain data.
 
-`read` collects the statements of files and settings into `Bindings`, without
-running or importing anything. The identity of a run (`Bindings.sha256`,
-`differences`) and the text of `config.gin` derive from them.
+`read` collects the statements of files and settings without running or
+importing anything. The identity of a run (`Bindings.sha256`, `differences`) and
+the text of `config.gin` derive from them.
 """
 
 import dataclasses
@@ -61,21 +61,15 @@ REQUIRED = Macro("gin.REQUIRED")
 
 @dataclasses.dataclass(frozen=True)
 class Bindings:
-    """All bindings of one configuration.
-
-    Values are Python literals; `Macro` and `Reference` stand for macros and
-    functions.
-    """
+    """All bindings: Python literals with `Macro`s and `Reference`s in them."""
 
     macros: dict  # {name: value}
     parameters: dict  # {"scope/function.parameter": value}
-    # {name in the text: the module it stands for}, of functions outside
-    # `public_names`.
+    # {name in the text: the module it stands for}
     imports: dict = dataclasses.field(default_factory=dict, compare=False)
-    # {macro or parameter: where it was bound}, such as
-    # "gin/pretrain.gin, line 3".
+    # {macro or parameter: where it was bound, "gin/pretrain.gin, line 3"}
     places: dict = dataclasses.field(default_factory=dict, compare=False)
-    # Names of modules outside `public_names` whose functions gin files may use.
+    # Modules outside `public_names` whose functions gin files may use.
     allowed: tuple = dataclasses.field(default=(), compare=False)
 
     @property
@@ -90,11 +84,7 @@ class Bindings:
         return self.parameters | self.macros
 
     def find(self, function):
-        """Return the function or class of a name, or None if there is none.
-
-        Raises:
-            ImportError: a module that the function needs is missing.
-        """
+        """Return the function or class of a name, None if there is none."""
         name, _, attribute = function.rpartition(".")
         module = self.imports.get(name)
         if function in public_names.PUBLIC or not self.allows(module):
@@ -106,7 +96,7 @@ class Bindings:
         return any(f"{module}.".startswith(f"{a}.") for a in self.allowed)
 
     def signature(self, function):
-        """Return a function's {parameter: `inspect.Parameter`}; see `find`."""
+        """Return {parameter: `inspect.Parameter`} of a function's name."""
         found = self.find(function)
         return {} if found is None else public_names.parameters(found)
 
@@ -122,11 +112,8 @@ class Bindings:
 
     def values_of(self, name):
         """Return the values bound to a parameter, in any scope."""
-        return [
-            self.value(value)
-            for full, value in self.parameters.items()
-            if full.rpartition("/")[2] == name
-        ]
+        bound = self.parameters.items()
+        return [self.value(v) for k, v in bound if k.rpartition("/")[2] == name]
 
     def dial(self, name):
         """Return the value of a macro, or of the parameter that replaced it."""
@@ -152,12 +139,11 @@ class Bindings:
         place = re.fullmatch(r"(.+), line (\d+)", self.places.get(name, ""))
         if place is None:
             return ""
-        lines = locate(place[1]).read_text("utf-8").splitlines()
+        lines = _locate(place[1]).read_text("utf-8").splitlines()
         first, *rest = lines[int(place[2]) - 1 :]
         # The comment may continue below.
         more = itertools.takewhile(re.compile(" {12,}#").match, rest)
-        parts = [line.partition("#")[2].strip() for line in (first, *more)]
-        return " ".join(parts)
+        return " ".join(x.partition("#")[2].strip() for x in (first, *more))
 
     def macros_in(self, value, above=()):
         """Return the names of the macros in `value` and in their values."""
@@ -166,19 +152,15 @@ class Bindings:
             if not isinstance(one, Macro) or one == REQUIRED:
                 continue
             if one.name in above:
-                raise errors.InputError(
-                    f"macro {one.name} is defined in terms of itself: give it"
-                    " a value"
-                )
-            names.add(one.name)
+                problem = f"macro {one.name} is defined in terms of itself"
+                raise self.error(one.name, f"{problem}: give it a value")
             inner = self.macros.get(one.name)
-            names |= self.macros_in(inner, (*above, one.name))
+            names |= {one.name, *self.macros_in(inner, (*above, one.name))}
         return names
 
     def used_macros(self, *more):
         """Return the macros in `more` and all that these or parameters use."""
-        values = [*self.parameters.values(), *map(self.macros.get, more)]
-        return set(more).union(*map(self.macros_in, values))
+        return self.macros_in([*self.parameters.values(), *map(Macro, more)])
 
     def functions(self):
         """Return {function: the macro or parameter that first mentions it}."""
@@ -193,10 +175,9 @@ class Bindings:
     def reached(self, is_followed=lambda name: True):
         """Return the names of all functions that the run refers to.
 
-        References in a parameter's value are followed if
-        `is_followed(parameter)`.
+        References in a parameter are followed if `is_followed(its name)`.
         """
-        found, waiting = set(), [] if self.run is None else [self.run]
+        found, waiting = set(), references(self.run)
         while waiting:
             function = waiting.pop().function
             if function not in found:
@@ -208,17 +189,13 @@ class Bindings:
 
     def parameters_of(self, *functions):
         """Return the parameters bound to functions, in any scope."""
-        return {
-            name: value
-            for name, value in self.parameters.items()
-            if split(name)[0] in functions
-        }
+        bound = self.parameters.items()
+        return {k: v for k, v in bound if split(k)[0] in functions}
 
     def without_unused(self, *kept):
-        """Return these bindings without those that the run does not use.
+        """Return the bindings that the run uses, and the macros `kept`.
 
-        So an overlay may bind parameters of several runs. `kept` names macros
-        that always stay.
+        So an overlay may bind parameters of several runs.
         """
         parameters = self.parameters_of(*self.reached())
         small = dataclasses.replace(self, parameters=parameters)
@@ -229,14 +206,13 @@ class Bindings:
     def recipe(self, *, with_paths=False):
         """Return the recipe as {parameter: text of its value}.
 
-        Omits parameters whose annotation excludes them (`checks.NotRecipe`),
-        functions that only these refer to, and values equal to the default.
-        Macros are replaced by their values. Without `with_paths`, a path counts
-        only as given or not given.
+        It lacks parameters marked as `checks.NotRecipe`, functions that only
+        these refer to, and values equal to the default. Macros are replaced by
+        their values. Without `with_paths`, a path is only given or not given.
         """
 
         def declared(name):
-            """Return the default of a parameter and its `checks.Dial`s."""
+            """Return a parameter's default and its `checks.Dial`s."""
             function, last = split(name)
             try:
                 found = self.signature(function)[last]
@@ -257,12 +233,10 @@ class Bindings:
             text = _canonical(value)
             if text == _canonical(default):
                 continue
-            is_hidden = any(
-                mark.is_location or (mark.is_path and not with_paths)
-                for mark in marks
+            is_hidden = isinstance(value, str) and any(
+                m.is_location or (m.is_path and not with_paths) for m in marks
             )
-            is_path = is_hidden and isinstance(value, str)
-            recipe[name] = "a path" if is_path else text
+            recipe[name] = "a path" if is_hidden else text
         return recipe | {"RUN": _canonical(self.macros.get("RUN"))}
 
     def sha256(self):
@@ -328,10 +302,8 @@ def differences(old, new, *, with_paths=False):
     The name is a macro if it explains the difference, else a parameter.
     """
     found = {}
-    recipes = [side.recipe(with_paths=with_paths) for side in (old, new)]
-    for name in sorted(set().union(*recipes)):
-        if recipes[0].get(name) == recipes[1].get(name):
-            continue
+    first, second = (side.recipe(with_paths=with_paths) for side in (old, new))
+    for name in sorted({name for name, _ in first.items() ^ second.items()}):
         before, after = old.bound.get(name), new.bound.get(name)
         macros = old.macros_in(before), new.macros_in(after)
         may_explain = None in (before, after) or macros[0] == macros[1]
@@ -344,17 +316,11 @@ def differences(old, new, *, with_paths=False):
     return [(name, *pair) for name, pair in found.items()]
 
 
-def locate(name):
-    """Return the path of file or folder `name`, or None if there is none.
-
-    A relative name is looked up in the repository (or the installed package)
-    and then in the current directory.
-    """
+def _locate(name):
+    """Return the path of a gin file in ROOT or the current folder, or None."""
     name = files.user_path("--gin", name)
-    for directory in (ROOT, pathlib.Path.cwd()):
-        if (directory / name).exists():
-            return directory / name
-    return None
+    paths = (ROOT / name, pathlib.Path.cwd() / name)
+    return next(filter(pathlib.Path.is_file, paths), None)
 
 
 def read_text(text, allowed=()):
@@ -365,10 +331,7 @@ def read_text(text, allowed=()):
 
 
 def read(names, settings, allowed=()):
-    """Return the `Bindings` of gin files and settings "NAME = VALUE".
-
-    Later ones override earlier ones. `allowed`: see `Bindings`.
-    """
+    """Return the `Bindings` of gin files and settings; later ones override."""
     found = Bindings({}, {}, allowed=tuple(allowed))
     for name in names:
         _add_file(found, name, "--gin ")
@@ -392,16 +355,13 @@ def _with_added(found):
 
 def _add_file(found, name, by, above=()):
     """Add a file to `found`; `above` are the files that include it."""
-    path = locate(name)
-    if path is None or not path.is_file():
-        known = [
-            path.relative_to(ROOT).as_posix()
-            for path in (ROOT / "gin").rglob("*.gin")
-        ]
-        raise errors.InputError(
-            f"{by}{name}: no such file in {ROOT} or the current directory"
-            f"{checks.did_you_mean(name, known)}"
-        )
+    path = _locate(name)
+    if path is None:
+        paths = (ROOT / "gin").rglob("*.gin")
+        known = [path.relative_to(ROOT).as_posix() for path in paths]
+        near = checks.did_you_mean(name, known)
+        problem = f"no such file in {ROOT} or the current directory{near}"
+        raise errors.InputError(f"{by}{name}: {problem}")
     path = path.resolve()
     if path in above:
         raise errors.InputError(f"{by}{name}: the file includes itself")
@@ -431,9 +391,8 @@ def _add_text(found, text, label, above=()):
             " quotes, arithmetic is not supported)"
         ) from None
     except (RecursionError, MemoryError):
-        raise errors.InputError(
-            f"{label}: a value is nested too deeply"
-        ) from None
+        problem = f"{label}: a value is nested too deeply"
+        raise errors.InputError(problem) from None
 
 
 def _add_statement(found, statement, place, above):
@@ -448,8 +407,7 @@ def _add_statement(found, statement, place, above):
     elif isinstance(statement, config_parser.BindingStatement):
         scope, name, parameter, value, _ = statement
         if any(v in (math.inf, -math.inf) for v in _leaves(value)):
-            problem = "a number is too large for a float"
-            raise errors.InputError(f"{place}: {problem}")
+            raise errors.InputError(f"{place}: a number is too large")
         if scope:
             name = f"{scope}/{name}"
         if parameter:
