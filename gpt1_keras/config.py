@@ -1,11 +1,9 @@
 """Resolve gin files and `--set` into one checked configuration.
 
-`resolve` reads all files and settings into `bindings.Bindings`, checks them,
-and passes what the run uses to gin. Every mistake raises one `InputError` that
-names file and line, before anything starts.
-
-Gin files may refer only to the names in `public_names`, so a `config.gin`
-from somebody else runs no other code. Other modules must be allowed by name.
+`resolve` reads files and settings, checks them, and passes what the run uses to
+gin. A mistake raises an `InputError` that names file and line, before anything
+starts. Gin files may refer only to `public_names`, so a stranger's `config.gin`
+runs no other code; other modules must be allowed by name.
 """
 
 import inspect
@@ -27,9 +25,8 @@ _READ_BY_MAIN = ("RUN", "WORKDIR", "EXTEND")
 def name_dials(bindings, message):
     """Return a message with parameters named as users set them.
 
-    Messages in code name a parameter as `name` or `Class.name`, in backticks.
-    This is replaced by the macro bound to it, or, without one, by the full
-    name for --set.
+    A `name` or `Class.name` in backticks becomes the macro that is bound to it
+    or, without one, the full name for --set.
     """
     labels = {
         f"{function}.{name}": f"{function}.{name}"
@@ -57,13 +54,8 @@ def resolve(names, settings, workdir=None, allowed=()):
         names: list of str, gin files. Later files override earlier ones.
         settings: list of str, each "NAME = VALUE". They override the files.
         workdir: str or None. If given, the value of the macro WORKDIR.
-        allowed: names of modules that the files may refer to besides the
-            public names.
+        allowed: names of modules that the files may use; see `Bindings`.
     """
-    if not names:
-        raise errors.InputError(
-            "no --gin FILE given: name a run, such as --gin gin/pretrain.gin"
-        )
     found = bindings_lib.read(names, settings, allowed)
     if workdir is not None:
         found.macros["WORKDIR"] = workdir
@@ -71,7 +63,7 @@ def resolve(names, settings, workdir=None, allowed=()):
     _check_functions(found)
     _bind_former_dials(found)
     used = found.without_unused(*_READ_BY_MAIN)
-    _check_files(names, used, allowed)
+    _check_files(names, used)
     _check_settings(settings, used)
     _check_macros(used)
     _check_parameters(used)
@@ -84,15 +76,11 @@ def check_run(found):
     """Refuse gin files without a run, and a wrong EXTEND."""
     if "RUN" not in found.macros:
         raise errors.InputError(
-            "the gin files name no RUN: the first --gin must be that of a run,"
-            " such as gin/pretrain.gin"
+            "no RUN given: name a run first, such as --gin gin/pretrain.gin"
         )
     if found.run is None or found.run.evaluate:
-        raise found.error(
-            "RUN",
-            f"RUN = {found.macros['RUN']!r} is not a function: write RUN ="
-            " @module.function",
-        )
+        problem = f"RUN = {found.macros['RUN']!r} is not a function"
+        raise found.error("RUN", f"{problem}: write RUN = @module.function")
     if found.macros.get("EXTEND", False) not in (True, False):
         raise found.error("EXTEND", "EXTEND must be True or False")
 
@@ -109,12 +97,7 @@ def _check_functions(found):
                 f"{function} of {module} is not a public name of gpt1_keras;"
                 f" if you trust it, add --allow_module {module}",
             )
-        try:
-            exists = callable(found.find(function))
-        except ImportError as error:
-            message = errors.missing_module(error) or str(error)
-            raise found.error(name, message) from None
-        if not exists:
+        if not callable(found.find(function)):
             near = checks.did_you_mean(function, public_names.PUBLIC)
             problem = f"there is no {function} to bind{near}"
             raise found.error(name, problem)
@@ -132,21 +115,19 @@ def _bind_former_dials(found):
                 found.parameters[name] = bindings_lib.Macro(dial)
 
 
-def _check_files(names, used, allowed):
+def _check_files(names, used):
     """Refuse an overlay that names another run or that the run does not use."""
     taken = used.used_macros() | used.parameters.keys()
     for name in names[1:]:
-        own = bindings_lib.read([name], [], allowed).bound.keys()
+        own = bindings_lib.read([name], [], used.allowed).bound.keys()
         if "RUN" in own:
             raise errors.InputError(
                 f"--gin {name} is a run of its own: give it as the first --gin"
             )
         # STRATEGY describes the machine, whatever runs there.
         if own and not own & taken and "STRATEGY" not in own:
-            raise errors.InputError(
-                f"--gin {name}: {used.run!r} uses none of its settings: leave"
-                " it out"
-            )
+            problem = f"{used.run!r} uses none of its settings: leave it out"
+            raise errors.InputError(f"--gin {name}: {problem}")
 
 
 def _check_settings(settings, used):
@@ -157,8 +138,8 @@ def _check_settings(settings, used):
             continue
         if "." in name:
             problem = f"{used.run!r} does not use {name}"
-        elif name in public_names.OVERLAYS:
-            overlay = public_names.OVERLAYS[name]
+        elif name in ("ZERO_SHOT_TASKS", "PROBES"):
+            overlay = "gin/zero_shot/while_pretraining.gin"
             problem = f"this run has no setting {name} without --gin {overlay}"
         else:
             advice = checks.did_you_mean(name, macros)
@@ -180,13 +161,10 @@ def _check_macros(used):
 
 def _check_parameters(used):
     """Refuse unknown, missing and wrong values of parameters."""
-    values = map(used.value, used.parameters.values())
-    called = {used.run.function}.union(
-        one.function
-        for value in values
-        for one in bindings_lib.references(value)
-        if one.evaluate
-    )
+    values = used.value([*used.parameters.values()])
+    references = bindings_lib.references(values)
+    called = {one.function for one in references if one.evaluate}
+    called.add(used.run.function)
     for name in reversed(list(used.parameters)):  # a new one comes last
         _check_parameter(used, name, called)
     for function in sorted(called):
@@ -203,10 +181,9 @@ def _check_complete(used, function, given=()):
         )
         is_given = last in (*bindings_lib.FROM_MAIN, *given)
         if is_required and not is_given and not used.values_of(name):
-            raise errors.InputError(
-                f"{function} needs {last}, which is not bound: add --set"
-                f' "{name} = VALUE"'
-            )
+            problem = f"{function} needs {last}, which is not bound"
+            remedy = f'add --set "{name} = VALUE"'
+            raise errors.InputError(f"{problem}: {remedy}")
 
 
 def _check_parameter(used, name, called):
@@ -224,18 +201,17 @@ def _check_parameter(used, name, called):
     is_object = inspect.isclass(annotation)
     if value is None and is_object and function not in called:
         return  # Its caller gives it.
-    is_bare = annotation is inspect.Parameter.empty
-    if is_bare and function in public_names.PUBLIC:
+    is_public = function in public_names.PUBLIC
+    if annotation is inspect.Parameter.empty and is_public:
         raise used.error(name, f"{name} is set by the program: leave it out")
     try:
         made = _stand_in(used, value)
         checks.check(parameter, made, annotation, shown=value)
-        is_path = any(mark.is_path for mark in checks.marks(annotation))
-        if is_path and isinstance(value, str):
-            path = files.user_path(label, value)
-            if value.startswith("~"):
-                _rebind(used, name, str(path))
         for mark in checks.marks(annotation):
+            if mark.is_path and isinstance(value, str):
+                path = files.user_path(label, value)
+                if value.startswith("~"):
+                    _rebind(used, name, str(path))
             if mark.arguments and isinstance(value, bindings_lib.Reference):
                 _check_function(used, parameter, value, mark.arguments)
     except errors.InputError as error:
@@ -251,10 +227,8 @@ def _check_function(used, parameter, reference, given):
     bound = [v for a in given for v in used.values_of(f"{name}.{a}")]
     is_free = all(value is None for value in bound)
     if not is_free or not used.signature(name).keys() >= set(given):
-        raise errors.InputError(
-            f"`{parameter}` is {reference!r}: give a function of"
-            f" {', '.join(given)}"
-        )
+        problem = f"`{parameter}` is {reference!r}: give a function of"
+        raise errors.InputError(f"{problem} {', '.join(given)}")
     _check_complete(used, name, given)
 
 

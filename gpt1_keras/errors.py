@@ -1,8 +1,7 @@
 """The exceptions that `gpt1_keras.main` turns into an exit status and a line.
 
-Their messages say what is wrong, where, and what to do. So does the line for an
-OSError, a missing module or a lack of memory (`outcome`). Every other exception
-is a defect of the program and shows its traceback.
+The line says what is wrong, where, and what to do. `outcome` has lines for some
+other exceptions. The rest are defects of the program: they show a traceback.
 """
 
 import contextlib
@@ -10,16 +9,14 @@ import re
 import sys
 import traceback
 
-_LONGEST = 1000
-
 
 class _OneLine(Exception):
     """An exception whose message is one printable line of bounded length."""
 
     def __init__(self, message=""):
         message = one_line(message)
-        if len(message) > _LONGEST:  # It quotes a long input.
-            message = f"{message[: _LONGEST // 2]} ... {message[-300:]}"
+        if len(message) > 1000:  # It quotes a long input.
+            message = f"{message[:500]} ... {message[-300:]}"
         super().__init__(message)
 
 
@@ -48,10 +45,7 @@ def one_line(message):
 
 
 def outcome(error):
-    """Return the message line for an exception, and the exit status.
-
-    The line is None for a defect of the program: it shows its traceback.
-    """
+    """Return (line or None for a defect, exit status) of an exception."""
     # Gin appends lines about the calls in between; the first is ours.
     line, status = str(error).split("\n")[0], 2
     if isinstance(error, Stopped):
@@ -62,7 +56,7 @@ def outcome(error):
     if isinstance(error, InputError | RunError):
         status = 2 if isinstance(error, InputError) else 1
     elif isinstance(error, ImportError):
-        line = missing_module(error)
+        line = _missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
     elif path := _keras_settings(error):
@@ -79,10 +73,7 @@ def outcome(error):
 
 
 def report(error):
-    """Print the line for an exception that is handled; return the exit status.
-
-    A defect of the program is raised again.
-    """
+    """Print an exception's line and return its status; raise a defect again."""
     line, status = outcome(error)
     if line is None:
         raise
@@ -92,13 +83,11 @@ def report(error):
 
 @contextlib.contextmanager
 def after_signal(name):
-    """Let a library's failure after a signal be the stop that the signal asks.
+    """Raise KeyboardInterrupt for a library's failure after a signal.
 
     A library may swallow the exception of a signal handler, or lose helper
     processes that the same signal ends, and then raise an error of its own.
-
-    Args:
-        name: function `() -> name` of the signal that came, or None.
+    `name()` is the name of the signal, or None if none came.
     """
     try:
         yield
@@ -108,11 +97,8 @@ def after_signal(name):
         raise
 
 
-def missing_module(error):
-    """Return a line on what to install after an ImportError.
-
-    None if a module of this program itself is missing.
-    """
+def _missing_module(error):
+    """Return what to install after an ImportError, None if it is a defect."""
     message = str(error).split("\n")[0]
     # Without gin-config, `gin` is the repository's folder of gin files.
     missing = re.search(r"No module named '(\w+)'|from 'gin'", message)
@@ -135,11 +121,11 @@ def _keras_settings(error):
 
 def is_out_of_memory(error):
     """Return whether a device or the machine could not allocate a tensor."""
-    names = {kind.__name__ for kind in type(error).__mro__}
     # TensorFlow, torch on a GPU, numpy; JAX, torch on a CPU.
-    return bool(
-        names & {"ResourceExhaustedError", "OutOfMemoryError", "MemoryError"}
-    ) or bool(re.search("RESOURCE_EXHAUSTED|can't allocate mem", str(error)))
+    kinds = {"ResourceExhaustedError", "OutOfMemoryError", "MemoryError"}
+    texts = ("RESOURCE_EXHAUSTED", "can't allocate mem")
+    is_kind = any(each.__name__ in kinds for each in type(error).__mro__)
+    return is_kind or any(text in str(error) for text in texts)
 
 
 def shortened(text):
@@ -148,10 +134,7 @@ def shortened(text):
 
 
 def describe_os_error(error):
-    """Return one line on an OSError: the path and what is wrong with it.
-
-    None if a library raised it, and not the operating system.
-    """
+    """Return "path: what is wrong with it", None if a library raised it."""
     chain = []  # Gin's proxy has no errno.
     while isinstance(error, OSError):
         chain += [error] if error.errno is not None else []

@@ -1,11 +1,9 @@
 """The names that gin files may bind, and what they were called before.
 
-A gin file binds the runs and the few objects passed to them by the public
-names below. Public names stay when modules move: move a module, and only the
-right-hand side changes. To rename something, change its public name and add
-the old one to `RENAMED`; to drop a parameter, add it to `REMOVED`. Every
-`config.gin` written before then still works, and a run begun under the old name
-still resumes.
+A gin file binds the runs and the few objects passed to them by the public names
+below, which stay when modules move. To rename something, change its public name
+and add the old one to `RENAMED`; to drop a parameter, add it to `REMOVED`. Then
+every `config.gin` written before still works, and its run still resumes.
 """
 
 import functools
@@ -89,8 +87,8 @@ ADDED = {
     "grid.grid.pretrained": "presets.Pretrained",
 }
 
-# Parameters that once had a macro: first those whose macro was their name in
-# capitals, then the others. Setting such a macro still sets the parameter.
+# Parameters that once had a macro: their name in capitals, or another one.
+# Setting such a macro still sets the parameter.
 _FORMER_DIALS = """
     bucket_lengths build_backbone checkpoint_steps class_weights
     classifier_dropout clip_norm dev_fraction early_evaluation_steps
@@ -119,12 +117,6 @@ _OTHER_DIALS = {
     "zero_shot.ZeroShotTasks.first_step": "FIRST_PROBE_STEP",
     "zero_shot.task.name": "PROBE",
     "zero_shot.tasks.names": "PROBES",
-}
-
-# Macro -> the overlay that it needs.
-OVERLAYS = {
-    "PROBES": "gin/zero_shot/while_pretraining.gin",
-    "ZERO_SHOT_TASKS": "gin/zero_shot/while_pretraining.gin",
 }
 
 
@@ -157,8 +149,5 @@ def former_dial(name):
 
 @functools.cache
 def parameters(function):
-    """Return {name: `inspect.Parameter`} of a function or class.
-
-    Annotations are evaluated; `checks.Dial` marks stay in them.
-    """
+    """Return {name: `inspect.Parameter`}, annotations evaluated."""
     return dict(inspect.signature(function, eval_str=True).parameters)
