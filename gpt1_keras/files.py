@@ -18,20 +18,16 @@ from gpt1_keras import errors
 CHECKSUMS = "checksums.json"
 _SPECIAL = re.compile("[\\\\\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-_JSON_KINDS = {dict: "object", list: "list"}
 
 
 def cache_root():
-    """Return the cache folder, for everything that is prepared on first use."""
+    """Return the folder for everything that is prepared on first use."""
     root = os.environ.get("GPT1_KERAS_CACHE") or "~/.cache/gpt1_keras"
     return user_path("GPT1_KERAS_CACHE", root)
 
 
 def user_path(label, value):
-    """Return the `pathlib.Path` of a user's path, which need not exist.
-
-    A leading `~` is expanded. `label` names the path in messages.
-    """
+    """Return a user's path, which need not exist; expand a leading `~`."""
     if not str(value).strip():
         raise errors.InputError(f"{label} is empty: give a path")
     try:
@@ -54,23 +50,14 @@ def read_text(label, path, remedy="give a file of UTF-8 text"):
         return pathlib.Path(path).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", error)
-        raise errors.InputError(
-            f"{label}: {path} cannot be read ({reason}): {remedy}"
-        ) from None
-
-
-def write_changed(path, text):
-    """Write a text to `path` unless the file has it already."""
-    if not path.exists() or path.read_bytes() != text.encode("utf-8"):
-        write_atomic(path, text)
+        problem = f"{label}: {path} cannot be read ({reason})"
+        raise errors.InputError(f"{problem}: {remedy}") from None
 
 
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, which never holds a part of it.
 
-    The bytes go to a temporary file in the same folder, which is created if
-    needed, and are flushed to the disk; then the file is renamed in a single
-    step.
+    A temporary file is flushed to the disk and renamed. Folders are created.
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -101,11 +88,7 @@ def named(path):
 
 
 def escape_line(text):
-    """Return `text` with tabs, line breaks and control characters escaped.
-
-    As in Python: `\\t`, `\\n`, `\\u2028`, a backslash doubled. So all programs
-    find the same lines, whatever they treat as a line break.
-    """
+    """Return a text as one line, special characters escaped as in Python."""
     return _SPECIAL.sub(_escaped, text)
 
 
@@ -150,12 +133,8 @@ def sha256_of_json(value):
 def parse_json(text, kind=dict, **options):
     """Return the value of JSON `text`, str or bytes.
 
-    `options` are those of `json.loads`; with `FINITE`, NaN and infinite
-    numbers are refused.
-
-    Raises:
-        ValueError: it is not JSON, or its value is not a `kind`. The message
-            is one short line.
+    Raises ValueError with one short line if it is not JSON or not a `kind`.
+    `options` are those of `json.loads`; `FINITE` refuses NaN and infinity.
     """
     try:
         value = json.loads(text, **options)
@@ -164,7 +143,7 @@ def parse_json(text, kind=dict, **options):
         reason = re.split(r";| \(char", str(error))[0]
         raise ValueError(f"invalid JSON ({reason})") from None
     if not isinstance(value, kind):
-        raise ValueError(f"not a JSON {_JSON_KINDS[kind]}")
+        raise ValueError(f"not a JSON {'object' if kind is dict else 'list'}")
     return value
 
 
@@ -179,10 +158,7 @@ FINITE = {"parse_constant": _finite, "parse_float": _finite}
 
 
 def check_kinds(found, kinds):
-    """Raise ValueError unless a dict has values of these {name: type}.
-
-    Whole numbers must not be negative.
-    """
+    """Raise ValueError unless a dict has these {name: type}, ints from 0 on."""
     for name, kind in kinds.items():
         value = found.get(name) if isinstance(found, dict) else None
         is_right = type(value) is kind
@@ -204,18 +180,13 @@ def seal(directory, **facts):
 
 
 def check_seal(directory):
-    """Check a folder against its `checksums.json`; return that as a dict.
-
-    Returns {} if there is none. A file that is missing or does not match its
-    checksum raises InputError.
-    """
+    """Return a folder's `checksums.json`, {} without one; refuse a mismatch."""
     path = pathlib.Path(directory) / CHECKSUMS
     if not path.exists():
         return {}
     try:
         facts = parse_json(path.read_bytes())
-        sums = facts["files"]
-        check_kinds(sums, dict.fromkeys(sums, str))
+        sums = dict(facts["files"])
     except (OSError, ValueError, KeyError, TypeError):
         raise errors.InputError(f"{path.name} is damaged") from None
     for name, expected in sums.items():
@@ -233,8 +204,7 @@ def check_seal(directory):
 def new_folder(directory):
     """Replace `directory` by a new folder, which appears only when complete.
 
-    Yields the `pathlib.Path` of a temporary folder `.NAME.tmp` beside it, to
-    write to. An exception removes it; so does the next call after a kill.
+    Yields a temporary folder `.NAME.tmp` beside it, which an exception removes.
     """
     directory = pathlib.Path(directory)
     temporary = directory.with_name(f".{directory.name}.tmp")
@@ -265,27 +235,17 @@ def make_folder(path):
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise errors.InputError(
-            f"{path}: cannot create this folder ({error.strerror}); choose "
-            "another"
-        ) from None
+        problem = f"{path}: cannot create this folder ({error.strerror})"
+        raise errors.InputError(f"{problem}; choose another") from None
     return path
 
 
 @contextlib.contextmanager
 def exclusive(directory, *, name=".workdir.lock", wait=False):
-    """Lock a folder against other processes of this program.
+    """Lock an existing folder against other processes of this program.
 
-    The kernel releases the lock when the process ends, however it ends. A
-    file system without locks gives no protection.
-
-    Args:
-        directory: path of an existing folder.
-        name: str. The file in it that is locked, created if needed.
-        wait: bool. Wait for the other process instead of giving up.
-
-    Raises:
-        InputError: another process holds the lock and `wait` is False.
+    The kernel releases the lock, on the file `name` in it, when the process
+    ends, however it ends. If another process has it: wait, or InputError.
     """
     # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:
@@ -301,8 +261,7 @@ def exclusive(directory, *, name=".workdir.lock", wait=False):
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError:
             logging.warning(
-                "%s: its file system has no locks; do not start a second"
-                " process there",
+                "%s: no locks on its file system; start no other process there",
                 directory,
             )
         yield

@@ -1,8 +1,7 @@
 """`metrics.jsonl` and `result.json`: written and read in one place.
 
-A run appends to `metrics.jsonl` while it works and writes `result.json` last,
-so a run is finished if its result exists. Whatever is read back is checked
-here: a damaged file raises an InputError that names the place.
+A run writes `result.json` last, so it is finished if this file exists. What is
+read back is checked: a damaged file raises an InputError that names the place.
 """
 
 import json
@@ -42,28 +41,23 @@ def read(workdir):
 
 
 def check_inputs(path, digests):
-    """Record what a run reads; refuse other inputs when it resumes.
-
-    `path` is the file of the record, `digests` {name of an input: digest}.
-    """
+    """Write {name of an input: digest} to a file; refuse others that it has."""
     record = _read_json(path) if path.exists() else {}
     for name, digest in digests.items():
         if record.setdefault(name, digest) != digest:
-            # Rows of dev may come from the file of train.
-            is_split = name in ("train", "dev")
-            name = "train` or `dev" if is_split else name
+            if name in ("train", "dev"):  # Rows of dev may come from train.
+                name = "train` or `dev"
             raise errors.InputError(
                 f"the files behind `{name}` have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
             )
-    files.write_changed(path, json.dumps(record, indent=2) + "\n")
+    files.write_atomic(path, json.dumps(record, indent=2) + "\n")
 
 
 def is_finished(workdir, config_sha256, advice="to run it again,", **facts):
-    """Return whether a workdir is finished with this configuration; log it.
+    """Return whether a run with these facts is finished in a workdir; log it.
 
-    `facts` are entries that the result must have; `advice` begins the
-    parenthesis of the log line.
+    `advice` begins the parenthesis of the log line.
     """
     found, expected = read(workdir), {"config_sha256": config_sha256} | facts
     if not found or found != found | expected:
@@ -80,8 +74,7 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
 
     `seconds` count all processes of the run. `facts` are `num_examples` (for a
     language model, tokens), `config_sha256`, the `paper`'s metrics, the `seed`
-    and entries that only this kind of run has. The metrics come before all
-    other numbers.
+    and entries of this kind of run. The metrics come before other numbers.
     """
     import keras  # Reading results needs no backend.
 
@@ -100,11 +93,10 @@ def write(workdir, *, run, task, split, metrics, seconds, **facts):
 
 def _git_commit():
     """Return the commit of the repository, None outside of one."""
-    if not (_ROOT / ".git").exists():  # installed, maybe in a repository
-        return None
-    quiet = {"cwd": _ROOT, "stderr": subprocess.DEVNULL, "text": True}
+    # If installed, not that of a repository around it.
+    command = ["git", f"--git-dir={_ROOT / '.git'}", "rev-parse", "HEAD"]
+    quiet = {"stderr": subprocess.DEVNULL, "text": True}
     try:
-        command = ["git", "rev-parse", "HEAD"]
         return subprocess.check_output(command, **quiet).strip()
     except (OSError, subprocess.CalledProcessError):
         return None
@@ -113,10 +105,7 @@ def _git_commit():
 class History:
     """Log of a run: lines of `metrics.jsonl`, and the same for TensorBoard.
 
-    Args:
-        workdir: path. Lines go to `metrics.jsonl`, events to `tensorboard/`.
-        step: int. Where the run starts or resumes: lines of later steps,
-            from a run that was killed, are removed.
+    Lines after `step`, where the run starts or resumes, are removed.
     """
 
     def __init__(self, workdir, *, step):
@@ -188,15 +177,12 @@ def perplexity(loss):
 
 
 def read_metrics(path):
-    """Return the lines of a `metrics.jsonl`, which need not exist, as dicts.
-
-    A last line without its end, left by a killed run, is left out.
-    """
+    """Return the lines of a `metrics.jsonl` as dicts, [] if there is none."""
     if not pathlib.Path(path).exists():
         return []
     lines = []
     text = files.read_text("metrics", path, _remedy(path))
-    *texts, _ = text.split("\n")
+    *texts, _ = text.split("\n")  # A killed run leaves a part of a line.
     for number, text in enumerate(texts, 1):
         place = f"{path}:{number}"
         lines.append(_parse(text, place))
@@ -221,9 +207,8 @@ def _parse(text, place):
 
 
 def _damaged(place, expected):
-    return errors.InputError(
-        f"{place}: damaged, expected {expected}; {_remedy(place)}"
-    )
+    problem = f"{place}: damaged, expected {expected}"
+    return errors.InputError(f"{problem}; {_remedy(place)}")
 
 
 def _remedy(place):
