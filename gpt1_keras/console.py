@@ -1,7 +1,6 @@
 """The terminal: a progress bar, and less noise from TensorFlow."""
 
 import contextlib
-import datetime
 import logging
 import os
 import re
@@ -24,20 +23,20 @@ _NOISE = re.compile(
 def bar(description, total, *, done=0):
     """Show the progress of a task and the remaining time.
 
-    Without a terminal, and for a task of one unit, a line is printed every 20
-    seconds instead of a bar. `total` is the size of the task in any unit, of
-    which a resumed run has already `done` a part. Yields a function
+    `total` is in any unit; a resumed run has `done` a part of it. Without a
+    terminal, and for one unit, a line is printed every 20 seconds. Yields
     `advance(amount, note="")`; the note, such as the loss, stands by the bar.
     """
     terminal = console.Console(stderr=True)
     is_bar = terminal.is_terminal and total > 1
+    remaining = rich_progress.TimeRemainingColumn()
     display = rich_progress.Progress(
-        rich_progress.TextColumn("{task.description}"),
+        "{task.description}",
         rich_progress.BarColumn(bar_width=20),
         rich_progress.TaskProgressColumn(),
-        rich_progress.TextColumn("{task.fields[note]}"),
+        "{task.fields[note]}",
         rich_progress.TimeElapsedColumn(),
-        rich_progress.TimeRemainingColumn(),
+        remaining,
         console=terminal,
     )
     task_id = display.add_task(
@@ -55,15 +54,9 @@ def bar(description, total, *, done=0):
         if is_bar or is_soon or task.time_remaining is None:
             return
         printed = time.monotonic()
-        # A timedelta holds no more.
-        left = round(min(max(task.time_remaining, 0), 8e13))
-        print(
-            f"{description}: {task.percentage:.0f} %"
-            f"{', ' + note if note else ''}, about"
-            f" {datetime.timedelta(seconds=left)} left",
-            file=sys.stderr,
-            flush=True,
-        )
+        shown = [f"{description}: {task.percentage:.0f} %", note]
+        shown.append(f"about {remaining.render(task)} left")
+        print(*filter(None, shown), sep=", ", file=sys.stderr, flush=True)
 
     with display if is_bar else contextlib.nullcontext():
         yield advance
@@ -71,10 +64,7 @@ def bar(description, total, *, done=0):
 
 @contextlib.contextmanager
 def without_noise():
-    """Drop known noise from what the block writes to stderr.
-
-    The other lines appear when the block ends, also if it raises.
-    """
+    """Write to stderr what the block wrote, without known noise, at its end."""
     sys.stderr.flush()
     terminal = os.dup(2)
     with tempfile.TemporaryFile() as held:
@@ -95,8 +85,7 @@ def is_of_interest(record):
     """Return whether a log record is ours, or the warning of a library.
 
     TensorFlow's warning about retracing is dropped: it counts the functions of
-    all `Learner`s as one, so it appears in runs with several of them although
-    no function is retraced too often.
+    all `Learner`s as one.
     """
     is_ours = record.pathname.startswith(os.path.dirname(__file__))
     is_library = "-packages" in record.pathname and not is_ours
