@@ -1,10 +1,9 @@
 """Allowed values of parameters, declared in their annotations.
 
-A parameter of a run, or a field of a `value_object`, is annotated with one of
-the types below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks
-the values in gin files before anything starts; a value object checks its own
-fields whenever it is created. `NotRecipe` and `Location` say whether the
-parameter is part of a run's identity.
+Parameters of runs and fields of a `value_object` are annotated with the types
+below (`Count`, `Rate`, `Path | None` ...). `config.resolve` checks what gin
+files say before anything starts, a value object its own fields when it is
+created. `NotRecipe` and `Location` tell what is part of a run's identity.
 """
 
 import collections.abc
@@ -24,15 +23,12 @@ from gpt1_keras import errors
 class Dial:
     """Constraints on a parameter beyond its type."""
 
-    # Inclusive and exclusive bounds: of a number, or of the length of a text,
-    # tuple or dict.
+    # Bounds of a number, or of the length of a text, tuple or dict.
     low: float | None = None
     high: float | None = None
     above: float | None = None
     below: float | None = None
-    # False if the value affects neither data nor model nor measurements: a run
-    # may resume with another one.
-    recipe: bool = True
+    recipe: bool = True  # do data, model or measurements depend on the value?
     is_location: bool = False  # the recipe holds only whether it is given
     is_path: bool = False  # not empty; a leading `~` is expanded
     is_unique: bool = False  # no item of the tuple occurs twice
@@ -73,8 +69,7 @@ NamedNumbers = dict[str, typing.Annotated[Numbers, Dial(low=1)]]
 
 
 def _function_of(*arguments):
-    mark = Dial(arguments=arguments)
-    return typing.Annotated[collections.abc.Callable, mark]
+    return typing.Annotated[collections.abc.Callable, Dial(arguments=arguments)]
 
 
 BackboneBuilder = _function_of("vocabulary_size")
@@ -106,16 +101,11 @@ def value_object(cls):
 
 
 def check(name, value, annotation, shown=UNKNOWN):
-    """Refuse a value that `annotation` does not allow, and say what to give.
-
-    The message quotes `shown`, if given, instead of the value.
-    """
+    """Refuse a value (in the message, `shown`) that `annotation` forbids."""
     if not fits(value, annotation):
-        shown = repr(value if shown is UNKNOWN else shown)
-        raise errors.InputError(
-            f"`{name}` is {errors.shortened(shown)}: give"
-            f" {_describe(annotation)}"
-        )
+        shown = errors.shortened(repr(value if shown is UNKNOWN else shown))
+        remedy = f"give {_describe(annotation)}"
+        raise errors.InputError(f"`{name}` is {shown}: {remedy}")
 
 
 def marks(annotation):
@@ -127,18 +117,13 @@ def marks(annotation):
 
 
 def find_name(name, known, kind):
-    """Return `known[name]`; `kind` says in messages what a name stands for.
-
-    Raises:
-        InputError: there is no such name; suggests the nearest one.
-    """
+    """Return `known[name]`, or refuse it and name the nearest `kind`."""
     if isinstance(name, str) and name in known:
         return known[name]
     advice = did_you_mean(str(name), known)
     advice = advice or f": choose one of {', '.join(known)}"
-    raise errors.InputError(
-        f"there is no {kind} {errors.shortened(repr(name))}{advice}"
-    )
+    shown = errors.shortened(repr(name))
+    raise errors.InputError(f"there is no {kind} {shown}{advice}")
 
 
 def did_you_mean(name, known):

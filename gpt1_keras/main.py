@@ -29,11 +29,7 @@ from gpt1_keras import errors
 
 
 def main(arguments=None):
-    """Parse the arguments, call the run they name, return the exit status.
-
-    Args:
-        arguments: list of str; None: those of the command line.
-    """
+    """Run the command line, or a list of arguments; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed, as with `<&-`
@@ -47,17 +43,15 @@ def main(arguments=None):
         flags = _parse_flags(arguments)
         if flags["help"]:
             print(__doc__ + _runs())
-            return 0
-        if flags["list"]:
+        elif flags["list"]:
             print(_settings(flags) if flags["gin"] else _runs())
-            return 0
-        _keep_compiled()
-        words = map(_quoted, ["python", "-m", "gpt1_keras.main", *arguments])
-        with _interruptible():
-            run(
-                *(flags[n] for n in ("gin", "set", "workdir", "allow_module")),
-                command=" ".join(words),
-            )
+        else:
+            _keep_compiled()
+            words = ["python", "-m", "gpt1_keras.main", *arguments]
+            command = " ".join(map(_quoted, words))
+            given = map(flags.get, ("gin", "set", "workdir", "allow_module"))
+            with _interruptible():
+                run(*given, command=command)
         return 0
     except BrokenPipeError:  # as with `| head`; Python flushes again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -68,9 +62,8 @@ def main(arguments=None):
 
 def _quoted(word):
     """Return a word as a shell takes it, a setting as README.md writes it."""
-    quoted = shlex.quote(word)
-    is_final = quoted == word or re.search(r'["$`\\!\n]', word)
-    return quoted if is_final else f'"{word}"'
+    is_setting = " " in word and not re.search(r'["$`\\!\n]', word)
+    return f'"{word}"' if is_setting else shlex.quote(word)
 
 
 @contextlib.contextmanager
@@ -157,12 +150,12 @@ def _settings(flags):
     lines = []
     for name in (*sorted(found.used_macros()), *sorted(found.parameters)):
         value = found.bound.get(name)
-        is_macro = isinstance(value, bindings.Macro)
+        shown = f"{name} = {errors.shortened(repr(value))}"
         if value == bindings.REQUIRED:
-            lines.append(f"{f'{name} must be given':<48} {found.comment(name)}")
-        elif not bindings.references(value) and not is_macro:
-            shown = f"{name} = {errors.shortened(repr(value))}"
-            lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
+            shown = f"{name} must be given"
+        elif isinstance(value, bindings.Macro) or bindings.references(value):
+            continue
+        lines.append(f"{shown:<48} {found.comment(name)}".rstrip())
     return "\n".join(lines)
 
 
@@ -171,14 +164,9 @@ def run(
 ):
     """Call the run that gin files describe and return what it returns.
 
-    Args:
-        names, settings, workdir, allowed: as `config.resolve` takes them.
-        command: str, recorded in the workdir's `config.gin`.
-        verbose: bool. Whether to log progress, not only warnings.
-
-    Raises:
-        InputError, RunError, Stopped: messages of the first two name
-            parameters as gin files set them.
+    `names` to `allowed` are those of `config.resolve`; `command` is recorded in
+    the workdir. Without `verbose`, only warnings are logged. InputError and
+    RunError name parameters as gin files set them.
     """
     from gpt1_keras import config
 
@@ -224,8 +212,7 @@ def _start(bindings, command, verbose):
             return function(**values)
         except BaseException:
             # So that the corrected command can use the workdir.
-            if before is not None:
-                workdirs.release(directory, before)
+            workdirs.release(directory, before)
             raise
 
 
@@ -273,9 +260,7 @@ def _workdir(bindings, parameters):
     if isinstance(directory, str) and directory:
         return files.user_path("--workdir", directory)
     if "workdir" in parameters and parameters["workdir"].default is not None:
-        raise errors.InputError(
-            "this run writes files: say where with --workdir DIR"
-        )
+        raise errors.InputError("this run writes files: add --workdir DIR")
     return None
 
 

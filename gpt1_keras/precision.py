@@ -20,9 +20,8 @@ def set_dtype(dtype):
     keras.config.set_dtype_policy(dtype)
     round_factors(dtype)
     why = dtype != "float32" and _why_bfloat16()
-    logging.info(
-        "computing in %s%s", dtype, f": fast with {why}" if why else ""
-    )
+    reason = f": fast with {why}" if why else ""
+    logging.info("computing in %s%s", dtype, reason)
 
 
 def round_factors(dtype):
@@ -77,10 +76,8 @@ def check_float(model):
 
 
 def fastest():
-    """Return the dtype policy in which this machine trains fastest.
-
-    Learning curves in both agree (docs/log.md).
-    """
+    """Return the dtype policy in which this machine trains fastest."""
+    # Learning curves in both agree (docs/log.md).
     return "mixed_bfloat16" if _why_bfloat16() else "float32"
 
 

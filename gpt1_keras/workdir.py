@@ -1,7 +1,4 @@
-"""The workdir of a run: locked by one process, owned by one configuration.
-
-Its `config.gin` holds the configuration that it belongs to.
-"""
+"""The workdir of a run, which belongs to the configuration in `config.gin`."""
 
 import contextlib
 import itertools
@@ -15,8 +12,7 @@ from gpt1_keras import files
 from gpt1_keras import results
 
 CONFIG = "config.gin"
-# This run keeps every version that it writes, so its configuration may change
-# from one call to the next in one workdir.
+# This run keeps each version that it writes, so its configuration may change.
 _VERSIONED = bindings.Reference("export.export", False)
 # Parameters that may grow in a workdir when EXTEND is True.
 EXTENDABLE = ("num_steps", "num_epochs", "min_epochs", "min_steps")
@@ -28,11 +24,10 @@ _STRONGER = {"NUM_STEPS": {"NUM_EPOCHS"}, "NUM_EPOCHS": _MINIMA}
 def is_written_by(new, tf_config):
     """Return whether this process writes; of several workers, the first does.
 
-    `tf_config` is the environment variable TF_CONFIG, or None. With several
-    workers, it is refused unless it names all of them and this process.
+    With several workers, `tf_config` (the environment variable TF_CONFIG, or
+    None) is refused unless it names all of them and this process.
     """
-    strategies = new.values_of("strategy.Devices.strategy_name")
-    if "multi_worker" not in strategies:
+    if "multi_worker" not in new.values_of("strategy.Devices.strategy_name"):
         return True
     try:
         given = json.loads(tf_config or "null")
@@ -40,8 +35,8 @@ def is_written_by(new, tf_config):
         index = int(given["task"]["index"])
         for address in itertools.chain(*cluster.values()):
             int(address.rpartition(":")[2])
-        of_kind = cluster[kind]
-        if kind not in ("chief", "worker") or not 0 <= index < len(of_kind):
+        is_there = 0 <= index < len(cluster[kind])
+        if kind not in ("chief", "worker") or not is_there:
             raise ValueError(kind, index)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise errors.InputError(
@@ -56,8 +51,7 @@ def is_written_by(new, tf_config):
 def read(directory, allowed=()):
     """Return the `Bindings` of a workdir and the hash recorded with them.
 
-    Raises:
-        OSError, ValueError: the `config.gin` is missing or damaged.
+    Raises OSError or ValueError if its `config.gin` is missing or damaged.
     """
     text = (pathlib.Path(directory) / CONFIG).read_text("utf-8")
     noted = re.search(r"^# config_sha256: (\w+)$", text, re.MULTILINE)
@@ -67,8 +61,8 @@ def read(directory, allowed=()):
 def sha256(directory, new):
     """Return the recipe hash that results in a workdir (or None) carry.
 
-    If the recipes are equal, it is the hash recorded in `config.gin` there: a
-    workdir keeps its hash when later versions rename or add parameters.
+    It is the one recorded there if the recipes are equal: a workdir keeps its
+    hash when later versions rename or add parameters.
     """
     if directory is not None:
         with contextlib.suppress(OSError, ValueError):
@@ -79,9 +73,8 @@ def sha256(directory, new):
 
 
 def claim(directory, new, command):
-    """Make `directory` the workdir of `Bindings`.
+    """Make `directory` the workdir of `Bindings`: write its `config.gin`.
 
-    Writes `config.gin` if there is none, with the command line as a comment.
     An existing one must have the same recipe, and the same paths if the run is
     finished. With EXTEND, numbers of steps or epochs may be larger; exports may
     differ in anything. Returns the text that was replaced: "" for a new file,
@@ -120,13 +113,12 @@ def _metrics(directory):
 def release(directory, before):
     """Undo a claim, which returned `before`, if the run has done nothing.
 
-    Then a new workdir has no newer file, and an extended one still has its
-    result.
+    Then a new workdir has no newer file; an extended one still has its result.
     """
     config = pathlib.Path(directory) / CONFIG
     if before and results.path(directory).exists():
         files.write_atomic(config, before)
-    elif not before:
+    elif before == "":
         since = config.stat().st_mtime_ns
         found = [p for p in config.parent.rglob("[!.]*") if p.is_file()]
         if [p for p in found if p.stat().st_mtime_ns >= since] == [config]:
@@ -146,9 +138,8 @@ def check(directory, new):
     try:
         old = bindings.read_text(text, new.allowed)
     except errors.InputError as error:
-        raise errors.InputError(
-            f"{path} is damaged ({error}); {remedy}"
-        ) from None
+        problem = f"{path} is damaged ({error})"
+        raise errors.InputError(f"{problem}; {remedy}") from None
     if new.run == old.run == _VERSIONED:
         return text
     is_extended = new.macros.get("EXTEND") is True
@@ -172,13 +163,12 @@ def check(directory, new):
     for stronger, weaker in _STRONGER.items():
         value = new.macros.get(stronger)
         if grown and value and weaker.issuperset(names):
-            raise errors.InputError(
-                f"{path.parent}: {names[0]} has no effect while {stronger} = "
-                f"{value}: raise {stronger}"
-            )
+            problem = f"{names[0]} has no effect while {stronger} = {value}"
+            raise errors.InputError(f"{directory}: {problem}: raise {stronger}")
     if grown and is_extended:
         # All seeds and tasks, before the first one is extended.
-        for folder in [lines.parent for lines in _metrics(path.parent)]:
+        for metrics in _metrics(path.parent):
+            folder = metrics.parent
             is_lost = not any(folder.glob("checkpoints/[0-9]*"))
             if is_lost and results.path(folder).exists():
                 raise errors.InputError(
