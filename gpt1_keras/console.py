@@ -64,7 +64,7 @@ def bar(description, total, *, done=0):
 
 @contextlib.contextmanager
 def without_noise():
-    """Write to stderr what the block wrote, without known noise, at its end."""
+    """Hold what the block writes to stderr until its end; drop known noise."""
     sys.stderr.flush()
     terminal = os.dup(2)
     with tempfile.TemporaryFile() as held:

@@ -244,8 +244,8 @@ def make_folder(path):
 def exclusive(directory, *, name=".workdir.lock", wait=False):
     """Lock an existing folder against other processes of this program.
 
-    The kernel releases the lock, on the file `name` in it, when the process
-    ends, however it ends. If another process has it: wait, or InputError.
+    The kernel releases the lock, on its file `name`, when the process ends,
+    however it ends. Without `wait`, InputError if another process holds it.
     """
     # Not the folder itself, which NFS would lock for this machine only.
     with open(os.path.join(directory, name), "ab") as file:
