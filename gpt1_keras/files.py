@@ -54,6 +54,12 @@ def read_text(label, path, remedy="give a file of UTF-8 text"):
         raise errors.InputError(f"{problem}: {remedy}") from None
 
 
+def write_changed(path, text):
+    """Write a text to `path` unless the file has it already."""
+    if not path.exists() or path.read_bytes() != text.encode("utf-8"):
+        write_atomic(path, text)
+
+
 def write_atomic(path, content):
     """Write `content` (str or bytes) to `path`, which never holds a part of it.
 

@@ -51,7 +51,7 @@ def check_inputs(path, digests):
                 f"the files behind `{name}` have changed since {path.parent}"
                 " was started: restore them, or give another --workdir"
             )
-    files.write_atomic(path, json.dumps(record, indent=2) + "\n")
+    files.write_changed(path, json.dumps(record, indent=2) + "\n")
 
 
 def is_finished(workdir, config_sha256, advice="to run it again,", **facts):

@@ -456,7 +456,7 @@ def _check_or_write_examples(directory, task, data, start):
             for e in examples["dev"]
         ]
         lines = "".join(map(files.json_line, rows))
-        files.write_atomic(directory / "dev.jsonl", lines)
+        files.write_changed(directory / "dev.jsonl", lines)
 
 
 def _dev_lines(path, keeps_last=False):
