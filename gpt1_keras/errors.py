@@ -7,6 +7,7 @@ other exceptions. The rest are defects of the program: they show a traceback.
 import contextlib
 import re
 import sys
+import traceback
 
 
 class _OneLine(Exception):
@@ -58,6 +59,8 @@ def outcome(error):
         line = _missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
+    elif path := _keras_settings(error):
+        line = f"{path}: {line}: correct or remove this file"
     elif isinstance(error, OSError):
         line = describe_os_error(error)
         line = line and f"{line}; correct this and repeat the same command"
@@ -108,6 +111,12 @@ def _missing_module(error):
     if missing[1] in ("tensorflow", "jax", "torch"):
         remedy += ", or set KERAS_BACKEND to a backend that is installed"
     return f"{message}: {remedy}"
+
+
+def _keras_settings(error):
+    """Return the path of the `keras.json` in which Keras found an error."""
+    *_, (frame, _) = (None, 0), *traceback.walk_tb(error.__traceback__)
+    return frame and frame.f_globals.get("_config_path")
 
 
 def is_out_of_memory(error):

@@ -1,3 +1,5 @@
+import pytest
+
 from gpt1_keras import errors
 
 
@@ -24,3 +26,6 @@ def test_out_of_memory_is_known_on_every_backend():
     renaming = OSError(21, "Is a directory", "a.tmp", None, "a")
     assert errors.describe_os_error(renaming) == "a: Is a directory"
     assert errors.outcome(ValueError("Unable to import backend : x"))[1] == 2
+    with pytest.raises(AttributeError) as caught:  # as in Keras's own module
+        exec("[].get", {"_config_path": "keras.json"})
+    assert errors.outcome(caught.value)[0].startswith("error: keras.json: 'li")
