@@ -97,7 +97,12 @@ def _check_functions(found):
                 f"{function} of {module} is not a public name of gpt1_keras;"
                 f" if you trust it, add --allow_module {module}",
             )
-        if not callable(found.find(function)):
+        try:
+            exists = callable(found.find(function))
+        except ImportError as error:
+            message = errors.missing_module(error) or str(error)
+            raise found.error(name, message) from None
+        if not exists:
             near = checks.did_you_mean(function, public_names.PUBLIC)
             problem = f"there is no {function} to bind{near}"
             raise found.error(name, problem)

@@ -56,7 +56,7 @@ def outcome(error):
     if isinstance(error, InputError | RunError):
         status = 2 if isinstance(error, InputError) else 1
     elif isinstance(error, ImportError):
-        line = _missing_module(error)
+        line = missing_module(error)
     elif line.startswith("Unable to import backend"):  # of a keras.json
         line += ": set KERAS_BACKEND to tensorflow, jax or torch"
     elif path := _keras_settings(error):
@@ -97,7 +97,7 @@ def after_signal(name):
         raise
 
 
-def _missing_module(error):
+def missing_module(error):
     """Return what to install after an ImportError, None if it is a defect."""
     message = str(error).split("\n")[0]
     # Without gin-config, `gin` is the repository's folder of gin files.
