@@ -73,14 +73,10 @@ class Standardize(tf.Module):
         self._form = f"[{''.join(forms)}]"
         self._forms = tf_words.table(forms, _MARK)
         self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
-        numbers = [
-            form.format(code)
-            for code in range(_LARGEST_NUMBER)
-            for form in ("&#{};", "&#x{:x};")
-        ]
-        self._numbers = tf_words.table(
-            {number: fixes.unescape_html(number) for number in numbers}, _MARK
-        )
+        codes = range(_LARGEST_NUMBER)
+        numbers = [*map("&#{};".format, codes), *map("&#x{:x};".format, codes)]
+        numbers = {number: fixes.unescape_html(number) for number in numbers}
+        self._numbers = tf_words.table(numbers, _MARK)
         self._broken, mended = _mended_characters()
         self._mended = tf_words.table(mended, _MARK)
 
@@ -193,15 +189,10 @@ class BytePair(tf.Module):
         symbols = list(dict.fromkeys(symbols))
         numbers = {symbol: i for i, symbol in enumerate(symbols)}
         self._num_symbols = len(symbols)
-        unknown = subwords.UNKNOWN_ID
-        self._ids = tf.constant(
-            [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
-            tf.int32,
-        )
-        self._numbers = tf_words.table(
-            {s: number for s, number in numbers.items() if _is_character(s)},
-            self._num_symbols,
-        )
+        found = [ids.get(symbol, subwords.UNKNOWN_ID) for symbol in symbols]
+        self._ids = tf.constant([*found, subwords.UNKNOWN_ID], tf.int32)
+        characters = {s: i for s, i in numbers.items() if _is_character(s)}
+        self._numbers = tf_words.table(characters, self._num_symbols)
         ranks = {_NO_PAIR: _NEVER}
         for rank, (left, right) in enumerate(merges):
             ranks[self._key(numbers[left], numbers[right])] = rank
@@ -291,8 +282,7 @@ class WordPiece(tf.Module):
 class GraphTokenizer(tf.Module):
     """`tokenizer.Tokenizer` as a graph.
 
-    Its table holds the words of the vocabulary and `pieces`, such as those of
-    `frequent_pieces`.
+    Its table holds the words of the vocabulary and `pieces`.
 
     Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`, at most the
     first `limit` ids of each text.
