@@ -30,11 +30,9 @@ class LabelSpace(abc.ABC):
 
     num_outputs = 1  # `Y`: logits for each example (or candidate)
     class_names = ()  # of str; empty unless there are classes
-    # What each logit stands for, of str; empty for choices and regression.
-    output_names = ()
+    output_names = ()  # of str, of the logits; empty for choices, regression
     score_range = None  # list of the lowest and the highest score, for scores
-    # `(labels, logits [N, Y]) -> [N]`, of `training.losses`.
-    loss = staticmethod(losses.cross_entropy)
+    loss = staticmethod(losses.cross_entropy)  # (labels, logits [N, Y]) -> [N]
     build_head = heads.SumHead  # or another class of `layers.heads`
 
     def encode(self, example):
@@ -51,8 +49,7 @@ class LabelSpace(abc.ABC):
 
     def probabilities(self, logits, ops=np):
         """`[N, Y]` -> probabilities `[N, Y]`; None for a regression."""
-        shifted = logits - ops.max(logits, axis=-1, keepdims=True)
-        weights = ops.exp(shifted)
+        weights = ops.exp(logits - ops.max(logits, axis=-1, keepdims=True))
         return weights / ops.sum(weights, axis=-1, keepdims=True)
 
     def majority(self, examples):
@@ -204,8 +201,7 @@ class Task:
         if not counts[split]:
             known = " and ".join(name for name in counts if counts[name])
             raise errors.InputError(
-                f"{self.name} has no split {split!r}, only {known}: choose"
-                " another split or benchmark"
+                f"{self.name} has no split {split!r}, only {known}: choose one"
             )
         examples = self.reader(data_dir, split)
         is_sample = pathlib.Path(data_dir, _SAMPLE_MARK).exists()
