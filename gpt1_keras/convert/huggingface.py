@@ -146,8 +146,7 @@ def _network_tensors(directory):
             continue
         if array.dtype.name not in _FLOATS:
             raise errors.InputError(
-                f"{directory}: {name} is {array.dtype}, expected one of "
-                f"{', '.join(_FLOATS)}: quantized weights are not supported"
+                f"{directory}: {name} is {array.dtype}: give float weights"
             )
         found[name] = array
     output = found.pop(_OUTPUT, None)
@@ -156,8 +155,7 @@ def _network_tensors(directory):
         found.setdefault(_TOKENS, output), output
     ):
         raise errors.InputError(
-            f"{directory}: {_OUTPUT} differs from {_TOKENS}: GPT-1 ties them, "
-            "untied weights cannot be converted"
+            f"{directory}: {_OUTPUT} differs from {_TOKENS}; GPT-1 ties them"
         )
     return found
 

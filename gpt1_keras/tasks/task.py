@@ -176,11 +176,9 @@ class Task:
     reader: collections.abc.Callable  # (data_dir, split) -> list of Example
     transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
-    # Function of `evaluation.metrics`. The first key of its dict is the paper's
-    # metric, which selects the best epoch.
+    # Of `evaluation.metrics`; the first value, the paper's, selects the epoch.
     metric: collections.abc.Callable
-    # Numbers of examples in the official train, dev and test splits (0: no such
-    # split); None: any number.
+    # Official numbers of train, dev and test examples (0: no split); None: any.
     row_counts: tuple | None = None
     is_own: bool = False  # whether it reads the user's files, which may change
     has_labelled_test: bool = False  # whether the labels of test are public
@@ -191,10 +189,7 @@ class Task:
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
-        """Return the examples of a split: "train", "dev" or "test".
-
-        Warns if the official files have another number of examples.
-        """
+        """Return the examples of a split; warn if some are missing or new."""
         if self.row_counts is None:
             return self.reader(data_dir, split)
         counts = dict(zip(("train", "dev", "test"), self.row_counts))

@@ -180,7 +180,8 @@ def read_word_pieces(path):
     if pieces[0] != WordPiece.unknown:
         raise errors.InputError(
             f"{path}: the first line is {errors.shortened(pieces[0])!r}; a"
-            f" WordPiece vocabulary begins with {WordPiece.unknown}"
+            f" WordPiece vocabulary begins with {WordPiece.unknown}, a .json"
+            " vocabulary needs its merges file: give `merges`"
         )
     known = {""}
     for number, piece in enumerate(pieces, start=1):

@@ -128,16 +128,13 @@ def _mended_characters():
     Such text is UTF-8 decoded as Latin-1 or Windows-1252: letters (two bytes),
     punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
     """
-    mended, others = {}, set()
-    continued = [bytes([code]) for code in range(0x80, 0xC0)]
-    starts = [bytes([code]) for code in range(0xC2, 0xE0)]
-    starts += [b + c for b in (b"\xe2", b"\xf0\x9f") for c in continued]
+    mended = {}
+    ranges = range(0x80, 0x800), range(0x2000, 0x3000), range(0x1F000, 0x20000)
     for encoding in ("latin-1", "sloppy-windows-1252"):
-        others.update(byte.decode(encoding) for byte in continued)
-        for start, end in itertools.product(starts, continued):
-            broken = (start + end).decode(encoding)
+        for code in _flat(ranges):
+            broken = chr(code).encode().decode(encoding)
             mended[broken] = ftfy.fix_encoding(broken)
-    other = f"[{''.join(sorted(others))}]"
+    other = f"[{''.join(sorted({broken[-1] for broken in mended}))}]"
     pattern = (
         f"(?:\u00f0[\u009f\u0178]|\u00e2){other}{{2}}|[\u00c2-\u00df]{other}"
     )
@@ -183,13 +180,11 @@ class BytePair(tf.Module):
 
     def __init__(self, ids, merges):
         super().__init__()
-        symbols = [piece for piece in ids if _is_character(piece)]
-        for left, right in merges:
-            symbols += (left, right, left + right)
-        symbols = list(dict.fromkeys(symbols))
-        numbers = {symbol: i for i, symbol in enumerate(symbols)}
-        self._num_symbols = len(symbols)
-        found = [ids.get(symbol, subwords.UNKNOWN_ID) for symbol in symbols]
+        merged = list(map("".join, merges))
+        symbols = [*filter(_is_character, ids), *_flat(merges), *merged]
+        numbers = {symbol: i for i, symbol in enumerate(dict.fromkeys(symbols))}
+        self._num_symbols = len(numbers)
+        found = [ids.get(symbol, subwords.UNKNOWN_ID) for symbol in numbers]
         self._ids = tf.constant([*found, subwords.UNKNOWN_ID], tf.int32)
         characters = {s: i for s, i in numbers.items() if _is_character(s)}
         self._numbers = tf_words.table(characters, self._num_symbols)
@@ -197,9 +192,8 @@ class BytePair(tf.Module):
         for rank, (left, right) in enumerate(merges):
             ranks[self._key(numbers[left], numbers[right])] = rank
         self._ranks = tf_words.table(ranks, _NEVER, key_dtype=tf.int64)
-        self._merged = tf.constant(
-            [numbers[left + right] for left, right in merges] or [0], tf.int32
-        )
+        results = [numbers[symbol] for symbol in merged] or [0]
+        self._merged = tf.constant(results, tf.int32)
 
     def _key(self, left, right):
         return left * (self._num_symbols + 1) + right

@@ -163,16 +163,10 @@ class Tokenizer:
     @classmethod
     def from_files(cls, vocabulary, merges=None):
         """Read a `.json` vocabulary with its merges, or a WordPiece `.txt`."""
-        if merges is not None:
-            pieces = subwords.read_byte_pairs(vocabulary)
-            pairs = subwords.read_merges(merges)
-            return cls.checked(pieces, pairs, merges)
-        if pathlib.Path(vocabulary).suffix == ".json":
-            raise errors.InputError(
-                f"{vocabulary}: a .json vocabulary needs its merges file: give"
-                " `merges`, or a WordPiece .txt"
-            )
-        return cls(subwords.read_word_pieces(vocabulary))
+        if merges is None:
+            return cls(subwords.read_word_pieces(vocabulary))
+        pieces = subwords.read_byte_pairs(vocabulary)
+        return cls.checked(pieces, subwords.read_merges(merges), merges)
 
     @classmethod
     def checked(cls, pieces, merges, path):
