@@ -139,10 +139,11 @@ class Sentiment(ZeroShotTask):
     def measure(self, examples, scores, train=None):
         labels = self.labels(examples)
         targets = np.array([glue.BINARY.index(label) for label in labels])
-        # [words, N], of the negative class first
+        # [words, N] -> [N]
         logs = np.stack([s.log_probability for s in scores], axis=1)
-        end, sums = len(self.label_words[0]), np.logaddexp.reduce
-        odds = sums(logs[end:]) - sums(logs[:end])
+        parts = np.split(logs, [len(self.label_words[0])])
+        negative, positive = map(np.logaddexp.reduce, parts)
+        odds = positive - negative
         return {
             **metrics.accuracy(targets, odds > 0),
             "positive_share": float(np.mean(odds > 0)),
@@ -263,10 +264,10 @@ _PREPOSITION = re.compile(
     r"\b(at|behind|beside|by|for|from|in|into|of|on|over|to|under|upon|with"
     r"|without) $"
 )
-# Before these words, "her" is an object.
-_NOT_POSSESSED = frozenset(
-    "a about and as at but by for from in on so that the there to what when"
-    " with".split()
+# A word that may be possessed. Before the others, "her" is an object.
+_POSSESSED = re.compile(
+    r"\s(?!(a|about|and|as|at|but|by|for|from|in|on|so|that|the|there|to|what"
+    r"|when|with)\b)\w"
 )
 
 
@@ -280,12 +281,8 @@ def substitute(example):
     pronoun = example.text_pair.lower()
     is_possessive = pronoun in _POSSESSIVE
     if pronoun in ("her", ""):
-        word = re.match(r"\s(\w+)", after)
-        is_possessive = (
-            word is not None
-            and word[1] not in _NOT_POSSESSED
-            and (pronoun == "her" or _PREPOSITION.search(before) is not None)
-        )
+        may_possess = pronoun == "her" or _PREPOSITION.search(before)
+        is_possessive = may_possess and _POSSESSED.match(after)
     choices = list(example.choices)
     if is_possessive:
         choices = [t + ("'" if t[-1] in "sS" else "'s") for t in choices]

@@ -165,8 +165,8 @@ def _join_line(tokens):
         if token == ",":  # between thousands, as in 3 , 000
             around = " ".join(tokens[max(index - 1, 0) : index + 2])
             right = re.search(r"\d , \d{3}$", around)
-        pair = (tokens[index - 1], token)
-        text += token if glue or left or pair in _SPLIT_IN_TWO else f" {token}"
+        is_half = (tokens[index - 1], token) in _SPLIT_IN_TWO
+        text += token if glue or left or is_half else f" {token}"
         glue = right
     return text
 
