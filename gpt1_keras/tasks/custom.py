@@ -73,21 +73,16 @@ def custom(
 ):
     """Return the task of a train file, and optionally a dev and a test file.
 
+    gin/finetune/custom.gin and gin/data/own_rows.gin describe the arguments.
+
     Args:
-        train, dev, test, dev_fraction, seed, low, high: see
-            `readers.custom.read_splits`.
-        family: str, see the module. None infers it: multiple choice if there
-            are choices; else similarity if there are second texts and some
-            label is a fraction; else (pair) classification.
+        family: None infers it: multiple choice if there are choices; else
+            similarity if there are second texts and some label is a fraction;
+            else (pair) classification.
         text, text_pair, choices, label: columns, see `readers.custom.Columns`;
             None takes `text_pair` and `choices` if the file has them.
-        bad_rows: what to do about rows that cannot be used.
-        class_weights: floats that multiply the loss of each class, in
-            alphabetical order; "balanced": N / (Y n) for a class with `n` of
-            `N` training rows among `Y` classes; None: all rows weigh the same.
-        metric: str, which metric on dev selects the best epoch. None: macro F1
-            if the rarest class has less than a tenth of the training rows, else
-            accuracy or Pearson's correlation.
+        class_weights: "balanced": N / (Y n) for a class with `n` of `N`
+            training rows among `Y` classes.
         data_dir: folder of relative paths; None: the current one.
     """
     folder = pathlib.Path(data_dir or "")

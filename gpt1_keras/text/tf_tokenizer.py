@@ -201,29 +201,27 @@ class BytePair(tf.Module):
     def __call__(self, words):
         # [W] -> [W, (characters)]
         characters = tf.strings.unicode_split(words, "UTF-8")
-        rows = tf.cast(characters.value_rowids(), tf.int32)
+        rows = characters.value_rowids()
         is_last = rows != tf_words.shift_left(rows, 1, -1)
         ends = tf.where(is_last, subwords.END_OF_WORD, "")
-        symbols = tf.strings.join([characters.values, ends])
-        symbols = self._numbers.lookup(symbols)
+        ended = tf.strings.join([characters.values, ends])
+        symbols = self._numbers.lookup(ended)
         symbols, rows, _ = tf.while_loop(
             lambda symbols, rows, ranks: tf.reduce_any(ranks != _NEVER),
             self._merge,
             [symbols, rows, self._ranks_of_pairs(symbols, rows)],
             shape_invariants=[tf.TensorShape([None])] * 3,
         )
+        ids = tf.gather(self._ids, symbols)
         return tf.RaggedTensor.from_value_rowids(
-            tf.gather(self._ids, symbols),
-            tf.cast(rows, tf.int64),
-            nrows=tf.size(words, tf.int64),
-            validate=False,
+            ids, rows, nrows=characters.nrows(), validate=False
         )
 
     def _merge(self, symbols, rows, ranks):
         """Merge the leftmost pair of the lowest rank in each word.
 
-        Takes and returns three int32 `[S]`: symbols, the index of each one's
-        word, and the rank of its pair with the next symbol.
+        Takes and returns three `[S]`: symbols, the index of each one's word,
+        and the rank of its pair with the next symbol.
         """
         place = tf.range(tf.size(symbols), dtype=tf.int64)
         order = tf.cast(ranks, tf.int64) * 2**32 + place
