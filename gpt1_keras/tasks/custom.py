@@ -154,8 +154,7 @@ def of_preset(
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
     The file ("-" for standard input) is read at once and serves as every split.
-    Its label column may be missing, and is not read if `label` is None. For the
-    other arguments, see `custom`.
+    Its label column may be missing, and is not read if `label` is None.
     """
     path = pathlib.Path(data_dir or "") / file
     if str(file) == "-":
@@ -226,13 +225,12 @@ def _inferred(table, family, text, text_pair, choices, label, others):
                 f"`family` {family!r} takes no `{name}`: leave one of them out"
             )
     is_choice = family == "multiple_choice"
-    if is_choice:
-        choices = choices or "choices"
+    choices = choices or ("choices" if is_choice else ())
     # Choices may go without a question.
     if family != "classification" and (has_pairs or not is_choice):
         text_pair = text_pair or "text_pair"
-    lists = [choices] if isinstance(choices, str) else choices or ()
-    named = [name for name in (text, text_pair, *lists, label) if name]
+    choices = (choices,) if isinstance(choices, str) else choices
+    named = [name for name in (text, text_pair, *choices, label) if name]
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise errors.InputError(
@@ -241,7 +239,7 @@ def _inferred(table, family, text, text_pair, choices, label, others):
     return family, custom_lib.Columns(
         text=text,
         text_pair=text_pair,
-        choices=tuple(lists),
+        choices=tuple(choices),
         label=label,
         is_score=family == "similarity",
     )

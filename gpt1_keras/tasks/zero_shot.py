@@ -53,9 +53,8 @@ class ZeroShotTask(abc.ABC):
         """Return a dict of metrics; the first is the one that is plotted.
 
         By default, the choice with the highest mean log-probability is
-        predicted, and labels are indices of choices. `scores` are the
-        `data.packing.Scores` of the examples; `train` is the pair (examples,
-        scores) of the train split, if `needs_train`.
+        predicted, and labels are indices of choices. `scores` are
+        `data.packing.Scores`; `train` is (examples, scores) if `needs_train`.
         """
         labels = self.labels(examples)
         best = [np.argmax(s.log_probability / s.num_tokens) for s in scores]
@@ -83,8 +82,7 @@ class Acceptability(ZeroShotTask):
     The paper states neither whether the first token counts nor how the
     threshold is chosen. Here the first token is only read, because nothing
     precedes it, and the threshold (nats per token) is the one with the best
-    Matthews correlation on the train examples, `matthews_train`. `auc` needs no
-    threshold.
+    Matthews correlation on train, `matthews_train`. `auc` needs no threshold.
     """
 
     needs_train = True
@@ -123,8 +121,7 @@ class Sentiment(ZeroShotTask):
     The next-token distribution is restricted to the words of both classes. The
     probability of a class is the sum over its words, that of a word the
     product over its tokens. The review keeps its full stop, and "very" is
-    tokenised together with it. `auc` does not depend on a bias towards one
-    class.
+    tokenised with it. `auc` does not depend on a bias towards one class.
     """
 
     # Words of the negative class, then of the positive one.

@@ -45,8 +45,7 @@ class BytePair:
     A word starts as its characters, the last one marked with `</w>`. As long
     as it has learned pairs, the one learned first is merged everywhere in it.
 
-    Reference: Sennrich et al. 2016; openai/finetune-transformer-lm
-    text_utils.py.
+    Reference: Sennrich et al. 2016; finetune-transformer-lm text_utils.py.
 
     Args:
         ids: dict from piece to id.

@@ -43,10 +43,10 @@ def english_but(**changes):
 
 @functools.cache
 def _without_last_step():
-    """Return spaCy's tokenizer without its last step, which rejoins some cases.
+    """Return spaCy's tokenizer without its last step.
 
-    These are the special cases in which spaCy found an affix or infix when they
-    were added. Here it finds none while they are added.
+    That step rejoins special cases in which spaCy found an affix or infix when
+    they were added. Here it finds none while they are added.
     """
 
     def once_complete(function, nothing):
