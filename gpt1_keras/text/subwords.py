@@ -151,7 +151,7 @@ def by_id(ids, path):
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
-            f"{path}: the {len(ids)} ids must be 0, 1, 2 ..., each once"
+            f"{path}: a vocabulary of {len(ids)} pieces needs ids 0, 1, 2 ..."
         )
     if re.search("[\ud800-\udfff]", "".join(ids)):
         raise errors.InputError(f"{path}: a piece is not valid UTF-8")
