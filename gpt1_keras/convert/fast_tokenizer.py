@@ -1,10 +1,9 @@
 """This package's tokenizer, imitated with the `tokenizers` library.
 
 transformers loads it from `tokenizer.json`; its own OpenAI GPT tokenizer splits
-contractions, quotes and line breaks differently. The library has neither ftfy
-nor spaCy: here regular expressions that match between two characters insert
-spaces where spaCy would split. Texts with broken characters or HTML entities,
-and rare special cases of spaCy, still get other ids.
+contractions, quotes and line breaks differently. Instead of spaCy, regular
+expressions that match between two characters insert spaces where it would
+split. Texts that ftfy repairs, and rare special cases, still get other ids.
 """
 
 import collections
@@ -40,8 +39,11 @@ def build(tokenizer, *, is_pair=None):
     """
     normalizers = tokenizers.normalizers
 
-    def gap(expression):
-        return normalizers.Replace(tokenizers.Regex(expression), " ")
+    def replace(expression, content):
+        return normalizers.Replace(tokenizers.Regex(expression), content)
+
+    def gaps(expressions):
+        return replace("|".join(expressions), " ")
 
     found = tokenizers.Tokenizer(
         tokenizers.models.BPE(
@@ -51,33 +53,28 @@ def build(tokenizer, *, is_pair=None):
             end_of_word_suffix=subwords.END_OF_WORD,
         )
     )
-    affixes = _affixes()
+    affixes = gaps(_affixes())
     found.normalizer = normalizers.Sequence(
         [
             normalizers.NFC(),
             normalizers.Strip(),
             normalizers.Prepend(" "),
-            normalizers.Replace(tokenizers.Regex(r"\r\n?"), "\n"),
+            replace(r"\r\n?", "\n"),
             *itertools.starmap(
-                normalizers.Replace, standardize.STRAIGHT + standardize.REPLACED
+                replace, standardize.STRAIGHT + standardize.REPLACED
             ),
-            normalizers.Replace(tokenizers.Regex(r"\s*\n\s*"), " \n "),
-            gap(_marks()),
-            gap(_inside()),
+            replace(r"\s*\n\s*", " \n "),
+            gaps(_marks()),
+            gaps(_inside()),
             # Affixes one after another, then the special case inside.
-            *[gap(affixes)] * 3,
-            gap(_special_cases()),
-            gap(affixes),
+            *[affixes] * 3,
+            gaps(_special_cases()),
+            affixes,
             normalizers.Lowercase(),
         ]
     )
-    found.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
-        [
-            tokenizers.pre_tokenizers.Split(
-                tokenizers.Regex(r"[^\S\n]+"), "removed"
-            ),
-            tokenizers.pre_tokenizers.Split("\n", "isolated"),
-        ]
+    found.pre_tokenizer = tokenizers.pre_tokenizers.Split(
+        tokenizers.Regex(r"\n|\S+"), "removed", invert=True
     )
     found.decoder = tokenizers.decoders.BPEDecoder(suffix=subwords.END_OF_WORD)
     if is_pair is not None:
@@ -120,10 +117,8 @@ def _marks():
     single = [m for m in marks if len(words.split_words(m + m)) == 2]
     one = "".join(map(re.escape, single))
     runs = [re.escape(m) for m in standardize.MARKS if m not in single]
-    return "|".join(
-        [rf"(?=[{one}])|(?<=[{one}])"]
-        + [rf"(?<!{m})(?={m})|(?<={m})(?!{m})" for m in runs]
-    )
+    around_runs = [rf"(?<!{m})(?={m})|(?<={m})(?!{m})" for m in runs]
+    return [rf"(?=[{one}])|(?<=[{one}])", *around_runs]
 
 
 def _inside():
@@ -133,15 +128,13 @@ def _inside():
         for case, parts in _cases().items()
         if len(parts) == 1 and re.fullmatch(r"'[A-Za-z]+", case)
     )
-    return "|".join(
-        [
-            r"(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.)",
-            rf"(?<=\s')(?!(?:{opened}){_END})(?=[^\s'])",
-            r"(?<=\s[$£€¥#&%=<>:]|\s[A-Z]{2}\$|\s[AC]\$)(?=\S)",
-            r"(?<=[a-z])(?=\.[A-Z])|(?<=[a-z]\.)(?=[A-Z])",
-            r"(?<=[A-Za-z])(?=[:<>=][A-Za-z])|(?<=[A-Za-z][:<>=])(?=[A-Za-z])",
-        ]
-    )
+    return [
+        r"(?<!\.)(?=\.\.)|(?<=\.\.)(?!\.)",
+        rf"(?<=\s')(?!(?:{opened}){_END})(?=[^\s'])",
+        r"(?<=\s[$£€¥#&%=<>:]|\s[A-Z]{2}\$|\s[AC]\$)(?=\S)",
+        r"(?<=[a-z])(?=\.[A-Z])|(?<=[a-z]\.)(?=[A-Z])",
+        r"(?<=[A-Za-z])(?=[:<>=][A-Za-z])|(?<=[A-Za-z][:<>=])(?=[A-Za-z])",
+    ]
 
 
 def _affixes():
@@ -156,17 +149,15 @@ def _affixes():
         rf"\s{re.escape(c[:-1])}" for c in whole if c[-1] == "'" and len(c) > 2
     )
     lower = r"[a-z0-9%\u00df-\u00f6\u00f8-\u017f)\]'\"\-+]"
-    return "|".join(
-        [
-            rf"(?<!\s|'|{quotes})(?=''?{_LAST})",
-            rf"(?<=\S)(?='[sS]{_LAST})",
-            rf"(?<={lower}|[A-Z][A-Z])(?<!{dots})(?=\.{_LAST})",
-            rf"(?<=\S)(?=[:#&<>]{_LAST})",
-            rf"(?<=[0-9])(?=[$£€¥+]{_LAST})|(?<=°)(?=\S)|(?<=\S)(?=°)",
-            rf"(?<=°[FfCcKk])(?=\.{_LAST})",
-            rf"(?<=[0-9])(?=(?:{char_classes.UNITS}){_LAST})",
-        ]
-    )
+    return [
+        rf"(?<!\s|'|{quotes})(?=''?{_LAST})",
+        rf"(?<=\S)(?='[sS]{_LAST})",
+        rf"(?<={lower}|[A-Z][A-Z])(?<!{dots})(?=\.{_LAST})",
+        rf"(?<=\S)(?=[:#&<>]{_LAST})",
+        rf"(?<=[0-9])(?=[$£€¥+]{_LAST})|(?<=°)(?=\S)|(?<=\S)(?=°)",
+        rf"(?<=°[FfCcKk])(?=\.{_LAST})",
+        rf"(?<=[0-9])(?=(?:{char_classes.UNITS}){_LAST})",
+    ]
 
 
 def _special_cases():
@@ -175,11 +166,9 @@ def _special_cases():
     for parts in _cases().values():
         for i in range(1, len(parts)):
             before["".join(parts[i:])].append("".join(parts[:i]))
-    found = []
     for after, starts in before.items():
         look = "|".join(rf"[\s']{re.escape(start)}" for start in starts)
-        found.append(rf"(?={re.escape(after)}{_END})(?<={look})")
-    return "|".join(found)
+        yield rf"(?={re.escape(after)}{_END})(?<={look})"
 
 
 def _cases():

@@ -1,13 +1,10 @@
 """GPT-1 in the format of the transformers library (`openai-gpt`), in and out.
 
 A folder holds `config.json`, the weights and the vocabulary: `vocab.json` and
-`merges.txt`, or `tokenizer.json` with both.
-Dense kernels are `[in, out]` as here; the softmax is tied to the token table.
-
-Folders written here also hold `tokenizer.json` (`convert.fast_tokenizer`),
-because transformers' own OpenAI GPT tokenizer gives contractions, "..." and
-line breaks other ids. transformers applies embedding dropout to activations,
-this package by default to the tables.
+`merges.txt`, or `tokenizer.json` (`convert.fast_tokenizer`); folders written
+here hold all three. Dense kernels are `[in, out]` as here; the softmax is tied
+to the token table. transformers applies embedding dropout to activations, this
+package by default to the tables.
 """
 
 import json
@@ -49,6 +46,10 @@ _RATES = {
     "layer_norm_epsilon": "layer_norm_epsilon",
     "initializer_range": "initializer_range",
 }
+_ALLOWED = {
+    "model_type": ("openai-gpt",),
+    "afn": ("gelu", "gelu_new"),  # both mean the tanh approximation
+}
 _UNKNOWN = subwords.BytePair.unknown
 _PREFIX = "transformer."
 _TOKENS = "tokens_embed.weight"
@@ -61,8 +62,8 @@ _OTHER_HEADS = ("multiple_choice_head.", "score.")
 def read(directory):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    Files that are missing, damaged or inconsistent, or describe a network that
-    `GPT1Backbone` cannot represent, raise InputError.
+    Raises:
+        InputError: files are missing, damaged or of another network.
     """
     directory = pathlib.Path(directory)
     sizes = read_config(directory / "config.json")
@@ -85,19 +86,12 @@ def read(directory):
 
 def read_config(path):
     """Return the sizes and rates of `GPT1Backbone` from a `config.json`."""
+    text = files.read_text("config", path, "give the folder of a model")
     try:
-        config = files.parse_json(path.read_bytes())
-    except OSError:
-        raise errors.InputError(
-            f"{path} is missing: give the folder of a model"
-        ) from None
+        config = files.parse_json(text)
     except ValueError as error:
         raise errors.InputError(f"{path}: {error}: download it again") from None
-    for name, allowed in (
-        ("model_type", ("openai-gpt",)),
-        # In transformers both mean the tanh approximation.
-        ("afn", ("gelu", "gelu_new")),
-    ):
+    for name, allowed in _ALLOWED.items():
         if config.get(name, allowed[0]) not in allowed:
             raise errors.InputError(
                 f"{path}: {name} is {config[name]!r}, GPT-1 has {allowed[0]!r}"
@@ -121,7 +115,6 @@ def read_tokenizer(directory):
         found = tokenizers.Tokenizer.from_file(str(whole)).to_str()
         model = json.loads(found)["model"]
         pieces = subwords.by_id(model["vocab"], whole)
-        pairs = list(map(tuple, model["merges"]))
         if model["end_of_word_suffix"] != "</w>":
             raise ValueError
     except Exception:  # The library raises nothing more special.
@@ -129,7 +122,7 @@ def read_tokenizer(directory):
             f"{whole} has no byte-pair vocabulary with ids from 0 and </w>: "
             "add vocab.json and merges.txt"
         ) from None
-    return tokenizer_lib.Tokenizer.checked(pieces, pairs, whole)
+    return tokenizer_lib.Tokenizer.checked(pieces, model["merges"], whole)
 
 
 def _tensor_name(released):
@@ -153,8 +146,7 @@ def _network_tensors(directory):
             continue
         if array.dtype.name not in _FLOATS:
             raise errors.InputError(
-                f"{directory}: {name} is {array.dtype}, expected one of "
-                f"{', '.join(_FLOATS)}: quantized weights are not supported"
+                f"{directory}: {name} is {array.dtype}: give float weights"
             )
         found[name] = array
     output = found.pop(_OUTPUT, None)
@@ -163,17 +155,15 @@ def _network_tensors(directory):
         found.setdefault(_TOKENS, output), output
     ):
         raise errors.InputError(
-            f"{directory}: {_OUTPUT} differs from {_TOKENS}: GPT-1 ties them, "
-            "untied weights cannot be converted"
+            f"{directory}: {_OUTPUT} differs from {_TOKENS}; GPT-1 ties them"
         )
     return found
 
 
 def read_tensors(directory):
-    """Return `{name: array}` of a folder.
+    """Return `{name: array}` of `model.safetensors`, or `pytorch_model.bin`.
 
-    Reads `model.safetensors`, or else `pytorch_model.bin`, from which torch
-    loads only tensors and no code; the latter are returned as float32.
+    From the latter, torch loads only tensors and no code; they become float32.
     """
     path = directory / SAFETENSORS
     try:
@@ -200,8 +190,7 @@ def write(model, directory):
     delimiter and extract tokens.
 
     Args:
-        model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor, with a
-            byte-pair vocabulary.
+        model: `GPT1CausalLM`, or `GPT1TaskModel` with a preprocessor.
         directory: path of a new or empty folder.
 
     Raises:
@@ -218,10 +207,8 @@ def write(model, directory):
     config = {"model_type": "openai-gpt", "afn": "gelu", "dtype": "float32"}
     config |= {k: getattr(network, v) for k, v in (_SIZES | _RATES).items()}
     if hasattr(model, "head"):
-        is_pair, special = (
-            ours.transform == "entailment",
-            fast_tokenizer.SPECIAL,
-        )
+        special = fast_tokenizer.SPECIAL
+        is_pair = ours.transform == "entailment"
         fast = fast_tokenizer.build(tokenizer, is_pair=is_pair)
         arrays |= _classifier_arrays(model, arrays)
         names = dict(enumerate(ours.label_words))
@@ -240,6 +227,7 @@ def write(model, directory):
         config["tie_word_embeddings"] = True
     contents = fast_tokenizer.contents(fast, ours.sequence_length, special)
     contents |= {
+        SAFETENSORS: safetensors_numpy.save(arrays, {"format": "pt"}),
         "config.json": json.dumps(config, indent=2),
         "vocab.json": json.dumps(tokenizer.ids),
         "merges.txt": subwords.merges_text(tokenizer.merges),
@@ -248,8 +236,6 @@ def write(model, directory):
     if directory.exists():
         directory.rmdir()  # Only an empty one.
     with files.new_folder(directory) as temporary:
-        weights = safetensors_numpy.save(arrays, {"format": "pt"})
-        files.write_atomic(temporary / SAFETENSORS, weights)
         for name, content in contents.items():
             files.write_atomic(temporary / name, content)
 
@@ -283,19 +269,15 @@ def _classifier_arrays(model, arrays):
     """Return {name: weights} in which a classifier differs.
 
     transformers' `score` layer has no bias. Instead, the bias of the last norm
-    is shifted by the shortest `d` `[D]` with `kernel^T d = bias`, which gives
-    the same logits.
+    is shifted by the shortest `d` `[D]` with `kernel^T d = bias`.
     """
     network, dense = model.backbone, model.head.dense
     special = _array(network.token_and_position_embedding.special_embeddings)
     # Tokens, special tokens and padding: [V, D], [3, D], [1, D] -> [V + 4, D]
     tokens = [arrays[_PREFIX + _TOKENS], special, np.zeros_like(special[:1])]
-    kernel, bias = (
-        ops.convert_to_numpy(x).astype("float64")
-        for x in (dense.kernel, dense.bias)
-    )
-    # [D, Y], [Y] -> [D]
-    shift = np.linalg.lstsq(kernel.T, bias)[0]
+    kernel, bias = _array(dense.kernel), _array(dense.bias)
+    # [Y, D], [Y] -> [D]
+    shift = np.linalg.lstsq(kernel.T.astype("float64"), bias)[0]
     if not np.allclose(kernel.T @ shift, bias, atol=1e-6):
         raise errors.InputError(
             "the head's bias cannot be moved into the last norm, and"
@@ -305,5 +287,5 @@ def _classifier_arrays(model, arrays):
     return {
         _PREFIX + _TOKENS: np.concatenate(tokens),
         last: (arrays[last] + shift).astype("float32"),
-        "score.weight": _array(dense.kernel).T.copy(),
+        "score.weight": kernel.T.copy(),
     }

@@ -30,8 +30,8 @@ BLOCK_WEIGHTS = {
 def variables(network):
     """Return `{name: variable}` of a `GPT1Backbone` in the released order.
 
-    The names are `positions` `[P, D]`, `tokens` `[V, D]`, `h0/attn/c_attn/w`
-    `[D, 3D]` and so on, without the special-token rows.
+    Without the special-token rows: `positions` `[P, D]`, `tokens` `[V, D]`,
+    `h0/attn/c_attn/w` `[D, 3D]` and so on.
     """
     embedding = network.token_and_position_embedding
     found = {
@@ -45,17 +45,15 @@ def variables(network):
 
 
 def causal_lm(tokenizer, values, directory, **sizes):
-    """Return a float32 `GPT1CausalLM` with the given weights.
-
-    It has no special-token rows, and feed-forward networks of width
-    `4 hidden_dim`; sizes that are not given are those of gin/model/gpt1.gin.
+    """Return a float32 `GPT1CausalLM` without special-token rows.
 
     Args:
         tokenizer: `text.tokenizer.Tokenizer`.
         values: function `{name: variable}` -> iterable of (name, array), with
             the names of `variables`.
         directory: path of the weights, for messages.
-        **sizes: arguments of `GPT1Backbone`.
+        **sizes: arguments of `GPT1Backbone`; others are those of
+            gin/model/gpt1.gin, and `intermediate_dim` is `4 hidden_dim`.
     """
     width, num_heads = sizes["hidden_dim"], sizes["num_heads"]
     if tokenizer.vocabulary_size != sizes["vocabulary_size"]:
@@ -83,13 +81,11 @@ def causal_lm(tokenizer, values, directory, **sizes):
         if value.shape != shape:
             raise errors.InputError(
                 f"{directory}: {name} has shape {list(value.shape)}, expected "
-                f"{list(shape)}: weights and configuration belong to different "
-                "networks"
+                f"{list(shape)}: weights and configuration do not match"
             )
         if not np.isfinite(value).all():
             raise errors.InputError(
-                f"{directory}: {name} contains NaN or infinity: download the "
-                "file again"
+                f"{directory}: {name} contains NaN or infinity: download again"
             )
         own[name].assign(value)
     return builders.gpt1_causal_lm(network, tokenizer)

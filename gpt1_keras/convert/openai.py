@@ -25,13 +25,12 @@ _HEAD_DIM = 64
 def read(directory, *, num_heads=None):
     """Return a `GPT1CausalLM` with the weights and vocabulary of a folder.
 
-    No file states `num_heads`; None gives heads of width 64, as in the
-    released network.
+    No file states `num_heads`; None: heads of width 64, as released.
     """
     directory = pathlib.Path(directory)
     shapes = _read_shapes(directory / SHAPES)
     width = shapes[0][1]
-    # By number, so that the error names a shard that is missing in between.
+    # By number, so that the error names a missing shard.
     num_shards = len(list(directory.glob("params_[0-9]*.npy")))
     shards = [directory / f"params_{i}.npy" for i in range(num_shards)]
     numbers = np.concatenate([*map(_open, shards)] or [[]])
@@ -39,8 +38,7 @@ def read(directory, *, num_heads=None):
     if len(numbers) != expected:
         raise errors.InputError(
             f"{directory}: {num_shards} shards hold {len(numbers)} numbers, "
-            f"{SHAPES} lists {expected}: a shard is missing or from another "
-            "model"
+            f"{SHAPES} lists {expected}: a shard is missing or of another model"
         )
     # Dense layers are stored as convolutions: [1, A, B] -> [A, B]
     arrays = [

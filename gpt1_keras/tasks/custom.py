@@ -35,6 +35,7 @@ _FAMILIES = {
     "similarity": transforms.similarity,
     "multiple_choice": transforms.multiple_choice,
 }
+_FAMILY_OF = {each.__name__: name for name, each in _FAMILIES.items()}
 # Argument -> the families that take it; all families take all others.
 _TAKEN_BY = {
     "text_pair": ("pair_classification", "similarity", "multiple_choice"),
@@ -72,31 +73,26 @@ def custom(
 ):
     """Return the task of a train file, and optionally a dev and a test file.
 
+    gin/finetune/custom.gin and gin/data/own_rows.gin describe the arguments.
+
     Args:
-        train, dev, test, dev_fraction, seed, low, high: see
-            `readers.custom.read_splits`.
-        family: str, see the module. None infers it: multiple choice if there
-            are choices; else similarity if there are second texts and some
-            label is a fraction; else (pair) classification.
+        family: None infers it: multiple choice if there are choices; else
+            similarity if there are second texts and some label is a fraction;
+            else (pair) classification.
         text, text_pair, choices, label: columns, see `readers.custom.Columns`;
             None takes `text_pair` and `choices` if the file has them.
-        bad_rows: what to do about rows that cannot be used.
-        class_weights: floats that multiply the loss of each class, in
-            alphabetical order; "balanced": N / (Y n) for a class with `n` of
-            `N` training rows among `Y` classes; None: all rows weigh the same.
-        metric: str, which metric on dev selects the best epoch. None: macro F1
-            if the rarest class has less than a tenth of the training rows, else
-            accuracy or Pearson's correlation.
+        class_weights: "balanced": N / (Y n) for a class with `n` of `N`
+            training rows among `Y` classes.
         data_dir: folder of relative paths; None: the current one.
     """
     folder = pathlib.Path(data_dir or "")
     table = custom_lib.read_table(folder / train)
+    others = {"class_weights": class_weights, "low": low, "high": high}
     family, columns = _inferred(
-        *(table, family, text, text_pair, choices, label),
-        **{"class_weights": class_weights, "low": low, "high": high},
+        table, family, text, text_pair, choices, label, others
     )
     skipped = [] if bad_rows == "skip" else None
-    examples, (names, score_range) = custom_lib.read_splits(
+    examples, known = custom_lib.read_splits(
         table,
         dev=dev and folder / dev,
         test=test and folder / test,
@@ -108,21 +104,19 @@ def custom(
         skipped=skipped,
     )
     label_space = task_lib.Choice()
-    if score_range:
-        label_space = _score_space(*score_range)
-    elif names:
-        rows = examples["train"]
-        counts = collections.Counter(row.label for row in rows)
-        rarest = min(names, key=lambda name: counts[name])
+    if known.score_range:
+        label_space = _score_space(*known.score_range)
+    elif names := known.class_names:
+        counts = collections.Counter(row.label for row in examples["train"])
+        total, rarest = counts.total(), min(names, key=lambda n: counts[n])
         weights = _class_weights(class_weights, names, counts)
         label_space = task_lib.Classes(names, weights)
-        if counts[rarest] < _RARE * len(rows):
+        if counts[rarest] < _RARE * total:
             metric = metric or "macro_f1"
             logging.warning(
-                f"class {rarest!r} has only {counts[rarest]} of the"
-                f" {len(rows):,} training rows in {table.path}, which accuracy"
-                " hardly shows: the best epoch is chosen by"
-                f" custom.custom.metric = {metric!r}"
+                f"class {rarest!r} has only {counts[rarest]} of the {total:,}"
+                f" training rows in {table.path}, which accuracy hardly shows:"
+                f" custom.custom.metric = {metric!r} chooses the best epoch"
             )
     return _task(
         lambda data_dir, split: examples[split],
@@ -160,22 +154,20 @@ def of_preset(
 
     Family, classes and score range are those of the `GPT1TaskPreprocessor`.
     The file ("-" for standard input) is read at once and serves as every split.
-    Its label column may be missing, and is not read if `label` is None. The
-    other arguments are those of `custom`.
+    Its label column may be missing, and is not read if `label` is None.
     """
     path = pathlib.Path(data_dir or "") / file
     if str(file) == "-":
         has_columns = text != "text" or any((text_pair, choices, label))
         path = rows_lib.StandardInput(text, has_columns)
     table = custom_lib.read_table(path, text)
-    family = _family_of(preprocessor)
-    _, columns = _inferred(table, family, text, text_pair, choices, label)
+    family = _FAMILY_OF[preprocessor.transform]
+    _, columns = _inferred(table, family, text, text_pair, choices, label, {})
     space = task_lib.label_space_of(preprocessor)
-    is_score = space.score_range is not None
     skipped = [] if bad_rows == "skip" else None
     rows = custom_lib.read_rows(
         table,
-        dataclasses.replace(columns, is_score=is_score),
+        dataclasses.replace(columns, is_score=bool(space.score_range)),
         is_labelled=label in table.names,
         known=custom_lib.Known(space.class_names or None, space.score_range),
         skipped=skipped,
@@ -186,12 +178,7 @@ def of_preset(
 def task_of(preprocessor, reader, skipped=None):
     """Return a preset's task; `reader` and `skipped` are those of `Task`."""
     space = task_lib.label_space_of(preprocessor)
-    return _task(reader, _family_of(preprocessor), space, skipped)
-
-
-def _family_of(preprocessor):
-    names = {each.__name__: name for name, each in _FAMILIES.items()}
-    return names[preprocessor.transform]
+    return _task(reader, _FAMILY_OF[preprocessor.transform], space, skipped)
 
 
 def _task(reader, family, label_space, skipped, metric=None, **more):
@@ -219,8 +206,11 @@ def _task(reader, family, label_space, skipped, metric=None, **more):
     )
 
 
-def _inferred(table, family, text, text_pair, choices, label, **others):
-    """Return family and `Columns`, inferred from the table unless given."""
+def _inferred(table, family, text, text_pair, choices, label, others):
+    """Return family and `Columns`, inferred from the table unless given.
+
+    `others` are arguments that only some families take (`_TAKEN_BY`).
+    """
     has_pairs = text_pair or "text_pair" in table.names
     if family is None:
         family = "pair_classification" if has_pairs else "classification"
@@ -235,23 +225,21 @@ def _inferred(table, family, text, text_pair, choices, label, **others):
                 f"`family` {family!r} takes no `{name}`: leave one of them out"
             )
     is_choice = family == "multiple_choice"
-    if is_choice:
-        choices = choices or "choices"
+    choices = choices or ("choices" if is_choice else ())
     # Choices may go without a question.
     if family != "classification" and (has_pairs or not is_choice):
         text_pair = text_pair or "text_pair"
-    lists = [choices] if isinstance(choices, str) else choices or ()
-    named = [name for name in (text, text_pair, *lists, label) if name]
+    choices = (choices,) if isinstance(choices, str) else choices
+    named = [name for name in (text, text_pair, *choices, label) if name]
     twice = [name for name in named if named.count(name) > 1]
     if twice:
         raise errors.InputError(
-            f"column {twice[0]!r} is given twice, as a text and as a label or"
-            " another text: each needs its own"
+            f"column {twice[0]!r} is given twice: use each column once"
         )
     return family, custom_lib.Columns(
         text=text,
         text_pair=text_pair,
-        choices=tuple(lists),
+        choices=tuple(choices),
         label=label,
         is_score=family == "similarity",
     )

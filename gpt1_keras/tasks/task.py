@@ -30,11 +30,9 @@ class LabelSpace(abc.ABC):
 
     num_outputs = 1  # `Y`: logits for each example (or candidate)
     class_names = ()  # of str; empty unless there are classes
-    # What each logit stands for, of str; empty for choices and regression.
-    output_names = ()
+    output_names = ()  # of str, of the logits; empty for choices, regression
     score_range = None  # list of the lowest and the highest score, for scores
-    # `(labels, logits [N, Y]) -> [N]`, of `training.losses`.
-    loss = staticmethod(losses.cross_entropy)
+    loss = staticmethod(losses.cross_entropy)  # (labels, logits [N, Y]) -> [N]
     build_head = heads.SumHead  # or another class of `layers.heads`
 
     def encode(self, example):
@@ -51,8 +49,7 @@ class LabelSpace(abc.ABC):
 
     def probabilities(self, logits, ops=np):
         """`[N, Y]` -> probabilities `[N, Y]`; None for a regression."""
-        shifted = logits - ops.max(logits, axis=-1, keepdims=True)
-        weights = ops.exp(shifted)
+        weights = ops.exp(logits - ops.max(logits, axis=-1, keepdims=True))
         return weights / ops.sum(weights, axis=-1, keepdims=True)
 
     def majority(self, examples):
@@ -179,11 +176,9 @@ class Task:
     reader: collections.abc.Callable  # (data_dir, split) -> list of Example
     transform: collections.abc.Callable  # of `data.transforms`
     label_space: LabelSpace
-    # Function of `evaluation.metrics`. The first key of its dict is the paper's
-    # metric, which selects the best epoch.
+    # Of `evaluation.metrics`; the first value, the paper's, selects the epoch.
     metric: collections.abc.Callable
-    # Numbers of examples in the official train, dev and test splits (0: no such
-    # split); None: any number.
+    # Official numbers of train, dev and test examples (0: no split); None: any.
     row_counts: tuple | None = None
     is_own: bool = False  # whether it reads the user's files, which may change
     has_labelled_test: bool = False  # whether the labels of test are public
@@ -194,18 +189,14 @@ class Task:
     class_meanings: tuple = ()
 
     def read(self, data_dir, split):
-        """Return the examples of a split: "train", "dev" or "test".
-
-        Warns if the official files have another number of examples.
-        """
+        """Return the examples of a split; warn if some are missing or new."""
         if self.row_counts is None:
             return self.reader(data_dir, split)
         counts = dict(zip(("train", "dev", "test"), self.row_counts))
         if not counts[split]:
             known = " and ".join(name for name in counts if counts[name])
             raise errors.InputError(
-                f"{self.name} has no split {split!r}, only {known}: choose"
-                " another split or benchmark"
+                f"{self.name} has no split {split!r}, only {known}: choose one"
             )
         examples = self.reader(data_dir, split)
         is_sample = pathlib.Path(data_dir, _SAMPLE_MARK).exists()

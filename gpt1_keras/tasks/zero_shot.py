@@ -26,20 +26,20 @@ from gpt1_keras.tasks import benchmarks
 from gpt1_keras.tasks import task as task_lib
 
 _NO_CONTEXT = itertools.repeat(0)  # all ids of each continuation are scored
+_flat = itertools.chain.from_iterable
 
 
 @dataclasses.dataclass(frozen=True)
 class ZeroShotTask(abc.ABC):
     """A task that a language model performs without having been trained on it.
 
-    `random` is the expected value of the first metric for random predictions,
-    `split` the default split to measure; for the others see `tasks.task.Task`.
+    For `name`, `reader` and `row_counts` see `tasks.task.Task`.
     """
 
     name: str
     reader: collections.abc.Callable
-    random: float
-    split: str
+    random: float  # expected first metric of random predictions
+    split: str  # the default split to measure
     row_counts: tuple | None = None
 
     needs_train = False
@@ -53,9 +53,8 @@ class ZeroShotTask(abc.ABC):
         """Return a dict of metrics; the first is the one that is plotted.
 
         By default, the choice with the highest mean log-probability is
-        predicted, and labels are indices of choices. `scores` are the
-        `data.packing.Scores` of the examples; `train` is the pair (examples,
-        scores) of the train split, if `needs_train`.
+        predicted, and labels are indices of choices. `scores` are
+        `data.packing.Scores`; `train` is (examples, scores) if `needs_train`.
         """
         labels = self.labels(examples)
         best = [np.argmax(s.log_probability / s.num_tokens) for s in scores]
@@ -83,9 +82,7 @@ class Acceptability(ZeroShotTask):
     The paper states neither whether the first token counts nor how the
     threshold is chosen. Here the first token is only read, because nothing
     precedes it, and the threshold (nats per token) is the one with the best
-    Matthews correlation on the train examples, `matthews_train`. `auc` needs no
-    threshold: it is the probability that an acceptable sentence scores higher
-    than an unacceptable one.
+    Matthews correlation on train, `matthews_train`. `auc` needs no threshold.
     """
 
     needs_train = True
@@ -124,28 +121,26 @@ class Sentiment(ZeroShotTask):
     The next-token distribution is restricted to the words of both classes. The
     probability of a class is the sum over its words, that of a word the
     product over its tokens. The review keeps its full stop, and "very" is
-    tokenised together with it. `auc` does not depend on a bias towards one
-    class. `label_words` are the negative class's words, then the positive's.
+    tokenised with it. `auc` does not depend on a bias towards one class.
     """
 
+    # Words of the negative class, then of the positive one.
     label_words: tuple = (("negative",), ("positive",))
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         """One continuation per word; reviews are truncated at the beginning."""
-        words = itertools.chain(*self.label_words)
-        words = [encode(word, tokenizer) for word in words]
+        words = [encode(w, tokenizer) for w in _flat(self.label_words)]
         prefix = tokenizer.encode(f"{example.text} very")
         return fit(prefix, words, tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
         labels = self.labels(examples)
         targets = np.array([glue.BINARY.index(label) for label in labels])
-        sums = np.logaddexp.reduce
-        end = len(self.label_words[0])
-        both = [np.split(s.log_probability, [end]) for s in scores]
-        odds = np.array(
-            [sums(positive) - sums(negative) for negative, positive in both]
-        )
+        # [words, N] -> [N]
+        logs = np.stack([s.log_probability for s in scores], axis=1)
+        parts = np.split(logs, [len(self.label_words[0])])
+        negative, positive = map(np.logaddexp.reduce, parts)
+        odds = positive - negative
         return {
             **metrics.accuracy(targets, odds > 0),
             "positive_share": float(np.mean(odds > 0)),
@@ -157,25 +152,23 @@ class Reading(ZeroShotTask):
     """RACE: the answer that is likeliest after document and question.
 
     Document and question are joined without a delimiter, as in fine-tuning.
-    The paper does not say how long documents are handled. Here their beginning
-    is truncated, by the same amount for all answers, since the end is next to
-    the question.
+    The paper does not say how long documents are handled. Here they lose their
+    beginning, far from the question, the same amount for all answers.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
         answers = [encode(text, tokenizer) for text in example.choices]
-        texts = (example.text, example.text_pair)
-        prefix = list(itertools.chain(*map(tokenizer.encode, texts)))
+        question = tokenizer.encode(example.text_pair)
+        prefix = tokenizer.encode(example.text) + question
         return fit(prefix, answers, tokenizer, max_sequence_length)
 
 
 class PronounResolution(ZeroShotTask):
     """Winograd schemas: the candidate after which the rest is likeliest.
 
-    Each candidate replaces the pronoun, and only the tokens after it are
-    scored, which are the same for all candidates (mean log-probability).
-    Candidates for a possessive pronoun get an 's. If nothing follows the
-    pronoun, the candidates' own tokens are scored.
+    Each candidate replaces the pronoun, with an 's if that is possessive. Only
+    the tokens after it are scored, the same ones for all candidates. If there
+    are none, the candidates' own tokens are scored.
     """
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
@@ -192,12 +185,10 @@ class PronounResolution(ZeroShotTask):
         """
         before, choices, after = substitute(example)
         # Leave room for a token before a candidate and one after it.
-        names = [
-            encode(text, tokenizer)[-(max_sequence_length - 2) :]
-            for text in choices
-        ]
-        rest = tokenizer.encode(after)
-        rest = rest[: max_sequence_length - 1 - max(map(len, names))]
+        longest = max_sequence_length - 2
+        names = [encode(text, tokenizer)[-longest:] for text in choices]
+        room = max_sequence_length - 1 - max(map(len, names))
+        rest = tokenizer.encode(after)[:room]
         return fit(
             tokenizer.encode(before),
             [ids + rest for ids in names],
@@ -211,9 +202,8 @@ class LastWord(ZeroShotTask):
     """LAMBADA: are all tokens of the last word the likeliest ones?
 
     Quotes and brackets of the Penn Treebank are replaced by those of books.
-    Words that the file has split stay so: the tokenizer splits them, too ("do
-    n't").
-    `perplexity` is per word, `perplexity_token` per token of these words.
+    Words that the file has split ("do n't") stay so: the tokenizer splits them,
+    too. `perplexity` is per word, `perplexity_token` per token of these words.
     """
 
     _PENN_TREEBANK = {"``": '"', "''": '"', "`": "'"} | dict(
@@ -221,11 +211,10 @@ class LastWord(ZeroShotTask):
     )
 
     def candidates(self, example, *, tokenizer, max_sequence_length):
-        (word,) = example.choices
-        ids, words = encode(word, tokenizer), example.text.split()
+        words = example.text.split()
         text = " ".join(self._PENN_TREEBANK.get(word, word) for word in words)
-        prefix = tokenizer.encode(text)
-        return fit(prefix, [ids], tokenizer, max_sequence_length)
+        ids = [encode(word, tokenizer) for word in example.choices]
+        return fit(tokenizer.encode(text), ids, tokenizer, max_sequence_length)
 
     def measure(self, examples, scores, train=None):
         sums = np.array([s.log_probability[0] for s in scores], "float64")
@@ -255,13 +244,13 @@ def fit(prefix, continuations, tokenizer, limit, num_context=_NO_CONTEXT):
     | 1 2 3 4 | 5 6                  | 2     | 4, 5         |
     |         | 5 6                  | 4     | opening, 5 6 |
 
-    `prefix` is a list of ids, which may be empty, `continuations` a list of
-    such lists. The first `num_context` ids of each are read but not scored.
+    `prefix` is a list of ids, perhaps empty, `continuations` a list of such
+    lists. The first `num_context` ids of each are read but not scored.
     """
     continuations = [ids[: limit - 1] for ids in continuations]
     room = limit - max(map(len, continuations))
     return packing.Candidates(
-        list(prefix)[-room:] or [tokenizer.opening_id],
+        prefix[-room:] or [tokenizer.opening_id],
         [(ids[:n], ids[n:]) for ids, n in zip(continuations, num_context)],
         num_cut=max(0, len(prefix) - room),
     )
@@ -272,35 +261,28 @@ _PREPOSITION = re.compile(
     r"\b(at|behind|beside|by|for|from|in|into|of|on|over|to|under|upon|with"
     r"|without) $"
 )
-# Before these words, "her" is an object.
-_NOT_POSSESSED = frozenset(
-    "a about and as at but by for from in on so that the there to what when"
-    " with".split()
+# A word that may be possessed. Before the others, "her" is an object.
+_POSSESSED = re.compile(
+    r"\s(?!(a|about|and|as|at|but|by|for|from|in|on|so|that|the|there|to|what"
+    r"|when|with)\b)\w"
 )
 
 
 def substitute(example):
     """Return the text before the pronoun, the choices, and the rest.
 
-    "her" counts as a possessive if a word follows that may be possessed; a
-    hidden pronoun does if, in addition, a preposition precedes it.
+    "her" is possessive if a word follows that may be possessed; a hidden
+    pronoun is if, in addition, a preposition precedes it.
     """
     before, _, after = example.text.partition(readers.BLANK)
     pronoun = example.text_pair.lower()
     is_possessive = pronoun in _POSSESSIVE
     if pronoun in ("her", ""):
-        word = re.match(r"\s(\w+)", after)
-        is_possessive = (
-            word is not None
-            and word[1] not in _NOT_POSSESSED
-            and (pronoun == "her" or _PREPOSITION.search(before) is not None)
-        )
-    if not is_possessive:
-        return before, list(example.choices), after
-    choices = [
-        f"{text}'" if text.lower().endswith("s") else f"{text}'s"
-        for text in example.choices
-    ]
+        may_possess = pronoun == "her" or _PREPOSITION.search(before)
+        is_possessive = may_possess and _POSSESSED.match(after)
+    choices = list(example.choices)
+    if is_possessive:
+        choices = [t + ("'" if t[-1] in "sS" else "'s") for t in choices]
     return before, choices, after
 
 
@@ -309,27 +291,23 @@ def _majority_accuracy(values):
     return {"accuracy": float(counts.max() / len(values))}
 
 
-# name: class, reader, score of random predictions, split, and the numbers of
-# rows in train, dev and test.
 # Of PDP's 60 problems 45 have two candidates, 12 three, one four and two five.
 # fmt: off
-_TASKS = {
-    "cola": (Acceptability, benchmarks.BENCHMARKS["cola"].read, 0.0, "dev"),
-    "sst2": (Sentiment, benchmarks.BENCHMARKS["sst2"].read, 0.5, "dev"),
-    "race": (Reading, benchmarks.BENCHMARKS["race"].read, 0.25, "dev"),
-    "dprd": (PronounResolution, readers.read_dprd, 0.5, "test",
-             (1_322, 0, 564)),
-    "wsc": (PronounResolution, readers.read_wsc, 0.5, "test",
-            (0, 0, readers.NUM_WSC)),
-    "pdp": (PronounResolution, readers.read_pdp, 0.4525, "test", (0, 0, 60)),
-    "lambada": (LastWord, readers.read_lambada, 0.0, "dev", (0, 4_869, 5_153)),
-}
+_ROWS = (
+    Acceptability("cola", benchmarks.BENCHMARKS["cola"].read, 0.0, "dev"),
+    Sentiment("sst2", benchmarks.BENCHMARKS["sst2"].read, 0.5, "dev"),
+    Reading("race", benchmarks.BENCHMARKS["race"].read, 0.25, "dev"),
+    PronounResolution("dprd", readers.read_dprd, 0.5, "test", (1_322, 0, 564)),
+    PronounResolution("wsc", readers.read_wsc, 0.5, "test",
+                      (0, 0, readers.NUM_WSC)),
+    PronounResolution("pdp", readers.read_pdp, 0.4525, "test", (0, 0, 60)),
+    LastWord("lambada", readers.read_lambada, 0.0, "dev", (0, 4_869, 5_153)),
+)
 # fmt: on
+_TASKS = {each.name: each for each in _ROWS}
 _Names = typing.Annotated[tuple[str, ...], checks.Dial(is_unique=True)]
-# Words of the negative class, then of the positive one.
 _LabelWords = typing.Annotated[
-    tuple[typing.Annotated[tuple[checks.Column, ...], checks.Dial(low=1)], ...],
-    checks.Dial(low=2, high=2),
+    tuple[checks.Names, ...], checks.Dial(low=2, high=2)
 ]
 
 
@@ -338,12 +316,11 @@ def task(name: checks.Column, label_words: _LabelWords | None = None):
 
     `label_words` are for SST-2 (see `Sentiment`); None: the paper's.
     """
-    cls, *arguments = checks.find_name(name, _TASKS, "zero-shot task")
-    found = cls(name, *arguments)
+    found = checks.find_name(name, _TASKS, "zero-shot task")
     if label_words is None:
         return found
-    words = [" ".join(w.lower().split()) for w in itertools.chain(*label_words)]
-    if cls is not Sentiment or len({"", *words}) <= len(words):
+    words = [" ".join(word.lower().split()) for word in _flat(label_words)]
+    if not (isinstance(found, Sentiment) and len({"", *words}) > len(words)):
         raise errors.InputError(
             f"`label_words` are {label_words!r}: give each word to one class"
             " only, and words only to the zero-shot task 'sst2'"

@@ -17,8 +17,6 @@ MARKS = '-~!";?+,)(/*[]}{|_'
 PUNCTUATION = re.compile(
     f"({'|'.join(re.escape(mark) + '+' for mark in MARKS)})"
 )
-_AROUND_NEWLINE = re.compile(r"\s*\n\s*")
-_OTHER_SPACE = re.compile(r"[^\S\n]+")
 REPLACED = (
     ("\u2014", "-"),  # em dash
     ("\u2013", "-"),  # en dash
@@ -27,9 +25,10 @@ REPLACED = (
     ("\u00b4", "'"),  # acute accent
 )
 
-# ftfy works line by line. If a line has only the characters below, it changes
-# nothing but curly quotes and line ends, so only other lines go through ftfy.
+# In a line of the characters below, ftfy changes only curly quotes and line
+# ends, so only other lines go through ftfy.
 _ASCII = r"\t\n\f\r -%'-~"  # printable but for "&", which may start an entity
+_NOT_PLAIN = re.compile(f"[^{_ASCII}]")
 _QUOTES = "\u2018\u2019\u201c\u201d"
 _DASHES = "\u2013\u2014\u2015\u2026"
 # Western European letters, if both neighbours are ASCII. Those that often start
@@ -40,19 +39,14 @@ _NEEDS_FTFY = re.compile(
     f"[^{_ASCII}{_QUOTES}{_DASHES}{_LETTERS}]|[{_LEFT_TO_FTFY}]"
     f"|[{_LETTERS}][^{_ASCII}]|[^{_ASCII}][{_LETTERS}]"
 )
-_NOT_PLAIN = bytes(
-    code for code in range(128) if not re.fullmatch(f"[{_ASCII}]", chr(code))
-)
 STRAIGHT = (("\u2019", "'"), ("\u201c", '"'), ("\u201d", '"'), ("\u2018", "'"))
 
 
 def repair(text):
     """Return `ftfy.fix_text(text)`, quickly if there is nothing to repair."""
-    if not (_is_clean(text) and text.isascii()):
+    if _NOT_PLAIN.search(text):
         text = _repair_lines(text)
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return text
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _repair_lines(text):
@@ -60,20 +54,13 @@ def _repair_lines(text):
     repaired = []
     for line in io.StringIO(text, newline="\n"):
         straight = _replace(line, STRAIGHT)
-        is_plain = straight.isascii() and _is_clean(line)
-        if is_plain or _NEEDS_FTFY.search(line) is None:
+        if not (_NOT_PLAIN.search(straight) and _NEEDS_FTFY.search(line)):
             repaired.append(straight)
         elif "<" in text:  # From there on, ftfy does not unescape HTML.
             return ftfy.fix_text(text)
         else:
             repaired.append(ftfy.fix_text(line))
     return "".join(repaired)
-
-
-def _is_clean(text):
-    """Return whether `text` has neither control characters nor "&"."""
-    content = text.encode("utf-8", "surrogatepass")
-    return len(content.translate(None, _NOT_PLAIN)) == len(content)
 
 
 def _replace(text, pairs):
@@ -91,6 +78,5 @@ def standardize(text):
     """
     text = _replace(text, REPLACED)
     text = PUNCTUATION.sub(r" \1 ", text)
-    text = _AROUND_NEWLINE.sub(" \n ", text)
-    text = _OTHER_SPACE.sub(" ", text)
-    return text.strip()
+    text = re.sub(r"\s*\n\s*", " \n ", text)
+    return re.sub(r"[^\S\n]+", " ", text).strip()

@@ -2,8 +2,8 @@
 
 Byte pairs have OpenAI's format: a JSON object from piece to id, and a text file
 of merges (a header, then one pair per line). WordPiece has BERT's format: a
-text file with one piece per line. The encoding is done by Hugging Face
-`tokenizers`; whatever the vocabulary lacks gets id 0.
+text file with one piece per line. Hugging Face `tokenizers` does the encoding;
+whatever the vocabulary lacks gets id 0.
 """
 
 import functools
@@ -34,24 +34,22 @@ def warn_of_unknown(
     """Warn if more than 1 % of the tokens are unknown to the vocabulary."""
     if num_unknown > _MANY_UNKNOWN * num_tokens:
         logging.warning(
-            "%s: %.0f %% of the tokens are unknown to the vocabulary: %s",
-            *(name, 100 * num_unknown / num_tokens, so),
+            f"{name}: {100 * num_unknown / num_tokens:.0f} % of the tokens are"
+            f" unknown to the vocabulary: {so}"
         )
 
 
 class BytePair:
     """Byte-pair encoder, as in the released code.
 
-    A word starts as its characters, the last one marked with `</w>`. The
-    adjacent pair that was learned first is merged everywhere in the word. This
-    is repeated until the word has no learned pair.
+    A word starts as its characters, the last one marked with `</w>`. As long
+    as it has learned pairs, the one learned first is merged everywhere in it.
 
-    Reference: Sennrich et al. 2016; openai/finetune-transformer-lm
-    text_utils.py.
+    Reference: Sennrich et al. 2016; finetune-transformer-lm text_utils.py.
 
     Args:
         ids: dict from piece to id.
-        merges: list of (left, right) in the order in which they were learned.
+        merges: list of (left, right) in the order learned.
     """
 
     type = "bpe"
@@ -88,9 +86,8 @@ class WordPiece:
     """WordPiece encoder: longest match first.
 
     Pieces inside a word start with `##`. A word that the vocabulary cannot
-    spell, or that has more than 100 characters, becomes `[UNK]`. The line break
-    is the entry `[NEWLINE]`, because the file has one entry per line; no word
-    equals it, since words are in lower case.
+    spell, or of more than 100 characters, becomes `[UNK]`. A line break is
+    `[NEWLINE]`, since the file has one entry per line; words are in lower case.
 
     Reference: Schuster and Nakajima 2012; BERT's tokenization.py.
 
@@ -144,8 +141,7 @@ def read_byte_pairs(path):
         ids = files.parse_json(text)
     except ValueError as error:
         raise errors.InputError(
-            f"{path}: {error}; a byte-pair vocabulary is a JSON object from"
-            " piece to id"
+            f"{path}: {error}; expected a JSON object from piece to id"
         ) from None
     return by_id(ids, path)
 
@@ -155,8 +151,7 @@ def by_id(ids, path):
     pieces = {index: p for p, index in ids.items() if type(index) is int}
     if not ids or sorted(pieces) != list(range(len(ids))):
         raise errors.InputError(
-            f"{path}: a vocabulary of {len(ids)} pieces; the ids must be 0, 1,"
-            " 2 ..., each once"
+            f"{path}: a vocabulary of {len(ids)} pieces needs ids 0, 1, 2 ..."
         )
     if re.search("[\ud800-\udfff]", "".join(ids)):
         raise errors.InputError(f"{path}: a piece is not valid UTF-8")
@@ -172,8 +167,7 @@ def read_merges(path):
         pair = tuple(line.split())
         if len(pair) != 2:
             raise errors.InputError(
-                f"{path}: line {number}: expected two pieces separated by a "
-                f"space, found {line[:40]!r}"
+                f"{path}: line {number}: expected two pieces, not {line[:40]!r}"
             )
         merges.append(pair)
     return merges
@@ -185,14 +179,15 @@ def read_word_pieces(path):
     if pieces[0] != WordPiece.unknown:
         raise errors.InputError(
             f"{path}: the first line is {errors.shortened(pieces[0])!r}; a"
-            f" WordPiece vocabulary begins with {WordPiece.unknown}"
+            f" WordPiece vocabulary begins with {WordPiece.unknown}, a .json"
+            " vocabulary needs its merges file: give `merges`"
         )
     known = {""}
     for number, piece in enumerate(pieces, start=1):
         if piece in known:
             raise errors.InputError(
-                f"{path}: line {number}: {piece!r} is empty or appears twice; a"
-                " WordPiece vocabulary has one piece per line, each once"
+                f"{path}: line {number}: {piece!r} is empty or appears twice;"
+                " give one piece per line, each once"
             )
         known.add(piece)
     return pieces

@@ -73,14 +73,10 @@ class Standardize(tf.Module):
         self._form = f"[{''.join(forms)}]"
         self._forms = tf_words.table(forms, _MARK)
         self._names = tf_words.table(chardata.HTML_ENTITIES, _MARK)
-        numbers = [
-            form.format(code)
-            for code in range(_LARGEST_NUMBER)
-            for form in ("&#{};", "&#x{:x};")
-        ]
-        self._numbers = tf_words.table(
-            {number: fixes.unescape_html(number) for number in numbers}, _MARK
-        )
+        codes = range(_LARGEST_NUMBER)
+        numbers = [*map("&#{};".format, codes), *map("&#x{:x};".format, codes)]
+        numbers = {number: fixes.unescape_html(number) for number in numbers}
+        self._numbers = tf_words.table(numbers, _MARK)
         self._broken, mended = _mended_characters()
         self._mended = tf_words.table(mended, _MARK)
 
@@ -132,16 +128,13 @@ def _mended_characters():
     Such text is UTF-8 decoded as Latin-1 or Windows-1252: letters (two bytes),
     punctuation and symbols (E2 and two more), emoji (F0 9F and two more).
     """
-    mended, others = {}, set()
-    continued = [bytes([code]) for code in range(0x80, 0xC0)]
-    starts = [bytes([code]) for code in range(0xC2, 0xE0)]
-    starts += [b + c for b in (b"\xe2", b"\xf0\x9f") for c in continued]
+    mended = {}
+    ranges = range(0x80, 0x800), range(0x2000, 0x3000), range(0x1F000, 0x20000)
     for encoding in ("latin-1", "sloppy-windows-1252"):
-        others.update(byte.decode(encoding) for byte in continued)
-        for start, end in itertools.product(starts, continued):
-            broken = (start + end).decode(encoding)
+        for code in _flat(ranges):
+            broken = chr(code).encode().decode(encoding)
             mended[broken] = ftfy.fix_encoding(broken)
-    other = f"[{''.join(sorted(others))}]"
+    other = f"[{''.join(sorted({broken[-1] for broken in mended}))}]"
     pattern = (
         f"(?:\u00f0[\u009f\u0178]|\u00e2){other}{{2}}|[\u00c2-\u00df]{other}"
     )
@@ -187,28 +180,20 @@ class BytePair(tf.Module):
 
     def __init__(self, ids, merges):
         super().__init__()
-        symbols = [piece for piece in ids if _is_character(piece)]
-        for left, right in merges:
-            symbols += (left, right, left + right)
-        symbols = list(dict.fromkeys(symbols))
-        numbers = {symbol: i for i, symbol in enumerate(symbols)}
-        self._num_symbols = len(symbols)
-        unknown = subwords.UNKNOWN_ID
-        self._ids = tf.constant(
-            [ids.get(symbol, unknown) for symbol in symbols] + [unknown],
-            tf.int32,
-        )
-        self._numbers = tf_words.table(
-            {s: number for s, number in numbers.items() if _is_character(s)},
-            self._num_symbols,
-        )
+        merged = list(map("".join, merges))
+        symbols = [*filter(_is_character, ids), *_flat(merges), *merged]
+        numbers = {symbol: i for i, symbol in enumerate(dict.fromkeys(symbols))}
+        self._num_symbols = len(numbers)
+        found = [ids.get(symbol, subwords.UNKNOWN_ID) for symbol in numbers]
+        self._ids = tf.constant([*found, subwords.UNKNOWN_ID], tf.int32)
+        characters = {s: i for s, i in numbers.items() if _is_character(s)}
+        self._numbers = tf_words.table(characters, self._num_symbols)
         ranks = {_NO_PAIR: _NEVER}
         for rank, (left, right) in enumerate(merges):
             ranks[self._key(numbers[left], numbers[right])] = rank
         self._ranks = tf_words.table(ranks, _NEVER, key_dtype=tf.int64)
-        self._merged = tf.constant(
-            [numbers[left + right] for left, right in merges] or [0], tf.int32
-        )
+        results = [numbers[symbol] for symbol in merged] or [0]
+        self._merged = tf.constant(results, tf.int32)
 
     def _key(self, left, right):
         return left * (self._num_symbols + 1) + right
@@ -216,29 +201,27 @@ class BytePair(tf.Module):
     def __call__(self, words):
         # [W] -> [W, (characters)]
         characters = tf.strings.unicode_split(words, "UTF-8")
-        rows = tf.cast(characters.value_rowids(), tf.int32)
+        rows = characters.value_rowids()
         is_last = rows != tf_words.shift_left(rows, 1, -1)
         ends = tf.where(is_last, subwords.END_OF_WORD, "")
-        symbols = tf.strings.join([characters.values, ends])
-        symbols = self._numbers.lookup(symbols)
+        ended = tf.strings.join([characters.values, ends])
+        symbols = self._numbers.lookup(ended)
         symbols, rows, _ = tf.while_loop(
             lambda symbols, rows, ranks: tf.reduce_any(ranks != _NEVER),
             self._merge,
             [symbols, rows, self._ranks_of_pairs(symbols, rows)],
             shape_invariants=[tf.TensorShape([None])] * 3,
         )
+        ids = tf.gather(self._ids, symbols)
         return tf.RaggedTensor.from_value_rowids(
-            tf.gather(self._ids, symbols),
-            tf.cast(rows, tf.int64),
-            nrows=tf.size(words, tf.int64),
-            validate=False,
+            ids, rows, nrows=characters.nrows(), validate=False
         )
 
     def _merge(self, symbols, rows, ranks):
         """Merge the leftmost pair of the lowest rank in each word.
 
-        Takes and returns three int32 `[S]`: symbols, the index of each one's
-        word, and the rank of its pair with the next symbol.
+        Takes and returns three `[S]`: symbols, the index of each one's word,
+        and the rank of its pair with the next symbol.
         """
         place = tf.range(tf.size(symbols), dtype=tf.int64)
         order = tf.cast(ranks, tf.int64) * 2**32 + place
@@ -291,8 +274,7 @@ class WordPiece(tf.Module):
 class GraphTokenizer(tf.Module):
     """`tokenizer.Tokenizer` as a graph.
 
-    Its table holds the words of the vocabulary and `pieces`, such as those of
-    `frequent_pieces`.
+    Its table holds the words of the vocabulary and `pieces`.
 
     Call: string `[N]`, any bytes, to ragged int32 `[N, (ids)]`, at most the
     first `limit` ids of each text.

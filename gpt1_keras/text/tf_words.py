@@ -11,7 +11,7 @@ import tensorflow as tf
 from gpt1_keras.text import words as words_lib
 
 _LONGEST = 256  # characters; longer pieces are split into parts
-_BREAK = "\x02"  # between two words of a piece
+_BREAK = " "  # between two words of a piece
 _TIE = "\x03"  # between the words of a rejoined special case, for the moment
 _MAX_REJOINED = 5  # words of a special case to rejoin
 _ROUNDS = 64  # maximum number of affixes on each side
@@ -50,43 +50,34 @@ class WordRules(tf.Module):
         pieces = tf.strings.regex_replace(
             pieces, f"(.{{{_LONGEST}}})", rf"\1{_BREAK}"
         )
-        # [M] -> [M, (parts)]
-        parts = tf.strings.split(pieces, _BREAK)
-        words = self._split(parts.values)
-        words = tf.strings.split(words, _BREAK)
-        # [M, (parts), (words)] -> [M, (words)]
+        # [M] -> [M, (parts)] -> [M, (parts), (words)] -> [M, (words)]
+        parts = tf.strings.split(pieces)
+        words = tf.strings.split(self._split(parts.values))
         words = parts.with_values(words).merge_dims(1, 2)
-        keep = words.values != ""
-        words = tf.ragged.boolean_mask(words, words.with_values(keep))
         return tf.strings.lower(words, "utf-8")
 
     def _split(self, parts):
         """Insert `_BREAK` between the words: `[M]` to `[M]`."""
-        place = tf.range(tf.size(parts))
         nothing = tf.zeros_like(parts)
-        none = (parts[:0], parts[:0], parts[:0], place[:0])
-        flat = tf.TensorShape([None])
-        *_, before, rest, after, place = tf.while_loop(
-            lambda i, before, rest, *_: (i < _ROUNDS) & (tf.size(rest) > 0),
+        before, rest, after, _ = tf.while_loop(
+            lambda before, rest, after, place: tf.size(place) > 0,
             self._take,
-            [0, nothing, parts, nothing, place, *none],
-            shape_invariants=[tf.TensorShape([]), *[flat] * 8],
+            [nothing, parts, nothing, tf.range(tf.size(parts))],
+            shape_invariants=[tf.TensorShape([None])] * 4,
+            maximum_iterations=_ROUNDS,
         )
         words = tf.strings.join([before, self._middle(rest), after])
-        return tf.gather(self._rejoined(words), tf.argsort(place))
+        return self._rejoined(words)
 
     def _rejoined(self, words):
         """Rejoin special cases that were split ("Mr", "." to "Mr.").
 
         This is spaCy's last step. The longest of overlapping cases wins.
         """
-        parts = tf.strings.split(words, _BREAK)
+        parts = tf.strings.split(words)
         place = tf.where(parts.row_lengths() > 1)  # [m, 1]
         parts = tf.gather(parts, place[:, 0])
-        flat, rows = (
-            tf.boolean_mask(each, parts.values != "")
-            for each in (parts.values, parts.value_rowids())
-        )
+        flat, rows = parts.values, parts.value_rowids()
         for count, cases in zip(self._counts, self._rejoin, strict=True):
             # [S]: special case of each word with the `count - 1` after it
             following = [shift_left(flat, i, "") for i in range(count)]
@@ -107,34 +98,29 @@ class WordRules(tf.Module):
         joined = tf.strings.regex_replace(joined, _TIE, _BREAK)
         return tf.tensor_scatter_nd_update(words, place, joined)
 
-    def _take(self, i, before, rest, after, place, *done):
+    def _take(self, before, rest, after, place):
         """Remove one affix, or one on each side, of each unfinished piece.
 
-        `before`, `rest`, `after` `[m]` are the words so far and `place` `[m]`
-        the index of the piece. Finished pieces are appended to the same four
-        in `done`.
+        `before`, `rest`, `after` `[M]` are the words so far of all pieces,
+        `place` `[m]` the indices of the unfinished ones.
         """
-        start, end = self._affixes(rest)
-        before = tf.where(
-            start == "", before, tf.strings.join([before, start, _BREAK])
-        )
-        after = tf.where(
-            end == "", after, tf.strings.join([_BREAK, end, after])
-        )
+        whole = tf.gather(rest, place)
+        start, end = self._affixes(whole)
         # In bytes, as all lengths and positions here.
-        first, size = tf.strings.length(start), tf.strings.length(rest)
+        first, size = tf.strings.length(start), tf.strings.length(whole)
         last = size - tf.strings.length(end)
-        left = tf.strings.substr(rest, first, last - first)
-        is_done = (left == rest) | (left == "") | (i == _ROUNDS - 1)
-        state = (before, left, after, place)
-        return (
-            i + 1,
-            *(tf.boolean_mask(each, ~is_done) for each in state),
-            *(
-                tf.concat([old, tf.boolean_mask(new, is_done)], axis=0)
-                for old, new in zip(done, state, strict=True)
-            ),
-        )
+        left = tf.strings.substr(whole, first, last - first)
+        start = tf.where(start == "", "", tf.strings.join([start, _BREAK]))
+        end = tf.where(end == "", "", tf.strings.join([_BREAK, end]))
+        first_words = tf.strings.join([tf.gather(before, place), start])
+        last_words = tf.strings.join([end, tf.gather(after, place)])
+        pairs = (before, first_words), (rest, left), (after, last_words)
+        state = [
+            tf.tensor_scatter_nd_update(old, place[:, None], new)
+            for old, new in pairs
+        ]
+        is_unfinished = (left != whole) & (left != "")
+        return *state, tf.boolean_mask(place, is_unfinished)
 
     def _affixes(self, rest):
         """Return the prefix and the suffix to remove, "" if there is none.

@@ -29,9 +29,7 @@ class ChunkDictionary:
             empty, such as its token ids.
     """
 
-    # Largest number of cached chunks, about 100 MB of ids; a cache that would
-    # exceed it is emptied.
-    limit = 400_000
+    limit = 400_000  # chunks, about 100 MB of ids; then the cache is emptied
 
     def __init__(self, value_of_word):
         self._value_of_word = value_of_word
@@ -68,14 +66,13 @@ class ChunkDictionary:
         if not dependent:
             return
         breaks = [i for i, chunk in enumerate(chunks) if chunk == words.NEWLINE]
-        start = 0
-        for end in (*breaks, len(chunks)):
-            line = chunks[start:end]
+        for before, end in itertools.pairwise([-1, *breaks, len(chunks)]):
+            line = chunks[before + 1 : end]
             if not dependent.isdisjoint(line):
                 text = standardize.standardize(" ".join(line))
                 whole = _flat(map(self._value_of_word, words.split_words(text)))
-                values[start:end] = [list(whole), *[()] * (len(line) - 1)]
-            start = end + 1
+                rest = [()] * (len(line) - 1)
+                values[before + 1 : end] = [list(whole), *rest]
 
     def _values_of_chunks(self, chunks):
         """Return {chunk: values} and the chunks that depend on their line."""
@@ -118,8 +115,7 @@ class Tokenizer:
 
     The pipeline: ftfy, the released standardisation, spaCy's English words in
     lower case, then byte pairs (or WordPiece) within each word. Build it with
-    `from_files` or `from_directory`. Encoding is thread-safe; the tokenizer
-    can be pickled.
+    `from_files` or `from_directory`. Encoding is thread-safe.
 
     Args:
         pieces: list of str, the vocabulary in the order of ids.
@@ -127,8 +123,7 @@ class Tokenizer:
 
     Attributes:
         type: "bpe" or "wordpiece".
-        vocabulary: list of str in the order of ids; `ids` is {piece: id}.
-        merges: list of (left, right) in order; None for WordPiece.
+        vocabulary, merges: lists as above; `ids` is {piece: id}.
         vocabulary_size: int, without the three special tokens.
         start_id, delimiter_id, extract_id: int, the ids after the vocabulary.
         newline_id: int, or None if the vocabulary has no line break.
@@ -144,8 +139,6 @@ class Tokenizer:
         "the keeper's daughter laughed!"
         >>> [tokenizer.piece(i) for i in tokenizer.encode("unbelievable")]
         ['un', 'beli', 'ev', 'able ']
-        >>> tokenizer.piece(tokenizer.start_id)
-        '[start]'
     """
 
     def __init__(self, pieces, merges=None):
@@ -169,39 +162,29 @@ class Tokenizer:
 
     @classmethod
     def from_files(cls, vocabulary, merges=None):
-        """Read a vocabulary: `.json` with merges, or WordPiece `.txt`.
-
-        The former has the released format, the latter one piece per line.
-        """
-        if merges is not None:
-            pieces = subwords.read_byte_pairs(vocabulary)
-            pairs = subwords.read_merges(merges)
-            return cls.checked(pieces, pairs, merges)
-        if pathlib.Path(vocabulary).suffix == ".json":
-            raise errors.InputError(
-                f"{vocabulary}: a .json vocabulary needs its merges file; give "
-                "`merges` (WordPiece vocabularies are .txt files)"
-            )
-        return cls(subwords.read_word_pieces(vocabulary))
+        """Read a `.json` vocabulary with its merges, or a WordPiece `.txt`."""
+        if merges is None:
+            return cls(subwords.read_word_pieces(vocabulary))
+        pieces = subwords.read_byte_pairs(vocabulary)
+        return cls.checked(pieces, subwords.read_merges(merges), merges)
 
     @classmethod
     def checked(cls, pieces, merges, path):
         """Return a BPE tokenizer; refuse a vocabulary that lacks merges."""
-        found = cls(pieces, merges)
-        made = {left + right for left, right in found.merges}
+        made = set(map("".join, merges))
         lost = [
             piece
-            for piece in found.vocabulary
+            for piece in pieces
             if len(piece.removesuffix("</w>")) > 1
             and piece not in made
             and not piece.startswith("<")
         ]
-        if len(lost) > _FEW_PIECES * found.vocabulary_size:
+        if len(lost) > _FEW_PIECES * len(pieces):
             raise errors.InputError(
                 f"{path}: the merges of {len(lost)} tokens are missing, such as"
                 f" that of {lost[0]!r}: give the vocabulary's own merges"
             )
-        return found
+        return cls(pieces, merges)
 
     @classmethod
     def from_directory(cls, directory):
@@ -233,10 +216,10 @@ class Tokenizer:
 
     @property
     def opening_id(self):
-        """The id of the opening token, to put before a text without context.
+        """The id to put before a text without context: that of a line break.
 
-        The language model has no start token. In its training, a line break
-        precedes each paragraph; if the vocabulary has none, it is a full stop.
+        The language model has no start token; in its training, a line break
+        precedes each paragraph. A vocabulary without one gives a full stop.
         """
         if self.newline_id is not None:
             return self.newline_id
@@ -252,8 +235,8 @@ class Tokenizer:
     def decode(self, ids):
         """Return readable text, with normal spacing around punctuation.
 
-        Special tokens are dropped. The text is in lower case with straight
-        quotes, because encoding made it so.
+        Special tokens are dropped. Encoding made the text lower-case, with
+        straight quotes.
 
         Raises:
             ValueError: an id is negative.
@@ -270,8 +253,8 @@ class Tokenizer:
         A line break is shown as "\u23ce", a special token as its name in
         brackets; a space marks where a word ends (BPE) or begins (WordPiece).
         """
-        special = ("[start]", "[delimiter]", "[extract]")
         if index >= self.vocabulary_size:
+            special = ("[start]", "[delimiter]", "[extract]")
             return special[index - self.vocabulary_size]
         if index == self.newline_id:
             return "\u23ce"

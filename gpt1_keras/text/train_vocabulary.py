@@ -46,19 +46,18 @@ def train_bpe(texts, *, vocabulary_size, show_progress=False):
     counts, characters = _count(texts)
     ends = [character + subwords.END_OF_WORD for character in characters]
     first = [subwords.BytePair.unknown, *characters, *ends]
-    _check_size(vocabulary_size, len(first) + 1)
+    newline = subwords.BytePair.newline
     model = _learn(
         tokenizers.models.BPE(),
         tokenizers.trainers.BpeTrainer,
         counts,
-        first,
-        vocabulary_size - 1,
+        [*first, newline],
+        vocabulary_size,
         end_of_word_suffix=subwords.END_OF_WORD,
         show_progress=show_progress,
     )
-    merges = [tuple(pair) for pair in model["merges"]]
-    pieces = dict.fromkeys(first + [left + right for left, right in merges])
-    return tokenizer.Tokenizer([*pieces, subwords.BytePair.newline], merges)
+    pieces = dict.fromkeys([*first, *map("".join, model["merges"])])
+    return tokenizer.Tokenizer([*pieces, newline], model["merges"])
 
 
 def train_wordpiece(texts, *, vocabulary_size, show_progress=False):
@@ -66,13 +65,11 @@ def train_wordpiece(texts, *, vocabulary_size, show_progress=False):
     counts, characters = _count(texts)
     inner = [subwords.CONTINUATION + character for character in characters]
     marks = [subwords.WordPiece.unknown, subwords.WordPiece.newline]
-    first = [*marks, *characters, *inner]
-    _check_size(vocabulary_size, len(first))
     model = _learn(
         tokenizers.models.WordPiece(unk_token=subwords.WordPiece.unknown),
         tokenizers.trainers.WordPieceTrainer,
         counts,
-        first,
+        [*marks, *characters, *inner],
         vocabulary_size,
         continuing_subword_prefix=subwords.CONTINUATION,
         show_progress=show_progress,
@@ -109,19 +106,16 @@ def _count(texts):
     return kept, sorted(ranked[:_MAX_CHARACTERS])
 
 
-def _check_size(vocabulary_size, least):
-    if vocabulary_size < least:
-        raise errors.InputError(
-            f"a vocabulary of {vocabulary_size} entries is too small: the "
-            f"characters of the text alone need {least}; ask for more"
-        )
-
-
 def _learn(model, build_trainer, counts, first, size, **options):
     """Train and return the model in Hugging Face's JSON form.
 
-    `first` are the entries before the learned ones, `size` counts all.
+    `first` are the entries that are not learned, `size` counts all.
     """
+    if size < len(first):
+        raise errors.InputError(
+            f"a vocabulary of {size} entries is too small: the characters of"
+            f" the text alone need {len(first)}; ask for more"
+        )
     # The library reserves memory for `size`: limit it to what can be learned.
     size = min(size, len(first) + 2 * sum(map(len, counts)))
     learner = tokenizers.Tokenizer(model)

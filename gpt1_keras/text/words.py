@@ -16,10 +16,9 @@ _lock = threading.Lock()
 # because spaCy takes 20 times as long.
 _PLAIN = re.compile(r"('?)([A-Za-z]+)('s|'|:|(?<=[a-z])\.)?")
 
-# spaCy removes marks from a word one by one and copies the rest each time, so
-# the time grows with the square of a run's length: long runs, such as those of
-# emoji, are split before. Runs of other marks are not: they are one word, or
-# have special cases.
+# spaCy removes marks from a word one by one and copies the rest each time: its
+# time grows with the square of a run's length. So long runs, such as those of
+# emoji, are split before. Runs of other marks are one word or special cases.
 _LONG_RUN = re.compile(
     r"""[!"#$%&()*+,:;<=>?\[\]_`{}\xa9\xae\xb0\u2600-\u266e\u2701-\u2767"""
     r"\U0001f300-\U0001f3fa\U0001f400-\U0001f6d4]{256}"
@@ -66,18 +65,14 @@ def _without_last_step():
 
 
 def _split_tokens(text, tokenizer):
-    """Return spaCy's tokens of `text` as a list of str.
-
-    spaCy forgets them afterwards, which bounds its memory.
-    """
+    """Return spaCy's tokens of `text` as a list of str."""
+    # A memory zone makes spaCy forget the words, which bounds its memory.
     with _lock, tokenizer.vocab.memory_zone():
         return [token.text for token in tokenizer(text)]
 
 
 def _split_lines(lines, tokenizer):
     """Return the tokens of each line, split at once; no token spans two."""
-    if not lines:
-        return []
     tokens = _split_tokens(" \n ".join(lines), tokenizer)
     parts = itertools.groupby(tokens, lambda token: token[0] == NEWLINE)
     return [list(part) for is_break, part in parts if not is_break]
@@ -99,11 +94,11 @@ def split_pieces(pieces):
         whose words may depend on their neighbours).
     """
     found = {piece: _split_plain(piece) for piece in pieces}
-    long = [piece for piece in pieces if len(piece) > 256]
-    for piece in filter(_LONG_RUN.search, long):
+    for piece in [piece for piece in pieces if len(piece) > 256]:
         parts = _LONG_RUN.sub(r" \g<0> ", piece).split()
-        split, _ = split_pieces(set(parts)) if len(parts) > 1 else ({}, ())
-        found[piece] = [word for part in parts for word in split.get(part, ())]
+        if len(parts) > 1:
+            split, _ = split_pieces(set(parts))
+            found[piece] = [word for part in parts for word in split[part]]
     others = [piece for piece, tokens in found.items() if not tokens]
     split = _split_lines(others, english())
     before = _split_lines(others, _without_last_step())
@@ -131,9 +126,8 @@ def _split_plain(piece):
 
 # Words back to text.
 
-_ATTACH_LEFT = re.compile(r"[!?.,;:]+|[%)\]}]|'(s|m|re|ve|d|ll)|n't")
-_ATTACH_RIGHT = frozenset("([{$#\u00a3\u20ac")
-_ATTACH_BOTH = re.compile("-+|/")
+_ATTACH_LEFT = re.compile(r"[!?.,;:]+|[%)\]}]|'(s|m|re|ve|d|ll)|n't|-+|/")
+_ATTACH_RIGHT = re.compile(r"[(\[{$#\u00a3\u20ac]|-+|/")
 _QUOTES = frozenset("\"'_")
 _SENTENCE_ENDS = frozenset([".", "!", "?", "..."])
 # Words that spaCy splits in two, unambiguous when adjacent.
@@ -162,33 +156,23 @@ def _join_line(tokens):
     text = ""
     open_quotes = set()
     glue = True
-    previous = ""
     for index, token in enumerate(tokens):
-        attach, glue_next = _sides(tokens, index, open_quotes)
-        if not (glue or attach or (previous, token) in _SPLIT_IN_TWO):
-            text += " "
-        text += token
-        glue, previous = glue_next, token
+        if token in _QUOTES:
+            left, right = _quote_sides(tokens, index, open_quotes)
+        else:
+            left = _ATTACH_LEFT.fullmatch(token)
+            right = _ATTACH_RIGHT.fullmatch(token)
+        if token == ",":  # between thousands, as in 3 , 000
+            around = " ".join(tokens[max(index - 1, 0) : index + 2])
+            right = re.search(r"\d , \d{3}$", around)
+        is_half = (tokens[index - 1], token) in _SPLIT_IN_TWO
+        text += token if glue or left or is_half else f" {token}"
+        glue = right
     return text
 
 
-def _sides(tokens, index, open_quotes):
-    """Return whether a word attaches to the one before and the one after."""
-    token = tokens[index]
-    if token in _QUOTES:
-        return _quote_sides(tokens, index, open_quotes)
-    if token in _ATTACH_RIGHT:
-        return False, True
-    if _ATTACH_BOTH.fullmatch(token):
-        return True, True
-    if _ATTACH_LEFT.fullmatch(token):
-        # A comma between thousands, as in 3 , 000, attaches to both.
-        around = " ".join(tokens[max(index - 1, 0) : index + 2])
-        return True, re.search(r"\d , \d{3}$", around) is not None
-    return False, False
-
-
 def _quote_sides(tokens, index, open_quotes):
+    """Return whether a quote attaches to the word before and the one after."""
     token, before, after = tokens[index], tokens[:index], tokens[index + 1 :]
     if token in open_quotes:
         open_quotes.discard(token)

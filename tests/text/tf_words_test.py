@@ -16,7 +16,7 @@ PARTS = [
 pieces = st.lists(st.sampled_from(PARTS), min_size=1, max_size=6).map("".join)
 any_text = st.text(
     st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=12
-).filter(lambda text: len(text.split()) == 1)
+).filter(lambda text: text.split() == [text])
 
 
 split = tf.function(

@@ -25,7 +25,7 @@ MISTAKES = {
         "": "--preset is missing",
         "--preset p --input openai-gpt": "hub ids are not downloaded",
         "--preset p --output books": "--output books already exists",
-        "--input books --preset p": "config.json is missing",
+        "--input books --preset p": "config.json cannot be read",
     },
     "convert_openai": {
         "": "required: --input, --preset",
