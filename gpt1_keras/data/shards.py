@@ -57,13 +57,9 @@ class Shards:
     def open(cls, directory):
         """Open a prepared folder and verify it.
 
-        Shards of less than 512 MiB in total are hashed on every opening,
-        larger ones only if the size or time of a shard has changed since the
-        last verification.
-
-        Raises:
-            InputError: the index is missing or damaged, or a shard is missing
-                or changed.
+        Shards of less than 512 MiB in total are hashed on every opening, larger
+        ones only if a size or time has changed since the last verification.
+        Raises InputError if a file is missing, damaged or changed.
         """
         directory = pathlib.Path(directory)
         path = directory / INDEX
@@ -152,24 +148,19 @@ def _shard_sizes(index):
     return [min(index["shard_tokens"], tokens - place) for place in places]
 
 
-# Entries that other code relies on -> type of the value.
-_INDEX_KINDS = {
-    **{"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict},
-    **{"total": dict, "shards": list, "books": list, "skipped": list},
-}
-_BOOK_KINDS = dict(name=str, split=str, tokens=int, words=int, bytes=int)
-_TOTALS = ("books", "tokens", "held_out_books", "skipped")
-
-
 def _check_index(index):
-    """Raise ValueError unless `index` can be read."""
+    """Raise ValueError unless `index` has the entries that code relies on."""
     if index.get("format") != FORMAT:
         raise ValueError(f"its format is {index.get('format')}, not {FORMAT}")
-    files.check_kinds(index, _INDEX_KINDS)
+    kinds = {"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict}
+    kinds |= {"total": dict, "shards": list, "books": list, "skipped": list}
+    files.check_kinds(index, kinds)
     files.check_kinds(index["tokenizer"], {"sha256": str})
-    files.check_kinds(index["total"], dict.fromkeys(_TOTALS, int))
+    totals = ("books", "tokens", "held_out_books", "skipped")
+    files.check_kinds(index["total"], dict.fromkeys(totals, int))
+    kinds = dict(name=str, split=str, tokens=int, words=int, bytes=int)
     for book in index["books"]:
-        files.check_kinds(book, _BOOK_KINDS)
+        files.check_kinds(book, kinds)
         if book["split"] not in ("train", "held_out"):
             raise ValueError(f"a book of split {book['split']!r}")
     for shard in index["shards"]:
@@ -204,15 +195,12 @@ def _verify(directory, index):
             files.write_atomic(directory / _VERIFIED, json.dumps(states))
 
 
-def write(directory, pieces, *, shard_tokens):
+def write(directory, pieces, shard_tokens):
     """Write ids to the shards of a folder; replace those of a killed run.
 
-    Args:
-        pieces: iterable of (little-endian ids `[n]`, words, bytes).
-
-    Returns:
-        the shards' entries in the index, and (tokens, unknown tokens, words,
-        bytes) of each piece.
+    `pieces` are (little-endian ids `[n]`, words, bytes). Returns the shards'
+    entries in the index, and (tokens, unknown tokens, words, bytes) of each
+    piece.
     """
     for path in directory.glob("shard_*.bin"):
         path.unlink()
