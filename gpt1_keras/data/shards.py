@@ -10,10 +10,8 @@ Every shard but the last has `shard_tokens` ids, so the position of a book in
 the corpus gives its shard; long books continue in the next shard.
 """
 
-import contextlib
 import dataclasses
 import functools
-import json
 import pathlib
 
 import numpy as np
@@ -26,8 +24,6 @@ from gpt1_keras.text import subwords
 FORMAT = 1
 INDEX = "index.json"
 TOKENIZER = "tokenizer"
-_VERIFIED = ".verified.json"
-_ALWAYS_HASHED_BYTES = 512 << 20
 # Without an index, the repeated command prepares the folder again.
 _REMEDY = f"remove its {INDEX} and prepare the books again"
 
@@ -55,10 +51,8 @@ class Shards:
 
     @classmethod
     def open(cls, directory):
-        """Open a prepared folder and verify it.
+        """Open a prepared folder; verify the checksums of its shards.
 
-        Shards of less than 512 MiB in total are hashed on every opening, larger
-        ones only if a size or time has changed since the last verification.
         Raises InputError if a file is missing, damaged or changed.
         """
         directory = pathlib.Path(directory)
@@ -170,7 +164,6 @@ def _check_index(index):
 
 def _verify(directory, index):
     """Raise InputError unless the shards are those of the index."""
-    states = {}
     item_bytes = token_dtype(index["vocabulary_size"]).itemsize
     for number, tokens in enumerate(_shard_sizes(index)):
         path, size = directory / shard_name(number), tokens * item_bytes
@@ -178,21 +171,8 @@ def _verify(directory, index):
             raise InputError(
                 f"{path} is missing or does not have {size} bytes: {_REMEDY}"
             )
-        sha256 = index["shards"][number]["sha256"]
-        states[path.name] = [size, path.stat().st_mtime_ns, sha256]
-    is_large = sum(s[0] for s in states.values()) >= _ALWAYS_HASHED_BYTES
-    with contextlib.suppress(OSError, ValueError):
-        verified = (directory / _VERIFIED).read_bytes()
-        if is_large and files.parse_json(verified) == states:
-            return
-    for name, (_, _, sha256) in states.items():
-        if files.sha256(directory / name) != sha256:
-            raise InputError(
-                f"{directory / name}: checksum mismatch: {_REMEDY}"
-            )
-    if is_large:
-        with contextlib.suppress(OSError):  # the folder may be read-only
-            files.write_atomic(directory / _VERIFIED, json.dumps(states))
+        if files.sha256(path) != index["shards"][number]["sha256"]:
+            raise InputError(f"{path}: checksum mismatch: {_REMEDY}")
 
 
 def write(directory, pieces, shard_tokens):
