@@ -50,15 +50,6 @@ class Recipe:
         named = self.held_out_books
         return [] if named is None else [sorted(named)]
 
-    @property
-    def identity(self):
-        """Everything that determines the corpus, as a list for JSON."""
-        vocabulary = [self.tokenizer_type, self.vocabulary_size]
-        if self.tokenizer is not None:
-            vocabulary = [self.tokenizer.sha256]
-        split = [self.held_out_fraction, self.split_seed]
-        return [vocabulary, *split, *self.named]
-
     def held_out(self, names):
         """Return the held-out books among `names`."""
         if self.held_out_books is not None:
@@ -341,9 +332,13 @@ def open_corpus(corpus, recipe):
 def cache_folder(kind, files, recipe):
     """Create and return the cache folder for files {name: path} and a recipe.
 
-    It is the same as long as names, sizes and times of the files are.
+    It depends on the names, sizes and times of the files, too.
     """
     listing = [[name, *books.stamp(path)] for name, path in files.items()]
-    identity = [shards.FORMAT, books.CLEANING, listing, recipe.identity]
+    vocabulary = [recipe.tokenizer_type, recipe.vocabulary_size]
+    if recipe.tokenizer is not None:
+        vocabulary = [recipe.tokenizer.sha256]
+    chosen = [recipe.held_out_fraction, recipe.split_seed, *recipe.named]
+    identity = [shards.FORMAT, books.CLEANING, listing, [vocabulary, *chosen]]
     key = files_lib.sha256_of_json(identity)
     return files_lib.make_folder(files_lib.cache_root() / f"{kind}_{key[:16]}")

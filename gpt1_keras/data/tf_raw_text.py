@@ -243,7 +243,9 @@ def _make_index(directory, files, recipe):
             directory / "held_out",
             prepare.Recipe(tokenizer),
         )
-    texts = _beginnings(train)
+    sample = train[:: -(-len(train) // _SAMPLE_BOOKS)]
+    starts = (books.read_piece(books.cut(book.path)[0]) for book in sample)
+    texts = [next(encode.groups(p, _SAMPLE_CHARACTERS), "") for p in starts]
     tokens = sum(map(len, tokenizer.encode_batch(texts)))
     num_bytes = sum(len(text.encode("utf-8")) for text in texts)
     return {
@@ -253,12 +255,3 @@ def _make_index(directory, files, recipe):
         "tokens_per_byte": tokens / max(1, num_bytes),
         "frequent": tf_tokenizer.frequent_pieces(texts, _NUM_FREQUENT),
     }
-
-
-def _beginnings(found):
-    texts = []
-    for book in found[:: -(-len(found) // _SAMPLE_BOOKS)]:
-        paragraphs = books.read_piece(books.cut(book.path)[0])
-        groups = encode.groups(paragraphs, _SAMPLE_CHARACTERS)
-        texts.append(next(groups, ""))
-    return texts
