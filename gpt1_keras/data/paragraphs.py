@@ -13,7 +13,6 @@ _SENTENCE_END = tuple(".!?:;\"'\u201d\u2019)]*-\u2014_")
 _FIRST_LETTER = re.compile(r"[\W_]*([^\W_])")
 _ITALICS = re.compile(r"(?<!_)_(?!_)")
 _FOOTNOTE_MARK = re.compile(r"[\[{](?:\d{1,3}|\*{1,3})[\]}]")
-_LINES_MEASURED = 20_000
 _LONGEST_WRAP = 100
 _SLACK = 8
 
@@ -39,8 +38,6 @@ _ENTRY = re.compile(
 _PAGE = re.compile(
     r"[\s.]{3,}(\d{1,4}|[ivxlc]{1,6}|page|frontispiece_?)$", re.I
 )
-_MAX_HEAD_LINES = 500
-_MAX_FRONT_BLOCKS = 400
 
 
 def split_lines(text):
@@ -75,7 +72,7 @@ def measure_width(lines):
     A hard-wrapped text breaks lines where the next word would not fit, often in
     mid-sentence. Measures the first 20,000 lines.
     """
-    lines = [line.rstrip() for line in lines[:_LINES_MEASURED]]
+    lines = [line.rstrip() for line in lines[:20_000]]
     lengths = sorted(len(line) for line in lines if line)
     if not lengths or lengths[int(0.99 * len(lengths))] > _LONGEST_WRAP:
         return None
@@ -149,7 +146,7 @@ def _between_markers(lines):
 
     Without a START in the first 500 lines, the text starts at the first line.
     """
-    head = enumerate(lines[:_MAX_HEAD_LINES], 1)
+    head = enumerate(lines[:500], 1)
     start = next((number for number, line in head if START.match(line)), 0)
     return itertools.takewhile(lambda x: not END.match(x), lines[start:])
 
@@ -169,7 +166,7 @@ def _without_front_matter(blocks):
     Drops everything before the first paragraph of prose, and contents lists
     after it. If the first 400 blocks have no prose (verse, a play), keeps all.
     """
-    head = list(itertools.islice(blocks, _MAX_FRONT_BLOCKS))
+    head = list(itertools.islice(blocks, 400))
     texts = [" ".join(map(str.strip, block)) for block in head]
     prose = list(map(_is_prose, head, texts))
     has_prose = any(prose)

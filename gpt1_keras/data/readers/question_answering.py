@@ -21,8 +21,6 @@ _TEST_FILE = "cloze_test_test__spring2016 - cloze_test_ALL_test.csv"
 _SENTENCES = tuple(f"InputSentence{i}" for i in range(1, 5))
 _ENDINGS = ("RandomFifthSentenceQuiz1", "RandomFifthSentenceQuiz2")
 _CLOZE_ANSWERS = ("1", "2")
-_SEED = 3535999445
-_NUM_STORIES, _NUM_DEV = 1871, 374
 
 
 def read_race(data_dir, split):
@@ -97,15 +95,15 @@ def read_story_cloze(data_dir, split):
     stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
-    # 374 of 1,871 stories; the same share if their number differs.
-    num_dev = max(1, round(len(stories) * _NUM_DEV / _NUM_STORIES))
+    # The same share if their number differs.
+    num_dev = max(1, round(len(stories) * 374 / 1871))
     if num_dev >= len(stories):
         raise errors.InputError(
             f"{path} has only {len(stories)} story, too few to split into"
             " train and dev: use the official file"
         )
     train, dev = model_selection.train_test_split(
-        stories, test_size=num_dev, random_state=_SEED
+        stories, test_size=num_dev, random_state=3535999445
     )
     return train if split == "train" else dev
 
