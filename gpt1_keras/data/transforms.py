@@ -9,17 +9,6 @@ where the texts are lists of ids (`encoded`) and `tokenizer` is any object with
 `start_id`, `delimiter_id` and `extract_id`, written `s`, `$` and `e` in the
 tables. Each sequence ends with its extract token, where the head reads.
 
-Examples:
-    >>> import types
-    >>> special = types.SimpleNamespace(
-    ...     start_id="s", delimiter_id="$", extract_id="e"
-    ... )
-    >>> sizes = {"tokenizer": special, "max_sequence_length": 16}
-    >>> similarity([5, 6], [7], **sizes).candidates
-    [['s', 5, 6, '$', 7, 'e'], ['s', 7, '$', 5, 6, 'e']]
-    >>> multiple_choice([5, 6], [7], ([8], [9, 8]), **sizes).candidates
-    [['s', 5, 6, 7, '$', 8, 'e'], ['s', 5, 6, 7, '$', 9, 8, 'e']]
-
 If an example has two texts, each is truncated to `max_sequence_length // 2 - 2`
 tokens, as in the released code (train.py, line 377).
 """
