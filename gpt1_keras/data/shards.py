@@ -51,20 +51,26 @@ class Shards:
 
     @classmethod
     def open(cls, directory):
-        """Open a prepared folder; verify the checksums of its shards.
-
-        Raises InputError if a file is missing, damaged or changed.
-        """
+        """Open a prepared folder; raise InputError if it is damaged."""
         directory = pathlib.Path(directory)
         path = directory / INDEX
         try:
             index = files.parse_json(path.read_bytes())
-            _check_index(index)
+            sizes = _checked_shard_sizes(index)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{path} cannot be read ({error}): {_REMEDY}"
             ) from error
-        _verify(directory, index)
+        item_bytes = token_dtype(index["vocabulary_size"]).itemsize
+        for number, (tokens, shard) in enumerate(zip(sizes, index["shards"])):
+            path, size = directory / shard_name(number), tokens * item_bytes
+            if not path.is_file() or path.stat().st_size != size:
+                raise InputError(
+                    f"{path} is missing or does not have {size} bytes:"
+                    f" {_REMEDY}"
+                )
+            if files.sha256(path) != shard["sha256"]:
+                raise InputError(f"{path}: checksum mismatch: {_REMEDY}")
         return cls(directory, index)
 
     def summary(self):
@@ -117,10 +123,7 @@ class Split:
         )
 
     def read(self, book, start, end):
-        """Return tokens `start` to `end` of one book as int32 `[end - start]`.
-
-        An `end` beyond the end of the book is truncated.
-        """
+        """Return tokens `start` to `end`, at most, of a book: int32 `[n]`."""
         end = min(int(end), int(self.lengths[book]))
         ids = np.empty(max(end - int(start), 0), np.int32)
         place, done = self._places[book] + int(start), 0
@@ -133,17 +136,11 @@ class Split:
         return ids
 
 
-def _shard_sizes(index):
-    """Return the number of ids in each shard, computed from the books."""
-    tokens = sum(book["tokens"] for book in index["books"])
-    places = range(0, tokens, index["shard_tokens"])
-    if len(places) != len(index["shards"]):
-        raise ValueError("its token counts disagree")
-    return [min(index["shard_tokens"], tokens - place) for place in places]
+def _checked_shard_sizes(index):
+    """Return the number of ids in each shard, computed from the books.
 
-
-def _check_index(index):
-    """Raise ValueError unless `index` has the entries that code relies on."""
+    Raises ValueError unless the index has what other code relies on.
+    """
     if index.get("format") != FORMAT:
         raise ValueError(f"its format is {index.get('format')}, not {FORMAT}")
     kinds = {"vocabulary_size": int, "shard_tokens": int, "tokenizer": dict}
@@ -159,20 +156,11 @@ def _check_index(index):
             raise ValueError(f"a book of split {book['split']!r}")
     for shard in index["shards"]:
         files.check_kinds(shard, {"sha256": str})
-    _shard_sizes(index)
-
-
-def _verify(directory, index):
-    """Raise InputError unless the shards are those of the index."""
-    item_bytes = token_dtype(index["vocabulary_size"]).itemsize
-    for number, tokens in enumerate(_shard_sizes(index)):
-        path, size = directory / shard_name(number), tokens * item_bytes
-        if not path.is_file() or path.stat().st_size != size:
-            raise InputError(
-                f"{path} is missing or does not have {size} bytes: {_REMEDY}"
-            )
-        if files.sha256(path) != index["shards"][number]["sha256"]:
-            raise InputError(f"{path}: checksum mismatch: {_REMEDY}")
+    tokens = sum(book["tokens"] for book in index["books"])
+    places = range(0, tokens, index["shard_tokens"])
+    if len(places) != len(index["shards"]):
+        raise ValueError("its token counts disagree")
+    return [min(index["shard_tokens"], tokens - place) for place in places]
 
 
 def write(directory, pieces, shard_tokens):
