@@ -167,8 +167,7 @@ def in_beam(runner, options=()):
     except (ImportError, ValueError) as error:
         raise InputError(
             f"--beam {runner} is not usable ({str(error).splitlines()[0]}): pip"
-            " install -r requirements-beam.txt, or pass another runner of"
-            " Apache Beam, such as DirectRunner"
+            " install -r requirements-beam.txt, or pass another runner"
         ) from None
 
     def distribute(function, tasks):

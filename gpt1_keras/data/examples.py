@@ -25,8 +25,7 @@ class Example:
         choices: tuple of str, the answers to choose from; () elsewhere.
         label: a class name of the task, the index of the right choice, or a
             score; None if unknown.
-        group: subset of the benchmark that is also reported separately, such
-            as "middle" or "mismatched"; "" without groups.
+        group: subset that is also reported separately, such as "middle", or "".
         line: int, the line of the user's own file on which the row begins.
         given: {column: value} of that row, without the label. Both are None for
             a benchmark, and ignored in comparisons.
@@ -57,8 +56,7 @@ def sha256(examples, *, with_given=False):
 def draw_subset(examples, count, *, seed=0):
     """Return `count` random examples of a list, in its order; None: all.
 
-    Not the first ones, because files are sorted: RACE has middle schools before
-    high schools, CoLA has one source after another.
+    Not the first ones, because files are sorted, such as RACE by school.
     """
     if count is None:
         return examples

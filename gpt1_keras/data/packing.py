@@ -160,10 +160,7 @@ def _empty(batch_size, length):
 
 
 def _place(arrays, row, prefix, branches):
-    """Write a prefix and its branches, lists of ids, into a row.
-
-    Returns the position after each branch, int `[branches]`.
-    """
+    """Write a prefix and its branches into a row; return the branches' ends."""
     token_ids, position_ids, branch, predictor, _ = (
         arrays[name][row] for name in NAMES
     )

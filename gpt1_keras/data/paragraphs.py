@@ -153,11 +153,9 @@ def _between_markers(lines):
 
 def _is_noise(block):
     """Return whether a block is a rule or the mark of an illustration."""
-    first = block[0].lstrip()
-    if first[:1] == "[":
-        is_closed = block[-1].rstrip().endswith("]")
-        return is_closed and bool(_BRACKETED.match(first))
-    return not first[0].isalpha() and all(map(_RULE.fullmatch, block))
+    if _BRACKETED.match(block[0].lstrip()):
+        return block[-1].rstrip().endswith("]")
+    return all(map(_RULE.fullmatch, block))
 
 
 def _without_front_matter(blocks):

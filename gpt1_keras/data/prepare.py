@@ -227,12 +227,9 @@ def _split(directory, index, recipe):
 
 
 def _totals(listed, skipped):
-    total = {
-        "books": len(listed),
-        "skipped": len(skipped),
-        "tokens": sum(book["tokens"] for book in listed),
-        "words": sum(book["words"] for book in listed),
-    }
+    total = {"books": len(listed), "skipped": len(skipped)}
+    for name in ("tokens", "words"):
+        total[name] = sum(book[name] for book in listed)
     for name in ("train", "held_out"):
         tokens = [b["tokens"] for b in listed if b["split"] == name]
         total[f"{name}_books"] = len(tokens)
@@ -248,10 +245,7 @@ def _save(tokenizer, directory, **identity):
 
 
 def tokenizer_of(directory, recipe, *, sha256):
-    """Return the tokenizer of a recipe, or else that of a prepared folder.
-
-    Its hash must be `sha256`.
-    """
+    """Return a recipe's or else a prepared folder's tokenizer, of this hash."""
     tokenizer = recipe.tokenizer or tokenizer_lib.Tokenizer.from_directory(
         directory / shards.TOKENIZER
     )
@@ -322,10 +316,7 @@ def open_corpus(corpus, recipe):
 
 
 def cache_folder(kind, files, recipe):
-    """Create and return the cache folder for files {name: path} and a recipe.
-
-    It depends on the names, sizes and times of the files, too.
-    """
+    """Create and return the cache folder of files {name: path} and a recipe."""
     listing = [[name, *books.stamp(path)] for name, path in files.items()]
     vocabulary = [recipe.tokenizer_type, recipe.vocabulary_size]
     if recipe.tokenizer is not None:

@@ -1,8 +1,4 @@
-"""Training on `.txt` books that are cleaned and tokenised inside tf.data.
-
-`RawCorpus` replaces `shards.Shards`, `RawTextBatches` replaces
-`batches.TrainingBatches`.
-"""
+"""Training on `.txt` books that are cleaned and tokenised inside tf.data."""
 
 import dataclasses
 import functools
@@ -69,11 +65,7 @@ class PooledWindows(windows_lib.TrainingWindows):
         return int(self.books[row]), start / max(last, 1)
 
     def order(self, pool):
-        """Return the order in which the windows of a pool are read.
-
-        They are numbered in the order of their books in the stream and of their
-        starts: int64 `[K]`.
-        """
+        """Return the order of a pool's windows, numbered as in the stream."""
         first = pool * self.pool_books
         count = self._before(first + self.pool_books) - self._before(first)
         keys = windows_lib.hash_of(self._seed, 4, pool)
@@ -173,7 +165,7 @@ class RawTextBatches:
 
 @dataclasses.dataclass
 class RawCorpus:
-    """A corpus that is tokenised during training (see `open_raw`)."""
+    """A corpus in place of `shards.Shards` (see `open_raw`)."""
 
     directory: pathlib.Path
     index: dict  # the content of `raw_corpus.json`

@@ -181,10 +181,7 @@ def _texts(table):
 
 
 def report_skipped(skipped, folder):
-    """Write the rows that `read_rows` skipped to `skipped_rows.tsv`, if any.
-
-    Removes the file of an earlier run.
-    """
+    """Write skipped rows to `skipped_rows.tsv`; without any, remove it."""
     path = folder / "skipped_rows.tsv"
     path.unlink(missing_ok=True)
     if not skipped:
@@ -372,10 +369,7 @@ def _hold_out(path, rows, has_classes, fraction, seed):
 
 
 def _strata(rows, has_classes):
-    """Return {label of the first row: groups of rows of the same text}.
-
-    Without classes, all groups are in one stratum.
-    """
+    """Return {label: groups of rows of the same text}; "" without classes."""
     strata = collections.defaultdict(list)
     for group in _by_text(rows).values():
         strata[group[0].label if has_classes else ""].append(group)

@@ -2,9 +2,8 @@
 
 - SNLI (Bowman et al. 2015), https://nlp.stanford.edu/projects/snli: one JSON
   object on each line.
-- SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the files of
-  its folder `tsv_format`, without header or quoting: premise, hypothesis,
-  label.
+- SciTail (Khot et al. 2018), https://allenai.org/data/scitail: the folder
+  `tsv_format`, without header or quoting.
 """
 
 from gpt1_keras.data import examples

@@ -17,8 +17,8 @@ choices the candidates and label the index of the right one.
 
 LAMBADA (Paperno et al. 2016) asks for the last word of a passage. The files of
 https://zenodo.org/records/2630551 have a passage on each line, lower-cased and
-tokenised as in the Penn Treebank; the files `lambada_<split>.jsonl` of OpenAI
-and of evaluation harnesses have the passages as in the books, in `text`.
+tokenised as in the Penn Treebank; those of OpenAI, `lambada_<split>.jsonl`,
+have the passages as in the books.
 """
 
 import itertools
