@@ -95,7 +95,7 @@ def read_story_cloze(data_dir, split):
     stories = rows.collect(path, found, _cloze_example)
     if split == "test":
         return stories
-    # The same share if their number differs.
+    # 374 of 1,871 stories; the same share if their number differs.
     num_dev = max(1, round(len(stories) * 374 / 1871))
     if num_dev >= len(stories):
         raise errors.InputError(
